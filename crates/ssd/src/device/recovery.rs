@@ -55,7 +55,8 @@ impl Device {
         cut
     }
 
-    /// Cuts the power of the flash. Programs that were counted when their unit was formed and have not happened count no more.
+    /// Cuts the power of the flash. Programs that were counted when their unit was formed and have not happened count no more; those
+    /// of a die that has failed would have, and count.
     fn cut_flash(&mut self, now: Instant, at_cut: AtCut) -> TornBy {
         let Core { base, map, reclaim, .. } = &mut self.core;
         let (Base { flash, totals, config, .. }, writer) = (base, &self.writer);
@@ -78,7 +79,8 @@ impl Device {
                 Ticket::TableUnit(row) => (&mut totals.translation_programs, writer.counted(row).data),
                 _ => return,
             };
-            if !chips.is_programmed(task.location) {
+            let die = config.pools.die_of(task.location);
+            if !chips.is_programmed(task.location) && !chips.is_dead(die) {
                 if matches!(task.operation, Operation::Copyback { .. }) {
                     totals.gc_copied -= filled;
                 }

@@ -26,11 +26,14 @@ impl Map {
     }
 
     /// Whether pages of the host leave no room for those that tell of discards, which a flush waits for. Pages of the host stay in a
-    /// pool that has become too small for them.
+    /// pool that has become too small for them. What was under way when the last of its room was given away, a program unit in each
+    /// row, is there beyond that.
     fn crowds_tables_out(&self, base: &Base) -> bool {
-        let pool = base.config.shares().pool_of_tables();
+        let number = base.config.shares().pool_of_tables();
+        let pool = base.config.pools.get(number);
+        let under_way = u64::from(pool.geometry.all_rows().count() as u32 * pool.locations.per_program);
         let is_written = self.discards.as_ref().is_some_and(Discards::is_written);
-        is_written && self.held(pool, base) > base.life.room[pool]
+        is_written && self.held(number, base) > base.life.room[number] + under_way
     }
 
     /// Whether each row can hold the pages that have their home there and the tables that it was given, and one of them

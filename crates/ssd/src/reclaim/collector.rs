@@ -7,10 +7,11 @@
 mod failing;
 mod pools;
 mod waits;
+mod whole_units;
 
 use std::collections::VecDeque;
 
-use pools::passed;
+use whole_units::passed;
 use wordline_kernel::{Stream, state};
 use wordline_nand::{BlockSetId, Location};
 
@@ -209,7 +210,7 @@ impl Collector {
                 match step {
                     Ok(None) => {}
                     Ok(step) => return step,
-                    Err(NoRoom) => return self.stick(row),
+                    Err(NoRoom) => return self.stick(row, space),
                 }
                 if self.rows[row as usize].job.is_some() {
                     if !self.is_over(row, space) {
@@ -223,6 +224,9 @@ impl Collector {
             if let Some(block) = job.victim().filter(|block| space.state(*block) != State::Victim) {
                 space.clean(block);
             }
+            if space.has_whole_units(row) {
+                self.forget_part_of_unit(row, space);
+            }
             self.rows[row as usize].begin(job);
         }
     }
@@ -232,7 +236,11 @@ impl Collector {
         let state = &mut self.rows[row as usize];
         let Some(job) = &mut state.job else { return Ok(None) };
         let unit = space.pools().per_program(row);
+        let staged: usize = state.staged.iter().map(VecDeque::len).sum();
+        let left = |job: &Job| (job.valid_left(space) + staged).next_multiple_of(unit as usize);
+        // Where room is short, the unit that is begun is filled instead: victims wait for that.
         if self.copyback
+            && left(job) <= space.collector_room(row)
             && let Some((block, first)) = job.whole_unit(unit, space)
         {
             if !space.has_room(row, space.streams().gc(0), unit) {
@@ -280,15 +288,9 @@ impl Collector {
         if !state.active {
             return None;
         }
-        if lacks_room {
-            // The erase of a victim that still is read will make room.
-            if state.read.iter().any(|read| space.valid(*read) == 0) {
-                return None;
-            }
-            // Pages of different streams share a unit when nothing else makes room.
-            if state.staged() < space.pools().per_program(row) as usize {
-                return self.stick(row);
-            }
+        // Pages of different streams share a unit when nothing else makes room.
+        if lacks_room && state.staged() < space.pools().per_program(row) as usize {
+            return self.stick(row, space);
         }
         self.finish_padded(row, space)
     }
@@ -315,6 +317,9 @@ impl Collector {
         }
         let unit = space.pools().per_program(row) as usize;
         let state = &mut self.rows[row as usize];
+        if state.fills_last_unit(row, space) {
+            return Ok(self.finish_padded(row, space));
+        }
         for (n, staged) in state.staged.iter_mut().enumerate() {
             if staged.len() < unit {
                 continue;
@@ -347,12 +352,9 @@ impl Collector {
         };
         let stream = space.streams().gc(first as u8);
         if !space.has_room(row, stream, unit as u32) {
-            return self.stick(row);
+            return self.stick(row, space);
         }
-        for staged in &mut state.staged {
-            let room = unit - state.unit.len();
-            state.unit.extend(staged.drain(..room.min(staged.len())));
-        }
+        state.share_unit(unit, space);
         Some(Step::Program { stream })
     }
 

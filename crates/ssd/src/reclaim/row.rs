@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use wordline_nand::BlockSetId;
 
 use crate::map::Moved;
+use crate::policy::placement::Row;
 use crate::reclaim::job::Job;
+use crate::space::Space;
 
 /// Where the cleaning of a row is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -45,6 +47,32 @@ impl RowState {
     pub(super) fn goes_on(&self, is_wanted: bool) -> bool {
         let may_wait = |job: &Job| job.only_while_idle;
         is_wanted || self.active || !self.read.is_empty() || !self.job.as_ref().is_some_and(may_wait)
+    }
+
+    /// Whether the pages that wait are to fill the last unit that the collector has room for, so that the victims that they came
+    /// from can be erased: pages of different streams then share it.
+    pub(super) fn fills_last_unit(&self, row: Row, space: &Space) -> bool {
+        let unit = space.pools().per_program(row) as usize;
+        !self.read.is_empty() && self.staged() >= unit && space.collector_room(row) < 2 * unit
+    }
+
+    /// Puts what waits of all streams into one unit, the pages of victims that wait for their erase first.
+    pub(super) fn share_unit(&mut self, unit: usize, space: &Space) {
+        let Self { staged, unit: shared, read, .. } = self;
+        let holds_back = |moved: &Moved| read.contains(&space.pools().block_of(moved.from));
+        for first in [true, false] {
+            for staged in staged.iter_mut() {
+                let mut room = unit - shared.len();
+                staged.retain(|moved| {
+                    let is_taken = room > 0 && holds_back(moved) == first;
+                    if is_taken {
+                        shared.push(*moved);
+                        room -= 1;
+                    }
+                    !is_taken
+                });
+            }
+        }
     }
 
     /// Begins a job; one that the host does not leave time for goes on after it.

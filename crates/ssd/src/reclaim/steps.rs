@@ -160,7 +160,7 @@ impl Reclaim {
     pub(crate) fn gc_read(&mut self, row: Row, read: &Task, base: &mut Base) {
         let Task { location: first, planes, locations, .. } = *read;
         base.totals.gc_reads += u64::from(planes);
-        let leaves = self.collector.leaves(row);
+        let (leaves, whole) = (self.collector.leaves(row), base.space.has_whole_units(row));
         for from in (first.0..first.0 + locations).map(Location) {
             if base.space.is_valid(from) {
                 let stamp = base.flash.stamp(from);
@@ -168,7 +168,9 @@ impl Reclaim {
                     self.leaving.push(stamp);
                     continue;
                 }
-                let stream = stream_of(from, base);
+                // A unit that is written as a whole goes to one stream, that of its first page.
+                let of_unit = if whole { self.collector.stream_of_unit(row) } else { None };
+                let stream = of_unit.unwrap_or_else(|| stream_of(from, base));
                 self.collector.stage(row, stream, Moved { stamp, from });
             }
         }

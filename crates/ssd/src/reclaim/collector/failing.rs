@@ -6,11 +6,13 @@ use wordline_nand::BlockSetId;
 
 use super::{Collector, RowState, Step};
 use crate::policy::placement::Row;
+use crate::space::Space;
 
 impl Collector {
-    /// Too few good blocks are left to go on.
-    pub(super) fn stick(&mut self, row: Row) -> Option<Step> {
-        self.rows[row as usize].stuck = true;
+    /// Too few good blocks are left to go on, unless the erase of a victim that still is read will make room.
+    pub(super) fn stick(&mut self, row: Row, space: &Space) -> Option<Step> {
+        let state = &mut self.rows[row as usize];
+        state.stuck = !state.read.iter().any(|read| space.valid(*read) == 0);
         None
     }
 

@@ -1,38 +1,10 @@
-//! What the collector does where a device has several pools: victims whose pages go to another pool, and program units that
-//! are moved as they are.
+//! What the collector does where a device has several pools: victims whose pages go to another pool.
 
-use super::{Collector, Job, Moved, NoRoom, RowState, Run, Step};
+use super::{Collector, Job, Moved, RowState, Step};
 use crate::policy::placement::Row;
 use crate::space::Space;
 
 impl Collector {
-    /// What was read of a program unit is written as one, in a pool of whole units, when all of it that is valid was read.
-    #[inline(never)]
-    pub(super) fn form_whole_unit(&mut self, row: Row, space: &Space) -> Result<Option<Step>, NoRoom> {
-        let unit = space.pools().per_program(row);
-        let state = &mut self.rows[row as usize];
-        for (n, staged) in state.staged.iter_mut().enumerate() {
-            staged.retain(|moved| space.is_valid(moved.from));
-            let Some(first) = staged.front() else { continue };
-            let (block, place) = space.pools().of_row(row).locations.split(first.from);
-            let end = place - place % unit + unit;
-            let is_read = match state.job.as_ref().map(Job::reached) {
-                Some((of, at)) if of == block => space.next_valid(block, at).is_none_or(|next| next >= end),
-                _ => true,
-            };
-            if !is_read {
-                continue;
-            }
-            let stream = space.streams().gc(n as u8);
-            if !space.has_room(row, stream, unit) {
-                return Err(NoRoom);
-            }
-            state.unit.extend(staged.drain(..));
-            return Ok(Some(Step::Program { stream }));
-        }
-        Ok(None)
-    }
-
     /// The pages of the row's victim leave the pool: they are listed, and each is sent off when it was read.
     pub fn send_off(&mut self, row: Row) {
         let state = &mut self.rows[row as usize];
@@ -63,16 +35,4 @@ impl Collector {
     pub fn migrates(&self, row: Row) -> bool {
         self.sources.migration.is_at(row)
     }
-}
-
-/// Invalid locations of a block that are passed between `place` and the end of a run. In a pool of whole units only those of units
-/// without any valid one count: the others are written with holes.
-#[inline]
-pub(super) fn passed(space: &Space, place: u32, run: Run) -> u32 {
-    let row = space.row_of(run.block);
-    if !space.has_whole_units(row) {
-        return run.end - place - run.valid;
-    }
-    let unit = space.pools().per_program(row);
-    (run.first / unit).saturating_sub(place.div_ceil(unit)) * unit
 }

@@ -12,12 +12,12 @@ use crate::policy::victim::{Fifo, Greedy};
 use crate::space::Streams;
 
 /// Word lines are programmed by their numbers: nobody is asked.
-fn by_number(_: &OpenBlock<'_>, _: &Space) -> u32 {
+pub(super) fn by_number(_: &OpenBlock<'_>, _: &Space) -> u32 {
     unreachable!("word lines go by their numbers")
 }
 
 /// What the collector wants in a row, of a device without designs.
-fn next_in(row: Row, collector: &mut Collector, space: &mut Space, leave: Leave) -> Option<Step> {
+pub(super) fn next_in(row: Row, collector: &mut Collector, space: &mut Space, leave: Leave) -> Option<Step> {
     let config = small().check().expect("the device is sound");
     let (flash, mut policies) = (Flash::new(&config, Seed(1)), Parts::of(&config).split(&config, Seed(1)).0);
     collector.next(row, space, leave, (&flash, &mut policies))
@@ -100,7 +100,7 @@ fn nearly_full(free: usize, invalid: &[u32]) -> Space {
     blocks
 }
 
-fn fifo(gc: &GcFile) -> Collector {
+pub(super) fn fifo(gc: &GcFile) -> Collector {
     Collector::new(1, 1, Box::new(Fifo), Seed(1).stream("test.victim", 0), gc)
 }
 
@@ -137,16 +137,25 @@ fn a_collector_rests_where_it_would_gain_nothing_but_its_own_padding() {
 }
 
 #[test]
-fn a_victim_that_is_read_for_long_does_not_end_the_life_of_its_row() {
-    let mut blocks = table(2);
-    let read = BlockSetId(0);
-    blocks.read_queued(read);
-    let mut collector = fifo(&GcFile::default());
-    while step(&mut collector, &mut blocks) {}
-    assert!(blocks.free(0) < 2 && !collector.is_stuck(0), "the collector waits for the reader");
-    assert!(blocks.read_done(read), "a victim waited for the reader");
-    while step(&mut collector, &mut blocks) {}
-    assert!(blocks.free(0) >= 3 && !collector.is_stuck(0));
+fn victims_that_are_read_for_long_do_not_end_the_life_of_their_row() {
+    for all in [false, true] {
+        let mut blocks = table(2);
+        let read = BlockSetId(0);
+        let closed = |blocks: &Space| {
+            let of_row = blocks.pools().of_row(0).geometry.blocks_of(0);
+            of_row.filter(|block| blocks.state(*block) == State::Closed).collect::<Vec<_>>()
+        };
+        let reads = if all { closed(&blocks) } else { vec![read] };
+        reads.iter().for_each(|block| blocks.read_queued(*block));
+        let mut collector = fifo(&GcFile::default());
+        while step(&mut collector, &mut blocks) {}
+        assert!(blocks.state(read) == State::Victim && !collector.is_stuck(0), "it waits for the reader");
+        assert_eq!(blocks.free(0) >= 3, !all, "others are cleaned meanwhile, if nobody reads them");
+        assert!(blocks.read_done(read), "a victim waited for the reader");
+        reads.iter().filter(|block| **block != read).for_each(|block| _ = blocks.read_done(*block));
+        while step(&mut collector, &mut blocks) {}
+        assert!(blocks.free(0) >= 3 && !collector.is_stuck(0));
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ pub(super) struct Idle;
 impl Source for Idle {
     #[inline]
     fn next(&mut self, row: Row, view: &mut View<'_>) -> Option<Job> {
-        if view.space.free(row) >= view.leave.idle_goal {
+        if view.space.free(row) >= view.leave.idle_goal || !view.gains_unit(row) {
             return None;
         }
         let block = choose(row, view)?;

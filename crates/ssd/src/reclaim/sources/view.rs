@@ -54,19 +54,46 @@ impl View<'_> {
         self.marks[1].max(self.leave.idle_goal)
     }
 
+    /// Whether cleaning all closed blocks of a row would take fewer program units than it gives back. What is left of the last
+    /// victim is padded, and padding is invalid like anything else: a collector that took it for a gain would copy the same pages
+    /// for ever. Each pass from here to the next padding gains a unit at least, so that cleaning comes to an end whatever
+    /// mark it is for.
+    #[inline]
+    pub(in crate::reclaim) fn gains_unit(&self, row: Row) -> bool {
+        let unit = self.space.pools().per_program(row);
+        // A unit that is to be padded has room for so many pages less.
+        let begun = self.state.staged() as u32 % unit;
+        self.space.invalid_in_closed(row) >= if begun > 0 { begun } else { unit }
+    }
+
     /// Whether what is valid of a block has somewhere to go, with what waits to fill a program unit, and what is put aside.
     pub(in crate::reclaim) fn has_room_for(&self, row: Row, block: BlockSetId) -> bool {
         let unit = self.space.pools().per_program(row) as usize;
+        let moving = self.moving_with(block);
+        moving.next_multiple_of(unit) <= self.space.collector_room(row)
+    }
+
+    /// Whether the first pages of a block fill the unit that is begun, so that the victims which that waits for are erased, and all
+    /// others of the block then have somewhere to go.
+    fn fills_unit(&self, row: Row, block: BlockSetId) -> bool {
+        let pools = self.space.pools();
+        let (unit, room) = (pools.per_program(row) as usize, self.space.collector_room(row));
+        let erased = self.state.read.len() * pools.per_block_of(row) as usize;
+        let is_begun = (1..unit).contains(&self.state.staged());
+        is_begun && room >= unit && self.moving_with(block).next_multiple_of(unit) <= room + erased
+    }
+
+    /// Pages that are to be moved before a victim is erased.
+    fn moving_with(&self, block: BlockSetId) -> usize {
         let waiting = self.state.job.iter().chain(&self.state.paused).filter(|job| job.only_while_idle);
         let put_aside: usize = waiting.map(|job| job.valid_left(self.space)).sum();
-        let moving = self.space.valid(block) as usize + self.state.staged() + put_aside;
-        moving.next_multiple_of(unit) <= self.space.collector_room(row)
+        self.space.valid(block) as usize + self.state.staged() + put_aside
     }
 
     /// A job that empties `block`, or the block with the fewest valid pages where those of `block` have nowhere to go: after a
     /// power cut, blocks that were victims before it may be all that there is room to clean.
     pub(in crate::reclaim) fn empty_what_fits(&mut self, row: Row, block: BlockSetId) -> Option<Job> {
-        let fits = |block: &BlockSetId| self.has_room_for(row, *block);
+        let fits = |block: &BlockSetId| self.has_room_for(row, *block) || self.fills_unit(row, *block);
         let victim = Some(block).filter(fits).or_else(|| self.space.emptiest(row).filter(fits));
         self.lacks_room = victim.is_none();
         victim.map(Job::empty)

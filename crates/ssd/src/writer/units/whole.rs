@@ -108,9 +108,13 @@ impl Writer {
         self.sub_request_over(sub, core, calendar);
     }
 
-    /// The program of the whole extent of a sub-request failed: it waits for another program unit, before all others.
+    /// The program of the whole extent of a sub-request failed: it waits for another program unit, before all others. Its pages
+    /// must not wait, wherever they go.
     pub(in crate::writer) fn extent_failed(&mut self, sub: u32, group: &Group, core: &mut Core) {
-        group.entries().for_each(|id| core.cache.ready_again(id));
+        for id in group.entries() {
+            core.cache.urge(id);
+            core.cache.ready_again(id);
+        }
         core.map.extent_written(self.first_page(sub));
         let stream = usize::from(self.subs().get(sub).stream);
         self.subs().ready[stream].push_front(sub);

@@ -1,0 +1,70 @@
+//! Pools of whole units: what is valid of a unit is read, and programmed, together.
+
+use std::collections::VecDeque;
+
+use super::{Collector, Job, NoRoom, Run, Step};
+use crate::policy::placement::Row;
+use crate::space::Space;
+
+impl Collector {
+    /// What was read of a program unit is written as one, in a pool of whole units, when all of it that is valid was read.
+    #[inline(never)]
+    pub(super) fn form_whole_unit(&mut self, row: Row, space: &Space) -> Result<Option<Step>, NoRoom> {
+        let unit = space.pools().per_program(row);
+        let state = &mut self.rows[row as usize];
+        for (n, staged) in state.staged.iter_mut().enumerate() {
+            staged.retain(|moved| space.is_valid(moved.from));
+            let Some(first) = staged.front() else { continue };
+            let (block, place) = space.pools().of_row(row).locations.split(first.from);
+            let end = place - place % unit + unit;
+            let is_read = match state.job.as_ref().map(Job::reached) {
+                Some((of, at)) if of == block => space.next_valid(block, at).is_none_or(|next| next >= end),
+                _ => true,
+            };
+            if !is_read {
+                continue;
+            }
+            let stream = space.streams().gc(n as u8);
+            if !space.has_room(row, stream, unit) {
+                return Err(NoRoom);
+            }
+            state.unit.extend(staged.drain(..));
+            return Ok(Some(Step::Program { stream }));
+        }
+        Ok(None)
+    }
+
+    /// The stream that the pages of the unit go to that is being read.
+    pub fn stream_of_unit(&self, row: Row) -> Option<u8> {
+        let staged = &self.rows[row as usize].staged;
+        staged.iter().position(|staged| !staged.is_empty()).map(|stream| stream as u8)
+    }
+
+    /// What was read of a unit is read again with the rest of it, if the present job has to wait for another.
+    pub(super) fn forget_part_of_unit(&mut self, row: Row, space: &Space) {
+        let state = &mut self.rows[row as usize];
+        let Some(job) = &mut state.job else { return };
+        let Some(first) = state.staged.iter().find_map(VecDeque::front) else { return };
+        let (block, place) = space.pools().of_row(row).locations.split(first.from);
+        let (of, reached) = job.reached();
+        if block == of {
+            job.step_back(reached - (place - place % space.pools().per_program(row)));
+            state.staged.iter_mut().for_each(VecDeque::clear);
+        }
+    }
+}
+
+/// Invalid locations of a block that are passed between `place` and the end of a run. In a pool of whole units only those of units
+/// without any valid one count: the others are written with holes.
+#[inline]
+pub(super) fn passed(space: &Space, place: u32, run: Run) -> u32 {
+    let row = space.row_of(run.block);
+    if !space.has_whole_units(row) {
+        return run.end - place - run.valid;
+    }
+    let unit = space.pools().per_program(row);
+    (run.first / unit).saturating_sub(place.div_ceil(unit)) * unit
+}
+
+#[cfg(test)]
+mod tests;
