@@ -7,7 +7,7 @@ use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
 use wordline_nand::{Locations, Pool, Pools};
 
-use crate::config::{DeviceFile, Protection, Scope};
+use crate::config::DeviceFile;
 use crate::lifetime::{Fullness, Worn};
 use crate::policy::balancer::BalancerKind;
 use crate::policy::frontier::FrontierKind;
@@ -147,13 +147,9 @@ pub fn check(file: &DeviceFile, pools: &Pools, unit: Bytes, wrong: &mut Complain
     check_beside(file, wrong);
     for (n, pool) in pools.iter().skip(1).enumerate() {
         check_collection(file, n, pool, wrong);
-        let frontier = &file.pools[n].frontier;
-        wrong.require(
-            *frontier == FrontierKind::InOrder {},
-            &format!("pools[{n}].frontier.policy"),
-            name_of(frontier),
-            "in-order: with another order rows of such a pool were left without room after power cuts",
-        );
+        if let Some((key, found, wanted)) = file.pools[n].frontier.complaint(&pool.part, &pool.geometry) {
+            wrong.add(format!("pools[{n}].frontier.{key}"), found, wanted);
+        }
     }
     let Pool { locations, .. } = pools.first();
     let per_program = unit * u64::from(locations.per_program);
@@ -194,13 +190,6 @@ fn check_beside(file: &DeviceFile, wrong: &mut Complaints) {
             slc.map_or_else(String::new, |slc| format!("a cache of {} blocks", slc.blocks)),
             "none, with ftl.mapping.whole_units: a program in SLC mode is smaller than a unit",
         ),
-        (
-            "buffer.power_loss_protection",
-            file.buffer.power_loss_protection != Protection::None && ftl.mapping.whole_units,
-            name_of(&file.buffer.power_loss_protection),
-            "none, with ftl.mapping.whole_units",
-        ),
-        ("ftl.gc.scope", ftl.gc.scope == Scope::SuperBlock, name_of(&ftl.gc.scope), "row"),
     ] {
         wrong.require(!is_wrong, key, found, format!("{wanted}, beside [[pools]]"));
     }

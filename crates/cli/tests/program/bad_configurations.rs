@@ -136,7 +136,7 @@ const ARGUMENTS: [(&str, &[&str]); 6] = [
 ];
 
 /// Arguments `--set` on preset `centaur`: its design, and what does not go together with two pools.
-const OF_DESIGNS: [(&str, &[&str]); 16] = [
+const OF_DESIGNS: [(&str, &[&str]); 14] = [
     ("design.name=centaurr", &["--set design.name", "centaurr", "slc-mlc-hybrid", "did you mean centaur?"]),
     ("design=centaur", &["--set design", "a table with the key name"]),
     ("design.epoch=5", &["--set design.epoch", "unknown key", "adjust_every"]),
@@ -148,8 +148,6 @@ const OF_DESIGNS: [(&str, &[&str]); 16] = [
     ("ftl.mapping.cache=1B", &["--set ftl.mapping.cache", "found 1B", "from two entries"]),
     ("ftl.mapping.sub_request=20KiB", &["--set ftl.mapping.sub_request", "20KiB", "96KiB"]),
     ("ftl.mapping.unit=16KiB", &["pools[0].part", "pages of 8KiB", "16KiB (ftl.mapping.unit)"]),
-    ("ftl.gc.scope=super-block", &["--set ftl.gc.scope", "found super-block", "row"]),
-    ("buffer.power_loss_protection=full", &["--set buffer.power_loss_protection", "found full", "[[pools]]"]),
     (
         "ftl.router={policy='host',streams=4}",
         &["ftl.router.policy", "host beside design.name", "the design routes"],

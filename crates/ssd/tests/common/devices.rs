@@ -243,6 +243,7 @@ struct DrawnPool {
     balances: bool,
     migrates: bool,
     marks: Option<(u32, u32)>,
+    frontier: FrontierKind,
 }
 
 prop_compose! {
@@ -252,8 +253,9 @@ prop_compose! {
         blocks in 12u32..=24,
         large in 0.0f64..=1.2,
         marks in prop::option::of((0u32..=2, 0u32..=2)),
+        frontier in frontier(),
     ) -> DrawnPool {
-        DrawnPool { whole_units, dedicated, tied, pages, blocks, large, balances, migrates, marks }
+        DrawnPool { whole_units, dedicated, tied, pages, blocks, large, balances, migrates, marks, frontier }
     }
 }
 
@@ -303,21 +305,17 @@ fn add_pool(mut file: DeviceFile, drawn: DrawnPool) -> DeviceFile {
     } else {
         RelocatorKind::Single {}
     };
-    file.ftl.gc.scope = Scope::Row;
-    if drawn.whole_units {
-        file.buffer.power_loss_protection = Protection::None;
-        file.buffer.capacitors = Energy(0);
-    }
     // Two program units of the larger kind are six of the smaller.
     file.buffer.capacitors = Energy(4 * file.buffer.capacitors.0);
     let most = part.geometry.blocks_per_plane - 3;
+    let frontier = drawn.frontier;
     file.pools = vec![PoolFile {
         part,
         layout,
         channels,
         start_below_free_blocks: None,
         stop_at_free_blocks: None,
-        frontier: FrontierKind::default(),
+        frontier,
     }];
     set_marks(&mut file, drawn.marks, most);
     file
@@ -341,7 +339,7 @@ fn set_marks(file: &mut DeviceFile, drawn: Option<(u32, u32)>, most: u32) {
 
 /// A small device, with a second pool or without.
 pub fn device() -> impl Strategy<Value = DeviceFile> {
-    (plain(), prop::option::weighted(0.25, second_pool())).prop_map(|(file, pool)| match pool {
+    (plain(), prop::option::weighted(0.5, second_pool())).prop_map(|(file, pool)| match pool {
         Some(pool) => add_pool(file, pool),
         None => file,
     })
