@@ -1,5 +1,4 @@
-//! Lists the pages of the policies (`docs/policies/SEAM/NAME.md`) and of the designs (`docs/designs/NAME.md`), so that the
-//! program carries each that there is.
+//! Lists the pages of the policies (`docs/policies/SEAM/NAME.md`), so that the program carries each that there is.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -18,14 +17,11 @@ fn stem(path: &Path) -> String {
 
 fn main() {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
-    let docs = root.join("../../docs");
-    let (policies, designs) = (docs.join("policies"), docs.join("designs"));
-    for folder in [&policies, &designs] {
-        println!("cargo::rerun-if-changed={}", folder.display());
-    }
+    let policies = root.join("../../docs/policies");
+    println!("cargo::rerun-if-changed={}", policies.display());
     let mut list = String::from("&[\n");
-    let seams = inside(&policies).into_iter().map(|folder| (stem(&folder), folder));
-    for (seam, folder) in seams.chain([("design".to_owned(), designs)]) {
+    for folder in inside(&policies) {
+        let seam = stem(&folder);
         for page in inside(&folder) {
             list += &format!("    ({seam:?}, {:?}, include_str!({page:?})),\n", stem(&page));
         }

@@ -100,7 +100,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
         Some(Command::Config(arguments)) => config::handle(arguments, &registry),
         Some(Command::Presets(arguments)) => presets::handle(arguments, &registry),
         Some(Command::Devices(arguments)) => devices::handle(&arguments, &registry),
-        Some(Command::Policies(arguments)) => policies::handle(arguments),
+        Some(Command::Policies(arguments)) => policies::handle(arguments, &registry),
         Some(Command::Metrics(arguments)) => metrics::handle(arguments, &registry),
         Some(Command::Workloads(arguments)) => workloads::handle(arguments),
         Some(Command::Trace(arguments)) => trace::handle(arguments, &registry),

@@ -3,6 +3,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 use wordline_lab::config::{self, Policy};
+use wordline_lab::devices::Registry;
 
 use crate::failure::Failure;
 use crate::output::{self, JsonArgument};
@@ -27,12 +28,12 @@ pub struct Arguments {
 }
 
 /// Does what the user asked.
-pub fn handle(arguments: Arguments) -> Result<(), Failure> {
+pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> {
     let Some(name) = &arguments.name else {
-        let all = config::policies();
+        let all = config::policies(registry);
         return output::json_or(&arguments.json, &all, || table(&all));
     };
-    let mut found = config::find_policies(name)?;
+    let mut found = config::find_policies(registry, name)?;
     if found.iter().all(|policy| policy.seam == *name) {
         return output::json_or(&arguments.json, &found, || table(&found));
     }

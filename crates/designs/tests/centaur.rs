@@ -1,18 +1,17 @@
 //! Centaur's dispatcher and the hybrid beside it: by themselves, and in a device with small chips of the paper's proportions.
 
 use proptest::prelude::*;
-use wordline_designs::Design;
-use wordline_designs::centaur::{Dispatcher, DispatcherFile, Hybrid, HybridFile};
+use toml::Table;
+use wordline_designs::centaur::{CentaurFile, Dispatcher, Hybrid, HybridFile};
+use wordline_designs::{Designs, DesignsFile};
 use wordline_kernel::{Bytes, Calendar, Instant, Schedule, Seed};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
 use wordline_ssd::BlockDevice;
 use wordline_ssd::config::{BufferFile, FrontFile, FtlFile};
 use wordline_ssd::lifetime::Worn;
-use wordline_ssd::policy::balancer::BalancerKind;
 use wordline_ssd::policy::frontier::FrontierKind;
-use wordline_ssd::policy::relocator::RelocatorKind;
-use wordline_ssd::policy::router::{Outgoing, Router, RouterKind};
+use wordline_ssd::policy::router::{Outgoing, RouterKind};
 use wordline_ssd::pools::{ChannelsFile, PoolFile, PoolState};
 use wordline_ssd::{Command, Config, Device, DeviceFile, Event, Operation, Parts};
 
@@ -51,10 +50,10 @@ struct Rig {
 }
 
 impl Rig {
-    fn new(file: DeviceFile, design: &Design) -> Self {
-        let config = file.check().unwrap_or_else(|wrong| panic!("{wrong}"));
-        design.check(&config).unwrap_or_else(|wrong| panic!("{wrong}"));
-        let parts = design.parts(Parts::of(&config), &config);
+    fn new(file: DeviceFile, design: &str) -> Self {
+        let (config, designs) =
+            named(design).check(&Designs::default(), file).unwrap_or_else(|wrong| panic!("{wrong}"));
+        let parts = designs.parts(Parts::of(&config), &config);
         Self { device: Device::with(config, parts, Seed(1)), calendar: Calendar::new() }
     }
 
@@ -81,14 +80,16 @@ impl Rig {
     }
 }
 
-fn centaur(condition: Bytes) -> Design {
-    Design::Centaur(DispatcherFile { condition, ..DispatcherFile::default() })
+/// What a configuration says of designs.
+fn named(text: &str) -> DesignsFile {
+    let mut table: Table = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+    DesignsFile::take_from(&mut table).unwrap_or_else(|wrong| panic!("{wrong}"))
 }
 
 #[test]
 fn what_waits_for_one_unit_is_dispatched_together() {
     // Figure 9: A has 72 KB in two units; B and C have 40 KB each in one; the condition is 64 KB.
-    let mut rig = Rig::new(two_pools(), &centaur(Bytes::kib(64)));
+    let mut rig = Rig::new(two_pools(), "design = { name = 'centaur', condition = '64KiB' }");
     rig.submit(Operation::Write, 64, 72);
     rig.submit(Operation::Write, 192, 40);
     rig.submit(Operation::Write, 232, 40);
@@ -104,13 +105,8 @@ fn large_then_small(stealing: bool, migration: bool) -> [u64; 2] {
     let mut file = two_pools();
     // Room for more units than there are dies, so that some wait.
     file.buffer.size = Bytes::mib(4);
-    if stealing {
-        file.ftl.balancer = BalancerKind::ValidShare {};
-    }
-    if migration {
-        file.ftl.gc.relocator = RelocatorKind::ValidShare {};
-    }
-    let mut rig = Rig::new(file, &centaur(Bytes::kib(72)));
+    let settings = format!("stealing = {stealing}, migration = {migration}");
+    let mut rig = Rig::new(file, &format!("design = {{ name = 'centaur', {settings} }}"));
     let units = rig.device.config().capacity().0 / (96 << 10);
     for unit in 0..units {
         rig.run_down_to(63);
@@ -141,54 +137,55 @@ fn worn(first: u64, second: u64) -> [PoolState; 2] {
     [first, second].map(|erases| PoolState { worn: worn(erases), ..PoolState::default() })
 }
 
-fn route(router: &mut dyn Router, sectors: u32, pools: &[PoolState]) -> u8 {
-    router.route(&Outgoing { logical: 0, tag: 0, sectors, pools, home: None })
+/// A piece of a unit of so many sectors.
+fn piece(sectors: u32, pools: &[PoolState]) -> Outgoing<'_> {
+    Outgoing { logical: 0, tag: 0, sectors, pools, home: None }
 }
 
 #[test]
 fn the_condition_moves_a_step_every_thousand_pieces_and_stays_in_its_range() {
-    let mut dispatcher = Dispatcher::new(&DispatcherFile::default());
+    let mut dispatcher = Dispatcher::new(&CentaurFile::default());
     assert_eq!(dispatcher.condition(), Bytes::kib(72));
     for _ in 0..999 {
-        route(&mut dispatcher, 8, &worn(2, 1));
+        dispatcher.pool(&piece(8, &worn(2, 1)));
     }
     assert_eq!(dispatcher.condition(), Bytes::kib(72));
     // 72 KiB are as large as the condition, until it is adjusted: algorithm 1 does so before it compares.
-    assert_eq!(route(&mut dispatcher, 144, &worn(2, 1)), 1);
+    assert_eq!(dispatcher.pool(&piece(144, &worn(2, 1))), 1);
     assert_eq!(dispatcher.condition(), Bytes::kib(72) + Bytes(512));
     for _ in 0..40_000 {
-        route(&mut dispatcher, 8, &worn(2, 1));
+        dispatcher.pool(&piece(8, &worn(2, 1)));
     }
     assert_eq!(dispatcher.condition(), Bytes::kib(88));
     // As much spent on both sides is not less on the side of 2D.
     for _ in 0..1_000 {
-        route(&mut dispatcher, 8, &worn(2, 2));
+        dispatcher.pool(&piece(8, &worn(2, 2)));
     }
     assert_eq!(dispatcher.condition(), Bytes(88 * 1024 - 512));
     for _ in 0..200_000 {
-        route(&mut dispatcher, 8, &worn(1, 2));
+        dispatcher.pool(&piece(8, &worn(1, 2)));
     }
     assert_eq!(dispatcher.condition(), Bytes::kib(32));
-    assert_eq!([63, 64].map(|sectors| route(&mut dispatcher, sectors, &worn(1, 2))), [1, 0]);
+    assert_eq!([63, 64].map(|sectors| dispatcher.pool(&piece(sectors, &worn(1, 2)))), [1, 0]);
 }
 
 #[test]
 fn the_hybrid_learns_what_is_small_from_the_last_epoch() {
     let file = HybridFile { epoch: 100, ..HybridFile::default() };
     let mut hybrid = Hybrid::new(&file, &config());
-    assert_eq!([16, 17].map(|sectors| route(&mut hybrid, sectors, &worn(1, 1))), [1, 0]);
+    assert_eq!([16, 17].map(|sectors| hybrid.pool_of(&piece(sectors, &worn(1, 1)))), [1, 0]);
     for n in 0..98 {
-        route(&mut hybrid, if n % 3 == 0 { 128 } else { 24 }, &worn(1, 1));
+        hybrid.pool_of(&piece(if n % 3 == 0 { 128 } else { 24 }, &worn(1, 1)));
     }
     assert_eq!(hybrid.threshold(), Bytes::kib(12));
-    assert_eq!([24, 25].map(|sectors| route(&mut hybrid, sectors, &worn(1, 1))), [1, 0]);
+    assert_eq!([24, 25].map(|sectors| hybrid.pool_of(&piece(sectors, &worn(1, 1)))), [1, 0]);
 }
 
 #[test]
 fn the_hybrid_spares_the_chips_that_wear_faster_by_the_difference() {
     let sent = |file: &HybridFile, pools: [PoolState; 2]| {
         let mut hybrid = Hybrid::new(file, &config());
-        (0..1_000).filter(|_| route(&mut hybrid, 8, &pools) == 0).count()
+        (0..1_000).filter(|_| hybrid.pool_of(&piece(8, &pools)) == 0).count()
     };
     let file = HybridFile::default();
     assert_eq!(sent(&file, worn(3, 4)), 250, "a quarter less is spent in the first pool");
@@ -196,24 +193,50 @@ fn the_hybrid_spares_the_chips_that_wear_faster_by_the_difference() {
     assert_eq!(sent(&HybridFile { level_lifetimes: false, ..file }, worn(3, 4)), 0);
 }
 
+/// What is wrong with a device of these designs.
+fn refused(designs: &str, file: DeviceFile) -> Vec<String> {
+    let wrong = named(designs).check(&Designs::default(), file).expect_err("it does not go together");
+    wrong.0.into_iter().map(|complaint| complaint.key).collect()
+}
+
 #[test]
 fn what_does_not_go_with_a_design_is_named() {
-    let keys = |design: &Design, file: DeviceFile| {
-        let config = file.check().unwrap_or_else(|wrong| panic!("{wrong}"));
-        let wrong = design.check(&config).expect_err("it does not go together");
-        wrong.0.into_iter().map(|complaint| complaint.key).collect::<Vec<_>>()
-    };
-    for design in [centaur(Bytes::kib(72)), Design::SlcMlcHybrid(HybridFile::default())] {
-        assert_eq!(keys(&design, small()), ["design.name"]);
+    for design in ["design.name = 'centaur'", "design.name = 'slc-mlc-hybrid'"] {
+        assert_eq!(refused(design, small()), ["design.name"]);
         let mut file = two_pools();
         file.ftl.router = RouterKind::BySize { least: Bytes::kib(64) };
-        assert_eq!(keys(&design, file), ["ftl.router.policy"]);
+        assert_eq!(refused(design, file), ["ftl.router.policy"]);
     }
-    let wrong = DispatcherFile { condition: Bytes(16_000), adjust_every: 0, ..DispatcherFile::default() };
-    let wrong = keys(&Design::Centaur(wrong), two_pools());
+    let wrong = refused("design = { name = 'centaur', condition = '16000B', adjust_every = 0 }", two_pools());
     assert_eq!(wrong, ["design.condition", "design.condition", "design.adjust_every"]);
-    let wrong = HybridFile { epoch: 0, threshold: Bytes(0), ..HybridFile::default() };
-    assert_eq!(keys(&Design::SlcMlcHybrid(wrong), two_pools()), ["design.epoch", "design.threshold"]);
+    let mut paged = two_pools();
+    paged.ftl.mapping.whole_units = false;
+    assert_eq!(refused("design = { name = 'centaur', least = '8KiB' }", paged), ["design.migration"]);
+    let wrong = refused("design = { name = 'slc-mlc-hybrid', epoch = 0, threshold = '0B' }", two_pools());
+    assert_eq!(wrong, ["design.epoch", "design.threshold"]);
+}
+
+#[test]
+fn designs_in_a_list_have_their_settings_by_name() {
+    let wrong = refused("designs = ['centaur']\ndesign.centaur.condition = '16000B'", two_pools());
+    assert_eq!(wrong, ["design.centaur.condition", "design.centaur.condition"]);
+    assert_eq!(refused("designs = ['centaur']", small()), ["designs"]);
+    assert_eq!(refused("designs = ['centaur', 'centuar']", two_pools()), ["designs[1]"]);
+    assert_eq!(
+        refused("designs = ['centaur']\ndesign.slc-mlc-hybrid.epoch = 5", two_pools()),
+        ["design.slc-mlc-hybrid"]
+    );
+    let both = "designs = ['centaur', 'slc-mlc-hybrid']";
+    assert_eq!(refused(both, two_pools()), ["decides.pool"], "both say which pool a piece goes to");
+    assert_eq!(refused(&format!("{both}\ndecides.pol = 'centaur'"), two_pools()), ["decides.pol"]);
+    let decided = named(&format!("{both}\ndecides.pool = 'slc-mlc-hybrid'"));
+    let (_, chosen) = decided.check(&Designs::default(), two_pools()).expect("the one decides");
+    assert_eq!(chosen.names().collect::<Vec<_>>(), ["centaur", "slc-mlc-hybrid"]);
+    let mut table = Table::new();
+    chosen.file().put_into(&mut table);
+    assert_eq!(table["design"]["centaur"]["adjust_every"].as_integer(), Some(1_000), "with all settings");
+    let again = DesignsFile::take_from(&mut table).expect("it was just written");
+    assert_eq!(&again, chosen.file());
 }
 
 proptest! {
@@ -221,15 +244,13 @@ proptest! {
     fn every_piece_goes_to_one_of_the_two_pools(
         pieces in prop::collection::vec((1u32..=192, 0u64..1_000, 0u64..1_000), 1..3_000),
     ) {
-        let (file, config) = (DispatcherFile { adjust_every: 7, ..DispatcherFile::default() }, config());
+        let (file, config) = (CentaurFile { adjust_every: 7, ..CentaurFile::default() }, config());
         let mut dispatcher = Dispatcher::new(&file);
         let mut hybrid = Hybrid::new(&HybridFile { epoch: 50, ..HybridFile::default() }, &config);
         for (sectors, first, second) in pieces {
-            let routers: [&mut dyn Router; 2] = [&mut dispatcher, &mut hybrid];
-            for router in routers {
-                let stream = route(router, sectors, &worn(first, second));
-                prop_assert!(stream < router.streams() && router.pool(stream) < 2);
-            }
+            let pools = worn(first, second);
+            let piece = piece(sectors, &pools);
+            prop_assert!(dispatcher.pool(&piece) < 2 && hybrid.pool_of(&piece) < 2);
             prop_assert!((file.least..=file.most).contains(&dispatcher.condition()));
             prop_assert!(hybrid.threshold() <= Bytes::kib(96));
         }

@@ -14,6 +14,7 @@ use crate::policy::eviction::Eviction;
 use crate::policy::failure::FailurePolicy;
 use crate::policy::frontier::Frontier;
 use crate::policy::mapper::{self, Mapper};
+use crate::policy::name_of;
 use crate::policy::placement::Placement;
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
@@ -99,8 +100,20 @@ impl Parts {
         file.demands = Some(self.demands(config.pools.count())?);
         let mut wrong = Complaints::default();
         self.check_homes(&mut wrong);
+        self.check_router(config, &mut wrong);
         wrong.or_ok(())?;
         file.check()
+    }
+
+    /// A design that says which pool a page goes to is asked in place of the router.
+    fn check_router(&self, config: &Config, wrong: &mut Complaints) {
+        let routing = self.designs.answering(Seam::Pool);
+        wrong.require(
+            routing.is_empty() || self.router.streams() == 1,
+            "ftl.router.policy",
+            format!("{} beside the design {}", name_of(&config.file.ftl.router), routing.join(" and ")),
+            "single, or the key left out: the design routes",
+        );
     }
 
     /// Pages that have homes go there: no design is asked for their place.

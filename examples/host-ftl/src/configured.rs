@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Duration, Metric, Seed};
-use wordline_lab::devices::{ChipsInfo, DeviceType, Embedded};
+use wordline_lab::devices::{ChipsInfo, Designs, DeviceType, Embedded};
 use wordline_ssd::block_device::Shape;
 use wordline_ssd::physical_device::Geometry;
 use wordline_ssd::{OpenChannel, OpenChannelConfig, OpenChannelFile, SECTOR, open_channel};
@@ -68,7 +68,7 @@ impl DeviceType for HostFtlType {
     type File = HostFtlFile;
     type Device = HostFtl<OpenChannel>;
 
-    fn check(file: HostFtlFile) -> Result<Self, Complaints> {
+    fn check(file: HostFtlFile, _: &Designs) -> Result<Self, Complaints> {
         let mut wrong = Complaints::default();
         let device =
             file.open_channel.clone().check().map_err(|inner| wrong.nest("open_channel", inner)).ok();

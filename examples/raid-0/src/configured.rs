@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Metric, Seed};
-use wordline_lab::devices::{ChipsInfo, DeviceType, Embedded, Section, Ssd, SsdFile};
+use wordline_lab::devices::{ChipsInfo, Designs, DeviceType, Embedded, Section, Ssd, SsdFile};
 use wordline_ssd::block_device::Shape;
 use wordline_ssd::{Device, SECTOR};
 
@@ -57,11 +57,11 @@ impl DeviceType for Array {
     type File = ArrayFile;
     type Device = Raid0<Device>;
 
-    fn check(file: ArrayFile) -> Result<Self, Complaints> {
+    fn check(file: ArrayFile, designs: &Designs) -> Result<Self, Complaints> {
         let ArrayFile { members, stripe_unit, member } = file;
         let mut wrong = Complaints::default();
         wrong.require((1..=MOST).contains(&members), "members", members, format!("from 1 to {MOST}"));
-        let member = member.check().map_err(|inner| wrong.nest("member", inner)).ok();
+        let member = member.check(designs).map_err(|inner| wrong.nest("member", inner)).ok();
         let Some(member) = member else { return Err(wrong) };
         let shape = member.shape();
         let (page, sector, whole) = (shape.logical_page, shape.sector_size, SECTOR * shape.namespaces[0]);
@@ -95,6 +95,10 @@ impl DeviceType for Array {
 
     fn chips(&self) -> Vec<ChipsInfo> {
         (0..self.members).flat_map(|_| self.member.chips()).collect()
+    }
+
+    fn designs(&self) -> Designs {
+        self.member.designs()
     }
 
     fn explain(&self) -> Vec<Section> {

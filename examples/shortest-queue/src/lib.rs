@@ -30,7 +30,7 @@ static PASSED: Metric = Metric::new(
 
 impl Design for ShortestQueue {
     fn name(&self) -> &'static str {
-        Configured::NAME
+        Self::NAME
     }
 
     fn needs(&self) -> Needs {
@@ -68,14 +68,9 @@ pub struct File {
     pub tasks_of_erase: u32,
 }
 
-/// The design as a configuration names it.
-#[derive(Clone, Debug)]
-pub struct Configured;
-
-impl DesignType for Configured {
+impl DesignType for ShortestQueue {
     const NAME: &'static str = "shortest-queue";
-    const DESCRIPTION: &'static str =
-        "An SSD whose programs go where the queue is shortest and the wear least.";
+    const DESCRIPTION: &'static str = "Programs go where the queue is shortest and the wear least.";
 
     type File = File;
 
@@ -88,7 +83,7 @@ impl DesignType for Configured {
 
     fn build(file: &File, config: &Config) -> Box<dyn Design> {
         let erases = vec![0; config.pools.rows() as usize];
-        Box::new(ShortestQueue { tasks_of_erase: file.tasks_of_erase, erases, passed: 0 })
+        Box::new(Self { tasks_of_erase: file.tasks_of_erase, erases, passed: 0 })
     }
 
     fn metrics() -> Vec<&'static Metric> {

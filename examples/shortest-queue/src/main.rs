@@ -1,7 +1,8 @@
 //! The program `wordline` with one more design.
 
-use wordline_lab::devices::{Designed, Registry};
+use shortest_queue::ShortestQueue;
+use wordline_lab::devices::Registry;
 
 fn main() -> std::process::ExitCode {
-    wordline_cli::main_with(Registry::default().with::<Designed<shortest_queue::Configured>>())
+    wordline_cli::main_with(Registry::default().with_design::<ShortestQueue>())
 }

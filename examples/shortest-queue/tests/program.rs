@@ -42,12 +42,30 @@ fn the_design_runs_beside_built_in_devices_with_its_own_metric() {
 #[test]
 fn its_settings_and_those_of_the_ssd_are_checked_key_by_key() {
     let check = |set: &str| refusal(&["config", "check", "--preset", "shortest-queue", "--set", set]);
-    let wrong = check("design.tasks_of_erase=2000");
-    assert!(wrong.contains("--set design.tasks_of_erase: found 2000, wanted from 0 to 1000"), "{wrong}");
-    let wrong = check("design.tasks_of_erse=2");
+    let wrong = check("design.shortest-queue.tasks_of_erase=2000");
+    let wanted = "--set design.shortest-queue.tasks_of_erase: found 2000, wanted from 0 to 1000";
+    assert!(wrong.contains(wanted), "{wrong}");
+    let wrong = check("design.shortest-queue.tasks_of_erse=2");
     assert!(wrong.contains("did you mean tasks_of_erase?"), "{wrong}");
-    let wrong = check("ssd.ftl.placement={policy='fixed',order='CWDP'}");
-    assert!(wrong.contains("ssd.ftl.placement.policy") && wrong.contains("beside the design"), "{wrong}");
+    let wrong = check("design.shortest.tasks_of_erase=2");
+    assert!(wrong.contains("wanted one of centaur, shortest-queue"), "{wrong}");
+    let wrong = check("ftl.placement={policy='fixed',order='CWDP'}");
+    assert!(wrong.contains("ftl.placement.policy") && wrong.contains("beside the design"), "{wrong}");
+    let wrong = refusal(&["config", "check", "--preset", "tiny", "--set", "designs=['shortest-queu']"]);
+    assert!(wrong.contains("designs[0]") && wrong.contains("did you mean shortest-queue?"), "{wrong}");
+}
+
+#[test]
+fn it_is_listed_with_its_settings_and_stands_in_the_schema() {
+    let all = json(&["policies", "design", "--json"]);
+    let own = all.as_array().and_then(|all| all.iter().find(|one| one["policy"] == "shortest-queue"));
+    let own = own.unwrap_or_else(|| panic!("{all}"));
+    assert_eq!((&own["key"], &own["settings"]), (&"designs".into(), &serde_json::json!(["tasks_of_erase"])));
+    let schema = json(&["config", "schema"]);
+    let settings = &schema["$defs"]["SettingsOfDesigns"]["anyOf"][1]["properties"]["shortest-queue"];
+    assert!(settings["properties"]["tasks_of_erase"].is_object(), "{settings}");
+    let metrics = json(&["metrics", "shortest_queue", "--json"]);
+    assert_eq!(metrics[0]["name"], "shortest_queue.passed", "{metrics}");
 }
 
 #[test]
@@ -61,5 +79,5 @@ fn a_snapshot_is_restored_under_its_own_name_alone() {
     let anew = ["run", "--preset", "shortest-queue", "--precondition", "filled", "--json"];
     assert_eq!(json(&from)["digest"], json(&[&anew[..], &WORK].concat())["digest"]);
     let wrong = refusal(&[&from[..], &["--preset", "tiny"]].concat());
-    assert!(wrong.contains("found a device of the type shortest-queue, wanted the type ssd"), "{wrong}");
+    assert!(wrong.contains("shortest-queue") && wrong.contains("or no device beside a snapshot"), "{wrong}");
 }

@@ -150,10 +150,10 @@ const OF_DESIGNS: [(&str, &[&str]); 14] = [
     ("ftl.mapping.unit=16KiB", &["pools[0].part", "pages of 8KiB", "16KiB (ftl.mapping.unit)"]),
     (
         "ftl.router={policy='host',streams=4}",
-        &["ftl.router.policy", "host beside design.name", "the design routes"],
+        &["ftl.router.policy", "host beside the design centaur", "the design routes"],
     ),
     ("ftl.over_provisioning=0.01", &["--set ftl.over_provisioning", "at least 0.16", "of the first pool"]),
-    ("pools=[]", &["ftl.balancer.policy", "valid-share", "this wants [[pools]]"]),
+    ("pools=[]", &["ftl.mapping.whole_units", "found true", "this wants [[pools]]"]),
 ];
 
 /// Pools of preset `centaur`, with the line and the key that the message must name, and words that it must hold.

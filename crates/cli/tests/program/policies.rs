@@ -40,7 +40,7 @@ fn designs_are_listed_beside_the_seams_and_have_pages() {
     assert!(table.contains("centaur") && table.contains("slc-mlc-hybrid"), "{table}");
     let designs = wordline(&["policies", "design", "--json"]).json();
     assert_eq!(designs[0]["policy"], "centaur", "{designs}");
-    assert_eq!(designs[0]["key"], "design", "{designs}");
+    assert_eq!(designs[0]["key"], "designs", "{designs}");
     assert!(designs[0]["settings"].as_array().is_some_and(|keys| keys.contains(&json!("adjust_every"))));
     let page = wordline(&["policies", "slc-mlc-hybrid"]).success();
     assert!(page.starts_with("# Design: slc-mlc-hybrid") && page.contains("level_lifetimes"), "{page}");

@@ -2,15 +2,17 @@
 //!
 //! What the description leaves open is chosen once: the epoch, as long as Centaur's between two adjustments; and how many hot
 //! pieces go to MLC, of which it says that the difference of the lifetimes decides: the share `1 - l_MLC / l_SLC` of them, evenly
-//! spread. It counts requests; a router sees what of a unit leaves the buffer together.
+//! spread. It counts requests; a design sees what of a unit leaves the buffer together.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, state};
-use wordline_ssd::policy::router::{Outgoing, Router};
-use wordline_ssd::{Config, SECTOR};
+use wordline_ssd::design::{Needs, Seam, View};
+use wordline_ssd::policy::router::Outgoing;
+use wordline_ssd::{Config, Design, SECTOR};
 
-use super::{LARGE, SMALL, STREAMS, Sizes, spent};
+use super::{LARGE, SMALL, Sizes, check_device, spent};
+use crate::DesignType;
 
 /// Settings of the hybrid.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -29,25 +31,6 @@ impl Default for HybridFile {
     /// start, and an epoch as long as between two adjustments of Centaur (table 2).
     fn default() -> Self {
         Self { epoch: 1_000, threshold: Bytes::kib(8), level_lifetimes: true }
-    }
-}
-
-impl HybridFile {
-    /// What is wrong with it.
-    ///
-    /// # Errors
-    /// Every key, within `design`.
-    pub fn check(&self) -> Result<(), Complaints> {
-        let mut wrong = Complaints::default();
-        wrong.require(self.epoch > 0, "epoch", self.epoch, "1 or more");
-        let whole = self.threshold.0.is_multiple_of(SECTOR.0) && self.threshold >= SECTOR;
-        wrong.require(
-            whole && self.threshold <= Bytes::gib(1),
-            "threshold",
-            self.threshold,
-            format!("a multiple of {SECTOR}, up to 1GiB"),
-        );
-        wrong.or_ok(())
     }
 }
 
@@ -85,6 +68,13 @@ impl Hybrid {
         SECTOR * u64::from(self.threshold)
     }
 
+    /// The pool that a piece goes to.
+    pub fn pool_of(&mut self, piece: &Outgoing<'_>) -> u8 {
+        let small = piece.sectors <= self.threshold;
+        self.learn(piece.sectors);
+        if small && !self.is_diverted(spent(piece.pools)) { SMALL } else { LARGE }
+    }
+
     /// Takes the size of a piece into account. An epoch of one size leaves the threshold as it is.
     fn learn(&mut self, sectors: u32) {
         self.sizes.count(sectors);
@@ -110,22 +100,51 @@ impl Hybrid {
     }
 }
 
-impl Router for Hybrid {
-    fn streams(&self) -> u8 {
-        STREAMS
+impl Design for Hybrid {
+    fn name(&self) -> &'static str {
+        SlcMlcHybrid::NAME
     }
 
-    fn route(&mut self, piece: &Outgoing) -> u8 {
-        let small = piece.sectors <= self.threshold;
-        self.learn(piece.sectors);
-        if small && !self.is_diverted(spent(piece.pools)) { SMALL } else { LARGE }
+    fn needs(&self) -> Needs {
+        Needs::of(&[Seam::Pool])
     }
 
-    fn pool(&self, stream: u8) -> u8 {
-        stream
+    fn pool(&mut self, piece: &Outgoing<'_>, _: &mut View<'_>) -> u8 {
+        self.pool_of(piece)
     }
 
     fn least_of_first(&self) -> Option<Bytes> {
         Some(self.threshold() + SECTOR)
+    }
+}
+
+/// The hybrid as a configuration names it.
+#[derive(Debug)]
+pub struct SlcMlcHybrid;
+
+impl DesignType for SlcMlcHybrid {
+    const NAME: &'static str = "slc-mlc-hybrid";
+    const DESCRIPTION: &'static str = "The hybrid of SLC and MLC that Centaur compares itself with: small writes go to the second of two pools, what \
+        is small following from the sizes of the last epoch. Wants two `pools`.";
+    const PAGE: &'static str = include_str!("../../../../docs/designs/slc_mlc_hybrid.md");
+
+    type File = HybridFile;
+
+    fn check(file: &HybridFile, config: &Config) -> Result<(), Complaints> {
+        let mut wrong = Complaints::default();
+        wrong.require(file.epoch > 0, "epoch", file.epoch, "1 or more");
+        let whole = file.threshold.0.is_multiple_of(SECTOR.0) && file.threshold >= SECTOR;
+        wrong.require(
+            whole && file.threshold <= Bytes::gib(1),
+            "threshold",
+            file.threshold,
+            format!("a multiple of {SECTOR}, up to 1GiB"),
+        );
+        check_device(Self::NAME, config, &mut wrong);
+        wrong.or_ok(())
+    }
+
+    fn build(file: &HybridFile, config: &Config) -> Box<dyn Design> {
+        Box::new(Hybrid::new(file, config))
     }
 }

@@ -1,25 +1,97 @@
 //! Centaur, an SSD of 2D SLC and 3D TLC chips (Centaur, section 5), and the hybrid that it is compared with (section 6.2.5).
-//! Both are routers: they say which pool a piece of a unit goes to. Stealing (algorithm 2) and migration (algorithm 3) are the
-//! built-in policies `valid-share` of the seams balancer and relocator, which a device names beside the design.
+//!
+//! Centaur is one design: its dispatcher says which pool a piece of a unit goes to, its stealer which of the pieces that wait for the
+//! 3D chips idle 2D chips take, and its migration whose pages move to the 3D chips when a 2D block is cleaned. What a program of
+//! the 3D chips writes is a unit of several pages, which the mechanism brings together from wherever they are.
 
+mod configured;
 mod dispatcher;
 mod hybrid;
 mod sizes;
 
+use wordline_kernel::{Bytes, Complaints, state};
+use wordline_nand::BlockSetId;
+use wordline_ssd::design::{Needs, Seam, View, Waits};
+use wordline_ssd::policy::router::Outgoing;
 use wordline_ssd::pools::PoolState;
+use wordline_ssd::{Config, Design};
 
-pub use dispatcher::{Dispatcher, DispatcherFile};
-pub use hybrid::{Hybrid, HybridFile};
+use crate::DesignType;
+pub use configured::CentaurFile;
+pub use dispatcher::Dispatcher;
+pub use hybrid::{Hybrid, HybridFile, SlcMlcHybrid};
 pub use sizes::Sizes;
 
-/// Streams of the routers of this folder: one for each pool.
-pub const STREAMS: u8 = 2;
-/// The first pool and its stream: 3D, or MLC.
+/// The first pool: 3D, or MLC.
 const LARGE: u8 = 0;
-/// The second pool and its stream: 2D, or SLC.
+/// The second pool: 2D, or SLC.
 const SMALL: u8 = 1;
+
+/// Centaur: its three algorithms over two pools.
+pub struct Centaur {
+    dispatcher: Dispatcher,
+    /// Whether idle 2D chips take what waits for the 3D chips.
+    steals: bool,
+    /// Whether cleaning moves pages from the 2D chips to the 3D chips.
+    migrates: bool,
+}
+
+state!(Centaur { parts { dispatcher } fixed { steals, migrates } });
+
+impl Centaur {
+    /// At its start. `file` is checked.
+    pub fn new(file: &CentaurFile) -> Self {
+        Self { dispatcher: Dispatcher::new(file), steals: file.stealing, migrates: file.migration }
+    }
+}
+
+impl Design for Centaur {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn needs(&self) -> Needs {
+        let steals = self.steals.then_some(Seam::Balance);
+        let migrates = self.migrates.then_some(Seam::Relocate);
+        let answers: Vec<Seam> = [Some(Seam::Pool), steals, migrates].into_iter().flatten().collect();
+        Needs::of(&answers)
+    }
+
+    /// Algorithm 1.
+    fn pool(&mut self, piece: &Outgoing<'_>, _: &mut View<'_>) -> u8 {
+        self.dispatcher.pool(piece)
+    }
+
+    fn least_of_first(&self) -> Option<Bytes> {
+        Some(self.dispatcher.condition())
+    }
+
+    /// Algorithm 2: the oldest piece goes to an idle 2D chip page by page, while a larger share of the 3D pages is valid.
+    fn steal(&mut self, waiting: &[Waits], to: usize, view: &mut View<'_>) -> Option<usize> {
+        let [of_2d, of_3d] = [to, LARGE.into()].map(|pool| view.pool(pool).valid_share());
+        (of_3d > of_2d && !waiting.is_empty()).then_some(0)
+    }
+
+    /// Algorithm 3: each valid page of a victim goes to the 3D chips with all others of its unit, while a larger share of the 2D
+    /// pages is valid.
+    fn leaves(&mut self, _: BlockSetId, pool: usize, view: &mut View<'_>) -> bool {
+        let [of_2d, of_3d] = [pool, LARGE.into()].map(|pool| view.pool(pool).valid_share());
+        of_2d > of_3d
+    }
+}
 
 /// Spent lifetimes of the 2D chips and of the 3D chips (equation 1).
 fn spent(pools: &[PoolState]) -> [f64; 2] {
     [SMALL, LARGE].map(|pool| pools[usize::from(pool)].spent())
+}
+
+/// Both designs want a device with two pools.
+fn check_device(name: &str, config: &Config, wrong: &mut Complaints) {
+    let pools = config.pools.count();
+    wrong.require(
+        pools == 2,
+        "",
+        format!("{name} beside {pools} {}", if pools == 1 { "pool" } else { "pools" }),
+        "a device with two pools: one table [[pools]] beside the first part",
+    );
 }

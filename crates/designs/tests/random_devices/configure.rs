@@ -2,8 +2,7 @@
 
 use serde::Deserialize;
 use toml::{Table, Value};
-use wordline_designs::Design;
-use wordline_ssd::policy::router::RouterKind;
+use wordline_designs::{Chosen, Designs, DesignsFile};
 use wordline_ssd::{Config, DeviceFile, Parts};
 
 const TINY: &str = include_str!("../../../../data/presets/tiny.toml");
@@ -18,17 +17,13 @@ const PARTS: [(&str, &str); 2] = [
 #[derive(Clone, Debug)]
 pub struct Configured {
     pub config: Config,
-    pub design: Option<Design>,
+    pub designs: Chosen,
 }
 
 impl Configured {
     /// The policies of the device.
     pub fn parts(&self) -> Parts {
-        let base = Parts::of(&self.config);
-        match &self.design {
-            Some(design) => design.parts(base, &self.config),
-            None => base,
-        }
+        self.designs.parts(Parts::of(&self.config), &self.config)
     }
 }
 
@@ -72,24 +67,8 @@ pub fn configure(settings: &[String]) -> Result<Configured, String> {
     if let Some(Value::Array(pools)) = all.get_mut("pools") {
         pools.iter_mut().for_each(|pool| resolve_part(&mut pool["part"]));
     }
-    let design =
-        all.remove("design").map(Design::deserialize).transpose().map_err(|error| error.to_string())?;
+    let designs = DesignsFile::take_from(&mut all).map_err(|wrong| wrong.to_string())?;
     let file = DeviceFile::deserialize(all).map_err(|error| error.to_string())?;
-    check(file, design).map_err(|wrong| wrong.to_string())
-}
-
-fn check(mut file: DeviceFile, design: Option<Design>) -> Result<Configured, wordline_kernel::Complaints> {
-    let router = file.ftl.router.clone();
-    if let Some(design) = &design
-        && router == RouterKind::default()
-    {
-        // Each stream of the design's router takes a block of a row: the device must have room for them.
-        file.ftl.router = RouterKind::Host { streams: design.streams() };
-    }
-    let mut config = file.check()?;
-    config.file.ftl.router = router;
-    if let Some(design) = &design {
-        design.check(&config)?;
-    }
-    Ok(Configured { config, design })
+    let (config, designs) = designs.check(&Designs::default(), file).map_err(|wrong| wrong.to_string())?;
+    Ok(Configured { config, designs })
 }

@@ -471,7 +471,9 @@ impl Draw {
             let entries = self.from(2, 200);
             self.set("ftl.mapping.cache", format!("'{}B'", entries * 8));
         }
-        match self.pick(&["centaur", "slc-mlc-hybrid", "", ""]) {
+        let (balances, migrates) = (self.percent(50), whole && self.percent(50));
+        let design = self.pick(&["centaur", "slc-mlc-hybrid", "", ""]);
+        match design {
             "" => {
                 let least = (program as f64 * self.random.unit() * 1.2) as u64;
                 self.set("ftl.router", format!("{{ policy = 'by-size', least = '{least}B' }}"));
@@ -480,15 +482,18 @@ impl Draw {
                 let least = program.min(unit * self.from(1, 4));
                 self.set(
                     "design",
-                    format!("{{ name = 'centaur', condition = '{}B', least = '{least}B' }}", 2 * least),
+                    format!(
+                        "{{ name = 'centaur', condition = '{}B', least = '{least}B', stealing = {balances}, \
+                         migration = {migrates} }}",
+                        2 * least
+                    ),
                 );
             }
             design => self.set("design", format!("{{ name = '{design}' }}")),
         }
-        let balances = self.percent(50);
-        self.set("ftl.balancer.policy", if balances { "valid-share" } else { "none" });
-        if whole && self.percent(50) {
-            self.set("ftl.gc.relocator.policy", "valid-share");
+        if design != "centaur" {
+            self.set("ftl.balancer.policy", if balances { "valid-share" } else { "none" });
+            self.set("ftl.gc.relocator.policy", if migrates { "valid-share" } else { "single" });
         }
         self.collector(1 + u64::from(map_in_flash));
         let (pages, blocks) = (2 * self.from(2, 6), self.from(16, 32));

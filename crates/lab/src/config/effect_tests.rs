@@ -42,8 +42,10 @@ fn device(settings: &str, refuses: bool) -> Result<Device> {
         return resolve(&registry, layered);
     }
     let entry = registry.take_from(&mut layered.tree)?;
-    schema::complaints(&schema::device(), &layered.tree).or_ok(()).map_err(Error::Config)?;
-    let configured = entry.resolve_idle(&layered.tree)?;
+    schema::complaints(&schema::device(registry.designs()), &layered.tree)
+        .or_ok(())
+        .map_err(Error::Config)?;
+    let configured = entry.resolve_idle(&layered.tree, registry.designs())?;
     described(layered, configured)
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use wordline_designs::Design;
+use wordline_designs::Chosen;
 use wordline_kernel::{Bytes, Duration};
 use wordline_nand::chain::{self, Hold};
 use wordline_nand::{Geometry, Part, Pool};
@@ -10,7 +10,7 @@ use wordline_ssd::Config;
 use wordline_ssd::front::{Link, Way};
 use wordline_ssd::pools::ChannelsFile;
 
-use super::{DESIGN, Device};
+use super::Device;
 use crate::devices::{DeviceType, Section, Ssd};
 
 /// The derived values of `device` as text, each with the formula that it follows from.
@@ -34,7 +34,7 @@ pub fn explain(device: &Device) -> String {
 }
 
 /// What follows from the configuration of an SSD.
-pub(crate) fn sections(config: &Config, design: Option<&Design>) -> Vec<Section> {
+pub(crate) fn sections(config: &Config, designs: &Chosen) -> Vec<Section> {
     let of_pools = |rows: fn(&Config, usize) -> Rows, title: &str| {
         let title = |n: usize| match config.pools.count() {
             1 => title.to_owned(),
@@ -43,7 +43,10 @@ pub(crate) fn sections(config: &Config, design: Option<&Design>) -> Vec<Section>
         (0..config.pools.count()).map(|n| (title(n), rows(config, n))).collect::<Vec<_>>()
     };
     let sections = [
-        design.iter().map(|design| (format!("design {}", design.name()), settings(design))).collect(),
+        designs
+            .settings()
+            .map(|(name, key, table)| (format!("design {name}"), settings(&key, table)))
+            .collect(),
         of_pools(numbers, "geometry"),
         vec![("capacity".to_owned(), capacity(config))],
         of_pools(collection, "garbage collection"),
@@ -64,11 +67,9 @@ fn row(what: impl Into<String>, value: impl Into<String>) -> (String, String) {
 }
 
 /// The settings of a design, those that were left out among them.
-fn settings(design: &Design) -> Rows {
-    let mut table = toml::Table::try_from(design).expect("a design is TOML");
-    table.remove("name");
+fn settings(key: &str, table: toml::Table) -> Rows {
     let value = |value: toml::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    table.into_iter().map(|(key, setting)| row(format!("{DESIGN}.{key}"), value(setting))).collect()
+    table.into_iter().map(|(name, setting)| row(format!("{key}.{name}"), value(setting))).collect()
 }
 
 fn numbers(config: &Config, n: usize) -> Rows {

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use wordline_designs::{DECIDES, DESIGN, DESIGNS};
 use wordline_kernel::{Complaints, one_of};
 
-use super::DESIGN;
 use super::embedded::{self, CELLS, Embedded, PARTS};
 use super::schema::{FILE_KEYS, join};
 use super::tree::{self, Node, Origin, Table, Value};
@@ -231,8 +231,8 @@ fn overlay_at(registry: &Registry, tree: &mut Node, key: &str, mut over: Node, f
     Ok(())
 }
 
-/// Makes tables of the parts that `over` names for the SSD `tree`, which lies `at` a key of its document. A design of another name
-/// replaces that below it, whose settings were not its own.
+/// Makes tables of the parts that `over` names for the SSD `tree`, which lies `at` a key of its document. Designs of other names
+/// replace those below it, whose settings were not theirs.
 fn name_parts(tree: &mut Node, over: &mut Node, at: &str, folder: &Path) -> Result<()> {
     let members = over.members_mut().expect("a document is a table");
     let below = tree.members_mut().expect("a document is a table");
@@ -248,16 +248,53 @@ fn name_parts(tree: &mut Node, over: &mut Node, at: &str, folder: &Path) -> Resu
             }
         }
     }
-    let name_of = |members: &Table| {
-        let Value::Text(name) = &members.get(DESIGN)?.members()?.get("name")?.value else { return None };
-        Some(name.clone())
-    };
-    if let Some(name) = name_of(members)
-        && name_of(below).is_some_and(|other| other != name)
-    {
-        below.remove(DESIGN);
-    }
+    name_designs(below, members);
     Ok(())
+}
+
+/// Designs that `over` names replace those `below` it: what is not named any more goes with its settings.
+fn name_designs(below: &mut Table, over: &Table) {
+    if let Some(name) = design_alone(over) {
+        if below.contains_key(DESIGNS) || design_alone(below).is_some_and(|other| other != name) {
+            [DESIGN, DESIGNS, DECIDES].iter().for_each(|key| drop(below.remove(*key)));
+        }
+        return;
+    }
+    let Some(names) = designs_of(over) else { return };
+    if let Some(name) = design_alone(below)
+        && let Some(mut settings) = below.remove(DESIGN)
+    {
+        settings.remove("name");
+        let mut by_name = Node::table(settings.origin.clone());
+        by_name.members_mut().expect("just made a table").insert(name, settings);
+        below.insert(DESIGN.to_owned(), by_name);
+    }
+    let of_pools = [&*below, over].map(|tree| match tree.get("pools").map(|pools| &pools.value) {
+        Some(Value::Array(pools)) => {
+            pools.iter().filter_map(|pool| designs_of(pool.members()?)).flatten().collect()
+        }
+        _ => Vec::new(),
+    });
+    let is_named = |name: &String| names.iter().chain(of_pools.iter().flatten()).any(|known| known == name);
+    if let Some(settings) = below.get_mut(DESIGN).and_then(Node::members_mut) {
+        settings.retain(|name, _| is_named(name));
+    }
+    if let Some(decides) = below.get_mut(DECIDES).and_then(Node::members_mut) {
+        decides.retain(|_, name| matches!(&name.value, Value::Text(name) if is_named(name)));
+    }
+}
+
+/// The design that the table of its settings names.
+fn design_alone(keys: &Table) -> Option<String> {
+    let Value::Text(name) = &keys.get(DESIGN)?.members()?.get("name")?.value else { return None };
+    Some(name.clone())
+}
+
+/// The designs that a device or a pool names in a list.
+fn designs_of(keys: &Table) -> Option<Vec<String>> {
+    let Value::Array(names) = &keys.get(DESIGNS)?.value else { return None };
+    let text = |name: &Node| if let Value::Text(name) = &name.value { Some(name.clone()) } else { None };
+    Some(names.iter().filter_map(text).collect())
 }
 
 /// Puts the part that `part` names, or that its key `base` does, in its place, with the keys of the table on top; false if it

@@ -34,9 +34,6 @@ pub use wordline_kernel::one_of;
 /// The preset that is taken when neither a preset nor a file is named.
 pub const DEFAULT_PRESET: &str = "nvme-tlc";
 
-/// The key of the design that a device is of.
-pub(crate) const DESIGN: &str = "design";
-
 /// Which device: a preset, a file that changes it or stands alone, and single values on top.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
@@ -72,8 +69,8 @@ pub struct PresetInfo {
     pub source: String,
     /// The type of the device.
     pub device: &'static str,
-    /// The design that it is of, if it names one.
-    pub design: Option<&'static str>,
+    /// The designs that it names, with commas between them; none if it names none.
+    pub design: Option<String>,
     /// Name of its NAND part, that of the first pool; empty without flash.
     pub part: String,
     /// Its chips, those of each pool.
@@ -139,7 +136,7 @@ pub fn part(name: &str) -> Result<Part> {
 
 fn resolve(registry: &Registry, mut layered: load::Layered) -> Result<Device> {
     let entry = registry.take_from(&mut layered.tree)?;
-    let configured = entry.resolve(&mut layered.tree)?;
+    let configured = entry.resolve(&mut layered.tree, registry.designs())?;
     described(layered, configured)
 }
 
@@ -225,7 +222,8 @@ pub fn presets(registry: &Registry) -> Result<Vec<PresetInfo>> {
         let layered = load::preset(registry, name)?;
         let source = layered.source.clone();
         let device = resolve(registry, layered)?;
-        let design = device.ssd().and_then(|ssd| ssd.design.as_ref()).map(|design| design.name());
+        let names: Vec<&str> = device.ssd().into_iter().flat_map(|ssd| ssd.designs.names()).collect();
+        let design = (!names.is_empty()).then(|| names.join(", "));
         let Device { name, description, configured, .. } = device;
         let chips = configured.chips();
         Ok(PresetInfo {

@@ -1,14 +1,15 @@
 //! The seams and their policies, and the designs, which stand as those of a seam. Names, settings and descriptions come
-//! from the enums that a configuration is read into, pages from `docs/policies` and `docs/designs`.
+//! from the enums that a configuration is read into, pages from `docs/policies`; designs bring theirs along.
 
 use schemars::schema_for;
 use serde::Serialize;
 use serde_json::Value as Json;
+use wordline_designs::{DESIGN, DESIGNS, Designs};
 use wordline_kernel::one_of;
 use wordline_nand::unit::SchedulerKind;
 
-use super::DESIGN;
-use super::schema::{alternatives, device, follow, join, variants};
+use super::schema::{alternatives, device, follow, join, keys_of, variants};
+use crate::devices::Registry;
 use crate::error::{Error, Result};
 
 /// Folder, name and text of each page.
@@ -44,10 +45,10 @@ pub struct Policy {
     pub page: &'static str,
 }
 
-/// All policies by seam, those of a seam in the order of their enum.
-pub fn policies() -> Vec<Policy> {
-    let mut all = Vec::new();
-    let root = device();
+/// All policies by seam, those of a seam in the order of their enum, and the designs of a registry.
+pub fn policies(registry: &Registry) -> Vec<Policy> {
+    let mut all = designs(registry.designs());
+    let root = device(&Designs::none());
     walk(&root, &root, "", &mut all);
     let scheduler = schema_for!(SchedulerKind).to_value();
     let usual = serde_json::to_value(SchedulerKind::default()).expect("a setting is JSON");
@@ -59,6 +60,20 @@ pub fn policies() -> Vec<Policy> {
     }
     all.sort_by(|a, b| a.seam.cmp(&b.seam));
     all
+}
+
+/// The designs, which a device names in a list.
+fn designs(designs: &Designs) -> Vec<Policy> {
+    let policy = |entry: &dyn wordline_designs::Entry| Policy {
+        seam: DESIGN.into(),
+        policy: entry.name().into(),
+        key: DESIGNS.into(),
+        default: false,
+        settings: keys_of(&entry.schema().to_value()),
+        description: entry.description().into(),
+        page: entry.page(),
+    };
+    designs.entries().map(policy).collect()
 }
 
 /// Finds the settings below `path` that choose a policy.
@@ -76,10 +91,9 @@ fn walk(root: &Json, schema: &Json, path: &str, all: &mut Vec<Policy>) {
     }
 }
 
-/// The policies of an enum `NameKind`, and the designs; other settings with variants are no seams.
+/// The policies of an enum `NameKind`; other settings with variants are no seams.
 fn seam(schema: &Json, definition: &str, key: &str, usual: &Json, all: &mut Vec<Policy>) {
-    let name = if key == DESIGN { Some(DESIGN) } else { definition.strip_suffix("Kind") };
-    let Some(name) = name.map(str::to_lowercase) else { return };
+    let Some(name) = definition.strip_suffix("Kind").map(str::to_lowercase) else { return };
     for (policy, variant) in variants(schema) {
         let settings = variant["properties"].as_object().into_iter().flatten();
         let settings = settings.filter(|(_, inner)| inner.get("const").is_none());
@@ -122,8 +136,8 @@ fn page_of(seam: &str, policy: &str) -> Option<&'static str> {
 ///
 /// # Errors
 /// [`Error::Argument`] with the names that there are.
-pub fn find_policies(name: &str) -> Result<Vec<Policy>> {
-    let all = policies();
+pub fn find_policies(registry: &Registry, name: &str) -> Result<Vec<Policy>> {
+    let all = policies(registry);
     let means = |policy: &&Policy| {
         name == policy.seam || name == policy.policy || name == format!("{}/{}", policy.seam, policy.policy)
     };
@@ -143,7 +157,7 @@ mod tests {
 
     #[test]
     fn every_policy_of_an_enum_has_a_page_and_every_page_a_policy() {
-        let all = policies();
+        let all = policies(&Registry::default());
         for policy in &all {
             assert!(policy.page.starts_with("# "), "{} {} has no page", policy.seam, policy.policy);
             assert!(!policy.description.is_empty(), "{} {}", policy.seam, policy.policy);
@@ -156,12 +170,12 @@ mod tests {
 
     #[test]
     fn every_seam_has_a_key_and_one_policy_that_is_taken_without_it() {
-        let all = policies();
+        let all = policies(&Registry::default());
         for policy in &all {
             assert!(!policy.key.is_empty(), "{}", policy.seam);
             // A device is of no design where none is named.
             if policy.seam == DESIGN {
-                assert_eq!((&policy.key[..], policy.default), (DESIGN, false));
+                assert_eq!((&policy.key[..], policy.default), (DESIGNS, false));
                 continue;
             }
             let is_unnamed = UNNAMED.iter().any(|(seam, ..)| *seam == policy.seam);
@@ -176,7 +190,7 @@ mod tests {
     #[test]
     fn a_name_is_a_seam_or_a_policy_or_both() {
         let found = |name: &str| {
-            let found = find_policies(name).map_err(|error| error.to_string());
+            let found = find_policies(&Registry::default(), name).map_err(|error| error.to_string());
             found.map(|all| all.iter().map(|p| format!("{}/{}", p.seam, p.policy)).collect::<Vec<_>>())
         };
         let fifo = found("fifo").expect("there are several");

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use serde_json::Value as Json;
 
 use super::schema::{
-    FILE_KEYS, MEANING_OF_TYPE, alternatives, device, follow, join, kind, names, tag, variants,
+    FILE_KEYS, MEANING_OF_TYPE, SETTINGS_OF_DESIGNS, alternatives, device, follow, join, kind, names, tag,
+    variants,
 };
 use super::tree::TAG;
 use crate::devices::{DEVICE, DeviceType, Registry, SSD_FILE, Ssd};
@@ -27,11 +28,11 @@ pub fn reference() -> String {
     for entry in registry.entries().filter(|entry| entry.name() != Ssd::NAME) {
         let name = entry.name();
         let _ = writeln!(out, "\n## Keys of `{DEVICE} = \"{name}\"`\n\n{}\n\n{HEADS}", entry.description());
-        let root = entry.schema();
+        let root = entry.schema(registry.designs());
         members(&mut out, &root, &root, "");
     }
     let _ = writeln!(out, "\n## Keys of a device\n\n{HEADS}");
-    let root = device();
+    let root = device(registry.designs());
     members(&mut out, &root, &root, "");
     out
 }
@@ -49,7 +50,7 @@ pub fn page_of_device(registry: &Registry, name: &str) -> Result<String> {
         wanted: registry.wanted(name),
     })?;
     let mut out = format!("# Device: {name}\n\n{}\n\n## Keys\n\n{HEADS}\n", entry.description());
-    let root = entry.schema();
+    let root = entry.schema(registry.designs());
     members(&mut out, &root, &root, "");
     let metrics = entry.metrics();
     if !metrics.is_empty() {
@@ -72,6 +73,7 @@ fn members(out: &mut String, root: &Json, schema: &Json, path: &str) {
             }
             _ => (target, definition),
         };
+        let target = if definition == SETTINGS_OF_DESIGNS { &target["anyOf"][0] } else { target };
         let meaning = member["description"].as_str().or(target["description"].as_str()).unwrap_or("");
         let items = follow(root, &target["items"]).0;
         if definition == SSD_FILE {
@@ -148,6 +150,7 @@ fn type_of(schema: &Json, definition: &str) -> String {
         "number" => "number".into(),
         "string" => "text".into(),
         "boolean" => "true or false".into(),
+        "array" if schema["items"]["enum"].is_array() => "list of names".into(),
         "array" => "list of times".into(),
         _ => alternatives(schema).first().map_or_else(
             || "value".into(),

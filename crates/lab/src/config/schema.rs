@@ -3,13 +3,13 @@
 
 use schemars::JsonSchema;
 use serde_json::{Map, Value as Json, json};
-use wordline_designs::Design;
+use wordline_designs::{DECIDES, DESIGN, DESIGNS, Designs};
 use wordline_kernel::{Bytes, Complaints, Duration, Energy, MegaTransfers, Power, one_of};
 use wordline_nand::faults::Numbers;
 use wordline_nand::latency::TimeRange;
 use wordline_ssd::DeviceFile;
+use wordline_ssd::design::Seam;
 
-use super::DESIGN;
 use super::tree::{Node, Table, Value};
 use crate::devices::{DEVICE, Registry, SSD_FILE};
 
@@ -21,14 +21,14 @@ pub const FILE_KEYS: [(&str, &str); 4] = [
     ("preset", "The preset that this file changes: an embedded one by name, or a file by its path."),
 ];
 
-/// The schema of the keys `F` of a type of device.
-pub fn of<F: JsonSchema>() -> Json {
+/// The schema of the keys `F` of a type of device, where SSDs can name these designs.
+pub fn of<F: JsonSchema>(designs: &Designs) -> Json {
     if F::schema_name() == SSD_FILE {
-        return device();
+        return device(designs);
     }
     let mut schema = schemars::schema_for!(F).to_value();
     if let Some(definitions) = schema["$defs"].as_object_mut().filter(|all| all.contains_key(SSD_FILE)) {
-        let mut ssd = device();
+        let mut ssd = device(designs);
         if let Json::Object(own) = ssd["$defs"].take() {
             definitions.extend(own);
         }
@@ -47,35 +47,60 @@ pub fn keys_of(schema: &Json) -> Vec<String> {
     schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.clone()).collect()
 }
 
-/// The schema of a resolved SSD.
-pub fn device() -> Json {
+/// The definition of the settings of designs: those of one beside its name, or a table for each.
+pub const SETTINGS_OF_DESIGNS: &str = "SettingsOfDesigns";
+
+/// The schema of a resolved SSD, which can name these designs.
+pub fn device(designs: &Designs) -> Json {
     let mut schema = schemars::schema_for!(DeviceFile).to_value();
-    let mut design = schemars::schema_for!(Design).to_value();
-    let definitions = design["$defs"].take();
-    // The settings of a design are a struct of their own: taken in beside its name, as the keys of a policy are.
-    for variant in design["oneOf"].as_array_mut().into_iter().flatten() {
-        let settings = follow(&json!({ "$defs": definitions }), variant).0["properties"].clone();
-        if let (Some(to), Json::Object(from)) = (variant["properties"].as_object_mut(), settings) {
-            to.extend(from);
-        }
-        if let Some(members) = variant.as_object_mut() {
-            members.remove("$ref");
-            members.insert("additionalProperties".into(), false.into());
-        }
-    }
-    let meaning = "The design that the device is of: what it changes of the policies. Left out: nothing.";
-    design["description"] = meaning.into();
-    schema["properties"][DESIGN] = json!({ "description": meaning, "$ref": "#/$defs/Design" });
-    if let Some(members) = design.as_object_mut() {
-        for key in ["$schema", "$defs", "title"] {
-            members.remove(key);
-        }
-    }
-    if let (Some(to), Json::Object(from)) = (schema["$defs"].as_object_mut(), definitions) {
-        to.extend(from.into_iter().filter(|(name, _)| !name.ends_with("File")));
-        to.insert("Design".into(), design);
+    let (settings, definitions) = settings_of(designs);
+    let names = json!({ "enum": designs.names() });
+    let list = |meaning: &str| json!({ "description": meaning, "type": "array", "items": names });
+    schema["properties"][DESIGNS] = list(
+        "The designs that answer the questions of the device, and of the pools that name none. Left out: its policies answer all.",
+    );
+    schema["$defs"]["PoolFile"]["properties"][DESIGNS] =
+        list("The designs that answer the questions of this pool. Left out: those of the device.");
+    let decides = Seam::ALL.map(|seam| {
+        let meaning = format!("The design that answers `{seam}`, where several could.");
+        (seam.name().to_owned(), json!({ "description": meaning, "enum": designs.names() }))
+    });
+    schema["properties"][DECIDES] = json!({
+        "description": "Who of the designs answers a question that several could answer.", "type": "object",
+        "properties": Map::from_iter(decides), "additionalProperties": false,
+    });
+    let meaning = "Settings of designs. Those of the only one may stand beside its name.";
+    schema["properties"][DESIGN] =
+        json!({ "description": meaning, "$ref": format!("#/$defs/{SETTINGS_OF_DESIGNS}") });
+    if let Some(all) = schema["$defs"].as_object_mut() {
+        all.extend(definitions);
+        all.insert(SETTINGS_OF_DESIGNS.into(), settings);
     }
     schema
+}
+
+/// The schema of the settings of designs, and what it refers to.
+fn settings_of(designs: &Designs) -> (Json, Map<String, Json>) {
+    let (mut by_name, mut tables, mut definitions) = (Vec::new(), Map::new(), Map::new());
+    for entry in designs.entries() {
+        let mut settings = entry.schema().to_value();
+        if let Some(Json::Object(own)) = remove(&mut settings, "$defs") {
+            definitions.extend(own);
+        }
+        ["$schema", "title"].iter().for_each(|key| drop(remove(&mut settings, key)));
+        settings["description"] = entry.description().into();
+        settings["additionalProperties"] = false.into();
+        let mut named = settings.clone();
+        named["properties"]["name"] = json!({ "type": "string", "const": entry.name() });
+        named["required"] = json!(["name"]);
+        by_name.push(named);
+        tables.insert(entry.name().into(), settings);
+    }
+    let all = json!([
+        { "oneOf": by_name },
+        { "type": "object", "properties": tables, "additionalProperties": false },
+    ]);
+    (json!({ "anyOf": all }), definitions)
 }
 
 /// The schema of a device file as people write it, of any type: the keys of files added, and everything optional that a preset
@@ -83,7 +108,7 @@ pub fn device() -> Json {
 pub fn file(registry: &Registry) -> Json {
     let (mut types, mut definitions) = (Vec::new(), Map::new());
     for entry in registry.entries() {
-        let mut schema = entry.schema();
+        let mut schema = entry.schema(registry.designs());
         for (key, meaning) in FILE_KEYS {
             schema["properties"][key] = json!({ "type": "string", "description": meaning });
         }
@@ -180,7 +205,7 @@ pub fn complaints(root: &Json, tree: &Node) -> Complaints {
 
 /// Everything in `tree` that the schema of a part file does not allow.
 pub fn part_complaints(tree: &Node) -> Complaints {
-    let root = device();
+    let root = schemars::schema_for!(DeviceFile).to_value();
     walked(&root, &root["$defs"]["PartFile"], false, tree)
 }
 
@@ -256,6 +281,10 @@ impl Walk<'_> {
         let (schema, definition) = follow(self.root, schema);
         if let Some(read) = quantity(definition) {
             return self.quantity(read, schema, node, path);
+        }
+        if definition == SETTINGS_OF_DESIGNS {
+            let has_tables = node.members().is_some_and(|members| !members.contains_key("name"));
+            return self.node(&schema["anyOf"][usize::from(has_tables)], node, path);
         }
         let (variants, names) = (variants(schema), names(schema));
         if !variants.is_empty() {

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_designs::Designs;
 use wordline_kernel::{Bytes, Complaints, Duration, Seed};
 use wordline_ssd::block_device::Shape;
 use wordline_ssd::{BlockDevice, SECTOR};
@@ -38,7 +39,7 @@ impl DeviceType for FixedLatency {
     type File = FixedLatencyFile;
     type Device = wordline_ssd::FixedLatency;
 
-    fn check(file: FixedLatencyFile) -> Result<Self, Complaints> {
+    fn check(file: FixedLatencyFile, _: &Designs) -> Result<Self, Complaints> {
         let mut wrong = Complaints::default();
         let (capacity, latency) = (file.capacity, file.latency);
         let whole = capacity.0 > 0 && capacity.0.is_multiple_of(SECTOR.0);

@@ -1,10 +1,9 @@
 //! Types of devices that a configuration can name with its key `device`: what is read and checked, what is made of it, and what the
-//! program needs beside that to run, compare, save and describe it. A crate outside adds a type of its own to a [`Registry`].
+//! program needs beside that to run, compare, save and describe it. A crate outside adds a type, or a design, of its own to a [`Registry`].
 //!
 //! A run is compiled for each type. What the rest of this crate passes on is a [`Configured`] device of any type, which starts its
 //! run by one call.
 
-mod designed;
 mod fixed_latency;
 mod registry;
 mod ssd;
@@ -28,7 +27,6 @@ use crate::error::Result;
 use crate::prepare::{self, Making};
 use crate::run::{self, Job, Observer};
 use crate::summary::Summary;
-pub use designed::{DesignType, Designed, DesignedFile};
 pub use fixed_latency::{FixedLatency, FixedLatencyFile};
 pub(crate) use registry::name_in;
 pub use registry::{DEVICE, Registry, TypeInfo};
@@ -36,6 +34,7 @@ pub use registry::{DEVICE, Registry, TypeInfo};
 pub(crate) use ssd::NOTHING_CACHED;
 pub(crate) use ssd::SSD_FILE;
 pub use ssd::{Change, Ssd, SsdFile};
+pub use wordline_designs::{DesignType, Designs};
 
 /// A heading, and the names and values below it.
 pub type Section = (String, Vec<(String, String)>);
@@ -54,11 +53,11 @@ pub trait DeviceType: Clone + fmt::Debug + Send + Sync + Sized + 'static {
     /// The device that it configures.
     type Device: BlockDevice;
 
-    /// Checks the keys of a file.
+    /// Checks the keys of a file, in which SSDs may name these designs.
     ///
     /// # Errors
     /// Everything that is wrong, by key.
-    fn check(file: Self::File) -> std::result::Result<Self, Complaints>;
+    fn check(file: Self::File, designs: &Designs) -> std::result::Result<Self, Complaints>;
 
     /// The keys that it was made of.
     fn file(&self) -> Self::File;
@@ -90,6 +89,11 @@ pub trait DeviceType: Clone + fmt::Debug + Send + Sync + Sized + 'static {
     /// Notes for the result of a run, about a device that is ready.
     fn notes(&self, _device: &Self::Device) -> Vec<String> {
         Vec::new()
+    }
+
+    /// The designs that its SSDs may name: those with which it was checked.
+    fn designs(&self) -> Designs {
+        Designs::default()
     }
 
     /// The metrics that it has, beside those of an SSD.

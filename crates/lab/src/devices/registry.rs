@@ -1,4 +1,4 @@
-//! The types of devices that there are.
+//! The types of devices that there are, and the designs that SSDs among them can name.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde_json::Value as Json;
+use wordline_designs::{DesignType, Designs};
 use wordline_kernel::{Complaints, Metric, one_of};
 
 use super::{Configured, DeviceType, FixedLatency, Ssd};
@@ -18,9 +19,12 @@ use crate::error::{Error, Result};
 /// The key that names the type of a device.
 pub const DEVICE: &str = "device";
 
-/// The types of devices that a configuration can name. Copies share their entries.
+/// The types of devices, and the designs, that a configuration can name. Copies share their entries.
 #[derive(Clone)]
-pub struct Registry(Arc<Vec<Arc<dyn Entry>>>);
+pub struct Registry {
+    types: Arc<Vec<Arc<dyn Entry>>>,
+    designs: Designs,
+}
 
 impl Default for Registry {
     /// Those that are built in.
@@ -31,13 +35,13 @@ impl Default for Registry {
 
 impl PartialEq for Registry {
     fn eq(&self, other: &Self) -> bool {
-        self.names() == other.names()
+        self.names() == other.names() && self.designs == other.designs
     }
 }
 
 impl fmt::Debug for Registry {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_list().entries(self.names()).finish()
+        out.debug_struct("Registry").field("types", &self.names()).field("designs", &self.designs).finish()
     }
 }
 
@@ -57,9 +61,9 @@ pub struct TypeInfo {
 }
 
 impl Registry {
-    /// A registry of this type alone.
+    /// A registry of this type alone, with the designs that are built in.
     pub fn of<T: DeviceType>() -> Self {
-        Self(Arc::new(vec![Arc::new(Of::<T>(PhantomData))]))
+        Self { types: Arc::new(vec![Arc::new(Of::<T>(PhantomData))]), designs: Designs::default() }
     }
 
     /// The same with another type.
@@ -72,14 +76,37 @@ impl Registry {
         for (name, _) in T::presets() {
             assert!(!self.preset_names().contains(name), "two presets are called {name}");
         }
-        let mut entries = Vec::clone(&self.0);
-        entries.push(Arc::new(Of::<T>(PhantomData)));
-        Self(Arc::new(entries))
+        let mut types = Vec::clone(&self.types);
+        types.push(Arc::new(Of::<T>(PhantomData)));
+        Self { types: Arc::new(types), ..self }
+    }
+
+    /// The same with another design.
+    ///
+    /// # Panics
+    /// If there is a design or a preset of that name.
+    #[must_use]
+    pub fn with_design<T: DesignType>(self) -> Self {
+        for (name, _) in T::presets() {
+            assert!(!self.preset_names().contains(name), "two presets are called {name}");
+        }
+        Self { designs: self.designs.with::<T>(), ..self }
+    }
+
+    /// The same with these designs.
+    #[must_use]
+    pub fn with_designs(self, designs: Designs) -> Self {
+        Self { designs, ..self }
+    }
+
+    /// The designs.
+    pub fn designs(&self) -> &Designs {
+        &self.designs
     }
 
     /// The names of all types.
     pub fn names(&self) -> Vec<&'static str> {
-        self.0.iter().map(|entry| entry.name()).collect()
+        self.types.iter().map(|entry| entry.name()).collect()
     }
 
     /// All types, for a list of them.
@@ -88,15 +115,16 @@ impl Registry {
             name: entry.name(),
             description: entry.description(),
             default: entry.name() == Ssd::NAME,
-            keys: schema::keys_of(&entry.schema()),
+            keys: schema::keys_of(&entry.schema(&self.designs)),
             metrics: entry.metrics().iter().map(|metric| metric.name).collect(),
         };
-        self.0.iter().map(info).collect()
+        self.types.iter().map(info).collect()
     }
 
     /// All presets, by name.
     pub fn presets(&self) -> impl Iterator<Item = &'static Embedded> {
-        self.0.iter().flat_map(|entry| entry.presets())
+        let of_designs = self.designs.entries().flat_map(|entry| entry.presets());
+        self.types.iter().flat_map(|entry| entry.presets()).chain(of_designs)
     }
 
     /// The names of all presets.
@@ -104,14 +132,15 @@ impl Registry {
         self.presets().map(|(name, _)| *name).collect()
     }
 
-    /// All metrics that a device may have.
+    /// All metrics that a device may have, those of designs among them.
     pub fn metrics(&self) -> impl Iterator<Item = &'static Metric> {
-        self.0.iter().flat_map(|entry| entry.metrics())
+        let of_designs = self.designs.entries().flat_map(|entry| entry.metrics());
+        self.types.iter().flat_map(|entry| entry.metrics()).chain(of_designs)
     }
 
     /// All types.
     pub(crate) fn entries(&self) -> impl Iterator<Item = &dyn Entry> {
-        self.0.iter().map(|entry| &**entry)
+        self.types.iter().map(|entry| &**entry)
     }
 
     /// The type of that name.
@@ -156,7 +185,7 @@ impl Registry {
             wrong.add(DEVICE, &name, self.wanted(found));
             wrong
         })?;
-        entry.of_table(table)
+        entry.of_table(table, &self.designs)
     }
 }
 
@@ -176,25 +205,29 @@ pub(crate) trait Entry: Send + Sync {
     fn ssds(&self) -> &'static [&'static str];
     fn metrics(&self) -> Vec<&'static Metric>;
     fn presets(&self) -> &'static [Embedded];
-    /// The schema of all its keys but that of its type.
-    fn schema(&self) -> Json;
+    /// The schema of all its keys but that of its type, where SSDs can name these designs.
+    fn schema(&self, designs: &Designs) -> Json;
     /// The device of a tree, which lacks the key of its type, or everything that is wrong. What does nothing on the device is taken
     /// out of the tree.
-    fn resolve(&self, tree: &mut Node) -> Result<Arc<dyn Configured>>;
+    fn resolve(&self, tree: &mut Node, designs: &Designs) -> Result<Arc<dyn Configured>>;
     /// The same with the keys that do nothing.
     #[cfg(test)]
-    fn resolve_idle(&self, tree: &Node) -> Result<Arc<dyn Configured>>;
-    fn of_table(&self, table: toml::Table) -> std::result::Result<Arc<dyn Configured>, Complaints>;
+    fn resolve_idle(&self, tree: &Node, designs: &Designs) -> Result<Arc<dyn Configured>>;
+    fn of_table(
+        &self,
+        table: toml::Table,
+        designs: &Designs,
+    ) -> std::result::Result<Arc<dyn Configured>, Complaints>;
 }
 
 struct Of<T>(PhantomData<fn() -> T>);
 
 impl<T: DeviceType> Of<T> {
-    fn read(tree: &Node) -> Result<T> {
+    fn read(tree: &Node, designs: &Designs) -> Result<T> {
         let mut file = T::File::deserialize(tree.value.clone().into_deserializer())
             .map_err(|error| backstop(error.message()))?;
         T::fill_in(&mut file, &|key| tree.origin_of(key).1);
-        T::check(file).map_err(|wrong| Error::Config(with_origins(wrong, tree)))
+        T::check(file, designs).map_err(|wrong| Error::Config(with_origins(wrong, tree)))
     }
 }
 
@@ -219,14 +252,14 @@ impl<T: DeviceType> Entry for Of<T> {
         T::presets()
     }
 
-    fn schema(&self) -> Json {
-        schema::of::<T::File>()
+    fn schema(&self, designs: &Designs) -> Json {
+        schema::of::<T::File>(designs)
     }
 
-    fn resolve(&self, tree: &mut Node) -> Result<Arc<dyn Configured>> {
-        schema::complaints(&self.schema(), tree).or_ok(()).map_err(Error::Config)?;
+    fn resolve(&self, tree: &mut Node, designs: &Designs) -> Result<Arc<dyn Configured>> {
+        schema::complaints(&self.schema(designs), tree).or_ok(()).map_err(Error::Config)?;
         loop {
-            let device = Self::read(tree)?;
+            let device = Self::read(tree, designs)?;
             let idle = device.idle_keys(&Keys(tree)).map_err(Error::Config)?;
             if idle.is_empty() {
                 return Ok(Arc::new(device));
@@ -236,17 +269,21 @@ impl<T: DeviceType> Entry for Of<T> {
     }
 
     #[cfg(test)]
-    fn resolve_idle(&self, tree: &Node) -> Result<Arc<dyn Configured>> {
-        Ok(Arc::new(Self::read(tree)?))
+    fn resolve_idle(&self, tree: &Node, designs: &Designs) -> Result<Arc<dyn Configured>> {
+        Ok(Arc::new(Self::read(tree, designs)?))
     }
 
-    fn of_table(&self, table: toml::Table) -> std::result::Result<Arc<dyn Configured>, Complaints> {
+    fn of_table(
+        &self,
+        table: toml::Table,
+        designs: &Designs,
+    ) -> std::result::Result<Arc<dyn Configured>, Complaints> {
         let file = T::File::deserialize(table).map_err(|error| {
             let mut wrong = Complaints::default();
             let (found, wanted) = crate::words::found_and_wanted(error.message(), "a device");
             wrong.add("", found, wanted);
             wrong
         })?;
-        Ok(Arc::new(T::check(file)?))
+        Ok(Arc::new(T::check(file, designs)?))
     }
 }

@@ -4,17 +4,17 @@ use std::fmt;
 use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use wordline_designs::Design;
+use wordline_designs::{Chosen, Designs, DesignsFile};
 use wordline_kernel::{Complaints, Metric, Seed};
 use wordline_ssd::block_device::Shape;
 use wordline_ssd::config::Interface;
-use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::{Config, Device, DeviceFile, Parts};
 
 use super::{ChipsInfo, DeviceType, Section};
 use crate::config::embedded::{Embedded, PRESETS};
-use crate::config::{DESIGN, Keys, explain, idle_keys_of_ssd};
+use crate::config::{Keys, explain, idle_keys_of_ssd};
 
 /// The note of a run whose SLC cache stays empty.
 pub(crate) const NOTHING_CACHED: &str = "ftl.slc_cache only takes space: the router of the design sends nothing there, as the policy slc-cache would";
@@ -27,26 +27,26 @@ pub type Change = dyn Fn(Parts, &Config) -> Parts + Send + Sync;
 pub struct Ssd {
     /// The device.
     pub config: Config,
-    /// The design that it is of, if it names one.
-    pub design: Option<Design>,
-    /// What a design from a crate of its own changes, in place of the one that is named.
+    /// The designs that it names.
+    pub designs: Chosen,
+    /// What a crate of its own changes of the parts, in place of the designs that are named.
     own: Option<Arc<Change>>,
 }
 
 impl fmt::Debug for Ssd {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { config, design, own } = self;
+        let Self { config, designs, own } = self;
         let own = own.is_some();
         out.debug_struct("Ssd")
             .field("config", config)
-            .field("design", design)
+            .field("designs", designs)
             .field("has_own", &own)
             .finish()
     }
 }
 
 impl Ssd {
-    /// The same with what a design from a crate of its own changes, in place of the one that is named.
+    /// The same with what a crate of its own changes of the parts, in place of the designs that are named.
     #[must_use]
     pub fn with(self, change: impl Fn(Parts, &Config) -> Parts + Send + Sync + 'static) -> Self {
         Self { own: Some(Arc::new(change)), ..self }
@@ -54,12 +54,11 @@ impl Ssd {
 
     /// Its policies.
     pub fn parts(&self) -> Parts {
-        let Self { config, design, own } = self;
+        let Self { config, designs, own } = self;
         let base = Parts::of(config);
-        match (own, design) {
-            (Some(change), _) => change(base, config),
-            (None, Some(design)) => design.parts(base, config),
-            (None, None) => base,
+        match own {
+            Some(change) => change(base, config),
+            None => designs.parts(base, config),
         }
     }
 }
@@ -71,12 +70,12 @@ impl DeviceType for Ssd {
     type File = SsdFile;
     type Device = Device;
 
-    fn check(file: SsdFile) -> Result<Self, Complaints> {
-        file.check()
+    fn check(file: SsdFile, designs: &Designs) -> Result<Self, Complaints> {
+        file.check(designs)
     }
 
     fn file(&self) -> SsdFile {
-        SsdFile { device: self.config.file.clone(), design: self.design.clone() }
+        SsdFile { device: self.config.file.clone(), designs: self.designs.file().clone() }
     }
 
     fn shape(&self) -> Shape {
@@ -105,12 +104,16 @@ impl DeviceType for Ssd {
     }
 
     fn explain(&self) -> Vec<Section> {
-        explain::sections(&self.config, self.design.as_ref())
+        explain::sections(&self.config, &self.designs)
     }
 
     fn notes(&self, device: &Device) -> Vec<String> {
         let is_empty = self.config.file.ftl.slc_cache.is_some() && !device.has_slc_cache();
         is_empty.then(|| NOTHING_CACHED.into()).into_iter().collect()
+    }
+
+    fn designs(&self) -> Designs {
+        self.designs.known().clone()
     }
 
     fn metrics() -> Vec<&'static Metric> {
@@ -135,19 +138,18 @@ impl DeviceType for Ssd {
 pub struct SsdFile {
     /// Those of the device.
     pub device: DeviceFile,
-    /// The design, the table `design`.
-    pub design: Option<Design>,
+    /// Its designs.
+    pub designs: DesignsFile,
 }
 
 impl SsdFile {
-    /// The SSD, or everything that is wrong with it.
+    /// The SSD, which may name these designs, or everything that is wrong with it.
     ///
     /// # Errors
     /// What does not fit, by key.
-    pub fn check(self) -> Result<Ssd, Complaints> {
-        let Self { device, design } = self;
-        let config = check(device, design.as_ref())?;
-        Ok(Ssd { config, design, own: None })
+    pub fn check(self, designs: &Designs) -> Result<Ssd, Complaints> {
+        let (config, designs) = self.designs.check(designs, self.device)?;
+        Ok(Ssd { config, designs, own: None })
     }
 
     /// Gives keys that nobody wrote the values that follow from others.
@@ -159,36 +161,20 @@ impl SsdFile {
     }
 }
 
-/// The device of `file` with a design, or everything that is wrong with the two.
-fn check(mut file: DeviceFile, design: Option<&Design>) -> Result<Config, Complaints> {
-    let Some(design) = design else { return file.check() };
-    // Each stream of the design's router takes a block of a row: the device must have room for them.
-    let router = file.ftl.router.clone();
-    if router == RouterKind::default() {
-        file.ftl.router = RouterKind::Host { streams: design.streams() };
-    }
-    let mut config = file.check()?;
-    config.file.ftl.router = router;
-    design.check(&config)?;
-    Ok(config)
-}
-
 impl Serialize for SsdFile {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         let mut table = toml::Table::try_from(&self.device).expect("a device file is TOML");
-        if let Some(design) = &self.design {
-            table.insert(DESIGN.into(), toml::Value::try_from(design).expect("a design is TOML"));
-        }
+        self.designs.put_into(&mut table);
         table.serialize(out)
     }
 }
 
 impl<'de> Deserialize<'de> for SsdFile {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let told = |error: toml::de::Error| serde::de::Error::custom(error.message());
         let mut table = toml::Table::deserialize(from)?;
-        let design = table.remove(DESIGN).map(Design::deserialize).transpose().map_err(told)?;
-        Ok(Self { device: DeviceFile::deserialize(table).map_err(told)?, design })
+        let designs = DesignsFile::take_from(&mut table).map_err(D::Error::custom)?;
+        let device = DeviceFile::deserialize(table).map_err(|error| D::Error::custom(error.message()))?;
+        Ok(Self { device, designs })
     }
 }
 

@@ -97,7 +97,7 @@ fn what_does_not_fit_a_design_is_named_with_its_key() {
         (&["design.epoch=5"], "design.epoch: found an unknown key"),
         (&["design.condition=96KiB"], "design.condition: found 96KiB, wanted from design.least"),
         (&["design.name=slc-mlc-hybrid", "design.epoch=0"], "design.epoch: found 0, wanted 1 or more"),
-        (&["ftl.router={policy='by-size',least='64KiB'}"], "found by-size beside design.name"),
+        (&["ftl.router={policy='by-size',least='64KiB'}"], "found by-size beside the design centaur"),
     ] {
         let error = refused(set);
         assert!(error.contains(key), "{error}");

@@ -200,7 +200,7 @@ impl Snapshot {
                 format!("the type {} as the device to run, or no device beside a snapshot", T::NAME),
             );
         }
-        let own = self.device(&Registry::of::<T>())?;
+        let own = self.device(&Registry::of::<T>().with_designs(device.designs()))?;
         let [own, wanted] = [own.configured.table(), device.table()].map(toml::Value::Table);
         first_difference("", &own, &wanted).map_or(Ok(()), |(key, found, wanted)| {
             differs(

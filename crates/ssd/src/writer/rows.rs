@@ -200,11 +200,11 @@ impl Rows {
     }
 }
 
-/// The pool that each stream of the host goes to: that of the router, or for pages of tables theirs.
+/// The pool that each stream of the host goes to: that of the router or the designs, or for pages of tables theirs.
 fn pools_of_streams(base: &Base) -> Vec<usize> {
-    let (router, several) = (&base.policies.router, base.config.pools.count() > 1);
-    let pool_of = |stream| match stream < router.streams() {
-        true if several => usize::from(router.pool(stream)),
+    let (policies, several) = (&base.policies, base.config.pools.count() > 1);
+    let pool_of = |stream| match stream < policies.host_streams() {
+        true if several => usize::from(policies.pool_of_stream(stream)),
         true => 0,
         false => base.config.pools.count() - 1,
     };

@@ -1,0 +1,98 @@
+//! Centaur as a configuration names it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Bytes, Complaints};
+use wordline_ssd::{Config, Design, SECTOR};
+
+use super::{Centaur, check_device};
+use crate::DesignType;
+
+/// Settings of Centaur.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CentaurFile {
+    /// The dispatch condition at the start: what the host wrote of a unit goes to the first pool if it is at least as large.
+    pub condition: Bytes,
+    /// The least that the condition becomes.
+    pub least: Bytes,
+    /// The most that it becomes.
+    pub most: Bytes,
+    /// By how much it changes at a time; 0 keeps it as it is.
+    pub step: Bytes,
+    /// After how many pieces it changes: up if the second pool has spent less of its lifetime than the first, else down.
+    pub adjust_every: u32,
+    /// Whether an idle chip of the second pool takes the oldest of what waits for the first, while a larger share of the first pool's
+    /// pages is valid (algorithm 2).
+    pub stealing: bool,
+    /// Whether the valid pages of a victim of the second pool go to the first, while a larger share of the second pool's pages is valid
+    /// (algorithm 3). Wants `ftl.mapping.whole_units`.
+    pub migration: bool,
+}
+
+impl Default for CentaurFile {
+    /// Centaur, table 2 and algorithms 1 to 3.
+    fn default() -> Self {
+        Self {
+            condition: Bytes::kib(72),
+            least: Bytes::kib(32),
+            most: Bytes::kib(88),
+            step: Bytes(512),
+            adjust_every: 1_000,
+            stealing: true,
+            migration: true,
+        }
+    }
+}
+
+impl CentaurFile {
+    fn check(&self, config: &Config, wrong: &mut Complaints) {
+        let unit = config.unit * u64::from(config.pages_of_a_sub_request());
+        let sectors = |size: Bytes| size.0.is_multiple_of(SECTOR.0);
+        for (key, size) in
+            [("condition", self.condition), ("least", self.least), ("most", self.most), ("step", self.step)]
+        {
+            wrong.require(sectors(size), key, size, format!("a multiple of {SECTOR}"));
+        }
+        wrong.require(
+            self.least <= self.condition && self.condition <= self.most,
+            "condition",
+            self.condition,
+            format!("from design.least ({}) to design.most ({})", self.least, self.most),
+        );
+        wrong.require(
+            config.pools.count() < 2 || self.least <= unit,
+            "least",
+            self.least,
+            format!("at most a unit ({unit}): no piece is larger"),
+        );
+        wrong.require(self.adjust_every > 0, "adjust_every", self.adjust_every, "1 or more");
+        wrong.require(
+            config.pools.count() < 2 || config.file.ftl.mapping.whole_units || !self.migration,
+            "migration",
+            true,
+            "false: it moves whole units, which wants ftl.mapping.whole_units",
+        );
+    }
+}
+
+impl DesignType for Centaur {
+    const NAME: &'static str = "centaur";
+    const DESCRIPTION: &'static str = "Centaur over two pools: pieces of a unit go to the first if they are as large as a condition that moves \
+        until both wear alike; idle chips of the second take what waits for the first; and cleaning moves whole units from the \
+        second to the first. Wants two `pools`.";
+    const PAGE: &'static str = include_str!("../../../../docs/designs/centaur.md");
+
+    type File = CentaurFile;
+
+    fn check(file: &CentaurFile, config: &Config) -> Result<(), Complaints> {
+        let mut wrong = Complaints::default();
+        file.check(config, &mut wrong);
+        check_device(Self::NAME, config, &mut wrong);
+        wrong.or_ok(())
+    }
+
+    fn build(file: &CentaurFile, _: &Config) -> Box<dyn Design> {
+        Box::new(Centaur::new(file))
+    }
+}

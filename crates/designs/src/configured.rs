@@ -1,0 +1,310 @@
+//! What a configuration says of designs: their names, for the device and for a pool, who of them decides, and their settings.
+//!
+//! ```toml
+//! designs = ["one", "other"]     # the questions of the device, and of the pools that name none
+//! decides.victim = "other"       # where both answer
+//!
+//! [design.one]
+//! key = 7
+//!
+//! [[pools]]
+//! designs = ["other"]            # the questions of this pool
+//! ```
+//!
+//! The settings of the only design of a device may stand beside its name: `design = { name = "one", key = 7 }`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use toml::{Table, Value};
+use wordline_kernel::{Complaints, one_of};
+use wordline_ssd::design::{Combination, Seam};
+use wordline_ssd::{Config, DeviceFile, Parts};
+
+use crate::registry::{Designs, Settings};
+use crate::{DECIDES, DESIGN, DESIGNS};
+
+/// The designs of a device as they are written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DesignsFile {
+    /// Whether the only one is named by the table of its settings.
+    is_named_by_settings: bool,
+    /// Those of the device.
+    of_device: Vec<String>,
+    /// Those of a table `[[pools]]`, by its number.
+    of_pools: BTreeMap<usize, Vec<String>>,
+    /// Who answers where several could, by seam.
+    decides: BTreeMap<String, String>,
+    /// Settings by design.
+    settings: BTreeMap<String, Table>,
+}
+
+/// The designs of a device that was checked.
+#[derive(Clone, Debug, Default)]
+pub struct Chosen {
+    file: DesignsFile,
+    /// By name, each once.
+    all: Vec<(String, Arc<dyn Settings>)>,
+    /// Those among which they were found.
+    known: Designs,
+}
+
+impl DesignsFile {
+    /// Takes the keys of designs out of those of a device.
+    ///
+    /// # Errors
+    /// Values that are no names, or no settings.
+    pub fn take_from(device: &mut Table) -> Result<Self, Complaints> {
+        let mut wrong = Complaints::default();
+        let mut file = Self::default();
+        if let Some(names) = device.remove(DESIGNS) {
+            file.of_device = listed(names, DESIGNS, &mut wrong);
+        }
+        if let Some(decides) = device.remove(DECIDES) {
+            let Value::Table(decides) = decides else {
+                wrong.add(DECIDES, decides, "a table with the name of a design for each seam");
+                return Err(wrong);
+            };
+            let text = |(seam, name): (String, Value)| (seam, name.as_str().unwrap_or_default().to_owned());
+            file.decides = decides.into_iter().map(text).collect();
+        }
+        for (n, pool) in
+            device.get_mut("pools").and_then(Value::as_array_mut).into_iter().flatten().enumerate()
+        {
+            if let Some(names) = pool.as_table_mut().and_then(|pool| pool.remove(DESIGNS)) {
+                file.of_pools.insert(n, listed(names, &format!("pools[{n}].{DESIGNS}"), &mut wrong));
+            }
+        }
+        if let Some(settings) = device.remove(DESIGN) {
+            file.take_settings(settings, &mut wrong);
+        }
+        wrong.or_ok(file)
+    }
+
+    fn take_settings(&mut self, settings: Value, wrong: &mut Complaints) {
+        let Value::Table(mut settings) = settings else {
+            return wrong.add(DESIGN, settings, "a table of settings");
+        };
+        if let Some(name) = settings.remove("name") {
+            let key = format!("{DESIGN}.name");
+            wrong.require(
+                self.of_device.is_empty(),
+                &key,
+                &name,
+                format!(
+                    "the key left out beside {DESIGNS}, with the settings in a table [{DESIGN}.{}]",
+                    text_of(&name)
+                ),
+            );
+            self.is_named_by_settings = true;
+            self.of_device = vec![text_of(&name)];
+            self.settings.insert(text_of(&name), settings);
+            return;
+        }
+        for (name, settings) in settings {
+            match settings {
+                Value::Table(settings) => drop(self.settings.insert(name, settings)),
+                other => wrong.add(format!("{DESIGN}.{name}"), other, "a table of the settings of a design"),
+            }
+        }
+    }
+
+    /// Puts them back among the keys of a device.
+    pub fn put_into(&self, device: &mut Table) {
+        let list = |names: &[String]| Value::Array(names.iter().map(|name| name.clone().into()).collect());
+        for (n, names) in &self.of_pools {
+            let pools = device.get_mut("pools").and_then(Value::as_array_mut);
+            if let Some(pool) = pools.and_then(|pools| pools.get_mut(*n)).and_then(Value::as_table_mut) {
+                pool.insert(DESIGNS.into(), list(names));
+            }
+        }
+        if self.is_named_by_settings {
+            let name = &self.of_device[0];
+            let mut settings = self.settings.get(name).cloned().unwrap_or_default();
+            settings.insert("name".into(), name.clone().into());
+            device.insert(DESIGN.into(), settings.into());
+        } else {
+            if !self.of_device.is_empty() {
+                device.insert(DESIGNS.into(), list(&self.of_device));
+            }
+            let settings =
+                self.settings.iter().map(|(name, settings)| (name.clone(), settings.clone().into()));
+            let settings: Table = settings.collect();
+            if !settings.is_empty() {
+                device.insert(DESIGN.into(), settings.into());
+            }
+        }
+        let decides = self.decides.iter().map(|(seam, name)| (seam.clone(), name.clone().into()));
+        let decides: Table = decides.collect();
+        if !decides.is_empty() {
+            device.insert(DECIDES.into(), decides.into());
+        }
+    }
+
+    /// The device of `device` with these designs, or everything that is wrong with the two.
+    ///
+    /// # Errors
+    /// What does not fit, by key.
+    pub fn check(mut self, designs: &Designs, device: DeviceFile) -> Result<(Config, Chosen), Complaints> {
+        let device = DeviceFile { demands: None, ..device };
+        let mut wrong = Complaints::default();
+        let all = self.read(designs, &mut wrong);
+        self.check_decisions(&mut wrong);
+        wrong.or_ok(())?;
+        if all.is_empty() {
+            return Ok((device.check()?, Chosen { file: self, all, known: designs.clone() }));
+        }
+        let config = device.check()?;
+        let mut wrong = Complaints::default();
+        for (name, settings) in &all {
+            if let Err(inner) = settings.check(&config) {
+                self.nest(name, inner, &mut wrong);
+            }
+            self.settings.insert(name.clone(), settings.table());
+        }
+        wrong.or_ok(())?;
+        let chosen = Chosen { file: self, all, known: designs.clone() };
+        let parts = chosen.parts(Parts::of(&config), &config);
+        let config = parts.check(&config).map_err(|wrong| chosen.file.told(wrong))?;
+        Ok((config, chosen))
+    }
+
+    /// The settings of each design that is named somewhere.
+    fn read(&self, designs: &Designs, wrong: &mut Complaints) -> Vec<(String, Arc<dyn Settings>)> {
+        let mut all: Vec<(String, Arc<dyn Settings>)> = Vec::new();
+        let of_pools = self.of_pools.iter().flat_map(|(n, names)| {
+            names.iter().enumerate().map(move |(at, name)| (format!("pools[{n}].{DESIGNS}[{at}]"), name))
+        });
+        let key = |at: usize| {
+            if self.is_named_by_settings { format!("{DESIGN}.name") } else { format!("{DESIGNS}[{at}]") }
+        };
+        let of_device = self.of_device.iter().enumerate().map(|(at, name)| (key(at), name));
+        for (key, name) in of_device.chain(of_pools) {
+            if all.iter().any(|(known, _)| known == name) {
+                continue;
+            }
+            let Some(entry) = designs.find(name) else {
+                wrong.add(key, format!("{name:?}"), one_of(name, &designs.names()));
+                continue;
+            };
+            match entry.read(self.settings.get(name).cloned().unwrap_or_default()) {
+                Ok(settings) => all.push((name.clone(), settings)),
+                Err(inner) => self.nest(name, inner, wrong),
+            }
+        }
+        for name in self.settings.keys().filter(|name| !self.names().any(|known| known == *name)) {
+            let names: Vec<&str> = self.names().map(String::as_str).collect();
+            let wanted = match names.is_empty() {
+                true => format!("the table left out, or {name} among {DESIGNS}"),
+                false => one_of(name, &names),
+            };
+            wrong.add(
+                format!("{DESIGN}.{name}"),
+                "settings of a design that the device does not name",
+                wanted,
+            );
+        }
+        let twice = (1..self.of_device.len()).find(|at| self.of_device[..*at].contains(&self.of_device[*at]));
+        if let Some(at) = twice {
+            wrong.add(
+                format!("{DESIGNS}[{at}]"),
+                format!("{} twice", self.of_device[at]),
+                "each design once",
+            );
+        }
+        all
+    }
+
+    /// All names, some of them more than once.
+    fn names(&self) -> impl Iterator<Item = &String> {
+        self.of_device.iter().chain(self.of_pools.values().flatten())
+    }
+
+    fn check_decisions(&self, wrong: &mut Complaints) {
+        let seams = Seam::ALL.map(Seam::name);
+        for seam in self.decides.keys().filter(|seam| !seams.contains(&seam.as_str())) {
+            wrong.add(format!("{DECIDES}.{seam}"), "no question that designs answer", one_of(seam, &seams));
+        }
+    }
+
+    /// Takes over complaints about the settings of a design.
+    fn nest(&self, name: &str, inner: Complaints, wrong: &mut Complaints) {
+        let about_design =
+            if self.is_named_by_settings { format!("{DESIGN}.name") } else { DESIGNS.to_owned() };
+        let of_settings =
+            if self.is_named_by_settings { DESIGN.to_owned() } else { format!("{DESIGN}.{name}") };
+        for complaint in inner.0 {
+            let prefix = if complaint.key.is_empty() { &about_design } else { &of_settings };
+            wrong.nest(prefix, Complaints(vec![complaint]));
+        }
+    }
+
+    /// Complaints by the keys that were written.
+    fn told(&self, mut wrong: Complaints) -> Complaints {
+        for complaint in &mut wrong.0 {
+            if self.is_named_by_settings && complaint.key == DESIGNS {
+                complaint.key = format!("{DESIGN}.name");
+            }
+        }
+        wrong
+    }
+}
+
+fn text_of(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+/// A list of names.
+fn listed(names: Value, key: &str, wrong: &mut Complaints) -> Vec<String> {
+    match names {
+        Value::Array(names) if names.iter().all(Value::is_str) => names.iter().map(text_of).collect(),
+        other => {
+            wrong.add(key, other, "a list of names of designs");
+            Vec::new()
+        }
+    }
+}
+
+impl Chosen {
+    /// As they are written, with all settings.
+    pub fn file(&self) -> &DesignsFile {
+        &self.file
+    }
+
+    /// Those among which they were found.
+    pub fn known(&self) -> &Designs {
+        &self.known
+    }
+
+    /// Their names, those of the device first.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.all.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Each with its name, the key of its settings, and these.
+    pub fn settings(&self) -> impl Iterator<Item = (&str, String, Table)> {
+        self.all.iter().map(|(name, settings)| {
+            let key = if self.file.is_named_by_settings { DESIGN.into() } else { format!("{DESIGN}.{name}") };
+            (name.as_str(), key, settings.table())
+        })
+    }
+
+    /// The designs, new, for a device of `config`.
+    pub fn combination(&self, config: &Config) -> Combination {
+        let (of_device, others): (Vec<_>, Vec<_>) =
+            self.all.iter().partition(|(name, _)| self.file.of_device.contains(name));
+        let device = of_device.into_iter().map(|(_, settings)| settings.build(config)).collect();
+        let all = others
+            .into_iter()
+            .fold(Combination::of(device), |all, (_, settings)| all.and(settings.build(config)));
+        let in_pools = self.file.of_pools.iter().fold(all, |all, (n, names)| all.in_pool(n + 1, names));
+        let seam_of = |name: &str| Seam::ALL.into_iter().find(|seam| seam.name() == name);
+        let decisions = self.file.decides.iter().filter_map(|(seam, name)| Some((seam_of(seam)?, name)));
+        decisions.fold(in_pools, |all, (seam, name)| all.deciding(seam, name))
+    }
+
+    /// The parts of a device of `config`: `base` with these designs.
+    pub fn parts(&self, base: Parts, config: &Config) -> Parts {
+        Parts { designs: self.combination(config), ..base }
+    }
+}
