@@ -179,7 +179,11 @@ impl Collector {
             (state.active, state.regained) = (true, 0);
         }
         let state = &self.rows[row as usize];
-        if state.commands > 0 {
+        if state.commands > 0
+            || !(state.is_at_work()
+                || free < leave.idle_goal
+                || self.sources.may_have_one(row, space, &leave))
+        {
             return None;
         }
         let must_wait = leave.waits || (state.steps_left == 0 && !leave.is_idle);

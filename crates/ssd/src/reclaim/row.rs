@@ -43,6 +43,12 @@ impl RowState {
         self.staged.iter().map(VecDeque::len).sum()
     }
 
+    /// Whether blocks are being gained, or something is begun.
+    #[inline]
+    pub(super) fn is_at_work(&self) -> bool {
+        self.active || self.job.is_some() || !self.read.is_empty()
+    }
+
     /// Whether what was begun goes on; what was begun because the host was idle does if that `is_wanted` still.
     pub(super) fn goes_on(&self, is_wanted: bool) -> bool {
         let may_wait = |job: &Job| job.only_while_idle;

@@ -22,7 +22,7 @@ use free_blocks::FreeBlocks;
 use idle::Idle;
 use migration::Migration;
 use super_block::Members;
-use view::View;
+use view::{Leave, View};
 
 pub(super) use view::Source;
 use wear::Wear;
@@ -52,6 +52,16 @@ impl Sources {
         if let Some(wear) = &mut self.wear {
             wear.erased(block, space);
         }
+    }
+
+    /// Whether a row that needs no blocks, for itself or ahead of need, may have a job.
+    #[inline]
+    pub(super) fn may_have_one(&self, row: Row, space: &mut Space, leave: &Leave) -> bool {
+        self.migration.is_at(row)
+            || self.condemned.has_any(row)
+            || self.wear.is_some()
+            || space.to_fold(row, leave.keep_cached).is_some()
+            || space.next_of_super_block(row).is_some()
     }
 
     /// The next job of a row: that of the first source that has one.
