@@ -43,11 +43,11 @@ const FIXED: [&str; 1] = ["ftl.placement={ policy = 'fixed' }"];
 /// Pages of 8 KiB, mapped as such, of which a write of 4 KiB changes half.
 const HALF_PAGES: [&str; 2] = ["part.geometry.page_size=8KiB", "part.geometry.spare_size=448B"];
 
-/// As many submission queues as there may be, of which each has eight commands outstanding.
-const QUEUES: u16 = 1024;
+/// As many submission queues as there may be, of which each has two commands outstanding.
+const QUEUES: u16 = 4096;
 
 /// A device that works on all of these at once.
-const MANY_QUEUES: [&str; 3] = ["front.interface=nvme", "front.nvme.queues=1024", "front.queue_depth=8192"];
+const MANY_QUEUES: [&str; 3] = ["front.interface=nvme", "front.nvme.queues=4096", "front.queue_depth=8192"];
 
 fn named(device: &Described, workload: &str, precondition: Precondition) -> Job {
     job(device, Origin::Named(workload.into()), precondition)
@@ -100,7 +100,7 @@ fn runs(criterion: &mut Criterion) {
                 requests: Some(REQUESTS),
                 precondition: Some(Precondition::Filled(1.0)),
                 queues: Some(QUEUES),
-                queue_depth: Some(8),
+                queue_depth: Some(2),
                 ..Plan::default()
             };
             let job = || plan().job(&queued).expect("the workload is embedded");

@@ -187,9 +187,8 @@ impl Default for SataFile {
     }
 }
 
-/// Submission queues of a device at the most. Chosen: above the processors of any host, and a round of arbitration
-/// looks at no more than 16 words.
-pub const MOST_QUEUES: u32 = 1024;
+/// Submission queues of a device at the most. Chosen: above the processors of any host, and a word has a bit for each 64 of them.
+pub const MOST_QUEUES: u32 = 4096;
 
 impl FrontFile {
     /// Adds what is wrong with it, under keys that begin with `front`.

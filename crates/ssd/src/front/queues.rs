@@ -49,6 +49,8 @@ struct Queue {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Level {
     words: Vec<u64>,
+    /// Which of the words are not zero.
+    held: u64,
     current: u32,
     left: u32,
 }
@@ -56,12 +58,14 @@ struct Level {
 impl Level {
     fn new(queues: u32) -> Self {
         // The turn of the last queue is over.
-        Self { words: vec![0; queues.div_ceil(64) as usize], current: queues - 1, left: 0 }
+        Self { words: vec![0; queues.div_ceil(64) as usize], held: 0, current: queues - 1, left: 0 }
     }
 
     fn set(&mut self, queue: u32, member: bool) {
-        let (word, bit) = (&mut self.words[queue as usize / 64], 1 << (queue % 64));
-        if member { *word |= bit } else { *word &= !bit }
+        let (at, bit) = (queue / 64, 1 << (queue % 64));
+        let word = &mut self.words[at as usize];
+        *word = if member { *word | bit } else { *word & !bit };
+        self.held = self.held & !(1 << at) | u64::from(*word != 0) << at;
     }
 
     fn contains(&self, queue: u32) -> bool {
@@ -70,14 +74,18 @@ impl Level {
 
     /// The first member after `queue`, going round.
     fn after(&self, queue: u32) -> Option<u32> {
-        let (word, bit) = (queue as usize / 64, queue % 64);
-        let count = self.words.len();
+        let (here, bit) = (queue / 64, queue % 64);
         let above = u64::MAX.checked_shl(bit + 1).unwrap_or(0);
-        let masks = [(word, above)].into_iter();
-        let rest = (1..count).map(|n| ((word + n) % count, u64::MAX)).chain([(word, !above)]);
-        masks.chain(rest).find_map(|(at, mask)| {
-            let found = self.words[at] & mask;
-            (found != 0).then(|| at as u32 * 64 + found.trailing_zeros())
+        let first_of = |word: u32, mask: u64| {
+            let found = self.words[word as usize] & mask;
+            (found != 0).then(|| word * 64 + found.trailing_zeros())
+        };
+        let others = self.held & !(1 << here);
+        let later = others & u64::MAX << here;
+        let next = if later != 0 { later } else { others };
+        first_of(here, above).or_else(|| match next {
+            0 => first_of(here, !above),
+            next => first_of(next.trailing_zeros(), u64::MAX),
         })
     }
 
@@ -192,6 +200,7 @@ impl SubmissionQueues {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::front::config::MOST_QUEUES;
 
     fn weighted(burst: u32, priorities: &str, [high, medium, low]: [u32; 3]) -> Arbitration {
         Arbitration::WeightedRoundRobin { burst, priorities: priorities.into(), high, medium, low }
@@ -225,6 +234,20 @@ mod tests {
     fn queues_of_one_level_share_its_weight_in_bursts_that_end_with_the_credit() {
         let all = order(3, &weighted(2, "HHL", [3, 1, 1]), 8);
         assert_eq!(all, [0, 0, 1, 2, 0, 0, 1, 2]);
+    }
+
+    #[test]
+    fn all_queues_have_their_turn_however_many_there_are() {
+        for queues in [1, 63, 64, 65, 1_000, MOST_QUEUES] {
+            let mut all = SubmissionQueues::new(queues, &Arbitration::RoundRobin { burst: 1 });
+            let holding = |queue: &u32| queues < 64 || queue % 7 == 3 || *queue == queues - 1;
+            let some: Vec<u32> = (0..queues).filter(holding).collect();
+            for (queue, round) in some.iter().flat_map(|queue| [(*queue, 0), (*queue, 1)]) {
+                all.push(queue, RequestId(queue + queues * round));
+            }
+            let order: Vec<u32> = std::iter::from_fn(|| all.pop().map(|id| id.0 % queues)).collect();
+            assert_eq!(order, [some.clone(), some].concat(), "of {queues} queues");
+        }
     }
 
     #[test]
