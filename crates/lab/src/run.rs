@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use wordline_host::{Arrival, HostQueue, Pace, Spread, Submission};
 use wordline_kernel::{Calendar, Duration, Instant, Schedule};
+use wordline_ssd::design::WrongAnswer;
 use wordline_ssd::device::Watchdog;
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{BlockDevice, Config, Parts};
@@ -400,6 +401,7 @@ fn simulate<D: BlockDevice, S: Iterator<Item = Arrival>>(
     let latest = calendar.now() + Duration::LIMIT;
     let mut watchdog = Watchdog::of(device, calendar.now());
     loop {
+        check_answers(device)?;
         let ended = !power.is_off() && submit(device, queue, calendar, &mut host_at)?;
         *position = queue.total_submitted();
         if ended && queue.outstanding() == 0 {
@@ -410,7 +412,6 @@ fn simulate<D: BlockDevice, S: Iterator<Item = Arrival>>(
             let event = calendar.advance();
             if let Some(Event::Device(event)) = event {
                 device.handle(event, &mut calendar.within(Event::Device));
-                check_answers(device)?;
             } else {
                 host_at = None;
                 match event {
@@ -419,13 +420,15 @@ fn simulate<D: BlockDevice, S: Iterator<Item = Arrival>>(
                     None => give_up(device, calendar)?,
                 }
             }
-            if power.is_back(device) {
-                observer.recovered(queue.total_answered());
-                last_answer = calendar.now();
-                break;
-            }
-            if power.is_off() && power.is_long() && !observer.goes_on(device.pages_recovered()) {
-                return Ok((calendar.now(), true)); // the dies have worked since the last answer
+            if power.is_off() {
+                if power.is_back(device) {
+                    observer.recovered(queue.total_answered());
+                    last_answer = calendar.now();
+                    break;
+                }
+                if power.is_long() && !observer.goes_on(device.pages_recovered()) {
+                    return Ok((calendar.now(), true)); // the dies have worked since the last answer
+                }
             }
             if !device.answers().is_empty() {
                 break;
@@ -435,9 +438,7 @@ fn simulate<D: BlockDevice, S: Iterator<Item = Arrival>>(
             }
         }
         let now = calendar.now();
-        if now > latest {
-            return Err(too_long(queue.total_answered()));
-        }
+        (now <= latest).then_some(()).ok_or_else(|| too_long(queue.total_answered()))?;
         last_answer = if take_answers(device, queue, measurements, now)? { now } else { last_answer };
         if power.is_due(queue.total_answered()) {
             host_at = None;
@@ -460,7 +461,15 @@ fn simulate<D: BlockDevice, S: Iterator<Item = Arrival>>(
 /// A design or a policy of the device gave an answer that was not allowed.
 #[inline]
 pub(crate) fn check_answers(device: &impl BlockDevice) -> Result<()> {
-    device.wrong_answer().map_or(Ok(()), |wrong| Err(Error::WrongAnswer(wrong.to_string())))
+    match device.wrong_answer() {
+        None => Ok(()),
+        Some(wrong) => Err(told(wrong)),
+    }
+}
+
+#[cold]
+fn told(wrong: &WrongAnswer) -> Error {
+    Error::WrongAnswer(wrong.to_string())
 }
 
 /// A closed loop has no times that could be checked before: it ends when it has taken the time that there is.
