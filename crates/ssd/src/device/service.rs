@@ -135,7 +135,7 @@ impl Device {
         if by_block {
             self.writer.step_done(row, &mut self.core, calendar);
         } else if self.core.reclaim.command_done(row) {
-            self.writer.collect(row, &mut self.core, calendar);
+            self.writer.collect_further(row, &mut self.core, calendar);
         }
     }
 }

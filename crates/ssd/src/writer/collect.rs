@@ -16,8 +16,7 @@ impl Writer {
         self.collect_unless(core.reclaim.steps_aside(), row, core, calendar);
     }
 
-    /// Queues the collector's next step in a row; not if it `waits` for the host and can afford that. If a super block is
-    /// chosen, all rows begin to clean their blocks of it.
+    /// Queues the collector's next step in a row; not if it `waits` for the host and can afford that.
     pub(crate) fn collect_unless(
         &mut self,
         waits: bool,
@@ -25,27 +24,45 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        self.collect_in_row(waits, row, core, calendar);
+        if self.collect_in_row(waits, row, core, calendar) {
+            self.rows.note(row, &core.base, &core.reclaim);
+        }
+        self.collect_members(row, core, calendar);
+    }
+
+    /// Goes on after a step of the collector in a row. The caller notes what the row accepts.
+    #[inline]
+    pub(crate) fn collect_further(&mut self, row: Row, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        self.collect_in_row(core.reclaim.steps_aside(), row, core, calendar);
+        self.collect_members(row, core, calendar);
+    }
+
+    /// If a super block was just chosen in a row, all others of its pool clean their blocks of it.
+    #[inline]
+    fn collect_members(&mut self, row: Row, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if core.base.space.take_choice_of_super_block(row) {
             let rows = core.base.config.pools.of_row(row).geometry.all_rows();
             for other in rows.filter(|other| *other != row) {
-                self.collect_in_row(core.reclaim.steps_aside(), other, core, calendar);
+                if self.collect_in_row(core.reclaim.steps_aside(), other, core, calendar) {
+                    self.rows.note(other, &core.base, &core.reclaim);
+                }
             }
         }
     }
 
+    /// Queues the next step in a row. Whether the row may take other programs of the host than before, which is still to be noted.
     fn collect_in_row(
         &mut self,
         waits: bool,
         row: Row,
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
-    ) {
+    ) -> bool {
         if core.map.by_block().is_some() {
             self.work_on(row, core, calendar);
-        } else if core.reclaim.queue_cleaning(waits, row, &mut core.base, &mut core.map, calendar) {
-            self.rows.note(row, &core.base, &core.reclaim);
+            return false;
         }
+        core.reclaim.queue_cleaning(waits, row, &mut core.base, &mut core.map, calendar)
     }
 
     /// Lets the collector go on in the rows of a die where it stepped aside, unless the host wants the die: it has had its
