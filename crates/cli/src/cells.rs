@@ -20,7 +20,8 @@ Examples:
 const KEYS: &str = "\
 Keys, each as KEY=VALUE:
   cycles, hours, celsius, reads     what the cells went through
-  again, super_layer                programs of the neighbours again, layers that are programmed in any order
+  history, again, super_layer       how cells were programmed again (LL, LH, H, ++++ ...), programs of the neighbours
+                                    beside those, layers whose word lines are programmed in any order
   layer                             its number from the top, or alpha, beta, kappa, omega; left out: all layers
   chips, blocks                     how many, for a mean over a population
   start_margin, final_margin        millivolts by which VStart is raised and VFinal lowered

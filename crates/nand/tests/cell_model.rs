@@ -97,7 +97,7 @@ fn drawn(case: u64) -> (CellSet, Strength, Condition) {
         }),
         disturb: Some(Disturb { rise: from(1.0, 6.0), exponent: 0.8 }),
         interference: Some(Interference { rise: from(0.2, 1.0), widening: from(2.0, 6.0) }),
-        background: Some(Background { share: from(0.001, 0.01), growth: 3.0, drop: 30.0 }),
+        background: Some(Background { share: from(0.001, 0.01), power: 1.5, drop: 30.0 }),
         variation: None,
         ispp: Some(Ispp {
             window: 1_620.0,
@@ -116,7 +116,7 @@ fn drawn(case: u64) -> (CellSet, Strength, Condition) {
         celsius: from(20.0, 45.0),
         reads: from(0.0, 1e6),
         again: from(0.0, 4.0).floor(),
-        layers: from(1.0, 4.0).floor(),
+        ahead: from(0.0, 4.0).floor(),
     };
     (set, strength, condition)
 }
@@ -172,7 +172,7 @@ fn a_cause_that_grows_never_gives_fewer_errors_at_the_references_that_were_optim
             ("heat", Condition { celsius: before.celsius + 15.0, ..before }),
             ("reads", Condition { reads: before.reads * 2.0 + 1e4, ..before }),
             ("neighbours", Condition { again: before.again + 1.0, ..before }),
-            ("layers", Condition { layers: before.layers + 1.0, ..before }),
+            ("cells ahead", Condition { ahead: before.ahead + 1.0, ..before }),
         ];
         for (cause, after) in grown {
             let found = errors(&after, &references);

@@ -1,8 +1,10 @@
 //! Evaluates a parameter set for a question: means over the places that it names.
 
 use serde::Serialize;
-use wordline_kernel::Seed;
-use wordline_nand::cell::{CellSet, How, Levels, Place, Programmed, Reading, Role, Strength, Written};
+use wordline_kernel::{Seed, Stream};
+use wordline_nand::cell::{
+    CellSet, Condition, How, Levels, Place, Programmed, Reading, Role, Strength, Written, drawn_count,
+};
 
 use super::question::{Asked, Question};
 use crate::error::Result;
@@ -105,6 +107,10 @@ pub struct Answer {
     pub page_errors: f64,
     /// The same at the best references.
     pub best_page_errors: f64,
+    /// Bit errors of the worst page of all places, as drawn.
+    pub most_page_errors: u32,
+    /// The same at the best references.
+    pub best_most_page_errors: u32,
     /// The error rate of the worst layer of a block by that of its best one: dV, mean over blocks; 1 for a single layer.
     pub layer_ratio: f64,
     /// By how many percent dV of one of two blocks that follow each other is greater than that of the other, at most.
@@ -166,11 +172,14 @@ impl Answer {
     pub fn of(set: &CellSet, question: &Question, seed: u64) -> Result<Self> {
         let asked = question.check(set)?;
         let references = asked.references(set);
-        let found: Vec<Found> =
-            asked.places.iter().map(|place| asked.found(set, *place, &references, Seed(seed))).collect();
+        let found = asked.all(set, &references, Seed(seed));
         let mut answer = Self { set: set.name.clone(), places: found.len() as u64, ..Self::default() };
         answer.say_levels(set, &asked, &references, &found);
         answer.say_layers(set, &found);
+        answer.say_worst_pages(&asked, &references, &found, Seed(seed));
+        if asked.two_bits.is_some() {
+            return Ok(answer);
+        }
         answer.program = program(set, &found);
         if let Some(reading) = &set.reading {
             answer.say_reads(reading, &asked, &references, &found, Seed(seed));
@@ -187,8 +196,9 @@ impl Answer {
 
     fn say_levels(&mut self, set: &CellSet, asked: &Asked, references: &[f64], found: &[Found]) {
         let first = &found[0].levels;
+        let base = asked.two_bits.as_ref().map_or(0, |(base, _)| *base);
         let state = |(n, level): (usize, &wordline_nand::cell::Level)| StateAnswer {
-            name: state_name(n),
+            name: state_name(base + n),
             mean: level.mean,
             deviation: level.deviation,
             left: level.left.share,
@@ -198,13 +208,13 @@ impl Answer {
         self.best_references = first.optimal_references();
         let best: Vec<Vec<f64>> = found.iter().map(|found| found.levels.optimal_references()).collect();
         let places = found.len() as f64;
-        for page in 0..set.coding.bits() {
+        for page in 0..first.coding.bits() {
             let default = found.iter().map(|found| found.levels.page_error(page, references)).sum::<f64>();
             let at_best = found.iter().zip(&best);
             let at_best = at_best.map(|(found, best)| found.levels.page_error(page, best)).sum::<f64>();
             self.pages.push(PageAnswer {
                 name: format!("p{page}"),
-                senses: set.coding.sensed(page).count() as u64,
+                senses: first.coding.sensed(page).count() as u64,
                 error_rate: default / places,
                 best_error_rate: at_best / places,
             });
@@ -214,6 +224,9 @@ impl Answer {
         (self.error_rate, self.best_error_rate) = (mean(|p| p.error_rate), mean(|p| p.best_error_rate));
         let bits = (asked.question.page_size.0 * 8) as f64;
         (self.page_errors, self.best_page_errors) = (self.error_rate * bits, self.best_error_rate * bits);
+        if asked.two_bits.is_some() {
+            return;
+        }
         self.erased_to_p1 = spread(found.iter().map(|found| set.erased_to_p1(&found.levels)).collect());
     }
 
@@ -230,6 +243,24 @@ impl Answer {
         self.layer_ratio_differs_percent = 100.0 * differs.fold(0.0, f64::max);
         let (worst, best) = ends(by_block[0]);
         (self.worst_layer, self.best_layer) = (layer_name(set, worst.place), layer_name(set, best.place));
+    }
+
+    /// The worst page of all, each with a number of errors that is drawn.
+    fn say_worst_pages(&mut self, asked: &Asked, references: &[f64], found: &[Found], seed: Seed) {
+        let bits = (asked.question.page_size.0 * 8) as f64;
+        let word_lines = if found.len() > asked.places.len() { 1 } else { asked.word_lines };
+        let mut random = seed.stream("cells.pages", 0);
+        for found in found {
+            let best = found.levels.optimal_references();
+            for page in 0..found.levels.coding.bits() {
+                let rates = [references, &best].map(|at| found.levels.page_error(page, at));
+                for _ in 0..word_lines {
+                    let [default, at_best] = rates.map(|rate| drawn_count(rate * bits, &mut random));
+                    self.most_page_errors = self.most_page_errors.max(default);
+                    self.best_most_page_errors = self.best_most_page_errors.max(at_best);
+                }
+            }
+        }
     }
 
     fn say_reads(
@@ -280,13 +311,39 @@ impl Answer {
 impl Asked {
     fn references(&self, set: &CellSet) -> Vec<f64> {
         let offset = |at: usize| self.question.offsets.get(at).copied().unwrap_or_default();
-        let moved = set.references.iter().enumerate();
+        let (base, count) = match &self.two_bits {
+            Some((base, coding)) => (*base, coding.states() - 1),
+            None => (0, set.references.len()),
+        };
+        let moved = set.references.iter().enumerate().skip(base).take(count);
         moved.map(|(at, reference)| reference + offset(at) + self.question.offset).collect()
     }
 
     fn strength(&self, set: &CellSet, place: Place, seed: Seed) -> Strength {
         let variation = set.variation.as_ref();
         variation.map_or(Strength::USUAL, |variation| variation.strength(place, self.effects, seed))
+    }
+
+    /// Every place; in super layers every word line, each with how often cells above were ahead of its own.
+    fn all(&self, set: &CellSet, references: &[f64], seed: Seed) -> Vec<Found> {
+        let layers = self.question.super_layer;
+        if layers < 2 {
+            return self.places.iter().map(|place| self.found(set, *place, references, seed)).collect();
+        }
+        let moves = self.question.history.len();
+        let mut random = seed.stream("cells.order", 0);
+        let mut all = Vec::new();
+        for group in self.places.chunks(layers as usize) {
+            for _ in 0..self.word_lines {
+                let ahead = ahead_of(group.len(), moves, &mut random);
+                for (place, ahead) in group.iter().zip(ahead) {
+                    let condition = Condition { ahead: f64::from(ahead), ..self.condition };
+                    let asked = Self { condition, ..self.clone() };
+                    all.push(asked.found(set, *place, references, seed));
+                }
+            }
+        }
+        all
     }
 
     fn found(&self, set: &CellSet, place: Place, references: &[f64], seed: Seed) -> Found {
@@ -310,6 +367,10 @@ impl Asked {
         let programmed = set.ispp.as_ref().map(|ispp| ispp.program(&how));
         let written = programmed.as_ref().map_or_else(Written::default, |done| Written::of(&how, done));
         let levels = set.levels(&strength, &self.condition, self.effects, &written);
+        let levels = match &self.two_bits {
+            Some((base, coding)) => levels.part(*base, coding.clone()),
+            None => levels,
+        };
         let error = levels.mean_error(references);
         Found { place, levels, programmed, error }
     }
@@ -330,6 +391,19 @@ impl Asked {
         // The window ends somewhere; 100 tens are more than half of it.
         10.0 * f64::from((1..100).take_while(fits).last().unwrap_or_default())
     }
+}
+
+/// Word lines of a string of `layers` layers, the upper one first, are each programmed again `moves` times in an order that is drawn. For
+/// each, over its moves, how many word lines above it were then ahead of it.
+fn ahead_of(layers: usize, moves: usize, random: &mut Stream) -> Vec<u32> {
+    let mut order: Vec<usize> = (0..layers).flat_map(|layer| vec![layer; moves]).collect();
+    random.shuffle(&mut order);
+    let (mut done, mut ahead) = (vec![0; layers], vec![0; layers]);
+    for layer in order {
+        ahead[layer] += done[..layer].iter().filter(|above| **above > done[layer]).count() as u32;
+        done[layer] += 1;
+    }
+    ahead
 }
 
 fn state_name(state: usize) -> String {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints};
-use wordline_nand::cell::{CellSet, Condition, Effect, Effects, Place, Role};
+use wordline_nand::cell::{Bit, CellSet, Coding, Condition, Effect, Effects, Place, Role, TwoBits};
 
 use super::answer::Answer;
 use crate::error::{Error, Result};
@@ -26,8 +26,11 @@ pub struct Question {
     pub reads: f64,
     /// How often each neighbour was programmed again after these cells were.
     pub again: f64,
+    /// How the cells were programmed again, in the mode of two bits, beginning with ER to P3: L where the low bit was rewritten, H where the
+    /// high bit was, + where all four states moved up by one. Empty: all bits of a cell were programmed at once.
+    pub history: String,
     /// Layers of the super layer in which word lines are programmed again in any order.
-    pub super_layer: f64,
+    pub super_layer: u32,
     /// A layer, by its number from the top or by its role: alpha, beta, kappa, omega. Empty: all layers.
     pub layer: String,
     /// Chips of the population.
@@ -56,14 +59,15 @@ pub struct Question {
 
 impl Default for Question {
     fn default() -> Self {
-        let Condition { cycles, hours, celsius, reads, again, layers } = Condition::FRESH;
+        let Condition { cycles, hours, celsius, reads, again, ahead: _ } = Condition::FRESH;
         Self {
             cycles,
             hours,
             celsius,
             reads,
             again,
-            super_layer: layers,
+            history: String::new(),
+            super_layer: 1,
             layer: String::new(),
             chips: 1,
             blocks: 1,
@@ -93,6 +97,8 @@ pub struct Asked {
     pub places: Vec<Place>,
     /// Word lines of a layer.
     pub word_lines: u32,
+    /// The lowest state and the codes of cells that were programmed again.
+    pub two_bits: Option<(usize, Coding)>,
 }
 
 const KEY_AND_VALUE: &str = "KEY=VALUE, such as cycles=2000";
@@ -107,8 +113,8 @@ fn spelled(key: &str, text: &str) -> toml::Value {
     let value = read.ok().and_then(|mut table| table.remove("value")).unwrap_or_else(|| text.into());
     match (key, value) {
         // A layer is a name, also where it is a number; most other numbers are fractions.
-        ("layer", value) => value.as_str().unwrap_or(text).into(),
-        ("chips" | "blocks" | "skip_state" | "skip_more", value) => value,
+        ("layer" | "history", value) => value.as_str().unwrap_or(text).into(),
+        ("chips" | "blocks" | "skip_state" | "skip_more" | "super_layer", value) => value,
         (_, toml::Value::Integer(whole)) => toml::Value::Float(whole as f64),
         (_, value) => value,
     }
@@ -131,6 +137,14 @@ pub fn along(
         Ok((value.to_owned(), Answer::of(set, &Question::of_keys(&keys)?, seed)?))
     };
     Ok((key.to_owned(), values.split(',').map(answer).collect::<Result<_>>()?))
+}
+
+fn bit(letter: char) -> Option<Bit> {
+    match letter {
+        'L' => Some(Bit::Low),
+        'H' => Some(Bit::High),
+        _ => None,
+    }
 }
 
 impl Question {
@@ -169,7 +183,8 @@ impl Question {
         }
         let warm = self.celsius > -273.15 && self.celsius.is_finite();
         wrong.require(warm, "celsius", self.celsius, "a temperature above 0 K");
-        wrong.require(self.super_layer >= 1.0, "super_layer", self.super_layer, "at least 1");
+        wrong.require(self.super_layer >= 1, "super_layer", self.super_layer, "at least 1");
+        let two_bits = self.two_bits(set, &mut wrong);
         for (key, value) in [("chips", self.chips), ("blocks", self.blocks)] {
             wrong.require((1..=MOST).contains(&value), key, value, format!("a number from 1 to {MOST}"));
         }
@@ -186,11 +201,11 @@ impl Question {
             hours: self.hours,
             celsius: self.celsius,
             reads: self.reads,
-            again: self.again,
-            layers: self.super_layer,
+            again: self.again + self.history.len() as f64,
+            ahead: 0.0,
         };
         let word_lines = set.variation.as_ref().map_or(1, |variation| variation.word_lines);
-        Ok(Asked { question: self.clone(), condition, effects, places, word_lines })
+        Ok(Asked { question: self.clone(), condition, effects, places, word_lines, two_bits })
     }
 
     /// Complains about keys that do nothing with `set`, and that it cannot follow.
@@ -201,7 +216,7 @@ impl Question {
         let all = [
             ("reads", idle(self.reads > 0.0, set.disturb.is_none())),
             ("again", idle(self.again > 0.0, set.interference.is_none())),
-            ("super_layer", idle(self.super_layer > 1.0, set.background.is_none())),
+            ("super_layer", idle(self.super_layer > 1, set.background.is_none() || self.history.is_empty())),
             ("hours", idle(self.hours > 0.0, measured)),
             ("celsius", idle(self.celsius.to_bits() != new.celsius.to_bits(), set.retention.is_none())),
             ("layer", idle(!self.layer.is_empty(), set.variation.is_none())),
@@ -224,6 +239,33 @@ impl Question {
             let room = self.start_margin + self.final_margin < ispp.window;
             let found = format!("{} and {} mV", self.start_margin, self.final_margin);
             wrong.require(room, "final_margin", found, format!("less than the window of {} mV", ispp.window));
+        }
+    }
+
+    /// What the history makes of the coding.
+    fn two_bits(&self, set: &CellSet, wrong: &mut Complaints) -> Option<(usize, Coding)> {
+        if self.history.is_empty() {
+            return None;
+        }
+        let found = format!("\"{}\"", self.history);
+        if set.states() != 8 {
+            wrong.add(
+                "history",
+                found,
+                format!("none: cells of {} states are not programmed again", set.states()),
+            );
+            return None;
+        }
+        if self.history.bytes().all(|byte| byte == b'+') && self.history.len() <= 4 {
+            return Some((self.history.len(), TwoBits::START.coding()));
+        }
+        let bits: Option<Vec<Bit>> = self.history.chars().map(bit).collect();
+        match bits.and_then(|bits| TwoBits::of_history(&bits)) {
+            Some(coding) => Some((coding.base(), coding.coding())),
+            None => {
+                wrong.add("history", found, "one or two of L and H, or one to four +");
+                None
+            }
         }
     }
 

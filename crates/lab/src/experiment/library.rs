@@ -76,6 +76,8 @@ embedded![
     "peers/simplessd-read",
     "peers/ssdsim-read",
     "peers/ssdsim-write",
+    "ressd/table2",
+    "ressd/table3",
     "ressd/table5",
     "validation/block-map",
     "validation/bounds",

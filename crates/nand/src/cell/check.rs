@@ -224,9 +224,9 @@ impl InterferenceFile {
 impl BackgroundFile {
     fn check(self, wrong: &mut Complaints) -> Background {
         wrong.require(is_share(self.share), "background.share", self.share, "a share from 0 to 1");
-        wrong.require(self.growth >= 1.0, "background.growth", self.growth, "at least 1");
+        above_zero(wrong, "background.power", self.power);
         at_least_zero(wrong, "background.drop", self.drop);
-        Background { share: self.share, growth: self.growth, drop: self.drop }
+        Background { share: self.share, power: self.power, drop: self.drop }
     }
 }
 

@@ -19,14 +19,15 @@ pub struct Condition {
     pub reads: f64,
     /// How often each neighbour was programmed again after these cells were.
     pub again: f64,
-    /// Layers of the super layer in which word lines are programmed again in any order; 1 where layers follow each other.
-    pub layers: f64,
+    /// How many of the times that these cells were programmed again, cells above them in their strings were ahead of them: 0 in the
+    /// order from the source line up.
+    pub ahead: f64,
 }
 
 impl Condition {
     /// New cells, just programmed, at 30 degrees (the temperature of JESD218 client drives and of cubeFTL's figure 14).
     pub const FRESH: Self =
-        Self { cycles: 0.0, hours: 0.0, celsius: 30.0, reads: 0.0, again: 0.0, layers: 1.0 };
+        Self { cycles: 0.0, hours: 0.0, celsius: 30.0, reads: 0.0, again: 0.0, ahead: 0.0 };
 }
 
 /// The effects that shift threshold voltages. Each can be switched off by itself.

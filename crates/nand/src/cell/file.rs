@@ -140,10 +140,10 @@ pub struct InterferenceFile {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BackgroundFile {
-    /// The share of cells left behind in a super layer of two layers.
+    /// The share of cells left behind where cells above in the string were ahead once when a cell was programmed again.
     pub share: f64,
-    /// How many times more each further layer leaves behind.
-    pub growth: f64,
+    /// The power of how often, with which it grows.
+    pub power: f64,
     /// How far they are left behind.
     pub drop: f64,
 }

@@ -73,6 +73,13 @@ impl Level {
 }
 
 impl Levels {
+    /// The states from `base` on that a coding of fewer states has, as those of a cell that is used with fewer bits.
+    #[must_use]
+    pub fn part(&self, base: usize, coding: Coding) -> Self {
+        let states = self.states[base..base + coding.states()].to_vec();
+        Self { states, shape: self.shape, coding, over: Vec::new() }
+    }
+
     /// How many boundaries lie between states.
     pub fn boundaries(&self) -> usize {
         self.states.len() - 1

@@ -31,7 +31,7 @@ pub use condition::{Condition, Effect, Effects, acceleration};
 pub use file::CellsFile;
 pub use ispp::{How, Ispp, Loops, Programmed, Speed};
 pub use levels::{LeftTail, Level, Levels};
-pub use math::Shape;
+pub use math::{Shape, count as drawn_count};
 pub use monte_carlo::Population;
 pub use read::{Ecc, ReadOutcome, Reading, Retries, Retry};
 pub use reprogram::{Bit, TwoBits};

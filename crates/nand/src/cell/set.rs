@@ -124,7 +124,7 @@ impl CellSet {
         widen(1, self.margins.start * written.start_margin);
         widen(self.states() - 1, self.margins.last * written.final_margin);
         if let Some(background) = self.background.filter(|_| effects.has(Effect::Background)) {
-            let share = background.share_of(condition.layers);
+            let share = background.share_of(condition.ahead);
             let left = LeftTail { share, drop: if share > 0.0 { background.drop } else { 0.0 } };
             states.iter_mut().skip(1).for_each(|level| level.left = left);
         }

@@ -59,10 +59,10 @@ pub struct Interference {
 /// The background pattern of a string: some cells do not get as far as the others (ReSSD, section 3.3.3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Background {
-    /// The share of cells left behind in a super layer of two layers.
+    /// The share of cells left behind where cells above were ahead once.
     pub share: f64,
-    /// How many times more each further layer leaves behind.
-    pub growth: f64,
+    /// The power with which it grows.
+    pub power: f64,
     /// How far they are left behind.
     pub drop: f64,
 }
@@ -125,8 +125,8 @@ impl Interference {
 }
 
 impl Background {
-    /// The share of cells left behind in a super layer of so many layers.
-    pub fn share_of(&self, layers: f64) -> f64 {
-        if layers < 2.0 { 0.0 } else { (self.share * libm::pow(self.growth, layers - 2.0)).min(1.0) }
+    /// The share of cells left behind where cells above were ahead so often.
+    pub fn share_of(&self, ahead: f64) -> f64 {
+        if ahead > 0.0 { (self.share * libm::pow(ahead, self.power)).min(1.0) } else { 0.0 }
     }
 }
