@@ -7,6 +7,7 @@ use wordline_nand::cell::{
 };
 
 use super::question::{Asked, Question};
+use super::rewrite::RewriteAnswer;
 use crate::error::Result;
 
 /// A state of the first place.
@@ -111,6 +112,14 @@ pub struct Answer {
     pub most_page_errors: u32,
     /// The same at the best references.
     pub best_most_page_errors: u32,
+    /// The greatest share of the cells of a state, of all places, that lie below the best reference under it.
+    pub crossed_left: f64,
+    /// The greatest share that lie above the best reference over it.
+    pub crossed_right: f64,
+    /// The former by the latter.
+    pub crossed_left_by_right: f64,
+    /// The bits that were rewritten in place; empty where none were.
+    pub rewrite: RewriteAnswer,
     /// The error rate of the worst layer of a block by that of its best one: dV, mean over blocks; 1 for a single layer.
     pub layer_ratio: f64,
     /// By how many percent dV of one of two blocks that follow each other is greater than that of the other, at most.
@@ -174,10 +183,15 @@ impl Answer {
         let references = asked.references(set);
         let found = asked.all(set, &references, Seed(seed));
         let mut answer = Self { set: set.name.clone(), places: found.len() as u64, ..Self::default() };
-        answer.say_levels(set, &asked, &references, &found);
+        let best: Vec<Vec<f64>> = found.iter().map(|found| found.levels.optimal_references()).collect();
+        answer.say_levels(set, &asked, &references, (&found, &best));
         answer.say_layers(set, &found);
-        answer.say_worst_pages(&asked, &references, &found, Seed(seed));
-        if asked.two_bits.is_some() {
+        answer.say_worst_pages(&asked, &references, (&found, &best), Seed(seed));
+        answer.say_crossed(&found, &best);
+        if let Some(rewritten) = &asked.rewritten {
+            answer.rewrite = RewriteAnswer::of(set, rewritten);
+        }
+        if asked.moves > 0 || asked.two_bits.is_some() {
             return Ok(answer);
         }
         answer.program = program(set, &found);
@@ -194,7 +208,13 @@ impl Answer {
         Ok(answer)
     }
 
-    fn say_levels(&mut self, set: &CellSet, asked: &Asked, references: &[f64], found: &[Found]) {
+    fn say_levels(
+        &mut self,
+        set: &CellSet,
+        asked: &Asked,
+        references: &[f64],
+        (found, best): (&[Found], &[Vec<f64>]),
+    ) {
         let first = &found[0].levels;
         let base = asked.two_bits.as_ref().map_or(0, |(base, _)| *base);
         let state = |(n, level): (usize, &wordline_nand::cell::Level)| StateAnswer {
@@ -205,12 +225,11 @@ impl Answer {
         };
         self.states = first.states.iter().enumerate().map(state).collect();
         self.references = references.to_vec();
-        self.best_references = first.optimal_references();
-        let best: Vec<Vec<f64>> = found.iter().map(|found| found.levels.optimal_references()).collect();
+        self.best_references.clone_from(&best[0]);
         let places = found.len() as f64;
         for page in 0..first.coding.bits() {
             let default = found.iter().map(|found| found.levels.page_error(page, references)).sum::<f64>();
-            let at_best = found.iter().zip(&best);
+            let at_best = found.iter().zip(best);
             let at_best = at_best.map(|(found, best)| found.levels.page_error(page, best)).sum::<f64>();
             self.pages.push(PageAnswer {
                 name: format!("p{page}"),
@@ -246,20 +265,39 @@ impl Answer {
     }
 
     /// The worst page of all, each with a number of errors that is drawn.
-    fn say_worst_pages(&mut self, asked: &Asked, references: &[f64], found: &[Found], seed: Seed) {
+    fn say_worst_pages(
+        &mut self,
+        asked: &Asked,
+        references: &[f64],
+        (found, best): (&[Found], &[Vec<f64>]),
+        seed: Seed,
+    ) {
         let bits = (asked.question.page_size.0 * 8) as f64;
         let word_lines = if found.len() > asked.places.len() { 1 } else { asked.word_lines };
         let mut random = seed.stream("cells.pages", 0);
-        for found in found {
-            let best = found.levels.optimal_references();
+        for (found, best) in found.iter().zip(best) {
             for page in 0..found.levels.coding.bits() {
-                let rates = [references, &best].map(|at| found.levels.page_error(page, at));
+                let rates = [references, best].map(|at| found.levels.page_error(page, at));
                 for _ in 0..word_lines {
                     let [default, at_best] = rates.map(|rate| drawn_count(rate * bits, &mut random));
                     self.most_page_errors = self.most_page_errors.max(default);
                     self.best_most_page_errors = self.best_most_page_errors.max(at_best);
                 }
             }
+        }
+    }
+
+    /// How far states reach beyond the best references, at the worst place.
+    fn say_crossed(&mut self, found: &[Found], best: &[Vec<f64>]) {
+        for (found, best) in found.iter().zip(best) {
+            let Levels { states, shape, .. } = &found.levels;
+            for (pair, reference) in states.windows(2).zip(best) {
+                self.crossed_left = self.crossed_left.max(pair[1].below(*reference, *shape));
+                self.crossed_right = self.crossed_right.max(pair[0].above(*reference, *shape));
+            }
+        }
+        if self.crossed_right > 0.0 {
+            self.crossed_left_by_right = self.crossed_left / self.crossed_right;
         }
     }
 
@@ -330,10 +368,11 @@ impl Asked {
         if layers < 2 {
             return self.places.iter().map(|place| self.found(set, *place, references, seed)).collect();
         }
-        let moves = self.question.history.len();
+        let moves = self.moves as usize;
         let mut random = seed.stream("cells.order", 0);
         let mut all = Vec::new();
-        for group in self.places.chunks(layers as usize) {
+        let blocks = self.places.chunk_by(|a, b| is_same_block(*a, *b));
+        for group in blocks.flat_map(|block| block.chunks(layers as usize)) {
             for _ in 0..self.word_lines {
                 let ahead = ahead_of(group.len(), moves, &mut random);
                 for (place, ahead) in group.iter().zip(ahead) {

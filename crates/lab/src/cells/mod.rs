@@ -2,12 +2,14 @@
 
 mod answer;
 mod question;
+mod rewrite;
 mod table;
 #[cfg(test)]
 mod tests;
 
 pub use answer::{Answer, PageAnswer, ProgramAnswer, RetryAnswer, Spread, StateAnswer};
 pub use question::{Question, along};
+pub use rewrite::RewriteAnswer;
 pub use table::{curve, table};
 
 use serde::Deserialize;

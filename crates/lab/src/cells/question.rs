@@ -27,8 +27,10 @@ pub struct Question {
     /// How often each neighbour was programmed again after these cells were.
     pub again: f64,
     /// How the cells were programmed again, in the mode of two bits, beginning with ER to P3: L where the low bit was rewritten, H where the
-    /// high bit was, + where all four states moved up by one. Empty: all bits of a cell were programmed at once.
+    /// high bit was, + where all four states moved up by one, - alone where they were not. Empty: all bits of a cell were programmed at once.
     pub history: String,
+    /// Whether all states of the cells are looked at, not only the four in which two bits lie in the end.
+    pub all_states: bool,
     /// Layers of the super layer in which word lines are programmed again in any order.
     pub super_layer: u32,
     /// A layer, by its number from the top or by its role: alpha, beta, kappa, omega. Empty: all layers.
@@ -67,6 +69,7 @@ impl Default for Question {
             reads,
             again,
             history: String::new(),
+            all_states: false,
             super_layer: 1,
             layer: String::new(),
             chips: 1,
@@ -97,9 +100,16 @@ pub struct Asked {
     pub places: Vec<Place>,
     /// Word lines of a layer.
     pub word_lines: u32,
-    /// The lowest state and the codes of cells that were programmed again.
+    /// The lowest state and the codes of cells of two bits.
     pub two_bits: Option<(usize, Coding)>,
+    /// How they came to be so, where that was by rewriting bits.
+    pub rewritten: Option<Vec<Bit>>,
+    /// How often the cells were programmed again.
+    pub moves: u32,
 }
+
+/// The history of cells of two bits that were programmed once.
+const NOT_REWRITTEN: &str = "-";
 
 const KEY_AND_VALUE: &str = "KEY=VALUE, such as cycles=2000";
 
@@ -184,7 +194,9 @@ impl Question {
         let warm = self.celsius > -273.15 && self.celsius.is_finite();
         wrong.require(warm, "celsius", self.celsius, "a temperature above 0 K");
         wrong.require(self.super_layer >= 1, "super_layer", self.super_layer, "at least 1");
-        let two_bits = self.two_bits(set, &mut wrong);
+        let rewritten = self.rewritten();
+        let two_bits = self.two_bits(set, rewritten.as_deref(), &mut wrong);
+        let moves = if self.history == NOT_REWRITTEN { 0 } else { self.history.len() as u32 };
         for (key, value) in [("chips", self.chips), ("blocks", self.blocks)] {
             wrong.require((1..=MOST).contains(&value), key, value, format!("a number from 1 to {MOST}"));
         }
@@ -201,11 +213,21 @@ impl Question {
             hours: self.hours,
             celsius: self.celsius,
             reads: self.reads,
-            again: self.again + self.history.len() as f64,
+            again: self.again + f64::from(moves),
             ahead: 0.0,
         };
         let word_lines = set.variation.as_ref().map_or(1, |variation| variation.word_lines);
-        Ok(Asked { question: self.clone(), condition, effects, places, word_lines, two_bits })
+        let two_bits = two_bits.filter(|_| !self.all_states);
+        Ok(Asked {
+            question: self.clone(),
+            condition,
+            effects,
+            places,
+            word_lines,
+            two_bits,
+            rewritten,
+            moves,
+        })
     }
 
     /// Complains about keys that do nothing with `set`, and that it cannot follow.
@@ -217,6 +239,7 @@ impl Question {
             ("reads", idle(self.reads > 0.0, set.disturb.is_none())),
             ("again", idle(self.again > 0.0, set.interference.is_none())),
             ("super_layer", idle(self.super_layer > 1, set.background.is_none() || self.history.is_empty())),
+            ("all_states", idle(self.all_states, self.history.is_empty())),
             ("hours", idle(self.hours > 0.0, measured)),
             ("celsius", idle(self.celsius.to_bits() != new.celsius.to_bits(), set.retention.is_none())),
             ("layer", idle(!self.layer.is_empty(), set.variation.is_none())),
@@ -242,31 +265,39 @@ impl Question {
         }
     }
 
-    /// What the history makes of the coding.
-    fn two_bits(&self, set: &CellSet, wrong: &mut Complaints) -> Option<(usize, Coding)> {
+    /// The bits that were rewritten, one after the other, if the history is of such.
+    fn rewritten(&self) -> Option<Vec<Bit>> {
+        match self.history.as_str() {
+            "" => None,
+            NOT_REWRITTEN => Some(Vec::new()),
+            history => history.chars().map(bit).collect(),
+        }
+    }
+
+    /// The lowest state and the codes that the history leads to.
+    fn two_bits(
+        &self,
+        set: &CellSet,
+        rewritten: Option<&[Bit]>,
+        wrong: &mut Complaints,
+    ) -> Option<(usize, Coding)> {
         if self.history.is_empty() {
             return None;
         }
         let found = format!("\"{}\"", self.history);
         if set.states() != 8 {
-            wrong.add(
-                "history",
-                found,
-                format!("none: cells of {} states are not programmed again", set.states()),
-            );
+            let wanted = format!("none: cells of {} states are not programmed again", set.states());
+            wrong.add("history", found, wanted);
             return None;
         }
-        if self.history.bytes().all(|byte| byte == b'+') && self.history.len() <= 4 {
-            return Some((self.history.len(), TwoBits::START.coding()));
+        let is_moved = self.history.bytes().all(|byte| byte == b'+') && self.history.len() <= 4;
+        let moved = is_moved.then(|| (self.history.len(), TwoBits::START.coding()));
+        let coding = rewritten.and_then(TwoBits::of_history);
+        let coding = moved.or_else(|| coding.map(|coding| (coding.base(), coding.coding())));
+        if coding.is_none() {
+            wrong.add("history", found, "-, one or two of L and H, or one to four +");
         }
-        let bits: Option<Vec<Bit>> = self.history.chars().map(bit).collect();
-        match bits.and_then(|bits| TwoBits::of_history(&bits)) {
-            Some(coding) => Some((coding.base(), coding.coding())),
-            None => {
-                wrong.add("history", found, "one or two of L and H, or one to four +");
-                None
-            }
-        }
+        coding
     }
 
     fn layers(&self, set: &CellSet, wrong: &mut Complaints) -> Vec<u32> {

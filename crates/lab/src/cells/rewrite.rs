@@ -1,0 +1,72 @@
+//! Bits that are rewritten in place: where they lie then, and what moved.
+
+use serde::Serialize;
+use wordline_nand::cell::{Base, Bit, CellSet, TwoBits};
+
+/// How two bits lie in eight states after some rewrites, and what the last rewrite moved. Texts are as the figures of ReSSD have them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RewriteAnswer {
+    /// The states: P2 to P5.
+    pub states: String,
+    /// Their codes, high bit and low bit, the lowest state first.
+    pub codes: String,
+    /// What the hardware keeps of it: RPCnt and Distribution ID.
+    pub stored: String,
+    /// What the last rewrite makes of each code: the one with the same bit, then the one with the other bit.
+    pub changes: String,
+    /// The fewest states by which a cell moves in the last rewrite.
+    pub least_states: f64,
+    /// The most.
+    pub most_states: f64,
+    /// The mean, of random data.
+    pub mean_states: f64,
+    /// The share of cells that do not move, of random data.
+    pub still: f64,
+    /// The mean rise of the threshold voltage in the last rewrite, in the units of the set.
+    pub mean_rise: f64,
+    /// The greatest one.
+    pub most_rise: f64,
+}
+
+impl RewriteAnswer {
+    /// After `history`, in the cells of `set`.
+    pub fn of(set: &CellSet, history: &[Bit]) -> Self {
+        let coding = TwoBits::of_history(history).expect("the history was checked");
+        let name = |state: usize| if state == 0 { "ER".to_owned() } else { format!("P{state}") };
+        let codes = coding.codes().map(|code| format!("{code:02b}"));
+        let mut answer = Self {
+            states: format!("{} to {}", name(coding.base()), name(coding.base() + 3)),
+            codes: codes.join(" "),
+            stored: format!("{}, {:02b}", coding.rewrites(), coding.distribution_id()),
+            ..Self::default()
+        };
+        if let Some((last, before)) = history.split_last() {
+            let old = TwoBits::of_history(before).expect("a part of a history is one");
+            answer.say_last(set, old, coding, *last);
+        }
+        answer
+    }
+
+    /// What rewriting `bit` moved.
+    fn say_last(&mut self, set: &CellSet, old: TwoBits, new: TwoBits, bit: Bit) {
+        let mean = |state: usize| match &set.base {
+            Base::Programmed(states) => states[state].mean,
+            Base::Measured(ages) => ages.states[0][state].mean,
+        };
+        let (mut changes, mut moved) = (Vec::new(), Vec::new());
+        for code in old.codes() {
+            let both = [code, code ^ bit.mask()];
+            changes.push(format!("{code:02b} to {:02b} or {:02b}", both[0], both[1]));
+            moved.extend(both.map(|after| (old.state_of(code), new.state_of(after))));
+        }
+        self.changes = changes.join(", ");
+        let states: Vec<f64> = moved.iter().map(|(from, to)| *to as f64 - *from as f64).collect();
+        let rises: Vec<f64> = moved.iter().map(|(from, to)| mean(*to) - mean(*from)).collect();
+        let of_all = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let most = |values: &[f64]| values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        self.least_states = states.iter().copied().fold(f64::INFINITY, f64::min);
+        (self.most_states, self.mean_states) = (most(&states), of_all(&states));
+        self.still = states.iter().filter(|states| **states == 0.0).count() as f64 / states.len() as f64;
+        (self.mean_rise, self.most_rise) = (of_all(&rises), most(&rises));
+    }
+}
