@@ -104,7 +104,7 @@ pub use layers::{LayerId, Layers};
 pub use locations::{Location, Locations};
 pub use pairing::Pairing;
 pub use part::Part;
-pub use physics::{DataSheet, Outcome, Parameters, Physics};
+pub use physics::{DataSheet, Outcome, Parameters, Physics, Sensed};
 pub use pipeline::Pipeline;
 pub use pools::{Pool, Pools};
 pub use reference::Reference;

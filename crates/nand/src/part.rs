@@ -2,12 +2,15 @@
 //!
 //! The file is a [`PartFile`]; [`PartFile::check`] makes a [`Part`] of it or collects every complaint.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Duration, Power};
 
 pub use crate::interface::{BusFile, BusTiming};
 
+use crate::cell::{AgedCells, AgedCellsFile};
 use crate::latency::{ByType, TimeRange, by_type};
 use crate::pairing::{PageTable, Pairing};
 
@@ -32,6 +35,9 @@ pub struct PartFile {
     /// Programs of a page between two erases (NOP). Left out: 4 for SLC, else 1, as data sheets usually say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub programs_per_page: Option<u32>,
+    /// The cells behind its arrays, and their age. Left out: arrays take the times above, and every page is read at the first try.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cells: Option<Box<AgedCellsFile>>,
     /// Data capacity of a die as it is sold. The geometry may hold a little more, for spare blocks; nothing but the
     /// check of the embedded parts uses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -238,6 +244,8 @@ pub struct Part {
     /// What it draws, resolved; it stands before the table of the file.
     pub power: Draw,
     pages: PageTable,
+    /// Its cells, checked.
+    cells: Option<Arc<AgedCells>>,
     /// Sensing and programming by page type; the middle of a range.
     read: ByType<Duration>,
     program: ByType<Duration>,
@@ -271,13 +279,16 @@ impl PartFile {
             wrong.require(*power <= MOST_POWER, "power", power, format!("at most {MOST_POWER}"));
         }
         let bus = self.bus.check().map_err(|inner| wrong.nest("bus", inner)).ok();
+        let cells = self.cells.as_ref().and_then(|cells| {
+            cells.check(&self.geometry).map_err(|inner| wrong.nest("cells", inner)).ok().map(Arc::new)
+        });
         wrong.require(!self.source.trim().is_empty(), "source", "nothing", "where the numbers come from");
         let (pages, bus) =
             wrong.or_ok(pages.zip(bus))?.expect("a file without complaints has a table of pages and a bus");
         let [read, program] = [&self.timing.read, &self.timing.program];
         let [read, program] = [read, program].map(|times| by_type(times).map(TimeRange::middle));
         let power = Draw::of(&self.power, &bus);
-        Ok(Part { bus, power, pages, read, program, file: self })
+        Ok(Part { bus, power, pages, cells, read, program, file: self })
     }
 
     /// The table of pages, unless there was something to complain about.
@@ -366,6 +377,11 @@ impl Part {
     /// Pages that one program operation writes in one plane: all of a word line for a one-shot part, else one.
     pub fn pages_per_program(&self) -> u32 {
         if self.geometry.one_shot { self.geometry.bits_per_cell } else { 1 }
+    }
+
+    /// The cells behind its arrays with their age, if it names any.
+    pub fn aged_cells(&self) -> Option<&AgedCells> {
+        self.cells.as_deref()
     }
 
     /// The file that it was made of.
@@ -470,6 +486,7 @@ pub(crate) mod tests {
             endurance: 10_000,
             programs_per_page: None,
             nominal: None,
+            cells: None,
         }
     }
 

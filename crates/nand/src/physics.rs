@@ -109,11 +109,37 @@ pub struct Outcome {
     pub bit_errors: [u32; MOST_PLANES as usize],
 }
 
+/// A page that was sensed, for the error correction.
+#[derive(Clone, Copy, Debug)]
+pub struct Sensed {
+    /// Its block in its plane.
+    pub at: PlaneBlock,
+    /// Its word line.
+    pub word_line: u32,
+    /// Which bit of its cells it stores, 0 for the lowest.
+    pub page_type: u32,
+    /// The cell mode of the block.
+    pub mode: CellMode,
+    /// The set of read levels, 0 for that of the data sheet.
+    pub level: u8,
+}
+
 /// The cells behind the arrays of all dies.
 pub trait Physics: fmt::Debug + Send + Sync + State {
     /// How long the array works, and, where it is asked for, how that went. It is asked when the work begins; a work that is broken
     /// off later was begun all the same.
     fn work(&mut self, work: &Work<'_>, outcome: Option<&mut Outcome>) -> Duration;
+
+    /// The highest set of read levels, if the cells say which pages the error correction cannot read.
+    fn read_levels(&self) -> Option<u8> {
+        None
+    }
+
+    /// Whether the error correction cannot read a page as it was sensed. Asked at the end of a read, where there are
+    /// [`read_levels`](Self::read_levels).
+    fn is_unread(&mut self, _sensed: &Sensed) -> bool {
+        false
+    }
 
     /// The same cells again.
     fn copied(&self) -> Box<dyn Physics>;
@@ -172,6 +198,16 @@ impl Asked {
             self.sets.resize(at + 1, Parameters::default());
         }
         self.sets[at] = parameters;
+    }
+
+    /// Whether the cells say which pages the error correction cannot read.
+    pub(crate) fn judge_reads(&self) -> bool {
+        self.physics.read_levels().is_some()
+    }
+
+    /// Whether the error correction cannot read a page.
+    pub(crate) fn is_unread(&mut self, sensed: &Sensed) -> bool {
+        self.physics.is_unread(sensed)
     }
 
     /// The parameters of a set, if there is one of that number.

@@ -53,6 +53,7 @@ impl RawPart {
             endurance: 1,
             programs_per_page: None,
             nominal: None,
+            cells: None,
         };
         file.check().expect("the part is sound")
     }

@@ -61,11 +61,11 @@ struct Probe {
     answers: Seams,
     observes: Observes,
     wrong: bool,
-    setting: Duration,
+    parameters: Parameters,
     told: Vec<u64>,
 }
 
-state!(Probe { values { told } fixed { name, answers, observes, wrong, setting } });
+state!(Probe { values { told } fixed { name, answers, observes, wrong, parameters } });
 
 impl Probe {
     fn new(name: &'static str, answers: &[Seam]) -> Self {
@@ -74,7 +74,7 @@ impl Probe {
             answers: Seams::of(answers),
             observes: Observes::NOTHING,
             wrong: false,
-            setting: Duration::ZERO,
+            parameters: Parameters { outcome: true, ..Parameters::DATA_SHEET },
             told: vec![0; 13],
         }
     }
@@ -124,7 +124,11 @@ impl Design for Probe {
     }
 
     fn program_parameters(&self, _: &ProgrammedPage) -> Parameters {
-        Parameters { setting: self.setting, outcome: true, ..Parameters::DATA_SHEET }
+        let mut parameters = self.parameters;
+        if self.wrong {
+            parameters.skipped_verifies[5] = 1;
+        }
+        parameters
     }
 
     fn observe(&mut self, seen: &Seen<'_>, view: &mut View<'_>) {
@@ -189,6 +193,23 @@ fn overwrite(rig: &mut Rig, writes: u64) {
     }
     rig.alone(Operation::Flush, false, 0, 0);
     rig.audit();
+}
+
+/// Overwrites pages at random until an answer is not allowed.
+fn overwrite_until_wrong(rig: &mut Rig) {
+    let page = 8;
+    let pages = u64::from(rig.device.config().logical_pages);
+    for n in 0..20_000 {
+        if rig.device.wrong_answer().is_some() {
+            break;
+        }
+        rig.submit(Operation::Write, true, n * 7919 % pages * page, page);
+        while rig.device.outstanding() > 0 && rig.device.wrong_answer().is_none() {
+            let event = rig.calendar.advance().expect("something happens");
+            rig.device.handle(event, &mut rig.calendar);
+        }
+        rig.take_answers();
+    }
 }
 
 #[test]
@@ -257,22 +278,11 @@ fn an_answer_that_is_not_allowed_is_kept_with_the_design_and_what_was_allowed() 
         (Seam::Frontier, "word line 0", "that is not programmed"),
         (Seam::Victim, "which is none", "a candidate of row"),
         (Seam::Relocate, "stream 1 of the collector", "one of 1"),
+        (Seam::Tune, "1 skipped verifies of P6", "states from P1 to P1"),
     ] {
         let probe = Probe { wrong: true, ..Probe::new("wrong", &[seam]) };
         let mut rig = rig(&small(), Combination::of(vec![probe.boxed()]));
-        let page = 8;
-        let pages = u64::from(rig.device.config().logical_pages);
-        for n in 0..20_000 {
-            if rig.device.wrong_answer().is_some() {
-                break;
-            }
-            rig.submit(Operation::Write, true, n * 7919 % pages * page, page);
-            while rig.device.outstanding() > 0 && rig.device.wrong_answer().is_none() {
-                let event = rig.calendar.advance().expect("something happens");
-                rig.device.handle(event, &mut rig.calendar);
-            }
-            rig.take_answers();
-        }
+        overwrite_until_wrong(&mut rig);
         let wrong = rig.device.wrong_answer().unwrap_or_else(|| panic!("{seam} is asked"));
         assert_eq!((wrong.design, wrong.seam), (Some("wrong"), seam));
         let text = wrong.to_string();
@@ -286,7 +296,9 @@ fn an_answer_that_is_not_allowed_is_kept_with_the_design_and_what_was_allowed() 
 #[test]
 fn a_program_is_done_with_the_parameters_that_a_design_says_and_tells_its_outcome() {
     let run = |setting| {
-        let probe = Probe { observes: Observes::PROGRAMMED, setting, ..Probe::new("tunes", &[Seam::Tune]) };
+        let parameters = Parameters { setting, outcome: true, ..Parameters::DATA_SHEET };
+        let probe =
+            Probe { observes: Observes::PROGRAMMED, parameters, ..Probe::new("tunes", &[Seam::Tune]) };
         let mut rig = rig(&small(), Combination::of(vec![probe.boxed()]));
         rig.overwrite(500);
         told(&rig)
@@ -294,6 +306,43 @@ fn a_program_is_done_with_the_parameters_that_a_design_says_and_tells_its_outcom
     let (usual, slow) = (run(Duration::ZERO), run(Duration::from_us(50)));
     assert!(usual[OUTCOMES] > 100 && slow[OUTCOMES] > 100, "{usual:?} {slow:?}");
     assert_eq!(slow[SLOWEST] - usual[SLOWEST], Duration::from_us(50).ps());
+}
+
+#[test]
+fn a_program_over_cells_takes_the_loops_that_its_parameters_leave() {
+    let made = |skips: [u8; 7], start_margin| {
+        let mut parameters = Parameters { start_margin, outcome: true, ..Parameters::DATA_SHEET };
+        parameters.skipped_verifies[..7].copy_from_slice(&skips);
+        let probe =
+            Probe { observes: Observes::PROGRAMMED, parameters, ..Probe::new("tunes", &[Seam::Tune]) };
+        rig(&common::with_cells(0.0), Combination::of(vec![probe.boxed()]))
+    };
+    let slowest = |skips| {
+        let mut rig = made(skips, 0);
+        rig.overwrite(500);
+        told(&rig)[SLOWEST]
+    };
+    let (usual, skipping) = (slowest([0; 7]), slowest([1, 2, 3, 4, 5, 6, 7]));
+    assert_eq!(usual, Duration::from_us(700).ps());
+    // 28 verifies of 4.05 us (cubeFTL, figure 8).
+    assert_eq!(usual - skipping, Duration::from_ns(28 * 4_050).ps());
+    for (skips, margin, found, allowed) in [
+        (
+            [0, 0, 0, 0, 0, 0, 10],
+            0,
+            "10 skipped verifies of P7",
+            "from 0 to 9: its last cells pass in loop 10",
+        ),
+        ([0; 7], 1_620, "margins of 1620 and 0 mV", "less than the window of 1620 mV together"),
+    ] {
+        let mut rig = made(skips, margin);
+        overwrite_until_wrong(&mut rig);
+        let wrong = rig.device.wrong_answer().expect("the part cannot do that").to_string();
+        assert_eq!(
+            wrong,
+            format!("the design tunes answered `tune` wrongly: found {found}, wanted {allowed}")
+        );
+    }
 }
 
 #[test]

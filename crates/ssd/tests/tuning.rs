@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use common::{Rig, small};
 use wordline_kernel::{Calendar, Duration, Seed, state};
+use wordline_nand::cell::{Draws, Effects, Written};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_nand::{BlockSetId, CellMode, Layers, Location};
 use wordline_ssd::policy::tuner::{LastGood, ReadOutcome, ReadParameters, SensedPage, Tuner, TunerKind};
@@ -259,4 +260,55 @@ fn what_was_learnt_is_gone_after_a_power_cut() {
     rig.wait_until_ready();
     assert_eq!(told.lock().expect("nobody panicked with it").forgot, 1);
     assert_eq!(read(&mut rig, 0), usual().1 * 3 + SETTING * 2);
+}
+
+/// A device over cells, full of data that were held for so many hours, of which pages are read: retries a read, and the share of pages that
+/// were lost.
+fn retries_after(hours: f64, tuner: &TunerKind) -> (f64, f64) {
+    let mut file = common::with_cells(hours);
+    file.ftl.tuner = tuner.clone();
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill(1.0);
+    let pages = rig.device.config().logical_pages;
+    for page in (0..pages).step_by(3) {
+        rig.alone(Operation::Read, false, u64::from(page) * PAGE, PAGE);
+    }
+    let reads = f64::from(pages.div_ceil(3));
+    (retries(&rig) as f64 / reads, rig.device.totals().unreadable_pages as f64 / reads)
+}
+
+/// Retries a read by the model itself, over the layers of a block, and the share of pages that nothing corrects.
+fn retries_of_the_model(hours: f64) -> (f64, f64) {
+    let part = common::with_cells(hours).part.check().expect("the part is sound");
+    let cells = part.aged_cells().expect("it names cells");
+    let (set, bits) = (&cells.set, part.geometry.page_size.0 * 8);
+    let reading = set.reading.as_ref().expect("it says how it is read");
+    let variation = set.variation.as_ref().expect("layers differ");
+    let (mut all, mut lost) = (0.0, 0.0);
+    for layer in 0..variation.layers {
+        let strength = variation.of_draws(layer, Draws::default(), Effects::ALL);
+        let levels = set.levels(&strength, &cells.condition, Effects::ALL, &Written::default());
+        for page in 0..3 {
+            let rates = reading.rates(&levels, page, &set.references);
+            let retries = reading.retries(&rates, 0, bits);
+            all += retries.share * retries.mean;
+            let best = rates.iter().copied().fold(1.0, f64::min);
+            let hard = rates[..rates.len() - 1].iter().map(|rate| reading.ecc.failure(*rate, bits));
+            lost += hard.product::<f64>() * reading.ecc.soft_failure(best, bits);
+        }
+    }
+    let pages = f64::from(variation.layers * 3);
+    (all / pages, lost / pages)
+}
+
+#[test]
+fn reads_of_a_run_are_tried_again_as_often_as_their_cells_say() {
+    let nominal = TunerKind::Nominal {};
+    assert_eq!(retries_after(0.0, &nominal), (0.0, 0.0), "new cells");
+    let ((year, lost), (retries, wanted)) = (retries_after(8_760.0, &nominal), retries_of_the_model(8_760.0));
+    assert!((year / retries - 1.0).abs() < 0.15, "{year} beside {retries}");
+    // Chips and blocks differ, and the median of them is not their mean.
+    assert!((lost - wanted).abs() < 0.05 && lost > 0.0, "{lost} beside {wanted}");
+    let (kept, _) = retries_after(8_760.0, &TunerKind::LastGood {});
+    assert!(kept < 0.6 * year, "{kept} after {year}: layers are alike");
 }

@@ -117,32 +117,37 @@ pub const CONDITIONS: &[Condition] = &[
     },
     Condition {
         keys: &["ftl.failure"],
-        gates: &["faults"],
-        works: |config| {
-            any_fault(config, |rule| matches!(rule.fails, Fails::Program | Fails::Erase | Fails::Read))
-        },
-        wants: "a rule of faults about programs, erases or reads",
+        gates: &["faults", "part", "pools"],
+        works: |config| !fails_nowhere(config),
+        wants: "a rule of faults about programs, erases or reads, or a part with cells",
         reason: "nothing fails in a block",
     },
     Condition {
         keys: &["ftl.failure.reads"],
-        gates: &["faults"],
-        works: |config| any_fault(config, |rule| rule.fails == Fails::Read) || fails_nowhere(config),
+        gates: &["faults", "part", "pools"],
+        works: |config| reads_fail(config) || fails_nowhere(config),
         wants: "a rule of faults about reads",
         reason: "none fails",
     },
     Condition {
-        keys: &["ftl.read_retry.levels", "ftl.read_retry.time"],
+        keys: &["ftl.read_retry.levels"],
         gates: &["faults"],
         works: |config| any_fault(config, |rule| rule.fails == Fails::Read),
         wants: "a rule of faults about reads",
+        reason: "every page is read at the first try, or with the levels that its cells have",
+    },
+    Condition {
+        keys: &["ftl.read_retry.time"],
+        gates: &["faults", "part", "pools"],
+        works: reads_fail,
+        wants: "a rule of faults about reads, or a part with cells",
         reason: "every page is read at the first try",
     },
     Condition {
         keys: &["ftl.tuner"],
-        gates: &["faults"],
-        works: |config| any_fault(config, |rule| rule.level.is_some()),
-        wants: "a rule of faults with a level",
+        gates: &["faults", "part", "pools"],
+        works: |config| any_fault(config, |rule| rule.level.is_some()) || cells_judge_reads(config),
+        wants: "a rule of faults with a level, or a part with cells",
         reason: "all read levels read every page alike",
     },
     Condition {
@@ -266,7 +271,17 @@ fn any_fault(config: &Config, is: impl Fn(&FaultFile) -> bool) -> bool {
 
 /// Whether the whole failure policy does nothing.
 fn fails_nowhere(config: &Config) -> bool {
-    !any_fault(config, |rule| matches!(rule.fails, Fails::Program | Fails::Erase | Fails::Read))
+    !any_fault(config, |rule| matches!(rule.fails, Fails::Program | Fails::Erase)) && !reads_fail(config)
+}
+
+/// Whether some page may not be read at the first try.
+fn reads_fail(config: &Config) -> bool {
+    any_fault(config, |rule| rule.fails == Fails::Read) || cells_judge_reads(config)
+}
+
+/// Whether the cells of some part say which pages are read.
+fn cells_judge_reads(config: &Config) -> bool {
+    config.pools.iter().any(|pool| pool.part.read_levels().is_some())
 }
 
 /// Whether a submission queue has this priority. Where there are no priorities there is nothing to be said about them.

@@ -94,7 +94,11 @@ fn presets(registry: &Registry) -> Vec<Embedded> {
 /// The part `name`, or the one in the file at that path.
 pub fn part(name: &str) -> Result<Node> {
     match find("part", name, PARTS, Path::new(""))? {
-        Some(document) => tree::parse(&document.label, &document.text).map_err(Error::Config),
+        Some(document) => {
+            let mut part = tree::parse(&document.label, &document.text).map_err(Error::Config)?;
+            name_set(&mut part, "", &document.folder)?;
+            Ok(part)
+        }
         None => refuse(format!("--part {name}"), "no such name", wanted("part", name, PARTS)),
     }
 }
@@ -236,10 +240,12 @@ fn overlay_at(registry: &Registry, tree: &mut Node, key: &str, mut over: Node, f
 fn name_parts(tree: &mut Node, over: &mut Node, at: &str, folder: &Path) -> Result<()> {
     let members = over.members_mut().expect("a document is a table");
     let below = tree.members_mut().expect("a document is a table");
-    if let Some(part) = members.get_mut("part")
-        && name_part(part, &join(at, "part"), folder)?
-    {
-        below.remove("part");
+    if let Some(part) = members.get_mut("part") {
+        match (name_part(part, &join(at, "part"), folder)?, below.get_mut("part")) {
+            (Named::Part, _) => drop(below.remove("part")),
+            (Named::Set, Some(part)) => forget_set(part),
+            _ => {}
+        }
     }
     if let Some(Node { value: Value::Array(pools), .. }) = members.get_mut("pools") {
         for (n, pool) in pools.iter_mut().enumerate() {
@@ -297,11 +303,70 @@ fn designs_of(keys: &Table) -> Option<Vec<String>> {
     Some(names.iter().filter_map(text).collect())
 }
 
-/// Puts the part that `part` names, or that its key `base` does, in its place, with the keys of the table on top; false if it
-/// names none. Complaints name it `key`.
-fn name_part(part: &mut Node, key: &str, folder: &Path) -> Result<bool> {
-    let named = match &mut part.value {
-        Value::Text(name) => Some((part.origin.clone(), key.to_owned(), std::mem::take(name))),
+/// What a table named that was put in its place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Named {
+    Nothing,
+    /// The parameter set of the cells alone.
+    Set,
+    Part,
+}
+
+/// Puts the part that `part` names, or that its key `base` does, in its place, with the keys of the table on top; and so with the
+/// parameter set of its cells. Complaints name it `key`.
+fn name_part(part: &mut Node, key: &str, folder: &Path) -> Result<Named> {
+    let named_set = name_set(part, key, folder)?;
+    let Some(document) = document_of(part, key, ("part", PARTS), folder)? else {
+        return Ok(if named_set { Named::Set } else { Named::Nothing });
+    };
+    let mut whole = tree::parse(&document.label, &document.text).map_err(Error::Config)?;
+    name_set(&mut whole, key, &document.folder)?;
+    if named_set {
+        forget_set(&mut whole);
+    }
+    put_below(part, whole);
+    Ok(Named::Part)
+}
+
+/// Puts the parameter set that `cells.set` of a part names in its place; false if it names none.
+fn name_set(part: &mut Node, key: &str, folder: &Path) -> Result<bool> {
+    let Some(set) = set_of(part).and_then(|cells| cells.get_mut(SET)) else { return Ok(false) };
+    let key = join(key, "cells.set");
+    let Some(document) = document_of(set, &key, ("parameter set", CELLS), folder)? else { return Ok(false) };
+    put_below(set, tree::parse(&document.label, &document.text).map_err(Error::Config)?);
+    Ok(true)
+}
+
+/// The key of the parameter set in the table `cells` of a part.
+const SET: &str = "set";
+
+/// The table `cells` of a part, in which the set stands.
+fn set_of(part: &mut Node) -> Option<&mut Table> {
+    part.members_mut()?.get_mut("cells")?.members_mut()
+}
+
+/// Takes away the parameter set of a part, in whose place another one comes.
+fn forget_set(part: &mut Node) {
+    set_of(part).map(|cells| cells.remove(SET));
+}
+
+/// `whole` in the place of a node, with what that node is a table of on top.
+fn put_below(node: &mut Node, whole: Node) {
+    let over = std::mem::replace(node, whole);
+    if over.members().is_some() {
+        node.overlay(over);
+    }
+}
+
+/// The document that a node names, itself or by its key `base`, which is taken out of it. Complaints name it `key`.
+fn document_of(
+    node: &mut Node,
+    key: &str,
+    (kind, all): (&str, &[Embedded]),
+    folder: &Path,
+) -> Result<Option<Document>> {
+    let named = match &mut node.value {
+        Value::Text(name) => Some((node.origin.clone(), key.to_owned(), std::mem::take(name))),
         Value::Table(keys) => match keys.remove("base") {
             // Named by an argument as a whole, see `named_part`.
             Some(Node { origin: origin @ Origin::Set(_), value: Value::Text(name) })
@@ -317,16 +382,11 @@ fn name_part(part: &mut Node, key: &str, folder: &Path) -> Result<bool> {
         },
         _ => None,
     };
-    let Some((origin, key, name)) = named else { return Ok(false) };
-    let Some(document) = find("part", &name, PARTS, folder)? else {
-        return refuse(origin.label(&key), format!("{name:?}"), wanted("part", &name, PARTS));
-    };
-    let whole = tree::parse(&document.label, &document.text).map_err(Error::Config)?;
-    let over = std::mem::replace(part, whole);
-    if over.members().is_some() {
-        part.overlay(over);
+    let Some((origin, key, name)) = named else { return Ok(None) };
+    match find(kind, &name, all, folder)? {
+        Some(document) => Ok(Some(document)),
+        None => refuse(origin.label(&key), format!("{name:?}"), wanted(kind, &name, all)),
     }
-    Ok(true)
 }
 
 /// Puts the arguments `--set key=value` on a device; a later one beats an earlier one.
@@ -378,11 +438,13 @@ pub fn arguments(registry: &Registry, layered: &mut Layered, set: &[String]) -> 
     overlay(registry, tree, over, Path::new(""))
 }
 
-/// An argument that names a part as the table that names it, so that later arguments can change the part: `part=NAME
-/// part.endurance=100`.
+/// An argument that names a part, or the parameter set of its cells, as the table that names it, so that later arguments can change
+/// it: `part=NAME part.endurance=100`.
 fn named_part(registry: &Registry, key: &str, leaf: Node) -> Node {
     let of_ssd = |table: &str| registry.entries().any(|entry| entry.ssds().contains(&table));
-    let is_part = key == "part"
+    let is_set = key.ends_with("part.cells.set");
+    let is_part = is_set
+        || key == "part"
         || key
             .strip_suffix(".part")
             .is_some_and(|table| of_ssd(table) || table.strip_prefix("pools.").is_some_and(is_number));
@@ -403,14 +465,17 @@ fn name_parts_of_items(tree: &mut Node, over: &mut Node) -> Result<()> {
     let pools = over.members_mut().and_then(|members| members.get_mut("pools")).and_then(Node::members_mut);
     for (number, pool) in pools.into_iter().flatten() {
         let Some(part) = pool.members_mut().and_then(|members| members.get_mut("part")) else { continue };
-        if !name_part(part, &format!("pools[{number}].part"), Path::new(""))? {
+        let named = name_part(part, &format!("pools[{number}].part"), Path::new(""))?;
+        if named == Named::Nothing {
             continue;
         }
         let below = tree.members_mut().and_then(|members| members.get_mut("pools"));
         let Some(Value::Array(items)) = below.map(|pools| &mut pools.value) else { continue };
         let item = number.parse::<usize>().ok().and_then(|number| items.get_mut(number));
-        if let Some(members) = item.and_then(Node::members_mut) {
-            members.remove("part");
+        let Some(members) = item.and_then(Node::members_mut) else { continue };
+        match (named, members.get_mut("part")) {
+            (Named::Set, Some(part)) => forget_set(part),
+            _ => drop(members.remove("part")),
         }
     }
     Ok(())

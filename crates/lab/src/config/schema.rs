@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde_json::{Map, Value as Json, json};
 use wordline_designs::{DECIDES, DESIGN, DESIGNS, Designs};
 use wordline_kernel::{Bytes, Complaints, Duration, Energy, MegaTransfers, Power, one_of};
+use wordline_nand::cell::CellsFile;
 use wordline_nand::faults::Numbers;
 use wordline_nand::latency::TimeRange;
 use wordline_ssd::DeviceFile;
@@ -130,6 +131,11 @@ pub fn file(registry: &Registry) -> Json {
         remove(definition, "required");
         match name.as_str() {
             "PartFile" => definition["properties"]["base"] = base.clone(),
+            "AgedCellsFile" => {
+                let set = &mut definition["properties"]["set"];
+                let meaning = set["description"].clone();
+                *set = json!({ "description": meaning, "type": ["string", "object"] });
+            }
             "PoolFile" => with_named_part(definition),
             SSD_FILE => {
                 let (key, meaning) = FILE_KEYS[FILE_KEYS.len() - 1];
@@ -215,6 +221,14 @@ pub fn complaints_of<T: JsonSchema>(tree: &Node) -> Complaints {
     walked(&root, &root, false, tree)
 }
 
+/// Everything in the table at `path` that the schema of a parameter set of cells does not allow.
+fn cells_complaints(tree: &Node, path: &str) -> Complaints {
+    let root = schemars::schema_for!(CellsFile).to_value();
+    let mut walk = Walk { root: &root, is_device: false, wrong: Complaints::default() };
+    walk.node(&root, tree, path);
+    walk.wrong
+}
+
 fn walked(root: &Json, schema: &Json, is_device: bool, tree: &Node) -> Complaints {
     let mut walk = Walk { root, is_device, wrong: Complaints::default() };
     walk.node(schema, tree, "");
@@ -279,6 +293,9 @@ impl Walk<'_> {
 
     fn node(&mut self, schema: &Json, node: &Node, path: &str) {
         let (schema, definition) = follow(self.root, schema);
+        if definition == "SetTable" {
+            return self.wrong.0.extend(cells_complaints(node, path).0);
+        }
         if let Some(read) = quantity(definition) {
             return self.quantity(read, schema, node, path);
         }

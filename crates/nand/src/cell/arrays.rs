@@ -4,18 +4,19 @@
 //! and then looked up. Erases count the cycles of blocks; time and temperature are a condition of all cells, never the
 //! simulated clock. In modes other than the native one the data sheet answers.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use wordline_kernel::{Complaints, Duration, Seed, Stream, state};
 
 use super::condition::Condition;
 use super::math::count;
-use super::rates::{RateTable, Wanted, Way};
+use super::rates::{RateTable, Sensing, Wanted, Way};
 use super::set::CellSet;
 use super::variation::{Place, Variation};
 use crate::cell_mode::CellMode;
 use crate::geometry::PlaneBlock;
-use crate::physics::{MOST_STATES, Outcome, Parameters, Physics, Work};
+use crate::physics::{MOST_STATES, Outcome, Parameters, Physics, Sensed, Work};
 use crate::{Part, Stage};
 
 /// Classes of the place of a word line within a loop. Chosen: the mean of whole loops is right to a 64th.
@@ -54,6 +55,8 @@ struct Done {
 /// The properties of a part that determine the index of a word line in the tables.
 #[derive(Clone, Copy, Debug)]
 struct ArrayShape {
+    first_die: u32,
+    dies: u32,
     blocks: u32,
     word_lines: u32,
     layers: u32,
@@ -61,7 +64,7 @@ struct ArrayShape {
 }
 
 impl CellArrays {
-    /// The cells of `set` behind `dies` dies of `part`, after what `condition` says; its cycles come on top of the erases that the
+    /// The cells of `set` behind the `dies` of `part`, after what `condition` says; its cycles come on top of the erases that the
     /// blocks get.
     ///
     /// # Errors
@@ -69,44 +72,28 @@ impl CellArrays {
     pub fn new(
         set: Arc<CellSet>,
         part: &Part,
-        dies: u32,
+        dies: Range<u32>,
         condition: Condition,
         seed: Seed,
     ) -> Result<Self, Complaints> {
         let geometry = &part.geometry;
         let mut wrong = Complaints::default();
-        let bits = set.coding.bits();
-        let wanted = format!("{bits}, as `{}` has", set.name);
-        wrong.require(
-            geometry.bits_per_cell == bits,
-            "geometry.bits_per_cell",
-            geometry.bits_per_cell,
-            wanted,
-        );
-        wrong.require(
-            geometry.one_shot,
-            "geometry.one_shot",
-            geometry.one_shot,
-            "true: programs are of word lines",
-        );
-        if let Some(variation) = &set.variation {
-            let wanted = format!("{}, as `{}` has", variation.layers, set.name);
-            wrong.require(geometry.layers == variation.layers, "geometry.layers", geometry.layers, wanted);
-        }
-        let blocks = geometry.planes * geometry.blocks_per_plane;
+        set.check_part(geometry, &mut wrong);
         let shape = ArrayShape {
-            blocks,
+            first_die: dies.start,
+            dies: dies.len() as u32,
+            blocks: geometry.planes * geometry.blocks_per_plane,
             word_lines: part.pages().word_lines(),
             layers: geometry.layers.max(1),
             page_bits: geometry.page_size.0 * 8,
         };
-        let all_blocks = (dies * blocks) as usize;
-        let rates =
-            RateTable::new(set.clone(), condition, (dies, blocks, shape.layers), part.endurance, seed);
+        let all_blocks = (shape.dies * shape.blocks) as usize;
+        let of_blocks = (shape.blocks, shape.layers, shape.page_bits);
+        let rates = RateTable::new(set.clone(), condition, dies, of_blocks, part.endurance, seed);
         wrong.or_ok(Self {
             seed,
             shape,
-            random: seed.stream("cells.arrays", 0),
+            random: seed.stream("cells.arrays", u64::from(shape.first_die)),
             erases: vec![0; all_blocks],
             written: Vec::new(),
             ways: vec![Way::default()],
@@ -117,9 +104,14 @@ impl CellArrays {
         })
     }
 
+    /// The dies that they are behind.
+    pub fn dies(&self) -> Range<u32> {
+        self.shape.first_die..self.shape.first_die + self.shape.dies
+    }
+
     /// The number of a block over all dies.
     fn block(&self, at: PlaneBlock) -> usize {
-        (at.die.0 * self.shape.blocks + at.block) as usize
+        ((at.die.0 - self.shape.first_die) * self.shape.blocks + at.block) as usize
     }
 
     fn layer(&self, word_line: u32) -> u32 {
@@ -189,10 +181,18 @@ impl CellArrays {
     }
 
     /// The error rate of a page, or, in the place of the page after the last one, BER_EP1 right after a program.
-    fn rate(&mut self, at: PlaneBlock, word_line: u32, page: u32, way: u8, offsets: &[i8]) -> f64 {
+    fn rate(&mut self, at: PlaneBlock, word_line: u32, page: u32, way: u8, sensing: Sensing<'_>) -> f64 {
         let (block, layer) = (self.block(at), self.layer(word_line));
         let way = (way, &self.ways[usize::from(way)]);
-        self.rates.rate(Wanted { block, erases: self.erases[block], layer, page, way, offsets })
+        self.rates.rate(Wanted { block, erases: self.erases[block], layer, page, way, sensing })
+    }
+
+    /// The way in which a word line was programmed.
+    fn way_of(&self, at: PlaneBlock, word_line: u32) -> u8 {
+        if self.written.is_empty() {
+            return 0;
+        }
+        self.written[self.block(at) * self.shape.word_lines as usize + word_line as usize]
     }
 
     fn programs(&mut self, work: &Work<'_>, outcome: Option<&mut Outcome>) -> Duration {
@@ -210,7 +210,7 @@ impl CellArrays {
         (outcome.first_loops, outcome.last_loops) = (done.first, done.last);
         let cells = self.shape.page_bits as f64 * 2.0 / self.set.states() as f64;
         let page = self.set.coding.bits();
-        let rate = self.rate(work.blocks[0], word_line, page, way, &[]);
+        let rate = self.rate(work.blocks[0], word_line, page, way, Sensing::Moved(&[]));
         outcome.erased_to_p1 = count(rate * cells, &mut self.random);
         done.time
     }
@@ -220,9 +220,8 @@ impl CellArrays {
         outcome.senses = self.set.coding.sensed(page).count() as u32;
         let offsets = &work.parameters.read_offsets[..self.set.states() - 1];
         for (plane, at) in work.blocks.iter().enumerate() {
-            let index = self.block(*at) * self.shape.word_lines as usize + word_line as usize;
-            let way = self.written.get(index).copied().unwrap_or_default();
-            let rate = self.rate(*at, word_line, page, way, offsets);
+            let way = self.way_of(*at, word_line);
+            let rate = self.rate(*at, word_line, page, way, Sensing::Moved(offsets));
             outcome.bit_errors[plane] = count(rate * self.shape.page_bits as f64, &mut self.random);
         }
     }
@@ -248,6 +247,20 @@ impl Physics for CellArrays {
             _ => {}
         }
         work.data_sheet
+    }
+
+    fn read_levels(&self) -> Option<u8> {
+        self.set.reading.as_ref().map(|reading| (reading.entries() - 1) as u8)
+    }
+
+    fn is_unread(&mut self, sensed: &Sensed) -> bool {
+        let Some(reading) = self.set.reading.as_ref().filter(|_| sensed.mode == CellMode::Native) else {
+            return false;
+        };
+        let entry = sensed.level.min((reading.entries() - 1) as u8);
+        let way = self.way_of(sensed.at, sensed.word_line);
+        let fails = self.rate(sensed.at, sensed.word_line, sensed.page_type, way, Sensing::Entry(entry));
+        fails > 0.0 && self.random.unit() < fails
     }
 
     fn copied(&self) -> Box<dyn Physics> {

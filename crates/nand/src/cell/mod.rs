@@ -7,6 +7,7 @@
 //!
 //! There are two forms: the analytic one, and [`Population`], which draws single cells from the same parameters.
 
+mod aged;
 mod ages;
 mod arrays;
 mod check;
@@ -15,8 +16,10 @@ mod condition;
 mod file;
 mod ispp;
 mod levels;
+mod limits;
 mod math;
 mod monte_carlo;
+mod pooled;
 mod rates;
 mod read;
 mod reprogram;
@@ -24,6 +27,7 @@ mod set;
 mod terms;
 mod variation;
 
+pub use aged::{AgedCells, AgedCellsFile};
 pub use ages::Ages;
 pub use arrays::CellArrays;
 pub use coding::{Coding, CodingError};
@@ -33,6 +37,7 @@ pub use ispp::{How, Ispp, Loops, Programmed, Speed};
 pub use levels::{LeftTail, Level, Levels};
 pub use math::{Shape, count as drawn_count};
 pub use monte_carlo::Population;
+pub use pooled::PooledArrays;
 pub use read::{Ecc, ReadOutcome, Reading, Retries, Retry};
 pub use reprogram::{Bit, TwoBits};
 pub use set::{Base, CellSet, Margins, Written};

@@ -7,6 +7,7 @@ use wordline_kernel::Seed;
 
 use super::condition::{Condition, Effects};
 use super::ispp::How;
+use super::levels::Levels;
 use super::math::{class_of, middles};
 use super::set::{CellSet, Written};
 use super::variation::{Draws, Place, Strength, Variation};
@@ -42,8 +43,17 @@ pub struct Wanted<'a> {
     pub page: u32,
     /// How its word line was programmed, by its number and in words.
     pub way: (u8, &'a Way),
-    /// Steps by which each read level is moved.
-    pub offsets: &'a [i8],
+    /// The read levels.
+    pub sensing: Sensing<'a>,
+}
+
+/// The read levels with which a page is sensed, and what is wanted of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sensing<'a> {
+    /// Those of the part, each moved by so many steps: the share of wrong bits.
+    Moved(&'a [i8]),
+    /// An entry of the table that is tried: the share of reads that the error correction does not take.
+    Entry(u8),
 }
 
 /// The error rates of all blocks.
@@ -57,14 +67,18 @@ pub struct RateTable {
     drawn: Vec<u8>,
     /// The draw that each class stands for.
     middles: Vec<f64>,
+    page_bits: u64,
     known: Vec<Known>,
+    /// The place in `known` of each entry of the table, one way to program after the other.
+    of_entries: Vec<Option<u16>>,
 }
 
-/// Error rates under one way to program and one set of read offsets.
+/// What is known under one way to program and one set of read levels.
 #[derive(Clone, Debug)]
 struct Known {
     way: u8,
-    offsets: Vec<i8>,
+    /// None for an entry of the table.
+    offsets: Option<Vec<i8>>,
     /// By class of block and age, empty until one is looked at; then by layer and page.
     of_classes: Vec<Vec<f32>>,
 }
@@ -82,23 +96,28 @@ impl Way {
 }
 
 impl RateTable {
-    /// The rates of `blocks` blocks of each of `dies` dies, of so many layers; `endurance` cycles are a life.
+    /// The rates of `blocks` blocks of each of the dies, of so many layers and so many bits a page; `endurance` cycles are a life.
     pub fn new(
         set: Arc<CellSet>,
         condition: Condition,
-        (dies, blocks, layers): (u32, u32, u32),
+        dies: std::ops::Range<u32>,
+        (blocks, layers, page_bits): (u32, u32, u64),
         endurance: u32,
         seed: Seed,
     ) -> Self {
-        let all = (0..dies).flat_map(|chip| (0..blocks).map(move |block| drawn(chip, block, seed)));
+        let all = dies.flat_map(|chip| (0..blocks).map(move |block| drawn(chip, block, seed)));
         let cycles_of_class = f64::from(endurance.max(AGES)) / f64::from(AGES);
         let (drawn, middles) = (all.collect(), middles(DRAWN));
-        Self { set, condition, layers, cycles_of_class, drawn, middles, known: Vec::new() }
+        let (known, of_entries) = (Vec::new(), Vec::new());
+        Self { set, condition, layers, cycles_of_class, drawn, middles, page_bits, known, of_entries }
     }
 
-    /// The share of wrong bits of a page.
+    /// The share of wrong bits of a page, or of its reads that the error correction does not take.
     pub fn rate(&mut self, wanted: Wanted<'_>) -> f64 {
-        let known = self.known(wanted.way.0, wanted.offsets);
+        let known = match wanted.sensing {
+            Sensing::Moved(offsets) => self.moved(wanted.way.0, offsets),
+            Sensing::Entry(entry) => self.entry(wanted.way.0, entry),
+        };
         let age = ((f64::from(wanted.erases) / self.cycles_of_class) as u32).min(2 * AGES);
         let (class, locations) = (self.drawn[wanted.block], self.set.coding.bits() + 1);
         let of_class = usize::from(class) * (2 * AGES + 1) as usize + age as usize;
@@ -115,13 +134,28 @@ impl RateTable {
         f64::from(rates[location])
     }
 
-    fn known(&mut self, way: u8, offsets: &[i8]) -> usize {
-        let known = self.known.iter().position(|known| known.way == way && known.offsets == offsets);
-        known.unwrap_or_else(|| {
-            let of_classes = vec![Vec::new(); DRAWN * DRAWN * (2 * AGES + 1) as usize];
-            self.known.push(Known { way, offsets: offsets.to_vec(), of_classes });
-            self.known.len() - 1
-        })
+    fn moved(&mut self, way: u8, offsets: &[i8]) -> usize {
+        let is_it = |known: &Known| known.way == way && known.offsets.as_deref() == Some(offsets);
+        self.known.iter().position(is_it).unwrap_or_else(|| self.add(way, Some(offsets.to_vec())))
+    }
+
+    fn entry(&mut self, way: u8, entry: u8) -> usize {
+        let at = usize::from(way) << 8 | usize::from(entry);
+        if let Some(Some(known)) = self.of_entries.get(at) {
+            return usize::from(*known);
+        }
+        if self.of_entries.len() <= at {
+            self.of_entries.resize(at + 1, None);
+        }
+        let known = self.add(way, None);
+        self.of_entries[at] = Some(known as u16);
+        known
+    }
+
+    fn add(&mut self, way: u8, offsets: Option<Vec<i8>>) -> usize {
+        let of_classes = vec![Vec::new(); DRAWN * DRAWN * (2 * AGES + 1) as usize];
+        self.known.push(Known { way, offsets, of_classes });
+        self.known.len() - 1
     }
 
     /// The properties of the cells of a layer in blocks of a class.
@@ -149,10 +183,29 @@ impl RateTable {
         if just_programmed {
             return self.set.erased_to_p1(&levels);
         }
-        let step = self.set.reading.as_ref().map_or(1.0, |reading| reading.level_step);
-        let moved = self.set.references.iter().zip(wanted.offsets);
-        let references: Vec<f64> = moved.map(|(at, offset)| at + step * f64::from(*offset)).collect();
-        levels.page_error(wanted.page, &references)
+        match wanted.sensing {
+            Sensing::Moved(offsets) => {
+                let step = self.set.reading.as_ref().map_or(1.0, |reading| reading.level_step);
+                let moved = self.set.references.iter().zip(offsets);
+                let references: Vec<f64> = moved.map(|(at, offset)| at + step * f64::from(*offset)).collect();
+                levels.page_error(wanted.page, &references)
+            }
+            Sensing::Entry(entry) => self.failure(&levels, wanted.page, entry),
+        }
+    }
+
+    /// The share of reads of a page that the error correction does not take with an entry of the table. Behind the last one soft
+    /// decisions are made, around the entry that was best (chosen: a controller knows by then which one that was).
+    fn failure(&self, levels: &Levels, page: u32, entry: u8) -> f64 {
+        let reading = self.set.reading.as_ref().expect("who names an entry has a table");
+        let references = &self.set.references;
+        if u32::from(entry) + 1 == reading.entries() {
+            let best = reading.rates(levels, page, references).into_iter().fold(1.0, f64::min);
+            return reading.ecc.soft_failure(best, self.page_bits);
+        }
+        let offsets = reading.offsets(u32::from(entry), references.len());
+        let moved: Vec<f64> = references.iter().zip(offsets).map(|(at, offset)| at + offset).collect();
+        reading.ecc.failure(levels.page_error(page, &moved), self.page_bits)
     }
 }
 

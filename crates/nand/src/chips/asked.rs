@@ -3,13 +3,14 @@
 //! All of it is apart: without cells and without sets of parameters nothing is asked, and nothing looked at.
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Column, Duration, Instant, state};
+use wordline_kernel::{Column, Duration, Instant, Seed, state};
 
 use super::{Chips, Command, Done, Operation};
 use crate::cell_mode::CellMode;
+use crate::faults::Faults;
 use crate::geometry::{DieId, PageId, PlaneBlock};
 use crate::part::MOST_PLANES;
-use crate::physics::{Asked, Outcome, Parameters, Physics, Work};
+use crate::physics::{Asked, Outcome, Parameters, Physics, Sensed, Work};
 use crate::{Pools, Stage};
 
 /// Outcomes of a die that are kept for those who ask. Chosen: of the command under way, of one behind it, one ahead of it and one
@@ -28,14 +29,20 @@ struct Recent {
 #[derive(Clone, Debug)]
 pub(super) struct Asks {
     asked: Asked,
+    /// Whether the cells say which pages the error correction cannot read.
+    judge_reads: bool,
     recent: Column<DieId, Vec<Recent>>,
 }
 
-state!(Asks { values { recent } parts { asked } });
+state!(Asks { values { recent } parts { asked } fixed { judge_reads } });
 
 impl Asks {
     pub(super) fn of(pools: &Pools) -> Self {
-        Self { asked: Asked::default(), recent: Column::filled(pools.dies() as usize, Vec::new()) }
+        Self {
+            asked: Asked::default(),
+            judge_reads: false,
+            recent: Column::filled(pools.dies() as usize, Vec::new()),
+        }
     }
 
     /// Keeps an outcome, in the place of the oldest one but what is suspended.
@@ -54,7 +61,43 @@ impl Asks {
 impl Chips {
     /// Lets `physics` say how long arrays work, and how that went, from now on.
     pub fn set_physics(&mut self, physics: Box<dyn Physics>) {
-        self.asks().asked.set_physics(physics);
+        let asks = self.asks();
+        asks.asked.set_physics(physics);
+        asks.judge_reads = asks.asked.judge_reads();
+        if asks.judge_reads && self.faults.is_none() {
+            // The ends of reads are looked at where there are rules.
+            self.faults = Some(Box::new(Faults::new(&[], &self.pools, Seed(0))));
+        }
+    }
+
+    /// Whether the cells say which pages the error correction cannot read.
+    pub(super) fn cells_judge_reads(&self) -> bool {
+        self.modes.as_ref().and_then(|modes| modes.asks.as_ref()).is_some_and(|asks| asks.judge_reads)
+    }
+
+    /// The pages of a read that the error correction cannot read by what the cells say, the lowest bit for the first.
+    pub(super) fn unread_by_cells(&mut self, die: DieId, command: &Command) -> u16 {
+        if !self.cells_judge_reads() {
+            return 0;
+        }
+        let Command { page, planes, .. } = *command;
+        let mode = self.mode_at(command, Stage::Ton, page);
+        let level = self.dies[die].level;
+        let Self { modes, pools, pages, .. } = self;
+        let pool = pools.of_die(die);
+        let (block, offset) = pool.geometry.split(page);
+        let number = pool.geometry.page_in_block(offset);
+        let first = offset - number * pool.geometry.planes_per_row;
+        let (word_line, page_type) = (pool.part.pages().word_line(number), pool.part.page_type(number));
+        let asks = modes.as_mut().and_then(|modes| modes.asks.as_mut()).expect("they were there just now");
+        let mut unread = 0;
+        for (n, at) in (0..).zip(pool.geometry.plane_blocks(block, first..first + planes)) {
+            if !pages.has_stamps() || pages.are_programmed(PageId(page.0 + n), 1) {
+                let sensed = Sensed { at, word_line, page_type, mode, level };
+                unread |= u16::from(asks.asked.is_unread(&sensed)) << n;
+            }
+        }
+        unread
     }
 
     /// Puts `parameters` into the set `number`, from 1 on, for commands that begin from now on.

@@ -10,7 +10,8 @@ use crate::geometry::{BlockSetId, DieId, PageId};
 impl Chips {
     /// Lets commands fail as `rules` say, from now on. Without rules nothing is asked.
     pub fn inject(&mut self, rules: &[Fault], seed: Seed) {
-        self.faults = (!rules.is_empty()).then(|| Box::new(Faults::new(rules, &self.pools, seed)));
+        self.faults = (!rules.is_empty() || self.cells_judge_reads())
+            .then(|| Box::new(Faults::new(rules, &self.pools, seed)));
     }
 
     /// Block sets that are bad from the factory by the rules.
@@ -103,12 +104,12 @@ impl Chips {
 
     fn read_fault(&mut self, die: DieId, command: &Command, now: Instant) -> u16 {
         let sense = self.sensing_of(die, command);
+        let mut unreadable = self.unread_by_cells(die, command);
         let Self { pools, faults, pages, .. } = self;
         let (geometry, Some(faults)) = (&pools.of_die(die).geometry, faults.as_deref_mut()) else { return 0 };
         let Command { page, planes, .. } = *command;
         let dead = faults.die_fails(die, now);
         let erases = pages.erases_of(geometry.block_of(page));
-        let mut unreadable = 0;
         for n in 0..planes {
             let page = PageId(page.0 + n);
             let site = Site::new(geometry, page, 1, 1, erases);

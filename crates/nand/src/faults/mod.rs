@@ -120,6 +120,11 @@ pub struct Fault {
 }
 
 impl Fault {
+    /// Whether it is about reads.
+    pub fn is_of_reads(&self) -> bool {
+        self.fails == Fails::Read
+    }
+
     /// Whether it is about the read levels that pages need.
     pub fn is_of_levels(&self) -> bool {
         self.level.is_some()

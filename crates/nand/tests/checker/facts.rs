@@ -60,6 +60,7 @@ fn file(name: &str, planes: u32, pages: u32, bits: u32) -> PartFile {
         endurance: 3,
         programs_per_page: None,
         nominal: None,
+        cells: None,
     }
 }
 

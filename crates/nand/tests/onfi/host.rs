@@ -35,6 +35,7 @@ pub fn part_file() -> PartFile {
         endurance: 1_000,
         programs_per_page: None,
         nominal: None,
+        cells: None,
     }
 }
 

@@ -164,6 +164,7 @@ pub fn part(raw: &Raw) -> Part {
         name: "small".into(),
         source: "chosen: small and quick".into(),
         nominal: None,
+        cells: None,
         geometry: DieGeometry {
             planes: raw.planes,
             blocks_per_plane: BLOCKS,

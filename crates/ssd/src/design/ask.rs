@@ -456,6 +456,10 @@ impl Tuner for Policies {
         }
     }
 
+    fn refused(&self, page: &ProgrammedPage, found: String, allowed: String) {
+        self.designs.note_wrong(Seam::Tune, usize::from(page.pool), found, || allowed);
+    }
+
     fn erased(&mut self, block: BlockSetId) {
         self.tuner.erased(block);
     }

@@ -23,8 +23,9 @@ impl Levels {
     pub fn of(setup: &Setup<'_>) -> Option<Box<Self>> {
         let retry = setup.read_retry;
         let layers = || Layers::of(setup.pools);
-        let some = setup.faults.iter().any(Fault::is_of_levels);
-        some.then(|| Box::new(Self { layers: layers(), highest: retry.levels, time: retry.time }))
+        let some = setup.faults.iter().any(Fault::is_of_levels)
+            || setup.pools.iter().any(|pool| pool.part.read_levels().is_some());
+        some.then(|| Box::new(Self { layers: layers(), highest: setup.read_levels(), time: retry.time }))
     }
 
     fn page(&self, page: PageId, chips: &Chips) -> SensedPage {

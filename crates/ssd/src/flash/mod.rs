@@ -16,6 +16,7 @@ mod ticket;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, Schedule, Seed, counters, state};
+use wordline_nand::cell::PooledArrays;
 use wordline_nand::{
     AtCut, BlockSetId, Chips, DieId, Location, Operation, PageId, Parameters, Stamp, TornBy,
 };
@@ -92,6 +93,9 @@ impl Flash {
     pub fn of(setup: &Setup<'_>, seed: Seed) -> Self {
         let Setup { pools, faults, read_retry, scheduling, backs_up_lower_pages } = *setup;
         let mut chips = Chips::new(pools.clone());
+        if let Some(cells) = PooledArrays::of(pools, seed) {
+            chips.set_physics(Box::new(cells));
+        }
         chips.inject(faults, seed);
         if backs_up_lower_pages {
             chips.back_up_lower_pages();
@@ -102,7 +106,7 @@ impl Flash {
             queues: Queues::new(pools.dies(), scheduling),
             payloads: Payloads::new(unit),
             levels: Levels::of(setup),
-            retry: read_retry.clone(),
+            retry: ReadRetryFile { levels: setup.read_levels(), ..read_retry.clone() },
             max_suspends: scheduling.max_suspends,
             counts: Counts::default(),
             served_ps: 0,

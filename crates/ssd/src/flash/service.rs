@@ -86,6 +86,10 @@ impl Flash {
         if parameters == Parameters::DATA_SHEET {
             return program;
         }
+        if let Some((found, allowed)) = pools.of_block(block).part.beyond(&parameters) {
+            tuner.refused(&asked, found, allowed);
+            return program;
+        }
         // Set 0 is that of the data sheet.
         let set = die.0 as u16 + 1;
         self.chips.set_parameters(set, parameters);

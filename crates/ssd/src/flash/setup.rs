@@ -21,6 +21,16 @@ pub struct Setup<'a> {
     pub backs_up_lower_pages: bool,
 }
 
+impl Setup<'_> {
+    /// The sets of read levels beside the nominal one: where cells say which pages are tried again, those of their table; where
+    /// rules do so too, whichever are more.
+    pub fn read_levels(&self) -> u8 {
+        let of_cells = self.pools.iter().filter_map(|pool| pool.part.read_levels()).max();
+        let of_rules = self.faults.iter().any(Fault::is_of_reads).then_some(self.read_retry.levels);
+        of_cells.max(of_rules).unwrap_or(self.read_retry.levels)
+    }
+}
+
 impl<'a> From<&'a Config> for Setup<'a> {
     fn from(config: &'a Config) -> Self {
         Self {

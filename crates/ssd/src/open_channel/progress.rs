@@ -30,7 +30,7 @@ impl OpenChannel {
         let times = &self.config.geometry.times;
         let scheduling = &self.config.file.scheduling;
         let reads = times.read[1] * u64::from(scheduling.reads_in_a_row + 1);
-        let retries = times.read[1] * u64::from(self.config.file.read_retry.levels);
+        let retries = times.read[1] * u64::from(self.config.setup().read_levels());
         let step = times.write[1].max(times.reset[1]) + reads + retries;
         (step * MOST_BLOCKS as u64).max(Duration::from_ms(1_000))
     }

@@ -8,14 +8,31 @@ pub mod lost;
 pub mod steps;
 
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed};
+use wordline_nand::cell::AgedCellsFile;
 use wordline_nand::geometry::Layout;
-use wordline_nand::part::PartFile;
+use wordline_nand::part::{ArrayTiming, PartFile};
 use wordline_ssd::BlockDevice;
 use wordline_ssd::config::{BufferFile, DeviceFile, FrontFile, FtlFile};
 use wordline_ssd::device::Watchdog;
 use wordline_ssd::{Answer, Command, Device, Event, Operation, PowerCut};
 
 include!("small.rs");
+
+/// The small device with cells of three bits, after 2,000 cycles where data are held for any hours.
+pub fn with_cells(hours: f64) -> DeviceFile {
+    let mut file = small();
+    let geometry = &mut file.part.geometry;
+    (geometry.bits_per_cell, geometry.one_shot) = (3, true);
+    (geometry.layers, geometry.pages_per_block) = (48, 144);
+    let us = Duration::from_us;
+    file.part.timing = ArrayTiming::new(us(80), us(700), us(10_000), Duration::from_ns(500));
+    file.part.endurance = 2_000;
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/cells/cubeftl-tlc.toml");
+    let set = toml::from_str(&std::fs::read_to_string(path).expect("the set is there")).expect("it is sound");
+    let cycles = if hours > 0.0 { 2_000.0 } else { 0.0 };
+    file.part.cells = Some(Box::new(AgedCellsFile { set: Box::new(set), cycles, hours, celsius: 30.0 }));
+    file
+}
 
 /// How long a command of a small device may stand still. Chosen: such a device erases all its blocks in less than a second.
 const PATIENCE: Duration = Duration::from_ms(10_000);

@@ -36,6 +36,7 @@ pub fn small() -> DeviceFile {
         endurance: 100_000,
         programs_per_page: None,
         nominal: None,
+        cells: None,
     };
     let layout =
         Layout { channels: 2, packages_per_channel: 1, dies_per_package: 2, short_channels: 0, planes_per_row: None };

@@ -92,6 +92,9 @@ pub trait Tuner: State + Send {
         Parameters::DATA_SHEET
     }
 
+    /// The parameters of a program were none that the part can follow: it is programmed by the data sheet.
+    fn refused(&self, _page: &ProgrammedPage, _found: String, _allowed: String) {}
+
     /// A page was read, or given up.
     fn read_over(&mut self, page: &SensedPage, outcome: &ReadOutcome);
 

@@ -1,0 +1,108 @@
+//! The table `cells` of a part: the parameter set behind its arrays, and what the cells went through before a run.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::Complaints;
+
+use super::condition::{Condition, ZERO_CELSIUS};
+use super::file::CellsFile;
+use super::set::{Base, CellSet};
+use crate::part::DieGeometry;
+
+/// The cells behind the arrays of a part, as they are written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AgedCellsFile {
+    /// The parameter set: a name, a path, or a table of changes to the set `base`.
+    #[schemars(with = "SetTable")]
+    pub set: Box<CellsFile>,
+    /// Programs and erases of all blocks before the run; those of the run come on top.
+    #[serde(default)]
+    pub cycles: f64,
+    /// Hours that all data are held for when they are read: a condition, never simulated time.
+    #[serde(default)]
+    pub hours: f64,
+    /// The temperature in these hours, in degrees Celsius.
+    #[serde(default = "warm")]
+    pub celsius: f64,
+}
+
+/// A parameter set as a device file has it: its keys are those of the set's own file, and are held against that.
+#[derive(JsonSchema)]
+#[schemars(extend("type" = "object"))]
+pub struct SetTable {}
+
+fn warm() -> f64 {
+    Condition::FRESH.celsius
+}
+
+/// Cells that were checked, with their age.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgedCells {
+    /// The parameter set.
+    pub set: Arc<CellSet>,
+    /// What they went through.
+    pub condition: Condition,
+}
+
+impl AgedCellsFile {
+    /// The cells for a part of this geometry, or everything that is wrong with them.
+    ///
+    /// # Errors
+    /// With the key of each complaint.
+    pub fn check(&self, geometry: &DieGeometry) -> Result<AgedCells, Complaints> {
+        let mut wrong = Complaints::default();
+        for (key, value) in [("cycles", self.cycles), ("hours", self.hours)] {
+            wrong.require(value >= 0.0 && value.is_finite(), key, value, "a number from 0 on");
+        }
+        let is_warm = self.celsius > -ZERO_CELSIUS && self.celsius.is_finite();
+        wrong.require(is_warm, "celsius", self.celsius, "a temperature above 0 K");
+        let set = self.set.check().map_err(|inner| wrong.nest("set", inner)).ok();
+        if let Some(set) = &set {
+            self.check_idle(set, &mut wrong);
+            set.check_part(geometry, &mut wrong);
+        }
+        let Self { cycles, hours, celsius, .. } = *self;
+        let condition = Condition { cycles, hours, celsius, ..Condition::FRESH };
+        Ok(AgedCells { set: Arc::new(wrong.or_ok(set)?.expect("a set without complaints")), condition })
+    }
+
+    /// Complains about keys that do nothing.
+    fn check_idle(&self, set: &CellSet, wrong: &mut Complaints) {
+        let measured = matches!(set.base, Base::Measured(_));
+        let idle = [
+            ("cycles", self.cycles > 0.0 && set.cycles.is_none() && set.retention.is_none(), "cycles"),
+            ("hours", self.hours > 0.0 && set.retention.is_none() && !measured, "time"),
+            (
+                "celsius",
+                self.celsius.to_bits() != warm().to_bits() && (set.retention.is_none() || self.hours == 0.0),
+                "temperature, or cells.hours are 0",
+            ),
+        ];
+        for (key, _, what) in idle.into_iter().filter(|(_, idle, _)| *idle) {
+            wrong.add(key, "a key without effect", format!("none: `{}` says nothing of {what}", set.name));
+        }
+        let says = set.ispp.is_some() || set.reading.is_some();
+        let wanted = "a set that says how cells are programmed (ispp) or read (read)";
+        wrong.require(says, "set", format!("`{}`", set.name), wanted);
+    }
+}
+
+impl CellSet {
+    /// Complains if the set is not of cells as a part has them.
+    pub(super) fn check_part(&self, geometry: &DieGeometry, wrong: &mut Complaints) {
+        let found = |bits: u32| format!("`{}`, of cells of {bits} bits", self.name);
+        let bits = geometry.bits_per_cell;
+        let wanted = format!("a set of cells of {bits} bits, as the part has");
+        wrong.require(self.coding.bits() == bits, "set", found(self.coding.bits()), wanted);
+        let one_shot = "a part with geometry.one_shot: programs are of word lines";
+        wrong.require(geometry.one_shot, "set", format!("`{}`", self.name), one_shot);
+        if let Some(variation) = &self.variation {
+            let found = format!("`{}`, of {} layers", self.name, variation.layers);
+            let wanted = format!("a set of {} layers, as the part has", geometry.layers);
+            wrong.require(geometry.layers == variation.layers, "set", found, wanted);
+        }
+    }
+}

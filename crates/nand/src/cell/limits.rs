@@ -1,0 +1,73 @@
+//! What of the parameters of a command lies beyond a part.
+
+use super::set::{Base, CellSet};
+use crate::Part;
+use crate::physics::Parameters;
+
+/// What was found, and what was wanted.
+type Beyond = (String, String);
+
+impl Part {
+    /// The first of `parameters` that the part cannot follow, with what it can. Of states that cells do not have nothing can be asked;
+    /// the rest is known of parts that name their cells alone.
+    pub fn beyond(&self, parameters: &Parameters) -> Option<Beyond> {
+        let programmed = (1usize << self.geometry.bits_per_cell) - 1;
+        let skips = &parameters.skipped_verifies;
+        if let Some((state, skips)) = first_set(&skips[programmed..]) {
+            let found = format!("{skips} skipped verifies of P{}", programmed + state + 1);
+            return Some((found, format!("states from P1 to P{programmed}")));
+        }
+        if let Some((level, steps)) = first_set(&parameters.read_offsets[programmed..]) {
+            let found = format!("read level {} moved by {steps}", programmed + level + 1);
+            return Some((found, format!("levels from 1 to {programmed}")));
+        }
+        self.aged_cells().and_then(|cells| cells.set.beyond(parameters))
+    }
+}
+
+/// The first number that is not 0, with its place.
+fn first_set<T: Copy + Default + PartialEq>(all: &[T]) -> Option<(usize, T)> {
+    all.iter().copied().enumerate().find(|(_, value)| *value != T::default())
+}
+
+impl CellSet {
+    fn beyond(&self, parameters: &Parameters) -> Option<Beyond> {
+        self.beyond_program(parameters).or_else(|| self.beyond_levels(parameters))
+    }
+
+    /// A state whose cells would all pass before they are verified, or no window left.
+    fn beyond_program(&self, parameters: &Parameters) -> Option<Beyond> {
+        let ispp = self.ispp.as_ref()?;
+        let Parameters { start_margin, final_margin, skipped_verifies, .. } = parameters;
+        let margins = f64::from(*start_margin) + f64::from(*final_margin);
+        if margins >= ispp.window {
+            let found = format!("margins of {start_margin} and {final_margin} mV");
+            return Some((found, format!("less than the window of {} mV together", ispp.window)));
+        }
+        let mut states = ispp.loops.iter().zip(skipped_verifies).enumerate();
+        let (state, (loops, skips)) = states.find(|(_, (loops, skips))| u32::from(**skips) >= loops.last)?;
+        let found = format!("{skips} skipped verifies of P{}", state + 1);
+        Some((found, format!("from 0 to {}: its last cells pass in loop {}", loops.last - 1, loops.last)))
+    }
+
+    /// A read level that does not lie between its states any more.
+    fn beyond_levels(&self, parameters: &Parameters) -> Option<Beyond> {
+        let step = self.reading.as_ref()?.level_step;
+        let states = match &self.base {
+            Base::Programmed(states) => states,
+            Base::Measured(ages) => &ages.states[0],
+        };
+        let between = self.references.iter().zip(states.windows(2)).zip(&parameters.read_offsets);
+        let range = |(reference, pair): (&f64, &[super::Level])| {
+            [(pair[0].mean - reference) / step, (pair[1].mean - reference) / step]
+        };
+        let beyond = |(_, (place, steps)): &(usize, ((&f64, &[super::Level]), &i8))| {
+            let [least, most] = range(*place);
+            !(least..=most).contains(&f64::from(**steps))
+        };
+        let (level, (place, steps)) = between.enumerate().find(beyond)?;
+        let [least, most] = range(place);
+        let found = format!("read level {} moved by {steps} steps", level + 1);
+        Some((found, format!("from {} to {}: between its states", least.ceil(), most.floor())))
+    }
+}
