@@ -1,8 +1,11 @@
 //! `wordline cells`: the cells of a part by themselves.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use wordline_lab::cells::{self, Answer, Question};
+use wordline_lab::output::ReportFolder;
 use wordline_nand::cell::CellSet;
 
 use crate::failure::Failure;
@@ -15,18 +18,22 @@ Examples:
   wordline cells show cubeftl-tlc cycles=2000 hours=8760 layer=kappa
   wordline cells show cubeftl-tlc skip=true start_margin=130 final_margin=190
   wordline cells curve cubeftl-tlc hours=24,168,720,2190,8760 cycles=2000 --json curve.json
+  wordline cells curve ressd-b17a-a history=-,L,LL super_layer=1 --report out
   wordline cells curve cubeftl-tlc layer=alpha,beta,kappa,omega cycles=2000 hours=8760";
 
 const KEYS: &str = "\
 Keys, each as KEY=VALUE:
   cycles, hours, celsius, reads     what the cells went through
-  history, again, super_layer       how cells were programmed again (LL, LH, H, ++++ ...), programs of the neighbours
-                                    beside those, layers whose word lines are programmed in any order
+  history, again, super_layer       how cells of two bits were programmed again (-, LL, LH, H, ++++ ...), programs of the
+                                    neighbours beside those, layers whose word lines are programmed in any order
+  all_states                        true: all states of such cells, not only the four that hold data
   layer                             its number from the top, or alpha, beta, kappa, omega; left out: all layers
   chips, blocks                     how many, for a mean over a population
   start_margin, final_margin        millivolts by which VStart is raised and VFinal lowered
   skip                              true: every verify is skipped that may be
   skip_state, skip_more             a state, 1 for P1, and how many more of its verifies are skipped
+  follow                            true: the window is narrower by what BER_EP1 of a leader leaves over; follow_limit,
+                                    follow_spare, follow_margin, follow_start say by how much
   offset, offsets                   by how much all references are moved, or each: [0.0, -1.0, ...]
   page_size                         such as \"16KiB\"
   without                           effects that are left out: [\"retention\", \"block\"]; cycles, retention,
@@ -78,6 +85,12 @@ struct Curve {
     keys: Vec<String>,
     #[command(flatten)]
     json: JsonArgument,
+    /// Writes report.html, its charts (threshold voltages at each value, errors along the key) and answers.json into DIR.
+    #[arg(long, value_name = "DIR")]
+    report: Option<PathBuf>,
+    /// Writes the states at each value to a Parquet file.
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
 }
 
 /// A parameter set and the seed that it is evaluated with.
@@ -129,9 +142,20 @@ fn show(arguments: &Show) -> Result<(), Failure> {
 }
 
 fn curve(arguments: &Curve) -> Result<(), Failure> {
+    let outputs = [("--json", arguments.json.file.as_deref()), ("--log", arguments.log.as_deref())];
+    output::apart(&[&outputs[..], &[("--report", arguments.report.as_deref())]].concat())?;
     let set = cells::set(&arguments.of.set)?;
     let (first, others) = arguments.keys.split_first().expect("clap asks for one");
+    let folder = arguments.report.as_deref().map(ReportFolder::claim).transpose()?;
     let (key, answers) = cells::along(&set, first, others, arguments.of.seed)?;
+    if let Some(folder) = folder {
+        let mut command = format!("wordline cells curve {} --seed {}", arguments.of.set, arguments.of.seed);
+        arguments.keys.iter().for_each(|key| command += &format!(" '{key}'"));
+        cells::write_report(folder, &key, &answers, &command)?;
+    }
+    if let Some(path) = &arguments.log {
+        cells::write_log(path, &answers)?;
+    }
     let points: Vec<CurvePoint<'_>> =
         answers.iter().map(|(value, answer)| CurvePoint { value, answer }).collect();
     output::json_or(&arguments.json, &points, || cells::curve(&key, &answers))

@@ -32,7 +32,7 @@ const SCHEMA: &str = "message request {
 const GROUP: usize = 1 << 17;
 
 /// What the system said, where it was the system.
-fn reason(error: ParquetError) -> io::Error {
+pub(crate) fn reason(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(inner) => inner.downcast().map_or_else(io::Error::other, |told| *told),
         other => io::Error::other(other),

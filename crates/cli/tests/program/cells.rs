@@ -29,6 +29,20 @@ fn a_curve_has_a_line_for_each_value() {
 }
 
 #[test]
+fn a_curve_is_drawn_and_its_states_are_written_as_parquet() {
+    let folder = Folder::new();
+    let (report, log) = (folder.path("out"), folder.path("states.parquet"));
+    let arguments = ["cells", "curve", "ressd-b17a-a", "history=-,L,LL", "--report", &report, "--log", &log];
+    wordline(&arguments).success();
+    let page = std::fs::read_to_string(format!("{report}/report.html")).expect("there is a page");
+    assert!(page.contains("chart-states") && page.contains("chart-errors") && page.contains("history"));
+    let states = std::fs::read_to_string(format!("{report}/charts/states.vl.json")).expect("a chart");
+    assert!(states.contains("\"P7\"") && states.contains("\"ER\""), "from ER to P3 up to P4 to P7");
+    let log = std::fs::read(log).expect("there is a log");
+    assert_eq!((&log[..4], &log[log.len() - 4..]), (&b"PAR1"[..], &b"PAR1"[..]));
+}
+
+#[test]
 fn what_cannot_be_asked_is_refused_by_its_key() {
     for (argument, text) in [
         ("cycles=-1", "cycles: found -1, wanted a number from 0 on"),

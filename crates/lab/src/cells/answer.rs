@@ -62,6 +62,8 @@ pub struct ProgramAnswer {
     pub least_us: f64,
     /// The longest.
     pub most_us: f64,
+    /// By how much the window is narrower, in millivolts.
+    pub margin_mv: f64,
     /// Share of the cells of all programmed states that lie a state or more too high.
     pub over_programmed: f64,
     /// Verifies that may be skipped of each programmed state, of the first place.
@@ -150,6 +152,8 @@ struct Found {
     place: Place,
     levels: Levels,
     programmed: Option<Programmed>,
+    /// By how much the window of its program is narrower, in millivolts.
+    margin: f64,
     error: f64,
 }
 
@@ -394,6 +398,11 @@ impl Asked {
             faster: strength.faster,
             skipped: &[],
         };
+        if question.follow {
+            let margin = self.follower_margin(set, &strength);
+            how.start_margin += margin * question.follow_start;
+            how.final_margin += margin * (1.0 - question.follow_start);
+        }
         let mut skipped = Vec::new();
         if let Some(ispp) = &set.ispp {
             let safe = ispp.safe_skips(&how);
@@ -411,7 +420,18 @@ impl Asked {
             None => levels,
         };
         let error = levels.mean_error(references);
-        Found { place, levels, programmed, error }
+        let margin = how.start_margin + how.final_margin;
+        Found { place, levels, programmed, margin, error }
+    }
+
+    /// By how much the window of word lines is narrower whose leader was programmed as the data sheet says: what its BER_EP1 leaves over,
+    /// in proportion.
+    fn follower_margin(&self, set: &CellSet, strength: &Strength) -> f64 {
+        let Question { follow_limit, follow_spare, follow_margin, .. } = self.question;
+        let after = Condition { hours: 0.0, ..self.condition };
+        let leader = set.levels(strength, &after, self.effects, &Written::default());
+        let spare = follow_limit - set.erased_to_p1(&leader);
+        follow_margin * (spare / follow_spare).clamp(0.0, 1.0)
     }
 
     /// The greatest margin, in tens of millivolts, with which the layer that is asked for has no more errors than the worst layer
@@ -488,6 +508,7 @@ fn program(set: &CellSet, found: &[Found]) -> ProgramAnswer {
         time_us: mean(&|one| one.time.us()),
         least_us: us().fold(f64::INFINITY, f64::min),
         most_us: us().fold(0.0, f64::max),
+        margin_mv: found.iter().map(|found| found.margin).sum::<f64>() / found.len() as f64,
         over_programmed: mean(&|one| {
             (0..states).map(|state| one.over_programmed(state)).sum::<f64>() / states as f64
         }),

@@ -1,14 +1,18 @@
 //! Cells by themselves: what their levels, reads and programs are like for a place and a condition, or over a population of places.
 
 mod answer;
+mod log;
 mod question;
+mod report;
 mod rewrite;
 mod table;
 #[cfg(test)]
 mod tests;
 
 pub use answer::{Answer, PageAnswer, ProgramAnswer, RetryAnswer, Spread, StateAnswer};
+pub use log::write_log;
 pub use question::{Question, along};
+pub use report::write_report;
 pub use rewrite::RewriteAnswer;
 pub use table::{curve, table};
 

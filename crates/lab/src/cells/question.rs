@@ -51,6 +51,17 @@ pub struct Question {
     pub skip_state: u32,
     /// So many more than may be.
     pub skip_more: u8,
+    /// Whether word lines follow a leader of their layer (cubeFTL, section 4.1): the window is narrower by what BER_EP1 of the leader, right after its
+    /// program with default parameters, leaves over.
+    pub follow: bool,
+    /// The BER_EP1 that is allowed.
+    pub follow_limit: f64,
+    /// How far a leader's lies below it for the whole margin; in proportion below that.
+    pub follow_spare: f64,
+    /// The whole margin, in millivolts, of VStart and VFinal together.
+    pub follow_margin: f64,
+    /// The share of it that VStart has.
+    pub follow_start: f64,
     /// By how much each reference is moved, the lowest first; empty: not at all.
     pub offsets: Vec<f64>,
     /// By how much all references are moved, beside `offsets`.
@@ -80,6 +91,11 @@ impl Default for Question {
             skip: false,
             skip_state: 0,
             skip_more: 0,
+            follow: false,
+            follow_limit: 4.2e-3,
+            follow_spare: 1.7e-3,
+            follow_margin: 320.0,
+            follow_start: 90.0 / 220.0,
             offsets: Vec::new(),
             offset: 0.0,
             without: Vec::new(),
@@ -187,6 +203,8 @@ impl Question {
             ("again", self.again),
             ("start_margin", self.start_margin),
             ("final_margin", self.final_margin),
+            ("follow_limit", self.follow_limit),
+            ("follow_margin", self.follow_margin),
         ];
         for (key, value) in numbers {
             wrong.require(value >= 0.0 && value.is_finite(), key, value, "a number from 0 on");
@@ -248,6 +266,7 @@ impl Question {
             ("start_margin", idle(self.start_margin > 0.0, set.ispp.is_none())),
             ("final_margin", idle(self.final_margin > 0.0, set.ispp.is_none())),
             ("skip", idle(self.skip, set.ispp.is_none())),
+            ("follow", idle(self.follow, set.ispp.is_none())),
             ("skip_state", idle(self.skip_state > 0, set.ispp.is_none())),
         ];
         for (key, _) in all.iter().filter(|(_, idle)| *idle) {
@@ -258,7 +277,13 @@ impl Question {
         wrong.require(states, "skip_state", self.skip_state, format!("at most {boundaries}"));
         let fit = self.offsets.is_empty() || self.offsets.len() == boundaries;
         wrong.require(fit, "offsets", format!("{} numbers", self.offsets.len()), format!("{boundaries}"));
+        wrong.require(self.follow_spare > 0.0, "follow_spare", self.follow_spare, "a number above 0");
+        let share = (0.0..=1.0).contains(&self.follow_start);
+        wrong.require(share, "follow_start", self.follow_start, "a share from 0 to 1");
         if let Some(ispp) = &set.ispp {
+            let least = self.follow_margin < ispp.window;
+            let wanted = format!("less than the window of {} mV", ispp.window);
+            wrong.require(least, "follow_margin", self.follow_margin, wanted);
             let room = self.start_margin + self.final_margin < ispp.window;
             let found = format!("{} and {} mV", self.start_margin, self.final_margin);
             wrong.require(room, "final_margin", found, format!("less than the window of {} mV", ispp.window));

@@ -90,3 +90,39 @@ fn an_error_in_a_file_names_its_line() {
     std::fs::write(&path, text.replacen("layers = 48", "layrs = 48", 1)).expect("written");
     assert!(set(&path.display().to_string()).expect_err("a key is misspelled").to_string().contains("layrs"));
 }
+
+/// Table 2 of ReSSD: rewritten bits are told from each other, and impossible histories name their key.
+#[test]
+fn cells_that_are_programmed_again_have_codings_and_more_errors() {
+    let ask = |text: &str| {
+        let question: Question = toml::from_str(text).expect("well formed");
+        Answer::of(&set("ressd-b17a-a")?, &question, 1)
+    };
+    let of = |text: &str| ask(text).expect("answered");
+    let (first, last) = (of("history = \"-\""), of("history = \"LH\""));
+    assert_eq!((&first.rewrite.codes[..], &last.rewrite.states[..]), ("11 01 00 10", "P3 to P6"));
+    assert_eq!(first.pages.len(), 2);
+    let (one, two) = (of("history = \"++++\""), of("history = \"++++\"\nsuper_layer = 2"));
+    assert!(two.best_page_errors > one.best_page_errors, "some cells are left behind");
+    assert!(two.best_most_page_errors > 3 * one.best_most_page_errors);
+    assert_eq!(of("history = \"++++\"\nall_states = true").states.len(), 8);
+    for (text, key) in [
+        ("history = \"LLL\"", "history"),
+        ("history = \"+L\"", "history"),
+        ("super_layer = 2", "super_layer"),
+        ("super_layer = 0", "super_layer"),
+        ("all_states = true", "all_states"),
+    ] {
+        let Err(Error::Config(wrong)) = ask(text) else { panic!("{text} was answered") };
+        assert!(wrong.0.iter().any(|complaint| complaint.key == key), "{text}: {wrong}");
+    }
+}
+
+#[test]
+fn followers_have_the_margin_that_their_leader_leaves_over() {
+    let narrow = |text: &str| ask(text).expect("answered").program.margin_mv;
+    assert_eq!(narrow(""), 0.0);
+    let (new, old) = (narrow("follow = true"), narrow("follow = true\ncycles = 2000.0"));
+    assert!((0.0..new).contains(&old) && new <= 320.0, "{new} {old}");
+    assert_eq!(narrow("follow = true\nfollow_limit = 0.0"), 0.0);
+}

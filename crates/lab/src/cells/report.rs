@@ -1,0 +1,140 @@
+//! A report on the cells along a key: how states lie at each value, and what is read wrong.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::answer::Answer;
+use super::table::curve;
+use crate::error::Result;
+use crate::output::ReportFolder;
+use crate::report::{Chart, SCHEMA, Section, document, escaped, figures};
+
+/// Points of the curve of a state. Chosen: enough for a bell to look round.
+const POINTS: usize = 60;
+/// Deviations to both sides of the mean of a state that are drawn.
+const REACH: f64 = 5.0;
+
+/// A value of the key along which a curve goes, and what is there.
+#[derive(Serialize)]
+struct Point<'a> {
+    value: &'a str,
+    answer: &'a Answer,
+}
+
+/// Writes a report into a folder, in place of the one that is there: `report.html`, one page that needs no network, `answers.json`
+/// and `charts/NAME.vl.json`. `command` is what made it.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write_report(
+    folder: ReportFolder,
+    key: &str,
+    answers: &[(String, Answer)],
+    command: &str,
+) -> Result<()> {
+    let charts = charts(key, answers);
+    let points: Vec<Point<'_>> = answers.iter().map(|(value, answer)| Point { value, answer }).collect();
+    let chart = |chart: &Chart| (format!("charts/{}.vl.json", chart.name), pretty(&chart.spec));
+    let mut files: Vec<(String, Vec<u8>)> = charts.iter().map(chart).collect();
+    files.push(("answers.json".into(), pretty(&points)));
+    files.push(("report.html".into(), html(key, answers, &charts, command).into_bytes()));
+    folder.write(&files)
+}
+
+fn pretty(value: &impl Serialize) -> Vec<u8> {
+    let text =
+        serde_json::to_string_pretty(value).expect("keys are text and nothing refuses to be serialised");
+    (text + "\n").into_bytes()
+}
+
+fn html(key: &str, answers: &[(String, Answer)], charts: &[Chart], command: &str) -> String {
+    let numbers = format!("<pre>{}</pre>\n", escaped(&curve(key, answers)));
+    let again = format!("<pre><code>{}</code></pre>\n", escaped(command));
+    let sections = [
+        Section::new("rows", format!("Along {}", escaped(key)), numbers),
+        figures(charts),
+        Section::new("again", "To run it again", again),
+    ];
+    let set = answers.first().map_or("", |(_, answer)| &answer.set);
+    let introduction = format!("<p>The cells of <code>{}</code>.</p>\n", escaped(set));
+    document(&format!("Cells along {key}"), &introduction, &sections, charts)
+}
+
+/// The charts of answers along a key.
+pub(crate) fn charts(key: &str, answers: &[(String, Answer)]) -> Vec<Chart> {
+    vec![states(key, answers), errors(key, answers)]
+}
+
+/// The density of cells of a state with this mean and deviation at `voltage`.
+fn density(mean: f64, deviation: f64, voltage: f64) -> f64 {
+    let x = (voltage - mean) / deviation;
+    libm::exp(-x * x / 2.0) / (deviation * (2.0 * std::f64::consts::PI).sqrt())
+}
+
+/// Threshold voltages, a panel for each value.
+fn states(key: &str, answers: &[(String, Answer)]) -> Chart {
+    let mut data = Vec::new();
+    for (value, answer) in answers {
+        for state in &answer.states {
+            for n in 0..=POINTS {
+                let at = state.mean + state.deviation * REACH * (2.0 * n as f64 / POINTS as f64 - 1.0);
+                let cells = density(state.mean, state.deviation, at);
+                data.push(json!({ "value": value, "state": state.name, "voltage": at, "cells": cells }));
+            }
+        }
+    }
+    let caption = "The share of the cells of a state for each step of the threshold voltage, all states alike often, at the first place. \
+                   Cells that were left behind are too few to be seen.";
+    let spec = json!({
+        "mark": { "type": "line", "tooltip": true },
+        "height": 90,
+        "encoding": {
+            "x": { "field": "voltage", "type": "quantitative", "title": "threshold voltage, steps of the set" },
+            "y": { "field": "cells", "type": "quantitative", "title": "cells" },
+            "color": { "field": "state", "type": "nominal", "title": null, "sort": null },
+        }
+    });
+    let spec = json!({
+        "$schema": SCHEMA,
+        "data": { "values": data },
+        "facet": { "row": { "field": "value", "type": "nominal", "title": key, "sort": null } },
+        "spec": spec,
+    });
+    chart("states", "Threshold voltages", caption, spec)
+}
+
+/// Bit errors at the references of the part and at the best ones.
+fn errors(key: &str, answers: &[(String, Answer)]) -> Chart {
+    let mut data = Vec::new();
+    for (value, answer) in answers {
+        let rates =
+            [("references of the part", answer.error_rate), ("best references", answer.best_error_rate)];
+        // Nothing is no place on a logarithmic axis.
+        for (references, rate) in rates.into_iter().filter(|(_, rate)| *rate > 0.0) {
+            data.push(json!({ "value": value, "references": references, "rate": rate }));
+        }
+    }
+    let spec = json!({
+        "$schema": SCHEMA,
+        "data": { "values": data },
+        "width": "container",
+        "mark": { "type": "line", "point": true, "tooltip": true },
+        "encoding": {
+            "x": { "field": "value", "type": "ordinal", "title": key, "sort": null },
+            "y": { "field": "rate", "type": "quantitative", "title": "share of wrong bits", "scale": { "type": "log" } },
+            "color": { "field": "references", "type": "nominal", "title": null, "sort": null },
+        }
+    });
+    chart(
+        "errors",
+        "Bit errors",
+        "The share of bits of a page that are read wrong, mean of all pages and places.",
+        spec,
+    )
+}
+
+fn chart(name: &str, title: &str, caption: &str, mut spec: Value) -> Chart {
+    spec["title"] = title.into();
+    spec["description"] = caption.into();
+    Chart { name: name.into(), title: title.into(), caption: caption.into(), spec }
+}
