@@ -35,6 +35,8 @@ Keys, each as KEY=VALUE:
   follow                            true: the window is narrower by what BER_EP1 of a leader leaves over; follow_limit,
                                     follow_spare, follow_margin, follow_start say by how much
   offset, offsets                   by how much all references are moved, or each: [0.0, -1.0, ...]
+  lines                             true: the word lines of a layer one by one
+  order                             horizontal, vertical, mixed: how many neighbours are programmed after each word line
   page_size                         such as \"16KiB\"
   without                           effects that are left out: [\"retention\", \"block\"]; cycles, retention,
                                     disturb, interference, background, word-line, layer, block, chip";

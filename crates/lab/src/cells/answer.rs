@@ -6,6 +6,7 @@ use wordline_nand::cell::{
     CellSet, Condition, How, Levels, Place, Programmed, Reading, Role, Strength, Written, drawn_count,
 };
 
+use super::lines::LineAnswer;
 use super::question::{Asked, Question};
 use super::rewrite::RewriteAnswer;
 use crate::error::Result;
@@ -114,6 +115,8 @@ pub struct Answer {
     pub most_page_errors: u32,
     /// The same at the best references.
     pub best_most_page_errors: u32,
+    /// How the word lines of a layer differ, where they are evaluated one by one.
+    pub lines: LineAnswer,
     /// The greatest share of the cells of a state, of all places, that lie below the best reference under it.
     pub crossed_left: f64,
     /// The greatest share that lie above the best reference over it.
@@ -192,6 +195,11 @@ impl Answer {
         answer.say_layers(set, &found);
         answer.say_worst_pages(&asked, &references, (&found, &best), Seed(seed));
         answer.say_crossed(&found, &best);
+        if asked.question.lines {
+            let rates: Vec<(Place, f64)> = found.iter().map(|found| (found.place, found.error)).collect();
+            let bits = asked.question.page_size.0 * 8 * u64::from(set.coding.bits());
+            answer.lines = LineAnswer::of(&rates, bits as f64, Seed(seed));
+        }
         if let Some(rewritten) = &asked.rewritten {
             answer.rewrite = RewriteAnswer::of(set, rewritten);
         }
@@ -369,6 +377,9 @@ impl Asked {
     /// Every place; in super layers every word line, each with how often cells above were ahead of its own.
     fn all(&self, set: &CellSet, references: &[f64], seed: Seed) -> Vec<Found> {
         let layers = self.question.super_layer;
+        if self.question.lines || self.order.is_some() {
+            return self.by_line(set, references, seed);
+        }
         if layers < 2 {
             return self.places.iter().map(|place| self.found(set, *place, references, seed)).collect();
         }
@@ -389,9 +400,32 @@ impl Asked {
         all
     }
 
+    /// Every word line of every place, with what its neighbours that are programmed after it do.
+    fn by_line(&self, set: &CellSet, references: &[f64], seed: Seed) -> Vec<Found> {
+        let variation = set.variation.as_ref().expect("questions of word lines are of sets with layers");
+        let later = self.order.map(|order| order.later_neighbours(variation.layers, self.word_lines));
+        let mut all = Vec::new();
+        for place in &self.places {
+            for line in 0..self.word_lines {
+                let at = (place.layer * self.word_lines + line) as usize;
+                let later = later.as_ref().map_or(0, |later| later[at]);
+                let again = self.condition.again + f64::from(later);
+                let asked = Self { condition: Condition { again, ..self.condition }, ..self.clone() };
+                let mut strength = self.strength(set, *place, seed);
+                strength.width *= variation.line_width(*place, line, seed);
+                all.push(asked.found_of(set, *place, strength, references));
+            }
+        }
+        all
+    }
+
     fn found(&self, set: &CellSet, place: Place, references: &[f64], seed: Seed) -> Found {
+        self.found_of(set, place, self.strength(set, place, seed), references)
+    }
+
+    /// The results at a place whose cells are of such a strength.
+    fn found_of(&self, set: &CellSet, place: Place, strength: Strength, references: &[f64]) -> Found {
         let question = &self.question;
-        let strength = self.strength(set, place, seed);
         let mut how = How {
             start_margin: question.start_margin,
             final_margin: question.final_margin,

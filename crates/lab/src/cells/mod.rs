@@ -1,6 +1,7 @@
 //! Cells by themselves: what their levels, reads and programs are like for a place and a condition, or over a population of places.
 
 mod answer;
+mod lines;
 mod log;
 mod question;
 mod report;
@@ -10,6 +11,7 @@ mod table;
 mod tests;
 
 pub use answer::{Answer, PageAnswer, ProgramAnswer, RetryAnswer, Spread, StateAnswer};
+pub use lines::LineAnswer;
 pub use log::write_log;
 pub use question::{Question, along};
 pub use report::write_report;

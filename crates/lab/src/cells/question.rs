@@ -5,6 +5,7 @@ use wordline_kernel::{Bytes, Complaints};
 use wordline_nand::cell::{Bit, CellSet, Coding, Condition, Effect, Effects, Place, Role, TwoBits};
 
 use super::answer::Answer;
+use super::lines::Order;
 use crate::error::{Error, Result};
 use crate::words::found_and_wanted;
 
@@ -62,6 +63,11 @@ pub struct Question {
     pub follow_margin: f64,
     /// The share of it that VStart has.
     pub follow_start: f64,
+    /// Whether word lines of a layer are evaluated one by one.
+    pub lines: bool,
+    /// The order in which word lines of a block are programmed, which says how many of its eight neighbours are programmed after each: horizontal,
+    /// vertical or mixed. Empty: neighbours after a word line are not looked at.
+    pub order: String,
     /// By how much each reference is moved, the lowest first; empty: not at all.
     pub offsets: Vec<f64>,
     /// By how much all references are moved, beside `offsets`.
@@ -91,6 +97,8 @@ impl Default for Question {
             skip: false,
             skip_state: 0,
             skip_more: 0,
+            lines: false,
+            order: String::new(),
             follow: false,
             follow_limit: 4.2e-3,
             follow_spare: 1.7e-3,
@@ -122,6 +130,8 @@ pub struct Asked {
     pub rewritten: Option<Vec<Bit>>,
     /// How often the cells were programmed again.
     pub moves: u32,
+    /// The order of the word lines of a block, where it matters.
+    pub order: Option<Order>,
 }
 
 /// The history of cells of two bits that were programmed once.
@@ -139,7 +149,7 @@ fn spelled(key: &str, text: &str) -> toml::Value {
     let value = read.ok().and_then(|mut table| table.remove("value")).unwrap_or_else(|| text.into());
     match (key, value) {
         // A layer is a name, also where it is a number; most other numbers are fractions.
-        ("layer" | "history", value) => value.as_str().unwrap_or(text).into(),
+        ("layer" | "history" | "order", value) => value.as_str().unwrap_or(text).into(),
         ("chips" | "blocks" | "skip_state" | "skip_more" | "super_layer", value) => value,
         (_, toml::Value::Integer(whole)) => toml::Value::Float(whole as f64),
         (_, value) => value,
@@ -218,6 +228,13 @@ impl Question {
         for (key, value) in [("chips", self.chips), ("blocks", self.blocks)] {
             wrong.require((1..=MOST).contains(&value), key, value, format!("a number from 1 to {MOST}"));
         }
+        if !self.order.is_empty() && Order::named(&self.order).is_none() {
+            wrong.add(
+                "order",
+                format!("`{}`", self.order),
+                wordline_kernel::one_of(&self.order, &Order::NAMES),
+            );
+        }
         self.check_idle(set, &mut wrong);
         let layers = self.layers(set, &mut wrong);
         let effects = self.effects(&mut wrong);
@@ -236,6 +253,7 @@ impl Question {
         };
         let word_lines = set.variation.as_ref().map_or(1, |variation| variation.word_lines);
         let two_bits = two_bits.filter(|_| !self.all_states);
+        let order = Order::named(&self.order);
         Ok(Asked {
             question: self.clone(),
             condition,
@@ -245,6 +263,7 @@ impl Question {
             two_bits,
             rewritten,
             moves,
+            order,
         })
     }
 
@@ -260,6 +279,8 @@ impl Question {
             ("all_states", idle(self.all_states, self.history.is_empty())),
             ("hours", idle(self.hours > 0.0, measured)),
             ("celsius", idle(self.celsius.to_bits() != new.celsius.to_bits(), set.retention.is_none())),
+            ("lines", idle(self.lines, set.variation.is_none())),
+            ("order", idle(!self.order.is_empty(), set.variation.is_none() || !self.layer.is_empty())),
             ("layer", idle(!self.layer.is_empty(), set.variation.is_none())),
             ("chips", idle(self.chips > 1, set.variation.is_none())),
             ("blocks", idle(self.blocks > 1, set.variation.is_none())),

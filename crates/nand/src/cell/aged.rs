@@ -84,6 +84,13 @@ impl AgedCellsFile {
         for (key, _, what) in idle.into_iter().filter(|(_, idle, _)| *idle) {
             wrong.add(key, "a key without effect", format!("none: `{}` says nothing of {what}", set.name));
         }
+        let line = set.variation.as_ref().map_or(0.0, |variation| variation.line);
+        wrong.require(
+            line == 0.0,
+            "set.variation.line",
+            line,
+            "0: the word lines of a layer are alike in a run",
+        );
         let says = set.ispp.is_some() || set.reading.is_some();
         let wanted = "a set that says how cells are programmed (ispp) or read (read)";
         wrong.require(says, "set", format!("`{}`", set.name), wanted);

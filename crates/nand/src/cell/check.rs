@@ -236,6 +236,7 @@ impl VariationFile {
         wrong.require(self.word_lines > 0, "variation.word_lines", self.word_lines, "at least 1");
         at_least_zero(wrong, "variation.block", self.block);
         at_least_zero(wrong, "variation.chip", self.chip);
+        at_least_zero(wrong, "variation.line", self.line);
         let mut anchors: Vec<Anchor> =
             self.roles.iter().filter_map(|(name, role)| role.check(name, self.layers, wrong)).collect();
         anchors.sort_by_key(|anchor| anchor.layer);
@@ -246,6 +247,7 @@ impl VariationFile {
             anchors,
             block: self.block,
             chip: self.chip,
+            line: self.line,
         }
     }
 }

@@ -160,9 +160,16 @@ pub struct VariationFile {
     pub block: f64,
     /// The deviation of the logarithm of how much cycles and time do to a chip.
     pub chip: f64,
+    /// The deviation of the logarithm of how wide new cells of a word line are, beside others of its layer. Left out: they are alike.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub line: f64,
     /// Layers that are known: alpha and omega at the edges, beta the best, kappa the worst. The others lie on straight lines
     /// between them.
     pub roles: BTreeMap<String, RoleFile>,
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 /// A layer that is known.

@@ -63,6 +63,8 @@ pub struct Variation {
     pub block: f64,
     /// The deviation of the logarithm of how much cycles and time do to a chip.
     pub chip: f64,
+    /// The deviation of the logarithm of how wide new cells of a word line are, beside others of its layer; 0 where they are alike.
+    pub line: f64,
 }
 
 /// Where a word line is.
@@ -122,6 +124,15 @@ impl Variation {
             block: drawn("cells.block", place.of_block()),
             chip: drawn("cells.chip", u64::from(place.chip)),
         }
+    }
+
+    /// How wide new cells of word line `line` of a layer are, times those of the layer.
+    pub fn line_width(&self, place: Place, line: u32, seed: Seed) -> f64 {
+        if self.line == 0.0 {
+            return 1.0;
+        }
+        let index = place.of_block() << 16 | u64::from(place.layer & 0xFF) << 8 | u64::from(line & 0xFF);
+        libm::exp(self.line * normal(&mut seed.stream("cells.line", index)))
     }
 
     /// By how much of a loop the cells of a layer are programmed faster than the slowest ones.
@@ -184,6 +195,7 @@ mod tests {
             ],
             block: 0.1,
             chip: 0.05,
+            line: 0.0,
         }
     }
 

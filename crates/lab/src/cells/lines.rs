@@ -1,0 +1,131 @@
+//! Word lines of a layer by themselves: in which order they are programmed, and how far they differ.
+
+use wordline_kernel::Seed;
+use wordline_nand::cell::{Place, drawn_count};
+
+/// In which order the word lines of a block are programmed (cubeFTL, figure 12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Layer by layer.
+    Horizontal,
+    /// All layers of the first word line, then of the next.
+    Vertical,
+    /// The first word line of each layer goes one layer ahead of the others.
+    Mixed,
+}
+
+impl Order {
+    pub(super) const NAMES: [&'static str; 3] = ["horizontal", "vertical", "mixed"];
+
+    pub(super) fn named(name: &str) -> Option<Self> {
+        let at = Self::NAMES.iter().position(|known| *known == name)?;
+        Some([Self::Horizontal, Self::Vertical, Self::Mixed][at])
+    }
+
+    /// Layer and word line of each program of a block.
+    fn programs(self, layers: u32, lines: u32) -> Vec<(u32, u32)> {
+        let of_layer = |layer: u32, from: u32| (from..lines).map(move |line| (layer, line));
+        match self {
+            Self::Horizontal => (0..layers).flat_map(|layer| of_layer(layer, 0)).collect(),
+            Self::Vertical => {
+                (0..lines).flat_map(|line| (0..layers).map(move |layer| (layer, line))).collect()
+            }
+            Self::Mixed => (0..=layers)
+                .flat_map(|layer| {
+                    let leader = (layer < layers).then_some((layer, 0));
+                    let before = layer.checked_sub(1).into_iter().flat_map(move |below| of_layer(below, 1));
+                    leader.into_iter().chain(before)
+                })
+                .collect(),
+        }
+    }
+
+    /// For each word line of a block, layer by layer, how many of the eight around it are programmed after it.
+    pub(super) fn later_neighbours(self, layers: u32, lines: u32) -> Vec<u32> {
+        let mut turn = vec![0; (layers * lines) as usize];
+        for (n, (layer, line)) in self.programs(layers, lines).into_iter().enumerate() {
+            turn[(layer * lines + line) as usize] = n;
+        }
+        let at = |layer: i64, line: i64| {
+            let is_there = (0..i64::from(layers)).contains(&layer) && (0..i64::from(lines)).contains(&line);
+            is_there.then(|| turn[(layer * i64::from(lines) + line) as usize])
+        };
+        let later = |(layer, line): (i64, i64)| {
+            let own = at(layer, line);
+            let around = (-1..=1).flat_map(|up| (-1..=1).map(move |aside| (layer + up, line + aside)));
+            around.filter(|(layer, line)| at(*layer, *line) > own).count() as u32
+        };
+        let all =
+            (0..i64::from(layers)).flat_map(|layer| (0..i64::from(lines)).map(move |line| (layer, line)));
+        all.map(later).collect()
+    }
+}
+
+/// How far the word lines of a layer differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+pub struct LineAnswer {
+    /// The error rate of the worst word line of a layer by that of the best: dH, mean over layers.
+    pub ratio: f64,
+    /// The same of errors that are drawn.
+    pub drawn_ratio: f64,
+    /// How far the most and the fewest of them lie apart, by how far they do where chance alone tells word lines apart: 1 then.
+    pub in_counting_errors: f64,
+}
+
+/// The mean range of so many normal variables, in deviations (David, Order Statistics: 1.128, 1.693, 2.059 ...), of up to eight.
+const RANGES: [f64; 9] = [0.0, 0.0, 1.128, 1.693, 2.059, 2.326, 2.534, 2.704, 2.847];
+
+impl LineAnswer {
+    /// Of error rates of word lines, layer by layer, each of so many bits.
+    pub(super) fn of(rates: &[(Place, f64)], bits: f64, seed: Seed) -> Self {
+        let mut random = seed.stream("cells.lines", 0);
+        let (mut sums, mut layers) = ([0.0; 3], 0.0);
+        for layer in rates.chunk_by(|a, b| a.0 == b.0) {
+            let drawn: Vec<f64> =
+                layer.iter().map(|(_, rate)| f64::from(drawn_count(rate * bits, &mut random))).collect();
+            let expected: Vec<f64> = layer.iter().map(|(_, rate)| *rate).collect();
+            let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
+            let range = RANGES.get(layer.len()).copied().unwrap_or(f64::NAN);
+            let most = drawn.iter().copied().fold(0.0, f64::max);
+            let least = drawn.iter().copied().fold(f64::INFINITY, f64::min);
+            let of_chance = range * mean.sqrt();
+            let all = [ratio(&expected), ratio(&drawn), (most - least) / of_chance];
+            sums.iter_mut().zip(all).for_each(|(sum, of)| *sum += of);
+            layers += 1.0;
+        }
+        let [ratio, drawn_ratio, in_counting_errors] = sums.map(|sum| sum / layers);
+        Self { ratio, drawn_ratio, in_counting_errors }
+    }
+}
+
+/// The greatest by the least.
+fn ratio(values: &[f64]) -> f64 {
+    let most = values.iter().copied().fold(0.0, f64::max);
+    most / values.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_order_programs_each_word_line_once_and_each_pair_of_neighbours_has_a_later_one() {
+        for order in [Order::Horizontal, Order::Vertical, Order::Mixed] {
+            let mut programs = order.programs(6, 4);
+            programs.sort_unstable();
+            programs.dedup();
+            assert_eq!(programs.len(), 24, "{order:?}");
+            // Beside each other 6 x 3, above 5 x 4, across 2 x 5 x 3.
+            assert_eq!(order.later_neighbours(6, 4).iter().sum::<u32>(), 18 + 20 + 30, "{order:?}");
+        }
+        assert_ne!(Order::Horizontal.later_neighbours(6, 4), Order::Vertical.later_neighbours(6, 4));
+    }
+
+    /// Figure 12(c): leaders first, and no follower before the leader of its layer.
+    #[test]
+    fn leaders_go_ahead_in_the_mixed_order() {
+        let order = Order::Mixed.programs(3, 3);
+        assert_eq!(order[..4], [(0, 0), (1, 0), (0, 1), (0, 2)]);
+        assert_eq!(order[7..], [(2, 1), (2, 2)]);
+    }
+}
