@@ -10,7 +10,7 @@ pub enum Order {
     Horizontal,
     /// All layers of the first word line, then of the next.
     Vertical,
-    /// The first word line of each layer goes one layer ahead of the others.
+    /// The first word line of each layer, then the others layer by layer.
     Mixed,
 }
 
@@ -30,13 +30,10 @@ impl Order {
             Self::Vertical => {
                 (0..lines).flat_map(|line| (0..layers).map(move |layer| (layer, line))).collect()
             }
-            Self::Mixed => (0..=layers)
-                .flat_map(|layer| {
-                    let leader = (layer < layers).then_some((layer, 0));
-                    let before = layer.checked_sub(1).into_iter().flat_map(move |below| of_layer(below, 1));
-                    leader.into_iter().chain(before)
-                })
-                .collect(),
+            Self::Mixed => {
+                let leaders = (0..layers).map(|layer| (layer, 0));
+                leaders.chain((0..layers).flat_map(|layer| of_layer(layer, 1))).collect()
+            }
         }
     }
 
@@ -121,11 +118,11 @@ mod tests {
         assert_ne!(Order::Horizontal.later_neighbours(6, 4), Order::Vertical.later_neighbours(6, 4));
     }
 
-    /// Figure 12(c): leaders first, and no follower before the leader of its layer.
+    /// Section 4.1.3: all word lines but those of the first vertical layer may be followers.
     #[test]
-    fn leaders_go_ahead_in_the_mixed_order() {
+    fn leaders_go_first_in_the_mixed_order() {
         let order = Order::Mixed.programs(3, 3);
-        assert_eq!(order[..4], [(0, 0), (1, 0), (0, 1), (0, 2)]);
+        assert_eq!(order[..5], [(0, 0), (1, 0), (2, 0), (0, 1), (0, 2)]);
         assert_eq!(order[7..], [(2, 1), (2, 2)]);
     }
 }
