@@ -1,5 +1,11 @@
 //! What answers of cells cost: held to their limits in optimised programs where `WORDLINE_LONG` is set.
 
+#![allow(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "it measures the program and not the model"
+)]
+
 use std::sync::Arc;
 use std::time::Instant as Clock;
 
@@ -31,7 +37,6 @@ fn arrays() -> CellArrays {
 }
 
 /// Seconds that `work` takes.
-#[expect(clippy::disallowed_methods, reason = "it measures the program and not the model")]
 fn seconds(work: impl FnOnce()) -> f64 {
     let begin = Clock::now();
     work();
