@@ -56,7 +56,6 @@ struct Done {
 #[derive(Clone, Copy, Debug)]
 struct ArrayShape {
     first_die: u32,
-    dies: u32,
     blocks: u32,
     word_lines: u32,
     layers: u32,
@@ -81,13 +80,12 @@ impl CellArrays {
         set.check_part(geometry, &mut wrong);
         let shape = ArrayShape {
             first_die: dies.start,
-            dies: dies.len() as u32,
             blocks: geometry.planes * geometry.blocks_per_plane,
             word_lines: part.pages().word_lines(),
             layers: geometry.layers.max(1),
             page_bits: geometry.page_size.0 * 8,
         };
-        let all_blocks = (shape.dies * shape.blocks) as usize;
+        let all_blocks = dies.len() * shape.blocks as usize;
         let of_blocks = (shape.blocks, shape.layers, shape.page_bits);
         let rates = RateTable::new(set.clone(), condition, dies, of_blocks, part.endurance, seed);
         wrong.or_ok(Self {
@@ -106,7 +104,8 @@ impl CellArrays {
 
     /// The dies that they are behind.
     pub fn dies(&self) -> Range<u32> {
-        self.shape.first_die..self.shape.first_die + self.shape.dies
+        let ArrayShape { first_die, blocks, .. } = self.shape;
+        first_die..first_die + self.erases.len() as u32 / blocks
     }
 
     /// The number of a block over all dies.
