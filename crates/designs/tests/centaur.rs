@@ -13,7 +13,7 @@ use wordline_ssd::lifetime::Worn;
 use wordline_ssd::policy::frontier::FrontierKind;
 use wordline_ssd::policy::router::{Outgoing, RouterKind};
 use wordline_ssd::pools::{ChannelsFile, PoolFile, PoolState};
-use wordline_ssd::{Command, Config, Device, DeviceFile, Event, Operation, Parts};
+use wordline_ssd::{Command, Config, Device, DeviceFile, Event, Operation, Parts, contract};
 
 include!("../../ssd/tests/common/small.rs");
 
@@ -128,6 +128,15 @@ fn stealing_and_migration_each_do_their_own_part() {
         let [stolen, migrated] = large_then_small(stealing, migration);
         assert_eq!(stolen > 0, stealing, "{stolen} stolen, migration {migration}");
         assert_eq!(migrated > 0, migration, "{migrated} migrated, stealing {stealing}");
+    }
+}
+
+#[test]
+fn both_designs_keep_the_contract() {
+    for design in ["design.name = 'centaur'", "design.name = 'slc-mlc-hybrid'"] {
+        let (config, designs) =
+            named(design).check(&Designs::default(), two_pools()).unwrap_or_else(|wrong| panic!("{wrong}"));
+        contract::check_all(&config.file, |config| designs.combination(config));
     }
 }
 

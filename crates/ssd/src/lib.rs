@@ -8,6 +8,7 @@ pub mod cache;
 pub mod command;
 pub mod config;
 mod contents;
+pub mod contract;
 pub mod design;
 pub mod device;
 mod engines;

@@ -16,7 +16,7 @@ use wordline_ssd::policy::relocator::Leaving;
 use wordline_ssd::policy::router::{Outgoing, RouterKind};
 use wordline_ssd::policy::victim::Candidates;
 use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{BlockDevice, Design, Device, DeviceFile, Operation, Parts};
+use wordline_ssd::{BlockDevice, Design, Device, DeviceFile, Operation, Parts, contract};
 
 /// What a probe was told, by kind.
 const READ: usize = 0;
@@ -436,4 +436,39 @@ fn a_policy_of_the_device_is_checked_as_a_design_is() {
     let wrong = rig.device.wrong_answer().expect("it was just there");
     assert_eq!((wrong.design, wrong.seam), (None, Seam::Victim), "{wrong}");
     assert!(wrong.to_string().starts_with("the policy of the device answered `victim` wrongly"), "{wrong}");
+}
+
+#[test]
+fn a_design_that_answers_everything_keeps_the_contract() {
+    let all: Vec<Seam> = Seam::ALL.into_iter().filter(|seam| !seam.is_of_device()).collect();
+    contract::check(&small(), |_| Probe { observes: Observes::ALL, ..Probe::new("all", &all) }.boxed());
+}
+
+#[test]
+#[should_panic(expected = "the design wrong answered `place` wrongly: found row 99")]
+fn the_contract_names_an_answer_that_is_not_allowed() {
+    contract::check(&small(), |_| Probe { wrong: true, ..Probe::new("wrong", &[Seam::Place]) }.boxed());
+}
+
+#[test]
+#[should_panic(expected = "a restored device")]
+fn the_contract_finds_state_that_is_not_saved() {
+    /// Takes another row each time, and forgets in a snapshot how far it is.
+    struct Forgets {
+        next: u32,
+    }
+    state!(Forgets { fixed { next } });
+    impl Design for Forgets {
+        fn name(&self) -> &'static str {
+            "forgets"
+        }
+        fn needs(&self) -> Needs {
+            Needs::of(&[Seam::Place])
+        }
+        fn place(&mut self, rows: &RowSet, _: &mut View<'_>) -> Row {
+            self.next += 1;
+            rows.next_from(self.next % 4).or_else(|| rows.next_from(0)).expect("there is one")
+        }
+    }
+    contract::check(&small(), |_| Box::new(Forgets { next: 0 }));
 }

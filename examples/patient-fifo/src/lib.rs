@@ -1,74 +1,116 @@
 //! A design in its own crate: first in, first out, but patient with blocks that are still mostly valid.
 
-use wordline_kernel::{Stream, state};
-use wordline_lab::config::{Device, Selection};
-use wordline_lab::plan::{Origin, Plan};
-use wordline_lab::run::{self, Unobserved};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Complaints, state};
+use wordline_lab::devices::{DesignType, Registry};
 use wordline_nand::BlockSetId;
-use wordline_ssd::Parts;
-use wordline_ssd::policy::victim::{Candidates, Indexes, VictimPolicy};
+use wordline_ssd::design::{Needs, Seam, View};
+use wordline_ssd::policy::placement::Row;
+use wordline_ssd::policy::victim::{Candidates, Indexes};
+use wordline_ssd::{Config, Design};
 
-/// Blocks that are looked at for one choice. Chosen: enough to pass over a few, and a bound on the work.
-const LOOKED_AT: usize = 16;
-
-/// Takes the oldest block of which at most fifteen sixteenths are valid still; if there is none among the oldest, the one
-/// with the fewest valid pages.
-pub struct PatientFifo;
+/// Takes the oldest block of which at most some part is valid still; if there is none among the oldest, the one with the fewest valid
+/// pages.
+pub struct PatientFifo {
+    file: File,
+}
 
 // It remembers nothing that a snapshot of the device would have to hold.
-state!(PatientFifo {});
+state!(PatientFifo { fixed { file } });
 
-impl VictimPolicy for PatientFifo {
-    fn needs(&self) -> Indexes {
-        Indexes { by_closing: true, ..Indexes::default() }
+/// Its settings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct File {
+    /// Blocks that are looked at for one choice.
+    pub looked_at: u32,
+    /// The most valid pages of a block that is taken for its age, in sixteenths.
+    pub most_valid: u32,
+}
+
+impl Default for File {
+    /// Chosen: enough blocks to pass over a few, and a bound on the work.
+    fn default() -> Self {
+        Self { looked_at: 16, most_valid: 15 }
+    }
+}
+
+impl Design for PatientFifo {
+    fn name(&self) -> &'static str {
+        Self::NAME
     }
 
-    fn choose(&mut self, from: Candidates<'_>, _random: &mut Stream) -> Option<BlockSetId> {
-        let most = from.pages_per_block() / 16 * 15;
-        let old = from.oldest_first().take(LOOKED_AT).find(|block| from.valid(*block) <= most);
+    fn needs(&self) -> Needs {
+        let indexes = Indexes { by_closing: true, ..Indexes::default() };
+        Needs { indexes, ..Needs::of(&[Seam::Victim]) }
+    }
+
+    fn victim(&mut self, from: Candidates<'_>, _: Row, _: &mut View<'_>) -> Option<BlockSetId> {
+        let most = from.pages_per_block() / 16 * self.file.most_valid;
+        let looked_at = self.file.looked_at as usize;
+        let old = from.oldest_first().take(looked_at).find(|block| from.valid(*block) <= most);
         old.or_else(|| from.fewest_valid())
     }
 }
 
-/// What the design changes of a device.
-pub fn parts(base: Parts) -> Parts {
-    Parts { victim: Box::new(PatientFifo), ..base }
+impl DesignType for PatientFifo {
+    const NAME: &'static str = "patient-fifo";
+    const DESCRIPTION: &'static str = "The oldest block is cleaned, unless it is still mostly valid.";
+
+    type File = File;
+
+    fn check(file: &File, _: &Config) -> Result<(), Complaints> {
+        let mut wrong = Complaints::default();
+        wrong.require((1..=1_000).contains(&file.looked_at), "looked_at", file.looked_at, "from 1 to 1000");
+        wrong.require(file.most_valid <= 16, "most_valid", file.most_valid, "from 0 to 16");
+        wrong.or_ok(())
+    }
+
+    fn build(file: &File, _: &Config) -> Box<dyn Design> {
+        Box::new(Self { file: file.clone() })
+    }
 }
 
-/// Pages programmed for each page programmed for the host, which is what cleaning costs, on a small drive under random writes, with the victim policy `policy` of
-/// the configuration, or with the parts that a design changes.
-///
-/// # Errors
-/// What is wrong with the configuration.
-pub fn amplification(policy: &str, design: Option<fn(Parts) -> Parts>) -> wordline_lab::error::Result<f64> {
-    let origin = Origin::Named("randwrite-4k-steady".into());
-    let set = ["layout.channels=1", "part.geometry.blocks_per_plane=64", "ftl.over_provisioning=0.1"];
-    let selection = Selection {
-        preset: Some(origin.usual_preset().into()),
-        set: set.iter().map(ToString::to_string).chain([format!("ftl.gc.victim.policy={policy}")]).collect(),
-        ..Selection::default()
-    };
-    let plan = Plan { origin, requests: Some(250_000), ..Plan::default() };
-    let mut job = plan.job(&Device::load(&selection)?)?;
-    if let Some(design) = design {
-        job.change_parts(move |base, _| design(base));
-    }
-    let summary = run::run(job, &mut Unobserved)?;
-    Ok(summary.metrics.number("programs_per_host_program").expect("random writes program pages"))
+/// The devices and designs of `wordline`, with one more design.
+pub fn registry() -> Registry {
+    Registry::default().with_design::<PatientFifo>()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wordline_lab::config::{Device, Selection};
+    use wordline_lab::plan::{Origin, Plan};
+    use wordline_lab::run::{self, Unobserved};
+    use wordline_ssd::contract;
+
+    #[test]
+    fn it_keeps_the_contract_of_designs() {
+        contract::check(&contract::small(), |config| PatientFifo::build(&File::default(), config));
+    }
+
+    /// Pages programmed for each page programmed for the host, which is what cleaning costs, on a small drive under random writes.
+    fn amplification(setting: &str) -> f64 {
+        let origin = Origin::Named("randwrite-4k-steady".into());
+        let set =
+            ["layout.channels=1", "part.geometry.blocks_per_plane=64", "ftl.over_provisioning=0.1", setting];
+        let selection = Selection {
+            preset: Some(origin.usual_preset().into()),
+            set: set.iter().map(ToString::to_string).collect(),
+            ..Selection::default()
+        };
+        let device = Device::load_of(&registry(), &selection).unwrap_or_else(|error| panic!("{error}"));
+        let plan = Plan { origin, requests: Some(250_000), ..Plan::default() };
+        let summary = run::run(plan.job(&device).expect("a job"), &mut Unobserved).expect("it runs");
+        summary.metrics.number("programs_per_host_program").expect("random writes program pages")
+    }
 
     #[test]
     fn patience_costs_less_copying_than_plain_order_and_more_than_greed() {
-        let [greedy, fifo, patient] = [
-            amplification("greedy", None),
-            amplification("fifo", None),
-            amplification("greedy", Some(parts)),
-        ]
-        .map(|result| result.expect("the configuration is sound"));
+        let settings =
+            ["ftl.gc.victim.policy=greedy", "ftl.gc.victim.policy=fifo", "designs=['patient-fifo']"];
+        let [greedy, fifo, patient] = settings.map(amplification);
         assert!(greedy < patient && patient < fifo, "{greedy} {patient} {fifo}");
     }
 }

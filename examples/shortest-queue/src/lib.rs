@@ -94,3 +94,9 @@ impl DesignType for ShortestQueue {
         &[("shortest-queue", include_str!("../shortest-queue.toml"))]
     }
 }
+
+#[test]
+fn it_keeps_the_contract_of_designs() {
+    use wordline_ssd::contract;
+    contract::check(&contract::small(), |config| ShortestQueue::build(&File { tasks_of_erase: 2 }, config));
+}

@@ -30,6 +30,13 @@ pub enum DiscardsAtCut {
     Kept,
 }
 
+impl Config {
+    /// Whether a page that was discarded may hold older data again after a power cut.
+    pub(crate) fn brings_back(&self) -> bool {
+        self.file.ftl.recovery.discards == DiscardsAtCut::Forgotten
+    }
+}
+
 /// What is done for pages whose cells are programmed again, with another page, and are torn together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -1,0 +1,82 @@
+//! The program with a design from outside that answers wrongly. The test is the program itself: called without arguments, or with those
+//! of a test runner, it calls itself as a user would and looks at what comes of it.
+
+use std::process::{Command, ExitCode};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::state;
+use wordline_lab::devices::{DesignType, Registry};
+use wordline_ssd::design::{Needs, Seam, View};
+use wordline_ssd::policy::placement::{Row, RowSet};
+use wordline_ssd::{Config, Design};
+
+/// Places programs on a row that there is not, after some that are right.
+struct Wrong {
+    placed: u32,
+    right: u32,
+}
+
+state!(Wrong { values { placed } fixed { right } });
+
+impl Design for Wrong {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::of(&[Seam::Place])
+    }
+
+    fn place(&mut self, rows: &RowSet, _: &mut View<'_>) -> Row {
+        self.placed += 1;
+        if self.placed > self.right { 1_000 } else { rows.next_from(0).expect("there is one") }
+    }
+}
+
+/// Its settings.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct File {
+    /// Programs that it places before it answers wrongly.
+    right: u32,
+}
+
+impl DesignType for Wrong {
+    const NAME: &'static str = "wrong";
+    const DESCRIPTION: &'static str = "Answers wrongly.";
+
+    type File = File;
+
+    fn build(file: &File, _: &Config) -> Box<dyn Design> {
+        Box::new(Self { placed: 0, right: file.right })
+    }
+}
+
+fn main() -> ExitCode {
+    let is_program = std::env::args().nth(1).is_some_and(|argument| argument == "run");
+    if is_program {
+        return wordline_cli::main_with(Registry::default().with_design::<Wrong>());
+    }
+    a_wrong_answer_ends_a_run_with_exit_code_1();
+    ExitCode::SUCCESS
+}
+
+fn a_wrong_answer_ends_a_run_with_exit_code_1() {
+    let own = std::env::current_exe().expect("the test runs");
+    let settings = ["--set", "designs=['wrong']", "--set", "design.wrong.right=20"];
+    let work = ["run", "--preset", "tiny", "--workload", "randwrite-4k", "--requests", "2000"];
+    let output = Command::new(own).args(work).args(settings).output().expect("the program runs");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    for part in [
+        "the design wrong answered `place` wrongly: found row 1000, wanted one of the rows that take a program unit",
+        "To reproduce it:",
+        "seed: ",
+        "designs = [\"wrong\"]",
+        "right = 20",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    assert!(!text.contains("bug in Wordline"), "{text}");
+}

@@ -1,0 +1,304 @@
+//! What every design keeps, tried on one from any crate in one line of a test:
+//!
+//! ```no_run
+//! # use wordline_ssd::{Config, Design, contract};
+//! # fn my_design(_: &Config) -> Box<dyn Design> { unimplemented!() }
+//! contract::check(&contract::small(), my_design);
+//! ```
+//!
+//! Devices with the design take writes, discards and flushes drawn at random. Reads give back what was written; every answer is one
+//! of those that were allowed; the books of the device are in order; nothing that was flushed is lost by a power cut; programs and
+//! erases may fail; and a device that is saved and restored between any two events goes on as one that was not.
+
+use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed, Stream};
+use wordline_nand::faults::{Fails, FaultFile};
+use wordline_nand::geometry::Layout;
+use wordline_nand::part::PartFile;
+
+use crate::config::{BufferFile, FrontFile, FtlFile};
+use crate::design::Combination;
+use crate::device::{Content, Watchdog, ZEROES};
+use crate::snapshot::Agenda;
+use crate::{BlockDevice, Command, Config, Design, Device, DeviceFile, Event, Operation, Parts};
+
+include!("../tests/common/small.rs");
+
+/// Devices of each kind. Chosen: a second or so in all for a small device, in a program without optimisation.
+const SEEDS: u64 = 3;
+/// Rounds of commands for a device. Chosen: enough for the collector to clean each block of [`small`] several times.
+const ROUNDS: u32 = 700;
+/// Commands of a round, which are outstanding at once and do not overlap.
+const COMMANDS: u64 = 6;
+/// The device is read as a whole after so many rounds. Chosen.
+const READ_EVERY: u32 = 100;
+/// How long a command may stand still: ten times what a small device takes to erase all of its blocks.
+const PATIENCE: Duration = Duration::from_ms(10_000);
+
+/// What is done to a device beside its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trial {
+    /// Nothing.
+    Usual,
+    /// Some programs and erases fail.
+    Faults,
+    /// The power is cut between two events, and comes back.
+    PowerCuts,
+    /// It is saved between two events, restored with another seed, and compared.
+    Snapshots,
+}
+
+/// Tries a design on `device`, with its other policies as the configuration names them.
+///
+/// # Panics
+/// With what does not hold, the trial and the seed.
+pub fn check(device: &DeviceFile, design: impl Fn(&Config) -> Box<dyn Design>) {
+    check_all(device, |config| Combination::of(vec![design(config)]));
+}
+
+/// The same with several designs.
+///
+/// # Panics
+/// With what does not hold, the trial and the seed.
+pub fn check_all(device: &DeviceFile, designs: impl Fn(&Config) -> Combination) {
+    for trial in [Trial::Usual, Trial::Faults, Trial::PowerCuts, Trial::Snapshots] {
+        for seed in 1..=SEEDS {
+            let mut file = device.clone();
+            if trial == Trial::Faults {
+                file.faults.extend(failing());
+            }
+            let config = file.check().unwrap_or_else(|wrong| panic!("the device: {wrong}"));
+            let made = |seed| {
+                let parts = Parts { designs: designs(&config), ..Parts::of(&config) };
+                let config = parts.check(&config).unwrap_or_else(|wrong| panic!("the design: {wrong}"));
+                Device::with(config, parts, Seed(seed))
+            };
+            Host::new(made(seed), trial, seed).work(&made);
+        }
+    }
+}
+
+/// Failures that a device with little spare space survives.
+fn failing() -> Vec<FaultFile> {
+    let rule = |fails, nth| FaultFile { nth: Some(nth), ..FaultFile::new(fails) };
+    vec![rule(Fails::Program, 40), rule(Fails::Program, 900), rule(Fails::Erase, 7), rule(Fails::Erase, 60)]
+}
+
+/// A host that knows what each page may hold.
+struct Host {
+    device: Device,
+    calendar: Calendar<Event>,
+    trial: Trial,
+    seed: u64,
+    random: Stream,
+    tag: u32,
+    /// Sectors of a page.
+    page: u64,
+    /// By page: what the last flush made durable, or a later command wrote; the last one is what a read has to find.
+    may_hold: Vec<Vec<Content>>,
+    /// By page: all that was ever written, which may come back of a page that was discarded where discards do not outlive the power.
+    written: Vec<Vec<Content>>,
+}
+
+impl Host {
+    fn new(mut device: Device, trial: Trial, seed: u64) -> Self {
+        if trial != Trial::Snapshots {
+            device.follow_contents();
+        }
+        let page = device.config().unit.0 / crate::SECTOR.0;
+        let pages = device.config().logical_pages as usize;
+        Self {
+            device,
+            calendar: Calendar::new(),
+            trial,
+            seed,
+            random: Seed(seed).stream("ssd.contract", trial as u64),
+            tag: 0,
+            page,
+            may_hold: vec![vec![ZEROES]; pages],
+            written: vec![Vec::new(); pages],
+        }
+    }
+
+    fn work(mut self, made: &impl Fn(u64) -> Device) {
+        for round in 1..=ROUNDS {
+            self.submit_round();
+            if self.trial == Trial::PowerCuts && self.random.below(40) == 0 {
+                self.cut_power();
+            }
+            if self.trial == Trial::Snapshots && self.random.below(40) == 0 {
+                self.save_and_restore(made);
+            }
+            self.go_on();
+            if round % 10 == 0 {
+                self.flush();
+            }
+            if round % READ_EVERY == 0 {
+                self.read_all();
+            }
+        }
+        self.device.audit(self.calendar.now() - Instant::ZERO);
+    }
+
+    /// Submits commands on pages of their own: a few pages are written again and again.
+    fn submit_round(&mut self) {
+        let pages = self.may_hold.len() as u64;
+        let of_each = pages / COMMANDS;
+        for place in 0..COMMANDS {
+            let range = if self.random.below(4) == 0 { of_each } else { of_each.min(12) };
+            let from = self.random.below(range);
+            let count = (1 + self.random.below(4)).min(of_each - from);
+            let operation = if self.random.below(12) == 0 { Operation::Discard } else { Operation::Write };
+            self.submit(operation, place * of_each + from, count);
+        }
+    }
+
+    fn submit(&mut self, operation: Operation, first: u64, pages: u64) {
+        self.tag += 1;
+        let (sector, sectors) = (first * self.page, pages * self.page);
+        let command = Command { operation, sector, sectors, tag: self.tag, ..Command::default() };
+        let holds = match operation {
+            Operation::Write => Some(Content::from(self.tag)),
+            Operation::Discard => Some(ZEROES),
+            _ => None,
+        };
+        for page in first..first + pages {
+            self.may_hold[page as usize].extend(holds);
+            self.written[page as usize].extend(holds);
+        }
+        self.device.submit(command, &mut self.calendar);
+    }
+
+    /// Goes on until all is answered.
+    fn go_on(&mut self) {
+        let mut watchdog = Watchdog::with_limit(PATIENCE, self.calendar.now());
+        while self.device.outstanding() > 0 {
+            self.step();
+            let waits = watchdog.look(&self.device, self.calendar.now());
+            waits.unwrap_or_else(|waits| self.fail(&waits));
+        }
+        assert!(!self.device.is_read_only(), "{}", self.text("the device came to its end of life"));
+        assert!(
+            self.device.answers().iter().all(|answer| !answer.failed),
+            "{}",
+            self.text("a command failed")
+        );
+        self.device.forget_answers();
+    }
+
+    fn step(&mut self) {
+        let Some(event) = self.calendar.advance() else { self.fail("commands wait and nothing will happen") };
+        self.device.handle(event, &mut self.calendar);
+        if let Some(wrong) = self.device.wrong_answer() {
+            self.fail(&wrong.to_string());
+        }
+    }
+
+    /// What was written last is durable. Discards are so where the device keeps them.
+    fn flush(&mut self) {
+        self.submit(Operation::Flush, 0, 0);
+        self.go_on();
+        let brings_back = self.device.config().brings_back();
+        for may_hold in &mut self.may_hold {
+            if !brings_back || may_hold.last() != Some(&ZEROES) {
+                may_hold.drain(..may_hold.len() - 1);
+            }
+        }
+    }
+
+    /// Whether a page may hold this after a power cut.
+    fn may_be_held(&self, page: usize, content: Content) -> bool {
+        let may_hold = &self.may_hold[page];
+        let comes_back = || may_hold.contains(&ZEROES) && self.device.config().brings_back();
+        may_hold.contains(&content) || comes_back() && self.written[page].contains(&content)
+    }
+
+    fn read_all(&mut self) {
+        if self.trial == Trial::Snapshots {
+            return;
+        }
+        for page in 0..self.may_hold.len() as u64 {
+            let found = self.read(page);
+            let wanted = *self.may_hold[page as usize].last().expect("zeroes at the least");
+            if found.iter().any(|content| *content != wanted) {
+                self.fail(&format!("page {page} holds {found:?} where {wanted} was written"));
+            }
+        }
+    }
+
+    fn read(&mut self, page: u64) -> Vec<Content> {
+        self.submit(Operation::Read, page, 1);
+        self.go_on();
+        self.device.take_contents(self.tag).expect("contents are followed")
+    }
+
+    /// Cuts the power after some events. Each page holds then what was flushed, or what was written later.
+    fn cut_power(&mut self) {
+        for _ in 0..self.random.below(60) {
+            if self.device.outstanding() > 0 {
+                self.step();
+            }
+        }
+        self.device.power_cut(self.calendar.now());
+        self.device.forget_answers();
+        self.calendar.clear();
+        self.device.recover(&mut self.calendar);
+        while !self.device.is_ready() {
+            self.step();
+        }
+        for page in 0..self.may_hold.len() {
+            let found = self.read(page as u64);
+            if found.iter().any(|content| *content != found[0] || !self.may_be_held(page, *content)) {
+                let may_hold = &self.may_hold[page];
+                self.fail(&format!(
+                    "after a power cut page {page} holds {found:?}, wanted one of {may_hold:?}"
+                ));
+            }
+            self.may_hold[page] = vec![found[0]];
+        }
+        // What is in the cells now has to stay there.
+        self.flush();
+    }
+
+    /// Saves the device after some events and restores it with another seed: both do the same from then on.
+    fn save_and_restore(&mut self, made: &impl Fn(u64) -> Device) {
+        for _ in 0..self.random.below(60) {
+            if self.device.outstanding() > 0 {
+                self.step();
+            }
+        }
+        self.device.forget_answers();
+        let saved = |device: &Device, agenda: &Agenda| {
+            let mut bytes = Vec::new();
+            device.save(agenda, &mut bytes).expect("a list takes everything");
+            bytes
+        };
+        let bytes = saved(&self.device, &Agenda::of(&self.calendar));
+        let mut again = made(self.seed + 100);
+        let agenda = again.load(&mut bytes.as_slice()).unwrap_or_else(|wrong| self.fail(&wrong.to_string()));
+        if saved(&again, &agenda) != bytes {
+            self.fail("a restored device saves another state than it was restored from");
+        }
+        let mut calendar = agenda.calendar(|event| event);
+        for _ in 0..500 {
+            let Some(event) = calendar.advance() else { break };
+            again.handle(event, &mut calendar);
+            self.step();
+            if again.digest() != self.device.digest() {
+                self.fail("a restored device does something else than the one that was saved");
+            }
+        }
+    }
+
+    fn text(&self, what: &str) -> String {
+        format!(
+            "{what}\n(trial {:?}, seed {}, at {})",
+            self.trial,
+            self.seed,
+            self.calendar.now() - Instant::ZERO
+        )
+    }
+
+    fn fail(&self, what: &str) -> ! {
+        panic!("{}", self.text(what))
+    }
+}
