@@ -421,6 +421,11 @@ impl Draw {
                 self.set("ftl.balancer", policy);
             }
         }
+        self.word_lines(shape);
+    }
+
+    /// The order of word lines.
+    fn word_lines(&mut self, shape: &Shape) {
         let layered = self
             .settings
             .iter()
@@ -495,17 +500,37 @@ impl Draw {
             self.set("ftl.balancer.policy", if balances { "valid-share" } else { "none" });
             self.set("ftl.gc.relocator.policy", if migrates { "valid-share" } else { "single" });
         }
-        self.collector(1 + u64::from(map_in_flash));
+        let protected = self.protection();
+        let kept = self.percent(30);
+        if kept {
+            self.set("ftl.recovery.discards", "'kept'");
+            if !protected && !map_in_flash && self.percent(40) {
+                let every = self.from(64, 512);
+                self.set("ftl.recovery.checkpoint", format!("'{every}KiB'"));
+            }
+        }
+        if self.percent(25) {
+            self.set("ftl.gc.scope", "'super-block'");
+        }
+        self.word_lines(shape);
+        self.collector(1 + u64::from(map_in_flash || kept));
         let (pages, blocks) = (2 * self.from(2, 6), self.from(16, 32));
         let (channels, row) = (self.pick(&["shared", "dedicated"]), self.pick(&[1, 2]));
         let part = format!(
             "{{ base = 'centaur-slc-2d', geometry.blocks_per_plane = {blocks}, geometry.pages_per_block = {pages}, \
-             geometry.page_size = '4KiB', geometry.planes = 2 }}"
+             geometry.page_size = '4KiB', geometry.planes = 2, geometry.layers = {} }}",
+            pages / 2
         );
+        let frontier = self.pick(&["in-order", "vertical", "mixed"]);
         let layout = format!(
             "{{ channels = 1, packages_per_channel = 1, dies_per_package = {}, planes_per_row = {row} }}",
             self.from(1, 2)
         );
-        self.set("pools", format!("[{{ part = {part}, channels = '{channels}', layout = {layout} }}]"));
+        self.set(
+            "pools",
+            format!(
+                "[{{ part = {part}, channels = '{channels}', layout = {layout}, frontier = {{ policy = '{frontier}' }} }}]"
+            ),
+        );
     }
 }
