@@ -460,6 +460,20 @@ impl Draw {
         self.protection();
     }
 
+    /// A buffer that is protected or not, and discards that outlive the power or do not; whether they do.
+    fn discards_beside_pools(&mut self, map_in_flash: bool) -> bool {
+        let protected = self.protection();
+        let kept = self.percent(30);
+        if kept {
+            self.set("ftl.recovery.discards", "'kept'");
+            if !protected && !map_in_flash && self.percent(40) {
+                let every = self.from(64, 512);
+                self.set("ftl.recovery.checkpoint", format!("'{every}KiB'"));
+            }
+        }
+        kept
+    }
+
     /// A pool of planar SLC beside the first one, with a design or without.
     fn pools(&mut self, shape: &Shape) {
         let unit = shape.page.min(4096);
@@ -500,15 +514,7 @@ impl Draw {
             self.set("ftl.balancer.policy", if balances { "valid-share" } else { "none" });
             self.set("ftl.gc.relocator.policy", if migrates { "valid-share" } else { "single" });
         }
-        let protected = self.protection();
-        let kept = self.percent(30);
-        if kept {
-            self.set("ftl.recovery.discards", "'kept'");
-            if !protected && !map_in_flash && self.percent(40) {
-                let every = self.from(64, 512);
-                self.set("ftl.recovery.checkpoint", format!("'{every}KiB'"));
-            }
-        }
+        let kept = self.discards_beside_pools(map_in_flash);
         if self.percent(25) {
             self.set("ftl.gc.scope", "'super-block'");
         }
