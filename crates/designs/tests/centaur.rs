@@ -140,6 +140,17 @@ fn both_designs_keep_the_contract() {
     }
 }
 
+#[test]
+fn streams_of_the_first_pool_go_beside_a_design_that_says_which_pool() {
+    let mut file = two_pools();
+    file.ftl.router = RouterKind::HotCold { window: 0.1 };
+    let designs = named("design.name = 'centaur'");
+    let (config, designs) =
+        designs.check(&Designs::default(), file).unwrap_or_else(|wrong| panic!("{wrong}"));
+    assert_eq!(config.file.streams().host, 3, "two in the first pool, and one in the second");
+    contract::check_all(&config.file, |config| designs.combination(config));
+}
+
 /// Pools of which the first has spent so much of its lifetime and the second so much.
 fn worn(first: u64, second: u64) -> [PoolState; 2] {
     let worn = |erases| Worn { erases, blocks: 1_000, endurance: 1_000 };

@@ -105,14 +105,16 @@ impl Parts {
         file.check()
     }
 
-    /// A design that says which pool a page goes to is asked in place of the router.
+    /// A design says which pool a page goes to: the router may tell streams of the first apart, and no pools. A stream to the SLC cache
+    /// is the design's to declare.
     fn check_router(&self, config: &Config, wrong: &mut Complaints) {
         let routing = self.designs.answering(Seam::Pool);
+        let in_first = (0..self.router.streams()).all(|stream| self.router.pool(stream) == 0);
         wrong.require(
-            routing.is_empty() || self.router.streams() == 1,
+            routing.is_empty() || in_first && self.router.cached().is_none(),
             "ftl.router.policy",
             format!("{} beside the design {}", name_of(&config.file.ftl.router), routing.join(" and ")),
-            "single, or the key left out: the design routes",
+            "one that tells no pools apart and caches nothing: the design says which pool a page goes to",
         );
     }
 
