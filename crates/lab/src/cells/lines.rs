@@ -10,16 +10,18 @@ pub enum Order {
     Horizontal,
     /// All layers of the first word line, then of the next.
     Vertical,
-    /// The first word line of each layer, then the others layer by layer.
+    /// The first word line of each layer goes one layer ahead of the others.
     Mixed,
+    /// The first word line of each layer, then the others layer by layer.
+    LeadersFirst,
 }
 
 impl Order {
-    pub(super) const NAMES: [&'static str; 3] = ["horizontal", "vertical", "mixed"];
+    pub(super) const NAMES: [&'static str; 4] = ["horizontal", "vertical", "mixed", "leaders-first"];
 
     pub(super) fn named(name: &str) -> Option<Self> {
         let at = Self::NAMES.iter().position(|known| *known == name)?;
-        Some([Self::Horizontal, Self::Vertical, Self::Mixed][at])
+        Some([Self::Horizontal, Self::Vertical, Self::Mixed, Self::LeadersFirst][at])
     }
 
     /// Layer and word line of each program of a block.
@@ -30,7 +32,14 @@ impl Order {
             Self::Vertical => {
                 (0..lines).flat_map(|line| (0..layers).map(move |layer| (layer, line))).collect()
             }
-            Self::Mixed => {
+            Self::Mixed => (0..=layers)
+                .flat_map(|layer| {
+                    let leader = (layer < layers).then_some((layer, 0));
+                    let before = layer.checked_sub(1).into_iter().flat_map(move |below| of_layer(below, 1));
+                    leader.into_iter().chain(before)
+                })
+                .collect(),
+            Self::LeadersFirst => {
                 let leaders = (0..layers).map(|layer| (layer, 0));
                 leaders.chain((0..layers).flat_map(|layer| of_layer(layer, 1))).collect()
             }
@@ -107,7 +116,7 @@ mod tests {
 
     #[test]
     fn every_order_programs_each_word_line_once_and_each_pair_of_neighbours_has_a_later_one() {
-        for order in [Order::Horizontal, Order::Vertical, Order::Mixed] {
+        for order in [Order::Horizontal, Order::Vertical, Order::Mixed, Order::LeadersFirst] {
             let mut programs = order.programs(6, 4);
             programs.sort_unstable();
             programs.dedup();
@@ -118,10 +127,18 @@ mod tests {
         assert_ne!(Order::Horizontal.later_neighbours(6, 4), Order::Vertical.later_neighbours(6, 4));
     }
 
+    /// Figure 12(c): no follower before the leader of its layer.
+    #[test]
+    fn leaders_go_ahead_in_the_mixed_order() {
+        let order = Order::Mixed.programs(3, 3);
+        assert_eq!(order[..4], [(0, 0), (1, 0), (0, 1), (0, 2)]);
+        assert_eq!(order[7..], [(2, 1), (2, 2)]);
+    }
+
     /// Section 4.1.3: all word lines but those of the first vertical layer may be followers.
     #[test]
-    fn leaders_go_first_in_the_mixed_order() {
-        let order = Order::Mixed.programs(3, 3);
+    fn leaders_may_all_go_first() {
+        let order = Order::LeadersFirst.programs(3, 3);
         assert_eq!(order[..5], [(0, 0), (1, 0), (2, 0), (0, 1), (0, 2)]);
         assert_eq!(order[7..], [(2, 1), (2, 2)]);
     }
