@@ -127,7 +127,7 @@ pub trait Entry: Send + Sync {
     /// Its settings out of their table.
     ///
     /// # Errors
-    /// What is no setting.
+    /// Keys and values that are not settings of the design.
     fn read(&self, settings: Table) -> Result<Arc<dyn Settings>, Complaints>;
 }
 

@@ -213,7 +213,7 @@ fn the_hybrid_spares_the_chips_that_wear_faster_by_the_difference() {
     assert_eq!(sent(&HybridFile { level_lifetimes: false, ..file }, worn(3, 4)), 0);
 }
 
-/// What is wrong with a device of these designs.
+/// The complaints about a device with these designs.
 fn refused(designs: &str, file: DeviceFile) -> Vec<String> {
     let wrong = named(designs).check(&Designs::default(), file).expect_err("it does not go together");
     wrong.0.into_iter().map(|complaint| complaint.key).collect()

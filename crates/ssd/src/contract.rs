@@ -34,7 +34,7 @@ const READ_EVERY: u32 = 100;
 /// How long a command may stand still: ten times what a small device takes to erase all of its blocks.
 const PATIENCE: Duration = Duration::from_ms(10_000);
 
-/// What is done to a device beside its work.
+/// The disturbance that a device is put to while it works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trial {
     /// Nothing.

@@ -10,9 +10,9 @@ pub struct RewriteAnswer {
     pub states: String,
     /// Their codes, high bit and low bit, the lowest state first.
     pub codes: String,
-    /// What the hardware keeps of it: RPCnt and Distribution ID.
+    /// The two numbers that the hardware stores of it: RPCnt and Distribution ID.
     pub stored: String,
-    /// What the last rewrite makes of each code: the one with the same bit, then the one with the other bit.
+    /// The codes that the last rewrite turns each code into: with the bit unchanged, then with the bit changed.
     pub changes: String,
     /// The fewest states by which a cell moves in the last rewrite.
     pub least_states: f64,

@@ -333,7 +333,7 @@ fn name_set(part: &mut Node, key: &str, folder: &Path) -> Result<bool> {
     let Some(set) = set_of(part).and_then(|cells| cells.get_mut(SET)) else { return Ok(false) };
     let key = join(key, "cells.set");
     let Some(document) = document_of(set, &key, ("parameter set", CELLS), folder)? else { return Ok(false) };
-    // What is wrong with the set as a whole is wrong where it is named.
+    // A complaint about the set as a whole goes to the key that names it.
     let named_at = set.origin.clone();
     put_below(set, tree::parse(&document.label, &document.text).map_err(Error::Config)?);
     set.origin = named_at;

@@ -43,7 +43,7 @@ fn warm() -> f64 {
 pub struct AgedCells {
     /// The parameter set.
     pub set: Arc<CellSet>,
-    /// What they went through.
+    /// Their cycles, retention time and temperature.
     pub condition: Condition,
 }
 

@@ -1,10 +1,10 @@
-//! What of the parameters of a command lies beyond a part.
+//! Limits of a part that the parameters of a command must keep to.
 
 use super::set::{Base, CellSet};
 use crate::Part;
 use crate::physics::Parameters;
 
-/// What was found, and what was wanted.
+/// The value that was found, and the range that was wanted.
 type Beyond = (String, String);
 
 impl Part {

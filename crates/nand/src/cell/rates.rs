@@ -73,7 +73,7 @@ pub struct RateTable {
     of_entries: Vec<Option<u16>>,
 }
 
-/// What is known under one way to program and one set of read levels.
+/// Error rates for one set of program parameters and one set of read levels.
 #[derive(Clone, Debug)]
 struct Known {
     way: u8,
