@@ -219,7 +219,8 @@ impl Device {
         self.writer.tell(LINES, out)?;
         out.push_str(&map.tell());
         base.tell(now, LINES, out)?;
-        (0..base.config.pools.rows()).take(LINES).try_for_each(|row| {
+        let pools = base.config.pools.iter();
+        pools.flat_map(|pool| pool.geometry.all_rows().take(LINES)).try_for_each(|row| {
             writeln!(out, "{}; {}; {}", base.tell_row(row), self.writer.tell_row(row), reclaim.tell(row))
         })
     }

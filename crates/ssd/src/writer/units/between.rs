@@ -7,7 +7,7 @@ use wordline_nand::Stamp;
 
 use crate::base::Base;
 use crate::cache::buffer::NONE;
-use crate::design::Sight;
+use crate::design::{Sight, Waits};
 use crate::engines::Core;
 use crate::event::Event;
 use crate::map::LogicalPage;
@@ -92,7 +92,10 @@ impl Writer {
         let subs = self.subs.as_ref().expect(THERE);
         let waiting = || subs.waiting().map(|(_, waits)| waits).collect();
         let Some(which) = policies.steal(waiting, pool, Sight { flash, space }, states) else { return false };
-        let Some(((stream, at), _)) = subs.waiting().nth(which) else { return false };
+        let Some(((stream, at), Waits { pages, .. })) = subs.waiting().nth(which) else { return false };
+        if !self.pool_has_room(pool, pages.into(), core) {
+            return false;
+        }
         let subs = self.subs();
         let sub = subs.ready[stream].remove(at).expect("it was just found");
         subs.counts.stolen += 1;
@@ -116,12 +119,14 @@ impl Writer {
 
     /// Sends what a sub-request brings page by page to another stream. What it carried stays where it is.
     fn split(&mut self, sub: u32, stream: u8, core: &mut Core) {
+        let pool = self.subs().pool_of(stream);
         let one = self.subs().get(sub);
         (one.whole, one.stream) = (false, stream);
         one.waits = one.entries.iter().filter(|id| **id != NONE).count() as u32;
         for place in 0..one.entries.len() {
             let id = self.subs().get(sub).entries[place];
             if id != NONE {
+                self.subs().note_goes_to(sub, place, pool);
                 core.cache.send_to(id, stream);
                 self.unit_page_ready(id, core);
             }

@@ -25,6 +25,7 @@ use crate::config::Config;
 use crate::design::Waits;
 use crate::map::LogicalPage;
 use crate::policy::placement::Row;
+use crate::pools::EVERYTHING_IN;
 use crate::writer::Writer;
 
 /// No sub-request.
@@ -41,6 +42,8 @@ struct SubRequest {
     entries: Vec<EntryId>,
     /// What flash holds of the other pages, at each place, where it is programmed as a whole.
     carried: Vec<Stamp>,
+    /// The pool that the page at each place goes to by itself; the first where none does.
+    goes_to: Vec<u8>,
     /// Pages that it waits for before it is programmed as a whole; and else its pages that are not in flash.
     waits: u32,
     /// Dirty pages of the unit that left the buffer's list meanwhile.
@@ -65,6 +68,8 @@ pub(crate) struct SubRequests {
     free: Vec<u32>,
     /// Those that wait for a whole program unit, by stream.
     ready: Vec<VecDeque<u32>>,
+    /// Pages that go to each pool by themselves and are not in flash; the first pool's are not counted.
+    under_way: Vec<u64>,
     /// Pools of the device.
     pool_count: usize,
     /// Lists that nobody reads between events, kept for their room.
@@ -75,7 +80,7 @@ pub(crate) struct SubRequests {
 }
 
 state!(SubRequests {
-    values { all, free, ready, counts }
+    values { all, free, ready, under_way, counts }
     parts { of_unit }
     fixed { per_unit, whole_units, pools, pool_count, members, left, over }
 });
@@ -126,6 +131,7 @@ impl SubRequests {
             all: Vec::new(),
             free: Vec::new(),
             ready: vec![VecDeque::new(); pools.len()],
+            under_way: vec![0; config.pools.count()],
             pool_count: config.pools.count(),
             members: Vec::new(),
             left: Vec::new(),
@@ -141,6 +147,7 @@ impl SubRequests {
         self.all.clear();
         self.free.clear();
         self.ready.iter_mut().for_each(VecDeque::clear);
+        self.under_way.fill(0);
     }
 
     /// Whether a stream's sub-requests are programmed as whole units.
@@ -186,8 +193,21 @@ impl SubRequests {
         one.entries.resize(per_unit, NONE);
         one.carried.clear();
         one.carried.resize(per_unit, Stamp::PADDING);
+        one.goes_to.clear();
+        one.goes_to.resize(per_unit, EVERYTHING_IN as u8);
         self.of_unit[unit as usize] = id;
         id
+    }
+
+    /// The page at a place of a sub-request goes to a pool by itself, or to the first with others, or is over.
+    fn note_goes_to(&mut self, sub: u32, place: usize, pool: usize) {
+        let before = std::mem::replace(&mut self.all[sub as usize].goes_to[place], pool as u8);
+        if usize::from(before) != EVERYTHING_IN {
+            self.under_way[usize::from(before)] -= 1;
+        }
+        if pool != EVERYTHING_IN {
+            self.under_way[pool] += 1;
+        }
     }
 
     /// The first stream of the host that goes to a pool.

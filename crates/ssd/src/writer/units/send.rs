@@ -136,6 +136,8 @@ impl Writer {
         for id in members {
             let place = core.cache.entry(*id).logical.0 % per_unit;
             self.subs().get(sub).entries[place as usize] = *id;
+            let pool = self.subs().pool_of(stream);
+            self.subs().note_goes_to(sub, place as usize, pool);
         }
         self.subs().get(sub).waits = members.len() as u32;
         if whole {
@@ -163,13 +165,17 @@ impl Writer {
         let second = usize::from(pool != EVERYTHING_IN);
         subs.counts.sent[second] += 1;
         subs.counts.sent_bytes[second] += u64::from(sectors) * crate::SECTOR.0;
-        let room = core.base.life.room[pool];
-        let waiting = self.ready[usize::from(chosen)].pages.len() as u64;
-        if pool != EVERYTHING_IN && core.map.held(pool, &core.base) + waiting + pages > room {
+        if !self.pool_has_room(pool, pages, core) {
             self.subs().counts.turned_away += 1;
             return self.first_stream();
         }
         chosen
+    }
+
+    /// Whether a pool has room for so many pages beside what it holds and what is under way to it. The first has room for everything.
+    pub(in crate::writer) fn pool_has_room(&self, pool: usize, pages: u64, core: &Core) -> bool {
+        let under_way = self.subs.as_ref().expect(THERE).under_way[pool];
+        pool == EVERYTHING_IN || core.map.held(pool, &core.base) + under_way + pages <= core.base.life.room[pool]
     }
 
     /// The first stream of the host that goes to the first pool.
@@ -310,6 +316,8 @@ impl Writer {
         let place = subs.place(page);
         let one = subs.get(sub);
         one.entries[place] = NONE;
+        subs.note_goes_to(sub, place, EVERYTHING_IN);
+        let one = subs.get(sub);
         if one.whole {
             // The rest of it has left a full pool while this page was being programmed there.
             self.unit_waits_less(sub);
@@ -359,6 +367,8 @@ impl Writer {
             let whole = self.subs().is_whole(first);
             let subs = self.subs();
             let sub = subs.of(page).expect("a page on its way is part of a sub-request");
+            let place = subs.place(page);
+            subs.note_goes_to(sub, place, EVERYTHING_IN);
             let one = &mut subs.all[sub as usize];
             let begun = std::mem::replace(&mut one.whole, whole);
             subs.counts.turned_away += u64::from(one.stream != first);
