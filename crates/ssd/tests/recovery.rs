@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Rig, small};
-use wordline_kernel::{Bytes, Duration};
+use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_nand::BlockSetId;
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::config::DeviceFile;
@@ -217,4 +217,37 @@ fn backups_of_lower_pages_cost_their_copies() {
     // A sense of 25 us and a program of 250 us beside the program itself.
     let more = time(LowerPages::BackedUp) - time(LowerPages::Exposed);
     assert_eq!(more, Duration::from_us(275));
+}
+
+#[test]
+fn what_the_collector_has_copied_is_not_copied_again_after_a_cut() {
+    let copied = |cuts: u64| {
+        let mut file = small();
+        (file.ftl.gc.start_below_free_blocks, file.ftl.gc.stop_at_free_blocks) = (6, 8);
+        file.ftl.over_provisioning = 0.45;
+        let mut rig = Rig::new(file, 1);
+        let pages = u64::from(rig.device.config().logical_pages);
+        let mut random = Seed(7).stream("test.recovery", 0);
+        for _ in 0..6_000 {
+            rig.run_down_to(7);
+            rig.submit(Operation::Write, false, random.below(pages) * PAGE, PAGE);
+        }
+        let before = rig.device.totals().gc_programs;
+        for _ in 0..cuts {
+            rig.rest(Duration::from_us(1_500));
+            cut_and_recover(&mut rig);
+        }
+        rig.settle();
+        rig.audit();
+        (rig.device.totals().gc_programs - before, u64::from(rig.device.config().pools.rows()))
+    };
+    let ((without, rows), (with, _)) = (copied(0), copied(10));
+    eprintln!("{without} {with} {rows}");
+    assert!(without > 10 * rows, "the cuts fall into work of the collector: {without} pages");
+    // Each row programs two pages at once.
+    let torn = 10 * 2 * rows;
+    assert!(
+        with <= without + torn,
+        "{without} pages without cuts, {with} with them: more than the programs they tore"
+    );
 }

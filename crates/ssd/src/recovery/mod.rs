@@ -5,6 +5,7 @@
 
 mod scan;
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -144,15 +145,25 @@ fn find_newest(core: &mut Core) -> Versions {
                 *version = stamp.version.max(*version);
                 continue;
             }
-            let known = core.map.get(logical).map(|known| core.base.flash.stamp(known).version);
-            let is_newer = |known: u32| (known < stamp.version) != core.base.has(Mutant::OldestAtRecovery);
-            if known.is_none_or(is_newer) {
+            let known = core.map.get(logical);
+            if known.is_none_or(|known| is_newer(location, known, &core.base)) {
                 core.map.install(logical, location, &mut core.base);
             }
         }
     }
     forget_stale(&mut stale, core);
     stale
+}
+
+/// Whether flash holds a later version of a page in `location` than in `known`. Of two copies of one version the collector wrote the
+/// one in the block that was opened later: its victim need not be copied again.
+fn is_newer(location: Location, known: Location, base: &Base) -> bool {
+    let version = |location| base.flash.stamp(location).version;
+    let opening = |location| base.space.opening_of(base.config.pools.block_of(location));
+    match version(location).cmp(&version(known)) {
+        Ordering::Equal => opening(location) > opening(known),
+        order => (order == Ordering::Greater) != base.has(Mutant::OldestAtRecovery),
+    }
 }
 
 /// What an older program unit of a unit holds a later version of than what was found was discarded before the newest one

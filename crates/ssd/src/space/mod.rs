@@ -304,6 +304,11 @@ impl Space {
         }
     }
 
+    /// Which opening of a block of the device was the last of this one.
+    pub fn opening_of(&self, block: BlockSetId) -> u64 {
+        self.openings.of(block)
+    }
+
     /// How far the stream's open block is written; `None` if none is open.
     pub fn open_place(&self, row: Row, stream: StreamId) -> Option<u32> {
         self.open[self.at(row, stream)].map(|(_, place)| place)

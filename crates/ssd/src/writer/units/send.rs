@@ -175,7 +175,8 @@ impl Writer {
     /// Whether a pool has room for so many pages beside what it holds and what is under way to it. The first has room for everything.
     pub(in crate::writer) fn pool_has_room(&self, pool: usize, pages: u64, core: &Core) -> bool {
         let under_way = self.subs.as_ref().expect(THERE).under_way[pool];
-        pool == EVERYTHING_IN || core.map.held(pool, &core.base) + under_way + pages <= core.base.life.room[pool]
+        pool == EVERYTHING_IN
+            || core.map.held(pool, &core.base) + under_way + pages <= core.base.life.room[pool]
     }
 
     /// The first stream of the host that goes to the first pool.
