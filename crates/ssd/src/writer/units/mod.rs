@@ -57,10 +57,8 @@ struct SubRequest {
 pub(crate) struct SubRequests {
     /// Pages of a unit.
     pub(crate) per_unit: u32,
-    /// The pool that is mapped by whole units, if one is.
-    whole_units: Option<usize>,
-    /// The pool that each of the router's streams goes to.
-    pools: Vec<u8>,
+    /// The pool that each of the router's streams goes to, and whether as whole units.
+    pools: Vec<(u8, bool)>,
     /// The sub-request of each unit, if one is under way.
     of_unit: Vec<u32>,
     /// Those under way, and those whose numbers are free.
@@ -70,8 +68,6 @@ pub(crate) struct SubRequests {
     ready: Vec<VecDeque<u32>>,
     /// Pages that go to each pool by themselves and are not in flash; the first pool's are not counted.
     under_way: Vec<u64>,
-    /// Pools of the device.
-    pool_count: usize,
     /// Lists that nobody reads between events, kept for their room.
     members: Vec<EntryId>,
     left: Vec<Row>,
@@ -82,7 +78,7 @@ pub(crate) struct SubRequests {
 state!(SubRequests {
     values { all, free, ready, under_way, counts }
     parts { of_unit }
-    fixed { per_unit, whole_units, pools, pool_count, members, left, over }
+    fixed { per_unit, pools, members, left, over }
 });
 
 /// What became of sub-requests, in numbers of them and in bytes that the host wrote.
@@ -124,20 +120,19 @@ impl SubRequests {
     pub fn new(config: &Config, pools: Vec<u8>) -> Self {
         let per_unit = config.pages_of_a_sub_request();
         let whole_units = config.pool_of_whole_units();
+        let pools = pools.into_iter().map(|pool| (pool, whole_units == Some(usize::from(pool))));
         Self {
             per_unit,
-            whole_units,
             of_unit: vec![NO_SUB; config.mapped_pages().div_ceil(per_unit) as usize],
             all: Vec::new(),
             free: Vec::new(),
             ready: vec![VecDeque::new(); pools.len()],
             under_way: vec![0; config.pools.count()],
-            pool_count: config.pools.count(),
             members: Vec::new(),
             left: Vec::new(),
             over: Vec::new(),
             counts: Counts::default(),
-            pools,
+            pools: pools.collect(),
         }
     }
 
@@ -153,13 +148,13 @@ impl SubRequests {
     /// Whether a stream's sub-requests are programmed as whole units.
     #[inline]
     pub(crate) fn is_whole(&self, stream: u8) -> bool {
-        self.whole_units == Some(self.pool_of(stream))
+        self.pools.get(usize::from(stream)).is_some_and(|(_, whole)| *whole)
     }
 
     /// The pool of a stream of the host, or of translation pages, which are in the last pool.
     #[inline]
     pub fn pool_of(&self, stream: u8) -> usize {
-        self.pools.get(usize::from(stream)).map_or(self.pool_count - 1, |pool| usize::from(*pool))
+        self.pools.get(usize::from(stream)).map_or(self.under_way.len() - 1, |(pool, _)| usize::from(*pool))
     }
 
     /// The sub-request under way of the unit that a page is in.
@@ -212,7 +207,7 @@ impl SubRequests {
 
     /// The first stream of the host that goes to a pool.
     pub fn stream_to(&self, pool: usize) -> u8 {
-        self.pools.iter().position(|to| usize::from(*to) == pool).map_or(0, |stream| stream as u8)
+        self.pools.iter().position(|(to, _)| usize::from(*to) == pool).map_or(0, |stream| stream as u8)
     }
 
     /// The entries of a sub-request, and the pages of its unit.
