@@ -5,15 +5,18 @@
 //! Not in the table are those that describe the chip and go with others: its name, size, layers, and spare bytes.
 
 use serde_json::{Value as Json, json};
+use wordline_designs::Chosen;
 use wordline_kernel::Complaints;
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::Config;
 use wordline_ssd::config::{BufferFile, BufferMode, FrontFile, FtlFile, Interface, Protection};
 use wordline_ssd::front::config::Arbitration;
+use wordline_ssd::policy::frontier::FrontierKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::scheduling::GcPriority;
 
-use super::tree::{Node, Origin};
+use super::tree::{Node, Origin, TAG};
+use super::unasked;
 
 /// What some keys want.
 pub struct Condition {
@@ -297,36 +300,76 @@ fn has_priority(config: &Config, letter: char) -> bool {
     }
 }
 
-/// The values of keys that are left out.
-fn defaults() -> Json {
-    json!({ "front": FrontFile::default(), "buffer": BufferFile::default(), "ftl": FtlFile::default() })
+/// The values of keys that are left out, in a device of so many tables `[[pools]]`.
+fn defaults(pools: usize) -> Json {
+    let pool = json!({ "frontier": FrontierKind::default() });
+    let (front, buffer, ftl) = (FrontFile::default(), BufferFile::default(), FtlFile::default());
+    json!({ "front": front, "buffer": buffer, "ftl": ftl, "pools": vec![pool; pools] })
 }
 
-/// The keys that a layer below set in vain in `tree`, of which `config` was made.
+/// A key that does nothing on a device.
+pub(super) struct Idle {
+    /// The key, with all below it.
+    pub key: String,
+    /// The keys that decide.
+    pub gates: &'static [&'static str],
+    /// What is said to who set it.
+    pub wanted: String,
+    /// Whether its usual value is refused as well, from who set it on top of the keys that decide, or by an argument.
+    pub even_usual: bool,
+}
+
+impl Idle {
+    /// Those of a condition that does not hold.
+    fn of(condition: &Condition) -> impl Iterator<Item = Self> + '_ {
+        let Condition { keys, gates, wants, reason, .. } = condition;
+        keys.iter().map(move |key| Self {
+            key: (*key).to_owned(),
+            gates,
+            wanted: format!("{wants}, or the key left out: {reason}"),
+            even_usual: false,
+        })
+    }
+
+    /// Whether it counts as set at `origin`. A file may hold all keys of a device, with their usual values.
+    fn is_set(&self, tree: &Node, origin: &Origin, is_usual: bool) -> bool {
+        let mut gates = self.gates.iter().filter_map(|key| origin_of(tree, key));
+        let mut on_top = || matches!(origin, Origin::Set(_)) || gates.all(|gate| origin.may_overrule(gate));
+        !is_usual || self.even_usual && on_top()
+    }
+}
+
+/// The keys that a layer below set in vain in `tree`, of which `config` and its designs were made.
 ///
 /// # Errors
 /// A key that was set and has no effect, unless a later layer took its effect away: one complaint for each.
-pub fn idle_keys(tree: &Node, config: &Config) -> Result<Vec<&'static str>, Complaints> {
+pub fn idle_keys(tree: &Node, config: &Config, designs: &Chosen) -> Result<Vec<String>, Complaints> {
     let mut wrong = Complaints::default();
     let mut idle = Vec::new();
-    let (is, usual) = (serde_json::to_value(&config.file).expect("a device file is JSON"), defaults());
-    for condition in CONDITIONS.iter().filter(|condition| !(condition.works)(config)) {
-        for key in condition.keys {
-            let pointer = format!("/{}", key.replace('.', "/"));
-            let is_set = is.pointer(&pointer) != usual.pointer(&pointer);
-            let Some(origin) = origin_of(tree, key).filter(|of| is_set && !is_of_chip(tree, key, of)) else {
-                continue;
-            };
-            let mut gates = condition.gates.iter().filter_map(|key| origin_of(tree, key));
-            if gates.any(|gate| gate.may_overrule(origin)) {
-                // A part may be in want of a key, though nobody uses it.
-                idle.extend((!key.starts_with("part.")).then_some(*key));
-            } else {
-                complain(tree, key, condition, (&is, &usual), &mut wrong);
-            }
+    let usual = defaults(config.file.pools.len());
+    let is = serde_json::to_value(&config.file).expect("a device file is JSON");
+    let conditions = CONDITIONS.iter().filter(|condition| !(condition.works)(config)).flat_map(Idle::of);
+    for one in conditions.chain(unasked::keys(config, designs)) {
+        let is_usual = is.pointer(&pointer(&one.key)) == usual.pointer(&pointer(&one.key));
+        let Some(origin) = origin_of(tree, &one.key)
+            .filter(|of| one.is_set(tree, of, is_usual) && !is_of_chip(tree, &one.key, of))
+        else {
+            continue;
+        };
+        let mut gates = one.gates.iter().filter_map(|key| origin_of(tree, key));
+        if !gates.any(|gate| gate.may_overrule(origin)) {
+            complain(tree, &one, (&is, &usual), &mut wrong);
+        } else if !one.key.starts_with("part.") {
+            // A part may be in want of a key, though nobody uses it.
+            idle.push(one.key);
         }
     }
     wrong.or_ok(idle)
+}
+
+/// Where the value of a key is in JSON.
+fn pointer(key: &str) -> String {
+    format!("/{}", key.replace('.', "/"))
 }
 
 /// Whether a key says what the chip is, and changes no part for the device.
@@ -335,12 +378,24 @@ fn is_of_chip(tree: &Node, key: &str, origin: &Origin) -> bool {
     part.is_some_and(|part| part.origin.rank() >= origin.rank())
 }
 
-/// Names the value below `key` that is not as usual.
-fn complain(tree: &Node, key: &str, condition: &Condition, values: (&Json, &Json), wrong: &mut Complaints) {
-    let leaf = unusual(key, tree, values);
+/// Names the value below the key that is not as usual.
+fn complain(tree: &Node, idle: &Idle, values: (&Json, &Json), wrong: &mut Complaints) {
+    let mut leaf = unusual(&idle.key, tree, values);
+    let named = format!("{leaf}.{TAG}");
+    if tree.at(&named).is_some() {
+        leaf = named;
+    }
     let Some(node) = tree.at(&leaf) else { return };
-    let Condition { wants, reason, .. } = condition;
-    wrong.add(node.origin.label(&leaf), &node.value, format!("{wants}, or the key left out: {reason}"));
+    wrong.add(node.origin.label(&in_brackets(&leaf)), &node.value, &idle.wanted);
+}
+
+/// A key with the numbers of items as complaints show them: `pools[0].frontier`.
+fn in_brackets(key: &str) -> String {
+    let spelled = key.split('.').map(|part| match part.parse::<usize>() {
+        Ok(number) => format!("[{number}]"),
+        Err(_) => format!(".{part}"),
+    });
+    spelled.collect::<String>().trim_start_matches('.').to_owned()
 }
 
 /// The written value below `key`, or `key` itself, that is not as usual: that of the highest layer.
@@ -348,7 +403,6 @@ fn unusual(key: &str, tree: &Node, (is, usual): (&Json, &Json)) -> String {
     let members = tree.at(key).and_then(Node::members);
     let below =
         members.into_iter().flat_map(|members| members.keys().map(|member| format!("{key}.{member}")));
-    let pointer = |key: &String| format!("/{}", key.replace('.', "/"));
     let differs = |key: &String| is.pointer(&pointer(key)) != usual.pointer(&pointer(key));
     let highest = below.filter(differs).max_by_key(|key| origin_of(tree, key).map(Origin::rank));
     highest.map_or_else(|| key.to_owned(), |key| unusual(&key, tree, (is, usual)))

@@ -6,6 +6,7 @@ use std::path::Path;
 use rayon::prelude::*;
 use serde_json::{Value as Json, json};
 
+use super::answering::Answering;
 use super::effect::CONDITIONS;
 use super::*;
 use crate::plan::{Origin, Plan};
@@ -30,9 +31,14 @@ const POOLS: &str = "ftl.over_provisioning=0.4;pools=[{ part = { base = 'centaur
     geometry.pages_per_block = 16, geometry.page_size = '4KiB' }, layout = { channels = 2, packages_per_channel = 1, \
     dies_per_package = 1, planes_per_row = 1 } }]";
 
+/// What is built in, and a design that answers what it is told to.
+fn registry() -> Registry {
+    Registry::default().with_design::<Answering>()
+}
+
 /// The device of these settings on preset `tiny`, unless they do nothing and that is to be refused.
 fn device(settings: &str, refuses: bool) -> Result<Device> {
-    let registry = Registry::default();
+    let registry = registry();
     let mut layered = load::preset(&registry, "tiny")?;
     let is_key = |text: &&str| !text.is_empty() && !text.starts_with(['@', '!', '#']);
     for argument in settings.replace('$', POOLS).split(';').filter(is_key) {
@@ -140,7 +146,7 @@ fn what_does_nothing_is_refused_with_its_reason_and_changes_no_result() {
             Ok(_) => return Some(format!("{settings}: taken")),
             Err(error) => error.to_string(),
         };
-        let told = error.contains(key) && error.contains("or the key left out");
+        let told = error.contains(key) && error.contains("the key left out");
         let changes = result(&settings) != result(base);
         (!told || changes).then(|| format!("{settings}: changes something {changes}; {error}"))
     };
@@ -163,6 +169,41 @@ fn what_does_something_is_taken() {
             device(&settings, true).expect_err("refused")
         );
     }
+}
+
+/// The text of a whole device holds each key with its usual value, beside designs that answer in the place of the policies.
+#[test]
+fn a_policy_that_is_not_asked_is_refused_by_name_from_whoever_set_it() {
+    let victims = "designs=['answering'];design.answering.seams=['victim']";
+    let refused = |settings: &str| device(settings, true).expect_err(settings).to_string();
+    let usual = refused(&format!("{victims};ftl.gc.victim.policy=greedy"));
+    let wanted = "--set ftl.gc.victim.policy: found \"greedy\", wanted the key left out, or designs without answering, which \
+        answers `victim` in place of the policy";
+    assert_eq!(usual.trim(), wanted);
+    let text = device(victims, true).expect("it is sound").text;
+    let load = |text: &str, set: &[&str]| {
+        let set: Vec<String> = set.iter().map(ToString::to_string).collect();
+        Device::from_text(&registry(), "whole.toml", "tiny", text, &set)
+    };
+    let whole = load(&text, &[]).expect("all keys have their usual values");
+    assert_eq!(whole.text, text);
+    let other = text.replace("policy = \"greedy\"", "policy = \"fifo\"");
+    let error = load(&other, &[]).expect_err("a policy that is not asked").to_string();
+    assert!(error.contains("ftl.gc.victim.policy: found \"fifo\""), "{error}");
+    load(&text, &["ftl.gc.victim.policy=greedy"]).expect_err("set on top of the file");
+    load(&text, &["design.answering.seams=['fail']", "ftl.gc.victim.policy=greedy"])
+        .expect("it is asked again");
+}
+
+#[test]
+fn a_policy_of_a_layer_below_goes_where_a_design_takes_its_place() {
+    let registry = registry();
+    let text = device("ftl.gc.victim.policy=fifo", true).expect("it is sound").text;
+    let set = ["designs=['answering']", "design.answering.seams=['victim']"].map(String::from);
+    let one =
+        Device::from_text(&registry, "below.toml", "tiny", &text, &set).expect("the file knew of no design");
+    assert_eq!(one.ssd().expect("an SSD").config.file.ftl.gc.victim, Default::default());
+    Device::from_text(&registry, "again.toml", "tiny", &one.text, &[]).expect("its text is a device again");
 }
 
 #[test]

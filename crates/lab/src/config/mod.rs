@@ -8,6 +8,7 @@ mod policies;
 mod reference;
 pub(crate) mod schema;
 pub(crate) mod tree;
+mod unasked;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -150,7 +151,7 @@ pub(crate) fn idle_keys(
     table: &toml::Table,
     device: &dyn Configured,
     layer_of: &dyn Fn(&str) -> (String, u8),
-) -> std::result::Result<Vec<&'static str>, Complaints> {
+) -> std::result::Result<Vec<String>, Complaints> {
     let origin = |path: &str| {
         let (name, rank) = layer_of(path);
         tree::Origin::Layer(name.into(), rank)
@@ -259,6 +260,8 @@ pub fn schema(registry: &Registry) -> String {
     serde_json::to_string_pretty(&schema::file(registry)).expect("a schema is JSON")
 }
 
+#[cfg(test)]
+mod answering;
 #[cfg(test)]
 mod effect_tests;
 #[cfg(test)]

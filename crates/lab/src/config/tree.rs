@@ -279,18 +279,26 @@ impl Node {
         self.members().map_or_else(|| self.item(key), |members| members.get(key))
     }
 
-    /// The value of a key, such as `ftl.gc.victim`.
+    /// The value of a key, such as `ftl.gc.victim`, or `pools.0.frontier` of the first item of a list.
     pub fn at(&self, key: &str) -> Option<&Self> {
-        key.split('.').try_fold(self, |node, key| node.members()?.get(key))
+        key.split('.').try_fold(self, |node, key| node.child(key))
     }
 
     /// Takes the value of a key out.
     pub fn remove(&mut self, key: &str) {
         let (table, name) = key.rsplit_once('.').unwrap_or(("", key));
         let mut path = table.split('.').filter(|key| !key.is_empty());
-        let members =
-            path.try_fold(self, |node, key| node.members_mut()?.get_mut(key)).and_then(Self::members_mut);
+        let members = path.try_fold(self, Self::child_mut).and_then(Self::members_mut);
         members.and_then(|members| members.remove(name));
+    }
+
+    /// The same as [`child`](Self::child), to be changed.
+    fn child_mut(&mut self, key: &str) -> Option<&mut Self> {
+        match &mut self.value {
+            Value::Table(members) => members.get_mut(key),
+            Value::Array(items) => items.get_mut(key.parse::<usize>().ok()?),
+            _ => None,
+        }
     }
 
     /// The origin of the value at `path`, such as `faults[0].nth`, and true; or that of the last table on the way there, and

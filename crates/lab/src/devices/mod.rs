@@ -114,7 +114,7 @@ pub trait DeviceType: Clone + fmt::Debug + Send + Sync + Sized + 'static {
     /// # Errors
     /// Those that were set in vain.
     #[doc(hidden)]
-    fn idle_keys(&self, _keys: &Keys<'_>) -> std::result::Result<Vec<&'static str>, Complaints> {
+    fn idle_keys(&self, _keys: &Keys<'_>) -> std::result::Result<Vec<String>, Complaints> {
         Ok(Vec::new())
     }
 }
@@ -148,7 +148,7 @@ pub trait Configured: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// Those that were set in vain.
-    fn idle_keys(&self, keys: &Keys<'_>) -> std::result::Result<Vec<&'static str>, Complaints>;
+    fn idle_keys(&self, keys: &Keys<'_>) -> std::result::Result<Vec<String>, Complaints>;
     /// Runs a job of it to its end, or until the observer stops it.
     ///
     /// # Errors
@@ -190,7 +190,7 @@ impl<T: DeviceType> Configured for T {
         DeviceType::explain(self)
     }
 
-    fn idle_keys(&self, keys: &Keys<'_>) -> std::result::Result<Vec<&'static str>, Complaints> {
+    fn idle_keys(&self, keys: &Keys<'_>) -> std::result::Result<Vec<String>, Complaints> {
         DeviceType::idle_keys(self, keys)
     }
 

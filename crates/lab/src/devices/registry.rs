@@ -264,7 +264,7 @@ impl<T: DeviceType> Entry for Of<T> {
             if idle.is_empty() {
                 return Ok(Arc::new(device));
             }
-            idle.into_iter().for_each(|key| tree.remove(key));
+            idle.iter().for_each(|key| tree.remove(key));
         }
     }
 

@@ -128,8 +128,8 @@ impl DeviceType for Ssd {
         file.fill_in(is_written);
     }
 
-    fn idle_keys(&self, keys: &Keys<'_>) -> Result<Vec<&'static str>, Complaints> {
-        idle_keys_of_ssd(keys.0, &self.config)
+    fn idle_keys(&self, keys: &Keys<'_>) -> Result<Vec<String>, Complaints> {
+        idle_keys_of_ssd(keys.0, &self.config, &self.designs)
     }
 }
 

@@ -67,12 +67,16 @@ impl<'a> Layers<'a> {
         &self.table
     }
 
-    /// Takes a key out.
+    /// Takes a key out; `pools.0.frontier` is one of the first item of a list.
     pub(super) fn take(&mut self, key: &str) -> Option<toml::Value> {
         let (tables, name) = key.rsplit_once('.').unwrap_or(("", key));
-        let mut tables = tables.split('.').filter(|key| !key.is_empty());
-        let inner = tables.try_fold(&mut self.table, |table, key| table.get_mut(key)?.as_table_mut());
-        inner.and_then(|table| table.remove(name))
+        let mut path = tables.split('.').filter(|key| !key.is_empty());
+        let Some(first) = path.next() else { return self.table.remove(name) };
+        let inner = path.try_fold(self.table.get_mut(first)?, |value, key| match value {
+            toml::Value::Array(items) => items.get_mut(key.parse::<usize>().ok()?),
+            other => other.get_mut(key),
+        });
+        inner?.as_table_mut()?.remove(name)
     }
 
     /// The keys that do nothing on the `device`, which was made of them: set by a layer below that which made the device
@@ -80,7 +84,7 @@ impl<'a> Layers<'a> {
     ///
     /// # Errors
     /// A key that was set and has no effect, unless a later layer took its effect away: one complaint for each.
-    pub(super) fn idle(&self, path: &Path, device: &dyn Configured) -> Result<Vec<&'static str>, Complaints> {
+    pub(super) fn idle(&self, path: &Path, device: &dyn Configured) -> Result<Vec<String>, Complaints> {
         let layer_of = |key: &str| {
             let is_in =
                 |of: &str| key.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));

@@ -303,7 +303,7 @@ impl Sweep {
             if idle.is_empty() {
                 return Ok((device, layers.table().to_string()));
             }
-            idle.into_iter().for_each(|key| drop(layers.take(key)));
+            idle.iter().for_each(|key| drop(layers.take(key)));
         }
     }
 }

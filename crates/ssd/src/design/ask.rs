@@ -4,8 +4,8 @@ use wordline_kernel::metrics::Value;
 use wordline_kernel::{Bytes, Duration, Instant, Metric};
 use wordline_nand::{BlockSetId, CellMode, Parameters};
 
-use super::table::Designs;
-use super::{Design, Level, Observes, Seam, Seams, Seen, Sight, View, Waits, WrongAnswer};
+use super::table::{Designs, ROUTES};
+use super::{Design, Level, Observes, Seam, Seen, Sight, View, Waits, WrongAnswer};
 use crate::parts::Policies;
 use crate::policy::background::Resting;
 use crate::policy::balancer::Waiting;
@@ -16,9 +16,6 @@ use crate::policy::relocator::Leaving;
 use crate::policy::router::Outgoing;
 use crate::policy::tuner::{ProgrammedPage, ReadOutcome, ReadParameters, SensedPage, Tuner};
 use crate::policy::victim::{Candidates, Indexes};
-
-/// The questions about streams.
-const ROUTES: Seams = Seams::of(&[Seam::Pool, Seam::Stream]);
 
 impl Designs {
     /// Whether some design answers this.

@@ -32,7 +32,7 @@ pub use crate::policy::seen::{Level, Observes, Seen, Writes};
 pub use crate::policy::tuner::ProgrammedPage;
 pub use seam::{Seam, Seams};
 pub use table::Combination;
-pub(crate) use table::Designs;
+pub(crate) use table::{Designs, Unasked};
 pub(crate) use view::Sight;
 pub use view::{BlockFacts, View};
 pub use wrong::WrongAnswer;

@@ -105,6 +105,12 @@ impl Seams {
         self.0 & others.0 != 0
     }
 
+    /// These but for `others`.
+    #[must_use]
+    pub const fn without(self, others: Self) -> Self {
+        Self(self.0 & !others.0)
+    }
+
     /// All of them, in order.
     pub fn iter(self) -> impl Iterator<Item = Seam> {
         Seam::ALL.into_iter().filter(move |seam| self.has(*seam))

@@ -12,6 +12,9 @@ use crate::policy::router::Router;
 /// Nobody: the policies of the device are asked.
 const NOBODY: u8 = u8::MAX;
 
+/// The questions about streams.
+pub(super) const ROUTES: Seams = Seams::of(&[Seam::Pool, Seam::Stream]);
+
 /// Whom to ask in a pool, by seam.
 type Row = [u8; Seam::ALL.len()];
 
@@ -69,6 +72,13 @@ impl Combination {
     pub fn answering(&self, seam: Seam) -> Vec<&'static str> {
         let answers = self.all.iter().filter(|design| design.needs().answers.has(seam));
         answers.map(|design| design.name()).collect()
+    }
+
+    /// Who answers a question in each of so many pools; none where policies do.
+    pub fn owners(&self, seam: Seam, pools: usize) -> Vec<Option<&'static str>> {
+        let (table, _) = self.table(&self.needs(), pools);
+        let name = |row: &Row| self.all.get(usize::from(row[seam as usize])).map(|design| design.name());
+        table.iter().map(name).collect()
     }
 
     /// The streams and resources that these designs demand of a device with so many pools, added to those of its `policies`.
@@ -265,6 +275,13 @@ pub(crate) struct Designs {
     pub(super) wrong: OnceCell<Box<WrongAnswer>>,
 }
 
+/// Who answered questions that policies answer for a while.
+pub(crate) struct Unasked {
+    table: Vec<Row>,
+    claimed: Seams,
+    routes: Option<Routes>,
+}
+
 state!(Designs { values { level } lists { all } fixed { table, claimed, observed, routes, now, wrong } });
 
 impl Designs {
@@ -295,6 +312,27 @@ impl Designs {
             table,
             routes,
         }
+    }
+
+    /// Lets policies answer these questions, until designs are [asked again](Self::ask_again).
+    pub fn ask_no_more(&mut self, seams: Seams) -> Unasked {
+        let mut table = self.table.clone();
+        for row in &mut table {
+            seams.iter().for_each(|seam| row[seam as usize] = NOBODY);
+        }
+        let claimed = self.claimed.without(seams);
+        Unasked {
+            table: std::mem::replace(&mut self.table, table),
+            claimed: std::mem::replace(&mut self.claimed, claimed),
+            routes: self.routes.take_if(|_| seams.has_any(ROUTES)),
+        }
+    }
+
+    /// Designs answer again what they did.
+    pub fn ask_again(&mut self, unasked: Unasked) {
+        let Unasked { table, claimed, routes } = unasked;
+        (self.table, self.claimed) = (table, claimed);
+        self.routes = self.routes.take().or(routes);
     }
 
     /// The design that answers a question in a pool.

@@ -1,29 +1,31 @@
 //! In place: what is overwritten stays in its pool, whatever the policies of the device would say.
 
-use wordline_kernel::{Seed, state};
+use wordline_kernel::state;
 
-use crate::design::{Combination, Designs};
+use crate::design::{Seam, Seams, Unasked};
 use crate::parts::Policies;
 use crate::policy::balancer::Balancer;
 use crate::policy::relocator::{Relocator, Single};
 use crate::policy::router::{Outgoing, Router};
 
-/// The policies, and the designs, that move pages between pools.
+/// The questions whose answers move pages between pools.
+const MOVING: Seams = Seams::of(&[Seam::Pool, Seam::Stream, Seam::Balance, Seam::Relocate]);
+
+/// The policies that move pages between pools, and the designs that answer in their place.
 pub(super) struct Movers {
     router: Box<dyn Router>,
     relocator: Box<dyn Relocator>,
     balancer: Option<Box<dyn Balancer>>,
-    designs: Designs,
+    designs: Unasked,
 }
 
 impl Movers {
-    /// Units stay in the pools of a device with so many that hold them, until these policies are [asked again](Self::ask_again).
-    pub(super) fn set_aside(policies: &mut Policies, count: usize) -> Self {
+    /// Units stay in the pools that hold them, until these policies are [asked again](Self::ask_again).
+    pub(super) fn set_aside(policies: &mut Policies) -> Self {
         let pools: Vec<u8> =
             (0..policies.host_streams()).map(|stream| policies.pool_of_stream(stream)).collect();
-        let none = Designs::new(Combination::default(), &*policies.router, count, Seed(0));
         Self {
-            designs: std::mem::replace(&mut policies.designs, none),
+            designs: policies.designs.ask_no_more(MOVING),
             router: std::mem::replace(&mut policies.router, Box::new(InPlace { pools })),
             relocator: std::mem::replace(&mut policies.relocator, Box::new(Single)),
             balancer: policies.balancer.take(),
@@ -34,7 +36,7 @@ impl Movers {
     pub(super) fn ask_again(self, policies: &mut Policies) {
         (policies.router, policies.relocator, policies.balancer) =
             (self.router, self.relocator, self.balancer);
-        policies.designs = self.designs;
+        policies.designs.ask_again(self.designs);
     }
 }
 

@@ -224,8 +224,7 @@ impl Device {
         // Whoever follows contents finds the device filled, whatever it was overwritten with.
         let contents = self.core.base.contents.take();
         self.core.base.space.pause_cache(true);
-        let pools = self.core.base.config.pools.count();
-        let movers = self.writer.has_units().then(|| Movers::set_aside(&mut self.core.base.policies, pools));
+        let movers = self.writer.has_units().then(|| Movers::set_aside(&mut self.core.base.policies));
         self.carry_out(next, depth, Duration::ZERO, &mut clock);
         self.write_out(end, &mut clock);
         self.come_to(end, &mut clock);

@@ -1,0 +1,46 @@
+//! A design for tests that answers the questions it is told to, each as a design does that says nothing else.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_designs::DesignType;
+use wordline_kernel::state;
+use wordline_nand::CellMode;
+use wordline_ssd::design::{HostStream, Needs, Seam};
+use wordline_ssd::{Config, Design};
+
+/// The questions that it answers.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct File {
+    seams: Vec<Seam>,
+}
+
+/// The design.
+pub(super) struct Answering {
+    seams: Vec<Seam>,
+}
+
+state!(Answering { fixed { seams } });
+
+impl Design for Answering {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn needs(&self) -> Needs {
+        let stream = |pool| HostStream { name: "host", pool, mode: CellMode::Native };
+        let streams = if self.seams.contains(&Seam::Stream) { vec![stream(0)] } else { Vec::new() };
+        Needs { streams, ..Needs::of(&self.seams) }
+    }
+}
+
+impl DesignType for Answering {
+    const NAME: &'static str = "answering";
+    const DESCRIPTION: &'static str = "Answers what it is told to.";
+
+    type File = File;
+
+    fn build(file: &File, _: &Config) -> Box<dyn Design> {
+        Box::new(Self { seams: file.seams.clone() })
+    }
+}

@@ -1,0 +1,60 @@
+//! Keys of policies that nobody asks, for a design of the device answers their question.
+//!
+//! `ftl.placement` is not among them: its order is that in which a device is filled before a run, without asking designs.
+
+use wordline_designs::{Chosen, DECIDES, DESIGN, DESIGNS};
+use wordline_ssd::Config;
+use wordline_ssd::design::{Combination, Seam};
+
+use super::effect::Idle;
+
+/// The keys whose policies are asked where no design answers, with their questions. Frontiers and router are not among them:
+/// each pool has its frontier, and the router is asked two questions.
+const POLICIES: [(&str, Seam); 6] = [
+    ("ftl.balancer", Seam::Balance),
+    ("ftl.failure", Seam::Fail),
+    ("ftl.gc.background", Seam::Background),
+    ("ftl.gc.relocator", Seam::Relocate),
+    ("ftl.gc.victim", Seam::Victim),
+    ("ftl.tuner", Seam::Tune),
+];
+
+/// The keys that say who answers.
+const GATES: &[&str] = &[DESIGNS, DESIGN, DECIDES, "pools"];
+
+/// The keys whose policies are asked nothing on this device.
+pub(super) fn keys(config: &Config, designs: &Chosen) -> Vec<Idle> {
+    let combination = designs.combination(config);
+    if combination.is_empty() {
+        return Vec::new();
+    }
+    let pools = config.pools.count();
+    let owners = |seam| combination.owners(seam, pools);
+    let in_all = POLICIES.iter().filter_map(|(key, seam)| {
+        let all: Option<Vec<&str>> = owners(*seam).into_iter().collect();
+        Some(idle((*key).to_owned(), *seam, &all?))
+    });
+    let of_pool = |(pool, owner): (usize, Option<&'static str>)| {
+        let key = pool.checked_sub(1).map_or("ftl.frontier".into(), |n| format!("pools.{n}.frontier"));
+        Some(idle(key, Seam::Frontier, &[owner?]))
+    };
+    let frontiers = owners(Seam::Frontier).into_iter().enumerate().filter_map(of_pool);
+    in_all.chain(frontiers).chain(router(&combination, pools)).collect()
+}
+
+/// The router says which pool a page goes to, and which stream of the first pool.
+fn router(combination: &Combination, pools: usize) -> Option<Idle> {
+    let [pool, stream] = [Seam::Pool, Seam::Stream].map(|seam| combination.owners(seam, pools)[0]);
+    let is_settled = pools == 1 || pool.is_some();
+    stream.filter(|_| is_settled).map(|design| idle("ftl.router".into(), Seam::Stream, &[design]))
+}
+
+fn idle(key: String, seam: Seam, designs: &[&str]) -> Idle {
+    let mut names = designs.to_vec();
+    names.dedup();
+    let (names, verb) = (names.join(" and "), if names.len() > 1 { "answer" } else { "answers" });
+    let wanted = format!(
+        "the key left out, or {DESIGNS} without {names}, which {verb} `{seam}` in place of the policy"
+    );
+    Idle { key, gates: GATES, wanted, even_usual: true }
+}
