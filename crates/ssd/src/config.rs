@@ -319,9 +319,9 @@ impl DeviceFile {
 
     /// The write streams of each row: those of the policies, and those that `streams_of_map` adds on each side.
     pub fn streams(&self) -> Streams {
-        let named = || Demands { host: self.ftl.router.streams(), gc: self.ftl.gc.relocator.streams() };
-        let Demands { host, gc } = self.demands.unwrap_or_else(named);
-        self.streams_beside(host, gc)
+        let (host, gc) = (self.ftl.router.streams(), self.ftl.gc.relocator.streams());
+        let Demands { host, gc, open_blocks } = self.demands.unwrap_or(Demands { host, gc, open_blocks: 1 });
+        Streams { open_blocks, ..self.streams_beside(host, gc) }
     }
 
     /// The host's streams that the router, or whoever answers in its place, tells apart.
@@ -332,7 +332,7 @@ impl DeviceFile {
     /// The same with so many streams of the router's and the relocator's.
     pub fn streams_beside(&self, host: u8, gc: u8) -> Streams {
         let of_map = self.streams_of_map();
-        Streams { host: host.saturating_add(of_map), gc: gc.saturating_add(of_map) }
+        Streams { host: host.saturating_add(of_map), gc: gc.saturating_add(of_map), open_blocks: 1 }
     }
 
     /// The streams for pages that hold no data of the host, on each side: one where translation pages are in flash, and

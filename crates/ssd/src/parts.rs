@@ -1,7 +1,7 @@
 //! What a device is made of: its policies, which a research design replaces.
 
 use wordline_kernel::{Complaints, Seed, state};
-use wordline_nand::Layers;
+use wordline_nand::{Layers, Pool};
 
 use crate::Config;
 use crate::design::{Combination, Demands, Designs, Seam};
@@ -12,7 +12,7 @@ use crate::policy::balancer::Balancer;
 use crate::policy::destage::Destage;
 use crate::policy::eviction::Eviction;
 use crate::policy::failure::FailurePolicy;
-use crate::policy::frontier::Frontier;
+use crate::policy::frontier::{Frontier, WordLines};
 use crate::policy::mapper::{self, Mapper};
 use crate::policy::name_of;
 use crate::policy::placement::Placement;
@@ -21,6 +21,7 @@ use crate::policy::router::Router;
 use crate::policy::tuner::Tuner;
 use crate::policy::victim::VictimPolicy;
 use crate::policy::wear::WearLeveller;
+use crate::reclaim::config::Scope;
 
 /// The policies of a device. A design takes those that the configuration names and changes some of them:
 /// `Parts { victim: Box::new(MyVictim), ..base }`.
@@ -87,7 +88,7 @@ impl Parts {
     /// # Errors
     /// Designs that do not go together, by the key that decides.
     pub fn demands(&self, pools: usize) -> Result<Demands, Complaints> {
-        let own = Demands { host: self.router.streams(), gc: self.relocator.streams() };
+        let own = Demands { host: self.router.streams(), gc: self.relocator.streams(), open_blocks: 1 };
         self.designs.demands(own, pools)
     }
 
@@ -101,6 +102,7 @@ impl Parts {
         let mut wrong = Complaints::default();
         self.check_homes(&mut wrong);
         self.check_router(config, &mut wrong);
+        self.check_frontier(config, &mut wrong);
         wrong.or_ok(())?;
         file.check()
     }
@@ -116,6 +118,28 @@ impl Parts {
             format!("{} beside the design {}", name_of(&config.file.ftl.router), routing.join(" and ")),
             "one that tells no pools apart and caches nothing: the design says which pool a page goes to",
         );
+    }
+
+    /// A design names word lines of parts that program each in one shot, and several open blocks of blocks that are cleaned one by one.
+    fn check_frontier(&self, config: &Config, wrong: &mut Complaints) {
+        for pool in 0..config.pools.count() {
+            let Some((name, needs)) = self.designs.asked(Seam::Frontier, pool) else { continue };
+            let Pool { part, geometry, .. } = config.pools.get(pool);
+            let shape = WordLines::of(part, geometry);
+            let in_one_shot = geometry.bits_per_cell() == 1 || part.geometry.one_shot;
+            wrong.require(
+                in_one_shot && shape.count() * geometry.bits_per_cell() == geometry.pages_per_block,
+                "designs",
+                format!("{name}, which answers `frontier`, with the part {} in pool {pool}", part.name),
+                "a part that programs a word line in one shot, with as many word lines in each layer",
+            );
+            wrong.require(
+                needs.open_blocks == 1 || config.file.ftl.gc.scope == Scope::Row,
+                "ftl.gc.scope",
+                format!("super blocks beside the design {name}, which has several open blocks a stream"),
+                "row: the blocks of a super block are opened together",
+            );
+        }
     }
 
     /// Pages that have homes go there: no design is asked for their place.

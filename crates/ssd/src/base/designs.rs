@@ -14,7 +14,9 @@ impl Base {
     #[inline]
     pub(crate) fn take(&mut self, row: Row, stream: StreamId, pages: u32) -> Location {
         let Self { space, flash, policies, .. } = self;
-        space.take(row, stream, pages, &mut |open, space| policies.word_line(open, Sight { flash, space }))
+        space.take(row, stream, pages, &mut |open, space| {
+            policies.next_word_line(open, Sight { flash, space })
+        })
     }
 
     /// One of these rows, of which there is at least one.

@@ -235,8 +235,33 @@ impl Policies {
         !self.frontiers[pool].is_in_order() || self.designs.owner(Seam::Frontier, pool).is_some()
     }
 
+    /// Blocks of a pool that a stream may have open at once.
+    pub(crate) fn open_blocks(&self, pool: usize) -> u8 {
+        self.designs.owner(Seam::Frontier, pool).map_or(1, |design| self.designs.open_blocks(design))
+    }
+
+    /// The open block of a stream, and the word line of it, that the next program goes to.
+    pub(crate) fn next_word_line(&mut self, open: &[OpenBlock<'_>], sight: Sight<'_>) -> (usize, u32) {
+        let which = if open.len() > 1 { self.open_block(open, sight) } else { 0 };
+        (which, self.word_line(&open[which], sight))
+    }
+
+    /// One of the open blocks of a stream.
+    fn open_block(&mut self, open: &[OpenBlock<'_>], sight: Sight<'_>) -> usize {
+        let pools = sight.space.pools();
+        let pool = pools.number_of_row(pools.row_of_block(open[0].block));
+        let Some(design) = self.designs.owner(Seam::Frontier, pool) else { return 0 };
+        let answer = self.designs.ask(design, sight, |design, view| design.open_block(open, view));
+        if answer < open.len() {
+            return answer;
+        }
+        let allowed = || format!("one of the {} open blocks, counted from 0", open.len());
+        self.designs.note_wrong(Seam::Frontier, pool, format!("open block {answer}"), allowed);
+        0
+    }
+
     /// A word line of an open block that is not programmed.
-    pub(crate) fn word_line(&mut self, open: &OpenBlock<'_>, sight: Sight<'_>) -> u32 {
+    fn word_line(&mut self, open: &OpenBlock<'_>, sight: Sight<'_>) -> u32 {
         let pools = sight.space.pools();
         let pool = pools.number_of_row(pools.row_of_block(open.block));
         let answer = match self.designs.owner(Seam::Frontier, pool) {

@@ -61,6 +61,8 @@ pub struct Needs {
     pub collector_streams: u8,
     /// What it looks at of the candidates, if it answers [`Seam::Victim`].
     pub indexes: Indexes,
+    /// Blocks that a stream of a row has open at once, from 1 to 8, if it answers [`Seam::Frontier`].
+    pub open_blocks: u8,
 }
 
 impl Needs {
@@ -72,6 +74,7 @@ impl Needs {
             streams: Vec::new(),
             collector_streams: 1,
             indexes: Indexes::default(),
+            open_blocks: 1,
         }
     }
 }
@@ -109,7 +112,13 @@ pub trait Design: State + Send {
         0
     }
 
-    /// [`Seam::Frontier`]: a word line of an open block that is not programmed.
+    /// [`Seam::Frontier`]: which of several open blocks of a stream is programmed next, the one opened first before the others. There
+    /// are as many as it [needs](Needs::open_blocks), but where a row has no more free blocks than are kept for the collector.
+    fn open_block(&mut self, _open: &[OpenBlock<'_>], _view: &mut View<'_>) -> usize {
+        0
+    }
+
+    /// [`Seam::Frontier`]: a word line of that open block that is not programmed.
     fn word_line(&mut self, open: &OpenBlock<'_>, _view: &mut View<'_>) -> u32 {
         open.first_unprogrammed()
     }

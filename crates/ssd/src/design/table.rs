@@ -81,6 +81,13 @@ impl Combination {
         table.iter().map(name).collect()
     }
 
+    /// The name of the design that answers a question in a pool, and what it needs. None where nobody does, or several do.
+    pub(crate) fn asked(&self, seam: Seam, pool: usize) -> Option<(&'static str, Needs)> {
+        let (table, _) = self.table(&self.needs(), pool + 1);
+        let design = self.all.get(usize::from(table[pool][seam as usize]))?;
+        Some((design.name(), design.needs()))
+    }
+
     /// The streams and resources that these designs demand of a device with so many pools, added to those of its `policies`.
     ///
     /// # Errors
@@ -95,7 +102,13 @@ impl Combination {
             is_asked.then_some(needs.collector_streams)
         };
         let gc = needs.iter().enumerate().filter_map(claims).max().unwrap_or(policies.gc);
-        Ok(Demands { host: routes.map_or(policies.host, |routes| routes.streams.len() as u8), gc })
+        let orders = |(design, needs): (usize, &Needs)| {
+            let is_asked = table.iter().any(|row| usize::from(row[Seam::Frontier as usize]) == design);
+            is_asked.then_some(needs.open_blocks)
+        };
+        let open_blocks = needs.iter().enumerate().filter_map(orders).max().unwrap_or(policies.open_blocks);
+        let host = routes.map_or(policies.host, |routes| routes.streams.len() as u8);
+        Ok(Demands { host, gc, open_blocks })
     }
 
     fn needs(&self) -> Vec<Needs> {
@@ -195,6 +208,9 @@ fn check_streams(table: &[Row], needs: &[Needs], names: &[&str], wrong: &mut Com
             ),
             "up to 16 of each, and at least one of the collector",
         );
+        let open = needs.open_blocks;
+        let found = format!("{} with {open} open blocks a stream", names[n]);
+        wrong.require((1..=8).contains(&open), "designs", found, "from 1 to 8");
     }
 }
 
@@ -333,6 +349,11 @@ impl Designs {
         let Unasked { table, claimed, routes } = unasked;
         (self.table, self.claimed) = (table, claimed);
         self.routes = self.routes.take().or(routes);
+    }
+
+    /// Blocks of a stream that a design has open at once.
+    pub(super) fn open_blocks(&self, design: usize) -> u8 {
+        self.all[design].design.needs().open_blocks
     }
 
     /// The design that answers a question in a pool.

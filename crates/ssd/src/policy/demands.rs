@@ -2,11 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Streams that designs and policies tell apart: each takes an open block of every row.
+/// Streams that designs and policies tell apart: each takes an open block of every row, or several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Demands {
     /// Those of the host.
     pub host: u8,
     /// Those of the collector.
     pub gc: u8,
+    /// Blocks that each has open at once, at most, in any pool.
+    pub open_blocks: u8,
 }

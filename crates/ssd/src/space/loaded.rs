@@ -54,8 +54,12 @@ impl Space {
                     && self.state(block) == State::Open
                     && place < self.pools.per_block(block)
             };
-            ensure(open.is_none_or(is_open), || {
+            let beside = self.open_beside(row, stream);
+            ensure(open.is_none_or(is_open) && (open.is_some() || beside.count() == 0), || {
                 format!("row {row} has {open:?} open for stream {}", stream.0)
+            })?;
+            ensure(self.open_beside(row, stream).all(is_open), || {
+                format!("row {row} has other blocks open for stream {} than its own", stream.0)
             })
         })
     }

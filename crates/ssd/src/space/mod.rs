@@ -218,12 +218,7 @@ impl Space {
     /// Pages of a row that cleaning would gain: written, and not valid.
     pub fn gain(&self, row: Row) -> u32 {
         let per_block = self.pools.per_block_of(row);
-        let unwritten: u32 = self
-            .streams
-            .all()
-            .filter_map(|stream| self.open_place(row, stream))
-            .map(|place| per_block - place)
-            .sum();
+        let unwritten: u32 = self.streams.all().map(|stream| self.unwritten(row, stream)).sum();
         let used = self.good(row).saturating_sub(self.free(row) as u32);
         (used * per_block).saturating_sub(unwritten + self.valid_in(row))
     }
@@ -237,9 +232,15 @@ impl Space {
     /// Pages that the collector can write in a row without erasing anything.
     pub fn collector_room(&self, row: Row) -> usize {
         let per_block = self.pools.per_block_of(row);
-        let open = |stream| self.open_place(row, stream).map_or(0, |place| (per_block - place) as usize);
-        let in_open: usize = (0..self.streams.gc).map(|n| open(self.streams.gc(n))).sum();
-        self.free(row) * per_block as usize + in_open
+        let in_open: u32 = (0..self.streams.gc).map(|n| self.unwritten(row, self.streams.gc(n))).sum();
+        self.free(row) * per_block as usize + in_open as usize
+    }
+
+    /// Pages that are not written of the open blocks of a stream.
+    fn unwritten(&self, row: Row, stream: StreamId) -> u32 {
+        let per_block = self.pools.per_block_of(row);
+        let at_work = self.open_place(row, stream).map_or(0, |place| per_block - place);
+        at_work + self.open_beside(row, stream).map(|(_, place)| per_block - place).sum::<u32>()
     }
 
     /// Whether the row holds so many valid pages that `pages` more are too many.
@@ -252,34 +253,45 @@ impl Space {
     /// if none is left to be opened, another stream of the same side takes the pages. A bug if there is no room. `next` is asked where
     /// word lines are not programmed by their numbers.
     pub fn take(&mut self, row: Row, stream: StreamId, pages: u32, next: NextWordLine<'_>) -> Location {
-        let (mut at, pool) = (self.at(row, stream), self.pools.number_of_row(row));
-        if self.open[at].is_none() && !self.may_open(row, self.streams.is_gc(stream)) {
-            let other = self.open_block(row, stream).expect("the caller saw that there is room");
-            at = self.at(row, other);
+        let (mut at, mut stream, pool) = (self.at(row, stream), stream, self.pools.number_of_row(row));
+        if self.open[at].is_none() {
+            if self.may_open(row, self.streams.is_gc(stream)) {
+                self.open[at] = Some((self.open_next(row, stream), 0));
+            } else {
+                stream = self.open_block(row, stream).expect("the caller saw that there is room");
+                at = self.at(row, stream);
+            }
         }
-        let in_slc = self.each[pool].slc.is_some() && self.open[at].is_none() && self.opens_slc(row, stream);
-        let (block, place) = self.open[at].unwrap_or_else(|| {
-            let free = self.free[row as usize].pop(self.streams.is_gc(stream));
-            let block = free.expect("the caller saw that there is room");
-            self.opened(block, stream);
-            self.opened_in_super_block(row, stream, block);
-            (block, 0)
-        });
-        if in_slc {
-            self.opened_slc(block);
+        let has_order = self.each[pool].order.is_some();
+        if has_order {
+            self.name_word_line(at, row, stream, next);
         }
+        let (block, place) = self.open[at].expect("it was open, or was just opened");
         self.table[block].programs += 1;
         let after = place + pages;
         let full = after == self.capacity(block);
-        self.open[at] = (!full).then_some((block, after));
+        let location =
+            if has_order { self.location_in_order(at, block, place) } else { self.pools.at(block, place) };
         if full {
             self.table[block].state = State::Filling;
-        }
-        if self.each[pool].order.is_some() {
-            self.location_in_order(at, block, place, next)
+            self.end_work(at, row);
         } else {
-            self.pools.at(block, place)
+            self.open[at] = Some((block, after));
         }
+        location
+    }
+
+    /// Opens a free block of a row, of which there is one, for a stream.
+    fn open_next(&mut self, row: Row, stream: StreamId) -> BlockSetId {
+        let in_slc = self.of(row).slc.is_some() && self.opens_slc(row, stream);
+        let free = self.free[row as usize].pop(self.streams.is_gc(stream));
+        let block = free.expect("the caller saw that there is room");
+        self.opened(block, stream);
+        self.opened_in_super_block(row, stream, block);
+        if in_slc {
+            self.opened_slc(block);
+        }
+        block
     }
 
     /// Takes down from now on what of these kinds happens.
@@ -345,12 +357,14 @@ impl Space {
     pub fn close(&mut self, block: BlockSetId) {
         let (row, stream) = (self.row_of(block), self.table[block].written_by);
         let at = self.at(row, stream);
-        let is_open = self.open[at].is_some_and(|(open, _)| open == block);
-        if is_open && (!self.streams.is_gc(stream) || self.free(row) > 0) {
-            self.open[at] = None;
-            self.table[block].state = State::Filling;
-            self.close_when_written(block);
+        let is_at_work = self.open[at].is_some_and(|(open, _)| open == block);
+        if is_at_work && (!self.streams.is_gc(stream) || self.free(row) > 0) {
+            self.end_work(at, row);
+        } else if !self.close_beside(at, row, block) {
+            return;
         }
+        self.table[block].state = State::Filling;
+        self.close_when_written(block);
     }
 
     /// Notes that a block is to be emptied and taken out of use. False if that is known.
@@ -383,6 +397,7 @@ impl Space {
             let at = self.at(row, stream);
             self.open[at] = None;
         }
+        self.forget_open_beside(row);
         for block in self.blocks_of(row) {
             if self.state(block) == State::Closed {
                 self.closed.remove(row, self.valid(block), block);
@@ -527,6 +542,7 @@ impl Space {
         self.row_valid.fill(0);
         self.free.iter_mut().for_each(FreeBlocks::clear);
         self.open.fill(None);
+        all_rows(&self.pools.clone()).for_each(|row| self.forget_open_beside(row));
         let in_use = |block: &BlockSetId| self.state(*block) != State::Bad;
         for block in self.table.ids().filter(in_use).collect::<Vec<_>>() {
             self.table[block] = Block { valid: 0, programs: 0, readers: 0, ..self.table[block] };
@@ -541,8 +557,10 @@ impl Space {
             } else if written == 0 {
                 self.free[row as usize].push(erases(block), block);
                 State::Free
-            } else if written < self.capacity(block) && self.open[at].is_none() && !self.is_condemned(block) {
-                self.open[at] = Some((block, written));
+            } else if written < self.capacity(block)
+                && !self.is_condemned(block)
+                && self.reopened(at, row, block, written)
+            {
                 State::Open
             } else {
                 State::Filling

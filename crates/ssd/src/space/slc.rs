@@ -148,6 +148,11 @@ impl Space {
         }
     }
 
+    /// Whether blocks of a stream are opened in one mode or the other.
+    pub(super) fn changes_mode(&self, row: Row, stream: StreamId) -> bool {
+        self.of(row).slc.as_ref().is_some_and(|slc| slc.share.stream == stream)
+    }
+
     /// Whether a block that is opened for the stream is in SLC mode.
     pub(super) fn opens_slc(&self, row: Row, stream: StreamId) -> bool {
         let slc = self.of(row).slc.as_ref();

@@ -17,11 +17,13 @@ pub struct Streams {
     pub host: u8,
     /// What the collector moves.
     pub gc: u8,
+    /// Blocks that each has open at once, at most, in any pool.
+    pub open_blocks: u8,
 }
 
 impl Streams {
     /// One stream for the host and one for the collector.
-    pub const ONE_EACH: Self = Self { host: 1, gc: 1 };
+    pub const ONE_EACH: Self = Self { host: 1, gc: 1, open_blocks: 1 };
 
     /// A stream of the host.
     #[inline]
@@ -51,10 +53,11 @@ impl Streams {
         1 + usize::from(self.gc)
     }
 
-    /// Blocks of a row that cannot count on holding data: those kept for the collector, an open one for each of its
-    /// streams, and what is left of the open blocks of all host streams but one.
+    /// Blocks of a row that cannot count on holding data: those kept for the collector, the open ones of each of its streams, and
+    /// what is left of all open blocks of the host's streams but one.
     pub fn blocks_at_work(self) -> u32 {
-        self.kept_blocks() as u32 + u32::from(self.gc) + u32::from(self.host).saturating_sub(1)
+        let [host, gc, each] = [self.host, self.gc, self.open_blocks].map(u32::from);
+        self.kept_blocks() as u32 + gc * each + (host * each).saturating_sub(1)
     }
 
     /// All streams of a row.

@@ -12,7 +12,7 @@ use crate::policy::victim::{Fifo, Greedy};
 use crate::space::Streams;
 
 /// Word lines are programmed by their numbers: nobody is asked.
-pub(super) fn by_number(_: &OpenBlock<'_>, _: &Space) -> u32 {
+pub(super) fn by_number(_: &[OpenBlock<'_>], _: &Space) -> (usize, u32) {
     unreachable!("word lines go by their numbers")
 }
 
