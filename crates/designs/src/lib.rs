@@ -3,6 +3,7 @@
 
 pub mod centaur;
 mod configured;
+pub mod cubeftl;
 mod registry;
 
 pub use configured::{Chosen, DesignsFile};

@@ -12,6 +12,7 @@ use wordline_kernel::{Complaints, Metric};
 use wordline_ssd::{Config, Design};
 
 use crate::centaur::{Centaur, SlcMlcHybrid};
+use crate::cubeftl::CubeFtl;
 
 /// A design as a configuration names it.
 pub trait DesignType: 'static {
@@ -54,7 +55,7 @@ pub struct Designs(Arc<Vec<Arc<dyn Entry>>>);
 impl Default for Designs {
     /// Those that are built in.
     fn default() -> Self {
-        Self::none().with::<Centaur>().with::<SlcMlcHybrid>()
+        Self::none().with::<Centaur>().with::<CubeFtl>().with::<SlcMlcHybrid>()
     }
 }
 

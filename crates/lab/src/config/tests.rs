@@ -245,62 +245,62 @@ const CASES: &[(&str, &[&str], &str)] = &[
     ),
     ("preset = \"tiny\"\n[ftl.gc.victim]\npolicy = \"gredy\"\n", &[], "did you mean greedy?"),
     (
-        "preset = \"cubeftl\"\n[part.cells]\nset = \"cubeftl-tlx\"\n",
+        "preset = \"cubeftl-device\"\n[part.cells]\nset = \"cubeftl-tlx\"\n",
         &[],
         "drive.toml:3: part.cells.set: found \"cubeftl-tlx\", wanted a parameter set: ",
     ),
     (
-        "preset = \"cubeftl\"\n[part.cells]\ncycles = 5.0\n",
+        "preset = \"cubeftl-device\"\n[part.cells]\ncycles = 5.0\n",
         &[],
         "part.cells.set: found nothing, wanted a value for set: it has no default",
     ),
     (
-        "preset = \"cubeftl\"\n[part.cells]\nset = \"cubeftl-tlc\"\ncycles = -1.0\n",
+        "preset = \"cubeftl-device\"\n[part.cells]\nset = \"cubeftl-tlc\"\ncycles = -1.0\n",
         &[],
         "drive.toml:4: part.cells.cycles: found -1, wanted a number from 0 on",
     ),
     (
-        "preset = \"cubeftl\"\n[part.cells]\nset = \"cubeftl-tlc\"\nhours = -1.0\n",
+        "preset = \"cubeftl-device\"\n[part.cells]\nset = \"cubeftl-tlc\"\nhours = -1.0\n",
         &[],
         "drive.toml:4: part.cells.hours: found -1, wanted a number from 0 on",
     ),
     (
-        "preset = \"cubeftl\"\n[part.cells]\nset = \"cubeftl-tlc\"\nhours = 1.0\ncelsius = -280.0\n",
+        "preset = \"cubeftl-device\"\n[part.cells]\nset = \"cubeftl-tlc\"\nhours = 1.0\ncelsius = -280.0\n",
         &[],
         "drive.toml:5: part.cells.celsius: found -280, wanted a temperature above 0 K",
     ),
     (
-        "preset = \"cubeftl\"\n[part.cells]\nset = \"cubeftl-tlc\"\ncelsius = 50.0\n",
+        "preset = \"cubeftl-device\"\n[part.cells]\nset = \"cubeftl-tlc\"\ncelsius = 50.0\n",
         &[],
         "drive.toml:4: part.cells.celsius: found a key without effect",
     ),
     (
-        "preset = \"cubeftl\"\n[part.cells]\nset = { base = \"cubeftl-tlc\", ispp = { window = -1.0 } }\n",
+        "preset = \"cubeftl-device\"\n[part.cells]\nset = { base = \"cubeftl-tlc\", ispp = { window = -1.0 } }\n",
         &[],
         "drive.toml:3: part.cells.set.ispp.window: found -1",
     ),
     (
-        "preset = \"cubeftl\"\n[part.cells]\nset = { base = \"cubeftl-tlc\", ispp = { last = [4, 5, 6, 7, 8, 9, 11] } }\n",
+        "preset = \"cubeftl-device\"\n[part.cells]\nset = { base = \"cubeftl-tlc\", ispp = { last = [4, 5, 6, 7, 8, 9, 11] } }\n",
         &[],
         "drive.toml:3: part.cells.set.ispp.last: found 8 to 11 for P7, wanted at most the 10 loops",
     ),
     (
-        "preset = \"cubeftl\"\n[part.cells]\nset = { base = \"cubeftl-tlc\", ispp = { wndow = 1.0 } }\n",
+        "preset = \"cubeftl-device\"\n[part.cells]\nset = { base = \"cubeftl-tlc\", ispp = { wndow = 1.0 } }\n",
         &[],
         "drive.toml:3: part.cells.set.ispp.wndow: found an unknown key",
     ),
     (
-        "preset = \"cubeftl\"\n[part.cells]\nset = { base = \"cubeftl-tlc\", levels = { coding = [0, 1, 2, 3, 4, 5, 6, 7] } }\n",
+        "preset = \"cubeftl-device\"\n[part.cells]\nset = { base = \"cubeftl-tlc\", levels = { coding = [0, 1, 2, 3, 4, 5, 6, 7] } }\n",
         &[],
         "drive.toml:3: part.cells.set.levels.coding: found",
     ),
     (
-        "preset = \"cubeftl\"\n[part.cells]\nset = { base = \"cubeftl-tlc\", variation = { roles = { gamma = { layer = 1, width = 1.0, stress = 1.0 } } } }\n",
+        "preset = \"cubeftl-device\"\n[part.cells]\nset = { base = \"cubeftl-tlc\", variation = { roles = { gamma = { layer = 1, width = 1.0, stress = 1.0 } } } }\n",
         &[],
         "part.cells.set.variation.roles.gamma: found `gamma`",
     ),
     (
-        "preset = \"cubeftl\"\n[part.cells]\nset = \"cai-tlc-2017\"\n",
+        "preset = \"cubeftl-device\"\n[part.cells]\nset = \"cai-tlc-2017\"\n",
         &[],
         "drive.toml:3: part.cells.set: found `cai-tlc-2017`, wanted a set that says how cells are programmed",
     ),
@@ -538,7 +538,8 @@ fn a_part_that_an_argument_names_can_be_changed_by_the_next() {
 
 #[test]
 fn the_cells_of_a_part_are_named_changed_and_load_again() {
-    let text = "preset = \"cubeftl\"\n[part.cells]\nset = \"cubeftl-tlc\"\ncycles = 2000\nhours = 720\n";
+    let text =
+        "preset = \"cubeftl-device\"\n[part.cells]\nset = \"cubeftl-tlc\"\ncycles = 2000\nhours = 720\n";
     let device = load(text, &["part.cells.set.read.ecc_bits=60", "part.cells.cycles=1000"]).expect("sound");
     let cells = config(&device).file.part.cells.as_ref().expect("they are named");
     let bits = cells.set.read.as_ref().map(|read| read.ecc_bits);

@@ -7,7 +7,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use wordline_kernel::{Complaints, Duration, Seed, Stream, state};
+use wordline_kernel::snapshot::{Broken, Reader, State, Writer};
+use wordline_kernel::{Complaints, Duration, Seed, Stream};
 
 use super::condition::Condition;
 use super::math::count;
@@ -21,6 +22,7 @@ use crate::{Part, Stage};
 
 /// Classes of the place of a word line within a loop. Chosen: the mean of whole loops is right to a 64th.
 const FASTER: usize = 64;
+
 /// Cells of a parameter set behind the dies of a part.
 #[derive(Clone, Debug)]
 pub struct CellArrays {
@@ -40,7 +42,31 @@ pub struct CellArrays {
     faster: Vec<u8>,
 }
 
-state!(CellArrays { values { random, erases, written, ways } fixed { set, seed, shape, programs, rates, faster } });
+impl State for CellArrays {
+    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), Broken> {
+        let Self { seed, random, erases, written, ways, set: _, shape: _, programs: _, rates: _, faster: _ } =
+            self;
+        to.value("seed", seed)?;
+        to.value("random", random)?;
+        to.value("erases", erases)?;
+        to.value("written", written)?;
+        to.value("ways", ways)
+    }
+
+    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), Broken> {
+        self.seed = from.value("seed")?;
+        self.random = from.value("random")?;
+        self.erases = from.value("erases")?;
+        self.written = from.value("written")?;
+        self.ways = from.value("ways")?;
+        // What chance gave layers, blocks and chips follows from the seed; how programs go, from the ways.
+        self.programs.clear();
+        self.faster.fill(u8::MAX);
+        self.rates.forget_ways();
+        self.rates.draw(self.dies(), self.shape.blocks, self.seed);
+        Ok(())
+    }
+}
 
 /// How a program went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -105,11 +105,25 @@ impl RateTable {
         endurance: u32,
         seed: Seed,
     ) -> Self {
-        let all = dies.flat_map(|chip| (0..blocks).map(move |block| drawn(chip, block, seed)));
         let cycles_of_class = f64::from(endurance.max(AGES)) / f64::from(AGES);
-        let (drawn, middles) = (all.collect(), middles(DRAWN));
+        let (drawn, middles) = (Vec::new(), middles(DRAWN));
         let (known, of_entries) = (Vec::new(), Vec::new());
-        Self { set, condition, layers, cycles_of_class, drawn, middles, page_bits, known, of_entries }
+        let mut table =
+            Self { set, condition, layers, cycles_of_class, drawn, middles, page_bits, known, of_entries };
+        table.draw(dies, blocks, seed);
+        table
+    }
+
+    /// Draws the class of each of `blocks` blocks of each die from the seed.
+    pub fn draw(&mut self, dies: std::ops::Range<u32>, blocks: u32, seed: Seed) {
+        let all = dies.flat_map(|chip| (0..blocks).map(move |block| drawn(chip, block, seed)));
+        self.drawn = all.collect();
+    }
+
+    /// The numbers of ways to program stand for other ones from now on.
+    pub fn forget_ways(&mut self) {
+        self.known.clear();
+        self.of_entries.clear();
     }
 
     /// The share of wrong bits of a page, or of its reads that the error correction does not take.

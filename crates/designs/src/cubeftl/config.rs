@@ -1,0 +1,224 @@
+//! cubeFTL as a configuration names it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Complaints, Duration, Metric};
+use wordline_nand::Part;
+use wordline_nand::cell::Ispp;
+use wordline_ssd::policy::frontier::FrontierKind;
+use wordline_ssd::{Config, Design};
+
+use super::{CubeFtl, metrics};
+use crate::DesignType;
+
+/// The order in which the word lines of a block are programmed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// A leader while the write buffer is not full, a follower while it is (section 5.2).
+    #[default]
+    Adaptive,
+    /// The word lines of a layer one after another, layer by layer (figure 12a).
+    Horizontal,
+    /// The first word line of every layer, then the second of every layer, and so on (figure 12b).
+    Vertical,
+}
+
+/// The word lines that pages of victims go to in the adaptive order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OfCollector {
+    /// By the same rule as those of the host.
+    #[default]
+    Adaptive,
+    /// Leaders, as long as there are any.
+    Leaders,
+}
+
+/// Where the parameters of a program come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// From the outcome of the leader of the layer: followers skip verifies and have a narrower window (section 5.1).
+    #[default]
+    Leader,
+    /// From a table by layer that is the same for all blocks and for the whole life (vertFTL).
+    Layer,
+    /// From the data sheet.
+    DataSheet,
+}
+
+/// The programs after which cells are sensed once more for what is learnt of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sensed {
+    /// None: what is learnt costs nothing, as in the paper.
+    #[default]
+    None,
+    /// Those of leaders.
+    Leaders,
+    /// All.
+    All,
+}
+
+/// A VFinal that is lower on a layer.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LayerMargin {
+    /// The layer, counted from 0. Between two layers that are named margins lie on a straight line.
+    pub layer: u32,
+    /// By how much it is lower, in millivolts.
+    pub margin: u16,
+}
+
+/// Settings of cubeFTL.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CubeFile {
+    /// The order of word lines.
+    pub order: Order,
+    /// The share of the write buffer beyond which followers are programmed.
+    pub threshold: f64,
+    /// The word lines that pages of victims go to in the adaptive order.
+    pub of_collector: OfCollector,
+    /// Where the parameters of a program come from.
+    pub parameters: Source,
+    /// Whether followers skip verifies.
+    pub skip: bool,
+    /// Whether followers have a narrower window.
+    pub window: bool,
+    /// Whether a read begins with the levels that read its layer last.
+    pub read_levels: bool,
+    /// The largest share of cells of the erased state and of P1 that may be read as each other right after a program.
+    pub most_errors: f64,
+    /// Pairs of a spare margin, which is what lies between that share and a leader's, and of the millivolts by which the window of followers
+    /// is narrower. In between on a straight line, rounded down to 10 mV; before the first and behind the last as there.
+    pub margins: Vec<[f64; 2]>,
+    /// Pairs of such a number of millivolts and of those among them by which VStart is higher; the rest is VFinal's. In between on a
+    /// straight line, rounded down to 10 mV.
+    pub split: Vec<[f64; 2]>,
+    /// The margins of VFinal by layer, if parameters come from there.
+    pub layers: Vec<LayerMargin>,
+    /// What the array takes longer to have its parameters set.
+    pub setting: Duration,
+    /// The programs after which cells are sensed once more.
+    pub sensed: Sensed,
+}
+
+impl Default for CubeFile {
+    /// cubeFTL, sections 4 and 5, with 4.2e-3, the end of figure 11, as what is allowed. Both tables are chosen, by what the cells of
+    /// `cubeftl-tlc` take (docs/designs/cubeftl.md): the one entry that is printed, 320 mV for 1.7e-3, loses data there.
+    fn default() -> Self {
+        Self {
+            order: Order::Adaptive,
+            threshold: 0.9,
+            of_collector: OfCollector::Adaptive,
+            parameters: Source::Leader,
+            skip: true,
+            window: true,
+            read_levels: true,
+            most_errors: 4.2e-3,
+            margins: vec![[1.4e-3, 0.0], [2.5e-3, 80.0]],
+            split: vec![[0.0, 0.0]],
+            layers: Vec::new(),
+            setting: Duration::from_us(1),
+            sensed: Sensed::None,
+        }
+    }
+}
+
+impl CubeFile {
+    /// Whether programs or reads depend on the cells.
+    fn needs_cells(&self) -> bool {
+        self.parameters != Source::DataSheet || self.read_levels
+    }
+
+    fn check(&self, config: &Config, wrong: &mut Complaints) {
+        let share = |value: f64| (0.0..=1.0).contains(&value);
+        wrong.require(share(self.threshold), "threshold", self.threshold, "a share from 0 to 1");
+        let errors = self.most_errors > 0.0 && share(self.most_errors);
+        wrong.require(errors, "most_errors", self.most_errors, "a share above 0, up to 1");
+        let mut tuned = 0;
+        for pool in config.pools.iter() {
+            // Beside a 3D part there may be others, whose word lines are left in their order.
+            if pool.part.geometry.layers > 1 || config.pools.count() == 1 {
+                let complaint = FrontierKind::Vertical {}.complaint(&pool.part, &pool.geometry);
+                if let Some((_, found, _)) = complaint {
+                    wrong.add("", found, "a 3D part that programs whole word lines, as many in each layer");
+                }
+            }
+            if let Some(ispp) = ispp_of(&pool.part) {
+                tuned += 1;
+                self.check_tables(&pool.part, ispp, wrong);
+            }
+        }
+        if tuned == 0 && self.needs_cells() {
+            let wanted =
+                "a part with [part.cells]: the parameters of programs and reads follow from its cells";
+            wrong.add("", "a device without cells", wanted);
+        }
+    }
+
+    /// Tables rise and stay within the window of the part.
+    fn check_tables(&self, part: &Part, ispp: &Ispp, wrong: &mut Complaints) {
+        let window = ispp.window;
+        let rises = |table: &[[f64; 2]], strictly: bool| {
+            !table.is_empty()
+                && table.iter().flatten().all(|value| value.is_finite() && *value >= 0.0)
+                && table.windows(2).all(|pair| pair[0][0] < pair[1][0] && pair[0][1] <= pair[1][1])
+                && (!strictly || table.iter().all(|[total, start]| start <= total))
+        };
+        let most = self.margins.last().map_or(0.0, |last| last[1]);
+        wrong.require(
+            rises(&self.margins, false) && most < window,
+            "margins",
+            format!("{:?}", self.margins),
+            format!("pairs that rise, up to less than the window of {window} mV"),
+        );
+        wrong.require(
+            rises(&self.split, true),
+            "split",
+            format!("{:?}", self.split),
+            "pairs that rise, the second at most the first",
+        );
+        let layers = part.geometry.layers;
+        let known = self.layers.windows(2).all(|pair| pair[0].layer < pair[1].layer)
+            && self.layers.iter().all(|one| one.layer < layers && f64::from(one.margin) < window)
+            && (self.parameters != Source::Layer || !self.layers.is_empty());
+        wrong.require(
+            known,
+            "layers",
+            format!("{:?}", self.layers.iter().map(|one| (one.layer, one.margin)).collect::<Vec<_>>()),
+            format!("layers from 0 to {}, rising, each with less than {window} mV", layers - 1),
+        );
+    }
+}
+
+/// How a part programs, if it names its cells.
+pub(super) fn ispp_of(part: &Part) -> Option<&Ispp> {
+    part.aged_cells()?.set.ispp.as_ref()
+}
+
+impl DesignType for CubeFtl {
+    const NAME: &'static str = "cubeftl";
+    const DESCRIPTION: &'static str = "cubeFTL over the cells of a 3D part: what the leader of a horizontal layer shows makes programs of its other \
+        word lines shorter, these are kept for when the write buffer is full, and reads begin with the levels that read their layer \
+        last. Wants `part.cells`.";
+    const PAGE: &'static str = include_str!("../../../../docs/designs/cubeftl.md");
+
+    type File = CubeFile;
+
+    fn check(file: &CubeFile, config: &Config) -> Result<(), Complaints> {
+        let mut wrong = Complaints::default();
+        file.check(config, &mut wrong);
+        wrong.or_ok(())
+    }
+
+    fn build(file: &CubeFile, config: &Config) -> Box<dyn Design> {
+        Box::new(CubeFtl::new(file, config))
+    }
+
+    fn metrics() -> Vec<&'static Metric> {
+        metrics::ALL.to_vec()
+    }
+}

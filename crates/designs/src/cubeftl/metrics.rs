@@ -1,0 +1,123 @@
+//! What cubeFTL counts.
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::metrics::{Unit, Value};
+use wordline_kernel::{Duration, Metric};
+
+static LEADERS: Metric =
+    Metric::new("cubeftl.leaders", Unit::Count, "Word lines that were programmed as leaders, and monitored.");
+static FOLLOWERS: Metric = Metric::new(
+    "cubeftl.followers",
+    Unit::Count,
+    "Word lines that were programmed with what the leader of their layer showed, or with the margin of their layer.",
+);
+static LEADER_US: Metric = Metric::new(
+    "cubeftl.leader_us",
+    Unit::Ratio,
+    "Mean microseconds that the array took for a leader; null if there was none.",
+);
+static FOLLOWER_US: Metric = Metric::new(
+    "cubeftl.follower_us",
+    Unit::Ratio,
+    "Mean microseconds that the array took for a follower; null if there was none.",
+);
+static LEAST_US: Metric = Metric::new(
+    "cubeftl.least_follower_us",
+    Unit::Ratio,
+    "Microseconds that the array took for the fastest follower; null if there was none.",
+);
+static PROGRAM_US: Metric = Metric::new(
+    "cubeftl.program_us",
+    Unit::Ratio,
+    "Mean microseconds that the array took for a word line; null if none was programmed.",
+);
+static FULL: Metric = Metric::new(
+    "cubeftl.full",
+    Unit::Count,
+    "Word lines that were chosen while more of the write buffer was used than the threshold.",
+);
+static NOT_FULL: Metric = Metric::new(
+    "cubeftl.not_full",
+    Unit::Count,
+    "Word lines that were chosen while no more of the write buffer was used than the threshold.",
+);
+static ORT_BYTES: Metric =
+    Metric::new("cubeftl.ort_bytes", Unit::Bytes, "Memory of the table of read levels by layer.");
+static MOST_KEPT: Metric = Metric::new(
+    "cubeftl.most_kept",
+    Unit::Count,
+    "Layers of one open block for whose followers parameters were kept, at most.",
+);
+
+/// All of them.
+pub static ALL: &[&Metric] = &[
+    &LEADERS,
+    &FOLLOWERS,
+    &LEADER_US,
+    &FOLLOWER_US,
+    &LEAST_US,
+    &PROGRAM_US,
+    &FULL,
+    &NOT_FULL,
+    &ORT_BYTES,
+    &MOST_KEPT,
+];
+
+/// Programs of one kind that took time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Programs {
+    /// How many.
+    count: u64,
+    /// Picoseconds that the array took for all of them.
+    sum_ps: u128,
+    /// For the fastest.
+    least: Duration,
+}
+
+impl Programs {
+    /// Counts one.
+    pub fn add(&mut self, array: Duration) {
+        self.least = if self.count == 0 { array } else { self.least.min(array) };
+        self.count += 1;
+        self.sum_ps += u128::from(array.ps());
+    }
+}
+
+fn mean_us(of: &[Programs]) -> Option<f64> {
+    let count: u64 = of.iter().map(|one| one.count).sum();
+    let sum: u128 = of.iter().map(|one| one.sum_ps).sum();
+    (count > 0).then(|| sum as f64 / count as f64 / 1e6)
+}
+
+/// The numbers of a device.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Programs of leaders.
+    pub leaders: Programs,
+    /// Programs of followers.
+    pub followers: Programs,
+    /// Word lines chosen while the buffer was full, and while it was not.
+    pub chosen: [u64; 2],
+    /// The most layers of a block that something was kept of.
+    pub most_kept: u64,
+}
+
+impl Counts {
+    /// What they say.
+    pub fn measure(&self, ort_bytes: u64) -> Vec<(&'static Metric, Value)> {
+        let Self { leaders, followers, chosen: [not_full, full], most_kept } = *self;
+        let least = (followers.count > 0).then(|| followers.least.us());
+        vec![
+            (&LEADERS, leaders.count.into()),
+            (&FOLLOWERS, followers.count.into()),
+            (&LEADER_US, mean_us(&[leaders]).into()),
+            (&FOLLOWER_US, mean_us(&[followers]).into()),
+            (&LEAST_US, least.into()),
+            (&PROGRAM_US, mean_us(&[leaders, followers]).into()),
+            (&FULL, full.into()),
+            (&NOT_FULL, not_full.into()),
+            (&ORT_BYTES, Value::Number(ort_bytes as f64)),
+            (&MOST_KEPT, Value::Number(most_kept as f64)),
+        ]
+    }
+}

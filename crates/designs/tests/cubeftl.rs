@@ -1,0 +1,346 @@
+//! cubeFTL's manager of parameters, its choice of word lines and its table of read levels, by themselves and in a small device with cells.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use toml::{Table, Value};
+use wordline_designs::cubeftl::wam::Choice;
+use wordline_designs::cubeftl::{CubeFile, Opm, Order, Ort, Programmer};
+use wordline_designs::{Designs, DesignsFile};
+use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed};
+use wordline_nand::cell::AgedCellsFile;
+use wordline_nand::geometry::Layout;
+use wordline_nand::part::{ArrayTiming, PartFile};
+use wordline_nand::physics::MOST_STATES;
+use wordline_nand::{BlockSetId, LayerId, Layers, Outcome, Parameters, Part};
+use wordline_ssd::config::{BufferFile, FrontFile, FtlFile};
+use wordline_ssd::policy::frontier::{OpenBlock, WordLines};
+use wordline_ssd::{BlockDevice, Command, Device, DeviceFile, Event, Operation, Parts, contract};
+
+include!("../../ssd/tests/common/small.rs");
+
+/// Four layers of four word lines of three bits, in blocks of 192 KiB; cells of cubeFTL's part with as many layers, in such a state.
+fn with_cells(cycles: f64, hours: f64) -> DeviceFile {
+    let mut file = small();
+    let geometry = &mut file.part.geometry;
+    (geometry.bits_per_cell, geometry.one_shot, geometry.planes) = (3, true, 1);
+    (geometry.layers, geometry.pages_per_block, geometry.blocks_per_plane) = (4, 48, 24);
+    let us = Duration::from_us;
+    file.part.timing = ArrayTiming::new(us(80), us(700), us(10_000), Duration::from_ns(500));
+    file.part.endurance = 2_000;
+    file.part.cells = Some(Box::new(AgedCellsFile { set: Box::new(cells()), cycles, hours, celsius: 30.0 }));
+    file.buffer.size = Bytes::kib(256);
+    file.ftl.over_provisioning = 0.35;
+    file
+}
+
+fn cells<T: serde::de::DeserializeOwned>() -> T {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/cells/cubeftl-tlc.toml");
+    let text = std::fs::read_to_string(path).expect("the set is there");
+    let mut set: Table = text.parse().expect("it is TOML");
+    let variation = set["variation"].as_table_mut().expect("it varies");
+    variation.insert("layers".into(), 4.into());
+    let roles = variation["roles"].as_table_mut().expect("with layers that are known");
+    for (role, layer) in [("alpha", 0), ("beta", 1), ("kappa", 2), ("omega", 3)] {
+        roles[role].as_table_mut().expect("a role").insert("layer".into(), layer.into());
+    }
+    Value::Table(set).try_into().expect("it is sound")
+}
+
+fn part() -> Part {
+    with_cells(0.0, 0.0).part.check().unwrap_or_else(|wrong| panic!("{wrong}"))
+}
+
+fn named(text: &str) -> DesignsFile {
+    let mut table: Table = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+    DesignsFile::take_from(&mut table).unwrap_or_else(|wrong| panic!("{wrong}"))
+}
+
+/// The complaints about these settings in such a device.
+fn complaints(settings: &str, file: DeviceFile) -> String {
+    let design = named(&format!("design = {{ name = 'cubeftl', {settings} }}"));
+    match design.check(&Designs::default(), file) {
+        Ok(_) => "none".into(),
+        Err(wrong) => wrong.to_string(),
+    }
+}
+
+struct Rig {
+    made: <Device as BlockDevice>::Mark,
+    device: Device,
+    calendar: Calendar<Event>,
+}
+
+impl Rig {
+    fn new(file: DeviceFile, settings: &str) -> Self {
+        let design = named(&format!("design = {{ name = 'cubeftl', {settings} }}"));
+        let (config, designs) =
+            design.check(&Designs::default(), file).unwrap_or_else(|wrong| panic!("{wrong}"));
+        let parts = designs.parts(Parts::of(&config), &config);
+        let device = Device::with(config, parts, Seed(1));
+        Self { made: device.mark(Instant::ZERO), device, calendar: Calendar::new() }
+    }
+
+    fn submit(&mut self, operation: Operation, page: u64) {
+        let command = Command { operation, sector: page * 8, sectors: 8, ..Command::default() };
+        self.device.submit(command, &mut self.calendar);
+    }
+
+    fn run_down_to(&mut self, outstanding: usize) {
+        while self.device.outstanding() > outstanding {
+            match self.calendar.advance() {
+                Some(event) => self.device.handle(event, &mut self.calendar),
+                None => assert!(self.device.give_up(&mut self.calendar), "commands are outstanding for ever"),
+            }
+            self.device.take_answers(&mut Vec::new());
+        }
+    }
+
+    /// Writes every page once, in order, with so many writes outstanding, and leaves nothing in the buffer.
+    fn write_all(&mut self, outstanding: usize) {
+        for page in 0..u64::from(self.device.config().logical_pages) {
+            self.run_down_to(outstanding - 1);
+            self.submit(Operation::Write, page);
+        }
+        self.run_down_to(0);
+        self.device.submit(Command { operation: Operation::Flush, ..Command::default() }, &mut self.calendar);
+        self.run_down_to(0);
+        self.device.audit(self.calendar.now() - Instant::ZERO);
+    }
+
+    /// A number of the design, since the device was made.
+    fn measured(&self, name: &str) -> f64 {
+        let metrics = self.device.metrics(&self.made, self.calendar.now());
+        let found = metrics.get(name).and_then(|value| value.number());
+        found.unwrap_or_else(|| panic!("{name} is measured"))
+    }
+}
+
+#[test]
+fn all_settings_keep_the_contract() {
+    let settings = [
+        "",
+        "order = 'horizontal'",
+        "order = 'vertical', of_collector = 'leaders', sensed = 'all'",
+        "parameters = 'layer', order = 'horizontal', read_levels = false, layers = [{ layer = 0, margin = 60 }]",
+    ];
+    for settings in settings {
+        let design = named(&format!("design = {{ name = 'cubeftl', {settings} }}"));
+        let (config, designs) =
+            design.check(&Designs::default(), with_cells(0.0, 0.0)).unwrap_or_else(|wrong| panic!("{wrong}"));
+        contract::check_all(&config.file, |config| designs.combination(config));
+    }
+}
+
+#[test]
+fn settings_that_make_no_sense_are_refused_by_their_keys() {
+    for (settings, wanted) in [
+        ("threshold = 1.5", "design.threshold: found 1.5, wanted a share from 0 to 1"),
+        ("threshold = -0.1", "design.threshold"),
+        ("most_errors = 0.0", "design.most_errors"),
+        ("margins = [[0, 100], [0.001, 50]]", "design.margins"),
+        ("margins = [[0, 0], [0.001, 1620]]", "less than the window of 1620 mV"),
+        ("split = [[0, 0], [100, 120]]", "design.split"),
+        ("parameters = 'layer'", "design.layers"),
+        ("parameters = 'layer', layers = [{ layer = 4, margin = 10 }]", "layers from 0 to 3"),
+        ("order = 'upwards'", "design"),
+    ] {
+        let found = complaints(settings, with_cells(0.0, 0.0));
+        assert!(found.contains(wanted), "{settings}: {found}");
+    }
+    let mut file = with_cells(0.0, 0.0);
+    file.part.cells = None;
+    assert!(complaints("", file).contains("a device without cells"));
+    let planar = complaints("", small());
+    assert!(planar.contains("1 layers") && planar.contains("a device without cells"), "{planar}");
+}
+
+/// A block of four layers of four word lines, as in figure 12, written from the first to the last.
+fn order_of(next: impl Fn(&Choice<'_>, u32) -> u32, is_known: impl Fn(u32, &[u32]) -> bool) -> Vec<u32> {
+    let (shape, mut bits, mut order) = (WordLines { layers: 4, per_layer: 4 }, [0u64], Vec::new());
+    for written in 0..shape.count() {
+        let known = |layer: u32| is_known(layer, &order);
+        let open = OpenBlock { block: BlockSetId(0), is_gc: false, written, shape, programmed: &bits };
+        let word_line = next(&Choice::of(&open, &known), written);
+        assert_eq!(bits[0] >> word_line & 1, 0, "word line {word_line} twice");
+        bits[0] |= 1 << word_line;
+        order.push(word_line);
+    }
+    order
+}
+
+/// A layer is known once a word line of it was programmed.
+fn once_led(layer: u32, order: &[u32]) -> bool {
+    order.iter().any(|word_line| word_line / 4 == layer)
+}
+
+#[test]
+fn horizontal_and_vertical_orders_are_those_of_figure_12() {
+    let of =
+        |order| order_of(|choice, _| choice.next(order, false).expect("the block is not full"), once_led);
+    assert_eq!(of(Order::Horizontal), (0..16).collect::<Vec<_>>());
+    let vertical = [0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15];
+    assert_eq!(of(Order::Vertical), vertical);
+    // Figure 12c: with a buffer that is never full all leaders come first.
+    let mixed = [0, 4, 8, 12, 1, 2, 3, 5, 6, 7, 9, 10, 11, 13, 14, 15];
+    assert_eq!(of(Order::Adaptive), mixed);
+    // With one that is always full each leader is followed by its layer.
+    let full = order_of(|choice, _| choice.next(Order::Adaptive, true).expect("not full"), once_led);
+    assert_eq!(full, (0..16).collect::<Vec<_>>());
+}
+
+#[test]
+fn word_lines_follow_the_script_of_figure_16() {
+    // Leaders while the buffer has room; at a burst the followers of the layers below; and leaders go on where they were.
+    let full = [false, false, false, true, true, true, true, false, true, true, true, true, true];
+    let order = order_of(
+        |choice, n| {
+            let is_full = full.get(n as usize).copied().unwrap_or(false);
+            choice.next(Order::Adaptive, is_full).expect("not full")
+        },
+        once_led,
+    );
+    assert_eq!(order[..13], [0, 4, 8, 1, 2, 3, 5, 12, 6, 7, 9, 10, 11]);
+}
+
+proptest! {
+    #[test]
+    fn a_mixed_order_has_each_leader_before_its_followers_and_both_in_turn(full in prop::collection::vec(any::<bool>(), 16)) {
+        let order = order_of(
+            |choice, n| choice.next(Order::Adaptive, full[n as usize]).expect("not full"),
+            once_led,
+        );
+        prop_assert_eq!(order.iter().collect::<BTreeSet<_>>().len(), 16);
+        let (leaders, followers): (Vec<u32>, Vec<u32>) = order.iter().partition(|word_line| *word_line % 4 == 0);
+        prop_assert!(leaders.is_sorted() && followers.is_sorted());
+        for follower in followers {
+            let at = |wanted: u32| order.iter().position(|word_line| *word_line == wanted);
+            prop_assert!(at(follower / 4 * 4) < at(follower));
+        }
+    }
+}
+
+#[test]
+fn a_layer_that_nothing_is_known_of_gets_another_leader() {
+    // The leader of layer 1 is programmed, and what it showed is lost.
+    let (shape, bits) = (WordLines { layers: 4, per_layer: 4 }, [0b0001_0001_0001u64]);
+    let open = OpenBlock { block: BlockSetId(0), is_gc: false, written: 3, shape, programmed: &bits };
+    let known = |layer: u32| layer == 0 || layer == 2;
+    let choice = Choice::of(&open, &known);
+    assert_eq!((choice.leader(), choice.follower()), (Some(5), Some(1)));
+}
+
+/// What followers do after a leader whose cells first pass in these loops and of which so many cells are misread.
+fn follows(first_loops: &[u8], erased_to_p1: u32, file: &CubeFile) -> Parameters {
+    let (programmer, block) = (Programmer::of(&part()).expect("it has cells"), BlockSetId(3));
+    let mut opm = Opm::new(file);
+    assert_eq!(opm.parameters(block, 2, &programmer).skipped_verifies, [0; MOST_STATES], "a leader");
+    let mut outcome = Outcome { loops: 10, erased_to_p1, ..Outcome::default() };
+    outcome.first_loops[..first_loops.len()].copy_from_slice(first_loops);
+    assert_eq!(opm.learn(block, 2, &programmer, &outcome), 1);
+    assert!(opm.kept(block, 1).is_none(), "another layer has no leader yet");
+    let found = opm.parameters(block, 2, &programmer);
+    opm.drop_layer(block, 2);
+    assert_eq!(opm.kept(block, 2), None);
+    found
+}
+
+/// The tables of the paper: the one entry that is printed, and in proportion below; divided as the margins of the best layer in figure 10.
+fn printed() -> CubeFile {
+    let margins = vec![[0.0, 0.0], [1.7e-3, 320.0]];
+    CubeFile { margins, split: vec![[0.0, 0.0], [220.0, 90.0], [440.0, 180.0]], ..CubeFile::default() }
+}
+
+/// Cells of the erased state and of P1 in a word line of the small part.
+const CELLS: f64 = 4096.0 * 8.0 / 4.0;
+
+#[test]
+fn followers_skip_what_leaders_did_not_need() {
+    let file = CubeFile { window: false, ..CubeFile::default() };
+    // Figure 3: P2 skips three verifies, P3 five.
+    assert_eq!(follows(&[1, 4, 6], 20, &file).skipped_verifies[..4], [0, 3, 5, 0]);
+    // Figure 8: one of P1 to seven of P7.
+    let tlc = [2, 3, 4, 5, 6, 7, 8];
+    assert_eq!(follows(&tlc, 20, &file).skipped_verifies[..7], [1, 2, 3, 4, 5, 6, 7]);
+    // VStart that is higher by less than a step may bring states forward by a loop.
+    let narrower = follows(&tlc, 0, &printed());
+    assert_eq!(narrower.skipped_verifies[..7], [0, 1, 2, 3, 4, 5, 6]);
+    let none = CubeFile { skip: false, ..CubeFile::default() };
+    assert_eq!(follows(&tlc, 0, &none).skipped_verifies, [0; MOST_STATES]);
+}
+
+#[test]
+fn the_window_is_narrower_by_what_the_leader_leaves_to_spare() {
+    let file = printed();
+    let margins = |rate: f64| {
+        let found = follows(&[2, 3, 4], (rate * CELLS).round() as u32, &file);
+        (found.start_margin, found.final_margin)
+    };
+    // Figure 11: a spare margin of 1.7e-3 is 320 mV, which are divided 90 to 130; more is not more.
+    assert_eq!(margins(2.4e-3), (130, 190));
+    assert_eq!(margins(0.0), (130, 190));
+    assert_eq!(margins(4.2e-3), (0, 0));
+    assert_eq!(margins(9.0e-3), (0, 0));
+    // A spare margin of 0.9e-3.
+    assert_eq!(margins(3.3e-3), (60, 110));
+    let chosen = follows(&[2, 3, 4], (2.2e-3 * CELLS) as u32, &CubeFile::default());
+    assert_eq!((chosen.start_margin, chosen.final_margin), (0, 40));
+}
+
+#[test]
+fn the_table_of_read_levels_takes_two_bytes_a_layer() {
+    let config = with_cells(0.0, 0.0).check().unwrap_or_else(|wrong| panic!("{wrong}"));
+    let ort = Ort::new(Layers::of(&config.pools));
+    assert_eq!(ort.bytes(), 2 * 24 * 4 * 4);
+    // Section 5.1: 2 bytes for four word lines of three pages of 16 KiB are 1.02e-5 of the capacity.
+    assert!((2.0 / (16_384.0 * 3.0 * 4.0) - 1.02e-5_f64).abs() < 5e-8);
+}
+
+#[test]
+fn a_read_begins_a_quarter_of_the_table_below_what_read_its_layer_last() {
+    let config = with_cells(0.0, 0.0).check().unwrap_or_else(|wrong| panic!("{wrong}"));
+    let mut ort = Ort::new(Layers::of(&config.pools));
+    for (read, begins) in [(0, 0), (6, 0), (7, 7), (13, 7), (20, 14), (21, 21), (27, 21)] {
+        ort.learn(LayerId(5), read, 27);
+        assert_eq!((ort.level(LayerId(5), 27), ort.level(LayerId(4), 27)), (begins, 0), "after {read}");
+    }
+    ort.erased(BlockSetId(1));
+    assert_eq!(ort.level(LayerId(5), 27), 0);
+    ort.learn(LayerId(9), 14, 27);
+    ort.forget();
+    assert_eq!(ort.level(LayerId(9), 27), 0);
+}
+
+#[test]
+fn a_quarter_of_all_word_lines_are_leaders_and_the_others_are_faster() {
+    for settings in ["", "order = 'horizontal'", "order = 'vertical'"] {
+        let mut rig = Rig::new(with_cells(0.0, 0.0), settings);
+        rig.write_all(64);
+        let [leaders, followers] = ["cubeftl.leaders", "cubeftl.followers"].map(|name| rig.measured(name));
+        // Open blocks have more leaders than that: up to four of each of four dies.
+        assert!((leaders - followers / 3.0).abs() <= 16.0, "{settings}: {leaders} beside {followers}");
+        let [slow, fast] = ["cubeftl.leader_us", "cubeftl.follower_us"].map(|name| rig.measured(name));
+        assert!((slow - 701.0).abs() < 1.0, "{settings}: {slow} us");
+        assert!((0.78..0.85).contains(&(fast / slow)), "{settings}: {fast} us beside {slow} us");
+    }
+}
+
+/// Pages that could not be read of all, after each was written and read once.
+fn lost(settings: &str) -> u64 {
+    let mut rig = Rig::new(with_cells(0.0, 0.0), settings);
+    rig.write_all(64);
+    for page in 0..u64::from(rig.device.config().logical_pages) {
+        rig.submit(Operation::Read, page);
+        rig.run_down_to(0);
+    }
+    rig.device.totals().unreadable_pages
+}
+
+#[test]
+fn followers_keep_their_data_and_those_of_a_table_beyond_the_cells_do_not() {
+    assert_eq!(lost(""), 0);
+    // The margins that the paper prints are more than these cells take.
+    assert!(lost("margins = [[0, 0], [0.0017, 320]], split = [[0, 0], [220, 90], [440, 180]]") > 0);
+    // So is what follows when twice the errors are allowed.
+    assert!(lost("most_errors = 0.0084, margins = [[0.0014, 0], [0.0055, 300]]") > 0);
+}
