@@ -135,8 +135,8 @@ fn all_settings_keep_the_contract() {
 #[test]
 fn settings_that_make_no_sense_are_refused_by_their_keys() {
     for (settings, wanted) in [
-        ("threshold = 1.5", "design.threshold: found 1.5, wanted a share from 0 to 1"),
-        ("threshold = -0.1", "design.threshold"),
+        ("full_above = 1.5", "design.full_above: found 1.5, wanted a share from 0 to 1"),
+        ("full_above = -0.1", "design.full_above"),
         ("most_errors = 0.0", "design.most_errors"),
         ("margins = [[0, 100], [0.001, 50]]", "design.margins"),
         ("margins = [[0, 0], [0.001, 1620]]", "less than the window of 1620 mV"),

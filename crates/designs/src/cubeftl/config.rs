@@ -78,7 +78,7 @@ pub struct CubeFile {
     /// The order of word lines.
     pub order: Order,
     /// The share of the write buffer beyond which followers are programmed.
-    pub threshold: f64,
+    pub full_above: f64,
     /// The word lines that pages of victims go to in the adaptive order.
     pub of_collector: OfCollector,
     /// Where the parameters of a program come from.
@@ -111,7 +111,7 @@ impl Default for CubeFile {
     fn default() -> Self {
         Self {
             order: Order::Adaptive,
-            threshold: 0.9,
+            full_above: 0.9,
             of_collector: OfCollector::Adaptive,
             parameters: Source::Leader,
             skip: true,
@@ -135,7 +135,7 @@ impl CubeFile {
 
     fn check(&self, config: &Config, wrong: &mut Complaints) {
         let share = |value: f64| (0.0..=1.0).contains(&value);
-        wrong.require(share(self.threshold), "threshold", self.threshold, "a share from 0 to 1");
+        wrong.require(share(self.full_above), "full_above", self.full_above, "a share from 0 to 1");
         let errors = self.most_errors > 0.0 && share(self.most_errors);
         wrong.require(errors, "most_errors", self.most_errors, "a share above 0, up to 1");
         let mut tuned = 0;

@@ -95,7 +95,7 @@ impl Design for CubeFtl {
     }
 
     fn word_line(&mut self, open: &OpenBlock<'_>, view: &mut View<'_>) -> u32 {
-        let is_full = view.buffer().share() > self.settings.threshold;
+        let is_full = view.buffer().share() > self.settings.full_above;
         self.counts.chosen[usize::from(is_full)] += 1;
         let leaders = open.is_gc && self.settings.of_collector == OfCollector::Leaders;
         let known = self.opm.layers(open.block);
