@@ -10,8 +10,9 @@ use wordline_kernel::{Calendar, Duration, Seed, state};
 use wordline_nand::cell::{Draws, Effects, Written};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_nand::{BlockSetId, CellMode, Layers, Location};
+use wordline_ssd::design::Combination;
 use wordline_ssd::policy::tuner::{LastGood, ReadOutcome, ReadParameters, SensedPage, Tuner, TunerKind};
-use wordline_ssd::{Device, DeviceFile, Operation, Parts};
+use wordline_ssd::{Device, DeviceFile, Operation, Parts, contract};
 
 /// Sectors of a page.
 const PAGE: u64 = 8;
@@ -311,4 +312,15 @@ fn reads_of_a_run_are_tried_again_as_often_as_their_cells_say() {
     assert!((wanted..0.2).contains(&lost), "{lost} beside {wanted}");
     let (kept, _) = retries_after(8_760.0, &TunerKind::LastGood {});
     assert!(kept < 0.6 * year, "{kept} after {year}: layers are alike");
+}
+
+#[test]
+fn a_device_over_cells_outlives_faults_cuts_and_snapshots() {
+    for (hours, tuner) in
+        [(0.0, TunerKind::Nominal {}), (100.0, TunerKind::Nominal {}), (100.0, TunerKind::LastGood {})]
+    {
+        let mut file = common::with_cells(hours);
+        file.ftl.tuner = tuner;
+        contract::check_all(&file, |_| Combination::default());
+    }
 }
