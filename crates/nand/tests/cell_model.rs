@@ -246,3 +246,42 @@ fn each_impossible_value_is_refused_by_its_key() {
         assert!(wrong.0.iter().any(|complaint| complaint.key == key), "{new}: {wrong}");
     }
 }
+
+/// The error rate, as hard decisions see it, up to which a channel that carries `capacity` bits a symbol at each noise carries `rate`.
+fn limit(rate: f64, capacity: impl Fn(f64) -> f64) -> f64 {
+    let (mut least, mut most) = (0.1, 2.0);
+    for _ in 0..60 {
+        let noise = (least + most) / 2.0;
+        if capacity(noise) > rate { least = noise } else { most = noise }
+    }
+    error_rate(least)
+}
+
+/// Symbols of 1 and -1 with Gaussian noise of this deviation that are taken for the other one.
+fn error_rate(noise: f64) -> f64 {
+    0.5 * libm::erfc(std::f64::consts::FRAC_1_SQRT_2 / noise)
+}
+
+#[test]
+fn soft_decisions_gain_what_the_limits_of_the_channel_say() {
+    let reading = set("cubeftl-tlc").reading.expect("it says how it is read");
+    // A BCH code over frames of 2^13 bits takes 14 bits of parity for each that it corrects.
+    let rate = 8_192.0 / (8_192.0 + 14.0 * f64::from(reading.ecc.bits));
+    let hard = |noise| {
+        let wrong = error_rate(noise);
+        1.0 + wrong * libm::log2(wrong) + (1.0 - wrong) * libm::log2(1.0 - wrong)
+    };
+    let soft = |noise: f64| {
+        let (steps, width) = (4_000, 20.0 * noise / 4_000.0);
+        let lost = (0..steps).map(|n| {
+            let seen = 1.0 - 10.0 * noise + (f64::from(n) + 0.5) * width;
+            let off = (seen - 1.0) / noise;
+            let density = libm::exp(-off * off / 2.0) / (std::f64::consts::TAU.sqrt() * noise);
+            density * libm::log1p(libm::exp(-2.0 * seen / (noise * noise))) / std::f64::consts::LN_2 * width
+        });
+        1.0 - lost.sum::<f64>()
+    };
+    let (hard, soft) = (limit(rate, hard), limit(rate, soft));
+    assert!((hard - 0.0145).abs() < 1e-4 && (soft - 0.0289).abs() < 1e-4, "{hard} and {soft}");
+    assert!((reading.ecc.soft_gain - soft / hard).abs() < 0.01, "{}", soft / hard);
+}

@@ -308,8 +308,8 @@ fn reads_of_a_run_are_tried_again_as_often_as_their_cells_say() {
     assert_eq!(retries_after(0.0, &nominal), (0.0, 0.0), "new cells");
     let ((year, lost), (retries, wanted)) = (retries_after(8_760.0, &nominal), retries_of_the_model(8_760.0));
     assert!((year / retries - 1.0).abs() < 0.15, "{year} beside {retries}");
-    // The median block of the median chip loses a fiftieth of its pages; chips that age sooner lose many more.
-    assert!((wanted..0.2).contains(&lost), "{lost} beside {wanted}");
+    // The median block of the median chip loses nothing; chips that age sooner lose one page in two hundred.
+    assert!(wanted < 1e-6 && (0.001..0.02).contains(&lost), "{lost} beside {wanted}");
     let (kept, _) = retries_after(8_760.0, &TunerKind::LastGood {});
     assert!(kept < 0.6 * year, "{kept} after {year}: layers are alike");
 }
