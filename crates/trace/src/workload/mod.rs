@@ -1,6 +1,7 @@
 //! Generated workloads: patterns, named workloads, and profiles fitted to published statistics.
 
 pub mod address;
+pub mod application;
 pub mod arrival;
 mod config;
 mod generator;
@@ -8,6 +9,7 @@ mod named;
 pub mod profile;
 pub mod zipf;
 
+pub use application::Application;
 pub use config::{Precondition, SizeShare, Workload};
 pub use generator::Generator;
 pub use named::{names, one_of_all};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use wordline_kernel::one_of;
 
-use super::Profile;
 use super::config::Workload;
+use super::{Profile, application};
 use crate::Error;
 
 const FILE: &str = include_str!("../../../../data/workloads/named.toml");
@@ -14,14 +14,14 @@ fn all() -> BTreeMap<String, Workload> {
     toml::from_str(FILE).expect("a test reads the embedded file")
 }
 
-/// The names of the workloads that come with the program, in alphabetical order.
+/// The names of the patterns that come with the program, in alphabetical order.
 pub fn names() -> Vec<String> {
     all().into_keys().collect()
 }
 
-/// The names of all workloads and profiles, and which of them `found` was probably meant to be.
+/// The names of all patterns, applications and profiles, and which of them `found` was probably meant to be.
 pub fn one_of_all(found: &str) -> String {
-    let names = [names(), Profile::names()].concat();
+    let names = [names(), application::names(), Profile::names()].concat();
     one_of(found, &names.iter().map(String::as_str).collect::<Vec<_>>())
 }
 

@@ -1,0 +1,461 @@
+//! A file system over an extent allocator: files that are created, grow, are read and deleted, behind a page cache.
+
+use std::collections::VecDeque;
+
+use wordline_kernel::Stream;
+
+use super::asks::{Asks, BLOCK, MOST_WRITTEN};
+use super::cache::Cache;
+use super::journal::{Journal, Layout};
+use super::space::Space;
+
+/// No extent, no file.
+const NONE: u32 = u32::MAX;
+
+/// A file that is not there, in the place of its next extent.
+const ABSENT: u32 = u32::MAX - 1;
+
+/// Nothing of a file is dirty.
+const CLEAN: u16 = u16::MAX;
+
+/// Files that are drawn before one is taken for not there. Chosen: of files of which one in a hundred is there, one draw in
+/// 20,000 misses.
+const DRAWS: usize = 1000;
+
+/// Larger files than these are not drawn, so that the dirty part of one counts in 16 bits: 64 times the mean would be one in 10^27.
+pub const LARGEST_FILE: u64 = 128 << 20;
+
+/// An extent of a file. Those of the files come first, further ones where there is room.
+#[derive(Clone, Copy, Debug)]
+struct Extent {
+    start: u32,
+    /// Bytes that it holds; whole blocks but for the last extent of a file.
+    bytes: u32,
+    next: u32,
+}
+
+/// What a file system is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Blocks of 4 KiB, all in all.
+    pub blocks: u32,
+    /// Files that may be there.
+    pub files: u32,
+    /// Share of them that are there at first.
+    pub present: f64,
+    /// Their mean size in bytes, and whether it is that of all.
+    pub mean: u64,
+    pub all_equal: bool,
+    /// Blocks of the journal, 0 for none.
+    pub journal: u32,
+    /// Share of the files that the page cache holds; of their blocks where `by_blocks`.
+    pub page_cache: f64,
+    pub by_blocks: bool,
+    /// Things that the page cache holds at most.
+    pub most_cached: u32,
+    /// Whether what is free is discarded.
+    pub discard: bool,
+}
+
+/// A file system.
+#[derive(Clone, Debug)]
+pub struct FileSystem {
+    space: Space,
+    journal: Journal,
+    extents: Vec<Extent>,
+    /// The first extent that belongs to no file; the others follow as their next ones.
+    spare: u32,
+    files: u32,
+    absent: Vec<u32>,
+    cache: Cache,
+    by_blocks: bool,
+    /// The first dirty block of each file, and the files that have some in the order in which these are written.
+    dirty_from: Vec<u16>,
+    dirty: VecDeque<u32>,
+    most_dirty: usize,
+    discard: bool,
+}
+
+impl FileSystem {
+    /// A file system that was just filled: its files lie one behind another.
+    pub fn new(plan: &Plan, sizes: &mut Stream, random: &mut Stream) -> Self {
+        let layout = Layout::new(plan.blocks, plan.files, plan.journal);
+        let data = layout.data();
+        let space = Space::new(data, plan.blocks - data);
+        // One more for the log.
+        let all = plan.files as usize + 1;
+        let absent = Extent { start: NONE, bytes: 0, next: ABSENT };
+        let mut fs = Self {
+            space,
+            journal: Journal::new(layout, plan.blocks),
+            extents: vec![absent; all],
+            spare: NONE,
+            files: plan.files,
+            absent: Vec::new(),
+            cache: Cache::new(0),
+            by_blocks: plan.by_blocks,
+            dirty_from: Vec::new(),
+            dirty: VecDeque::new(),
+            most_dirty: 0,
+            discard: plan.discard,
+        };
+        fs.fill(plan, sizes, random);
+        fs.warm(plan);
+        fs
+    }
+
+    fn fill(&mut self, plan: &Plan, sizes: &mut Stream, random: &mut Stream) {
+        for file in 0..plan.files {
+            if plan.present < 1.0 && random.unit() >= plan.present {
+                self.absent.push(file);
+                continue;
+            }
+            let bytes = if plan.all_equal { plan.mean } else { gamma(sizes, plan.mean) };
+            self.extents[file as usize].next = NONE;
+            self.grow(file, bytes.clamp(1, LARGEST_FILE));
+        }
+        self.extents[plan.files as usize].next = NONE;
+        // What the file system did before the run is on the device.
+        self.journal.forget();
+    }
+
+    /// The page cache, with an even part of the files in it.
+    fn warm(&mut self, plan: &Plan) {
+        let blocks = u64::from(self.files) * plan.mean.div_ceil(BLOCK);
+        let all = if plan.by_blocks { blocks } else { u64::from(self.files) };
+        let room = (all as f64 * plan.present * plan.page_cache) as u64;
+        self.cache = Cache::new(room.min(u64::from(plan.most_cached)) as u32);
+        let held = self.cache.capacity() as u64;
+        // A tenth of the page cache may be dirty (vm.dirty_background_ratio of Linux); without a page cache nothing is.
+        self.most_dirty = (held / 10) as usize;
+        self.dirty_from = if held == 0 { Vec::new() } else { vec![CLEAN; self.files as usize + 1] };
+        if held == 0 {
+            return;
+        }
+        // Twice as many as have room, for some sets would else stay half empty.
+        let (given, of_file) = (all.min(2 * held), plan.mean.div_ceil(BLOCK));
+        for number in (0..given).map(|n| n * all / given) {
+            let number = match plan.by_blocks {
+                true => self.block_of((number / of_file) as u32, (number % of_file) as u32),
+                false => Some(number as u32).filter(|file| self.is_there(*file)),
+            };
+            if let Some(number) = number {
+                self.cache.insert(number);
+            }
+        }
+    }
+
+    /// A file that is there and is not among those that are `open`.
+    pub fn pick(&self, random: &mut Stream, open: &[u32]) -> Option<u32> {
+        let draws = (0..DRAWS).map(|_| random.below(u64::from(self.files)) as u32);
+        draws.into_iter().find(|file| self.is_there(*file) && !open.contains(file))
+    }
+
+    /// Whether a file is there.
+    pub fn is_there(&self, file: u32) -> bool {
+        self.extents[file as usize].next != ABSENT
+    }
+
+    /// Bytes of a file.
+    pub fn size(&self, file: u32) -> u64 {
+        let (mut bytes, mut at) = (0, file);
+        while at < ABSENT {
+            bytes += u64::from(self.extents[at as usize].bytes);
+            at = self.extents[at as usize].next;
+        }
+        bytes
+    }
+
+    /// The number of the log, a file beside the others.
+    pub fn log(&self) -> u32 {
+        self.files
+    }
+
+    /// Creates a file that is not there; none where all are.
+    pub fn create(&mut self, random: &mut Stream, asks: &mut Asks) -> Option<u32> {
+        let count = self.absent.len() as u64;
+        if count == 0 {
+            return None;
+        }
+        let file = self.absent.swap_remove(random.below(count) as usize);
+        self.extents[file as usize] = Extent { start: NONE, bytes: 0, next: NONE };
+        self.journal.name(file);
+        self.journal.inode(file);
+        self.remember(file);
+        self.commit_if_full(asks);
+        Some(file)
+    }
+
+    /// Deletes a file.
+    pub fn delete(&mut self, file: u32, asks: &mut Asks) {
+        self.empty(file);
+        self.extents[file as usize].next = ABSENT;
+        self.absent.push(file);
+        self.journal.name(file);
+        self.journal.inode(file);
+        if !self.by_blocks {
+            self.cache.remove(file);
+        }
+        self.commit_if_full(asks);
+    }
+
+    /// Takes all blocks from a file.
+    pub fn empty(&mut self, file: u32) {
+        let mut at = file;
+        while at < ABSENT {
+            let Extent { start, bytes, next } = self.extents[at as usize];
+            if bytes > 0 {
+                self.journal.free(start, bytes.div_ceil(BLOCK as u32));
+            }
+            if at != file {
+                self.extents[at as usize].next = self.spare;
+                self.spare = at;
+            }
+            at = next;
+        }
+        self.extents[file as usize] = Extent { start: NONE, bytes: 0, next: NONE };
+        if let Some(from) = self.dirty_from.get_mut(file as usize) {
+            *from = CLEAN;
+        }
+    }
+
+    /// Lets a file grow, in memory; less where the file system is full.
+    pub fn append(&mut self, file: u32, bytes: u64) {
+        self.grow(file, bytes);
+        self.journal.inode(file);
+        self.remember(file);
+    }
+
+    fn grow(&mut self, file: u32, bytes: u64) {
+        let mut last = file;
+        while self.extents[last as usize].next != NONE {
+            last = self.extents[last as usize].next;
+        }
+        let mut left = bytes;
+        let extent = &mut self.extents[last as usize];
+        // The last block first, then those behind it.
+        let in_tail = (BLOCK - u64::from(extent.bytes) % BLOCK) % BLOCK;
+        let here = left.min(in_tail);
+        extent.bytes += here as u32;
+        left -= here;
+        if left > 0 && extent.bytes > 0 {
+            let end = extent.start + (u64::from(extent.bytes) / BLOCK) as u32;
+            let room = u64::from(u32::MAX - extent.bytes) / BLOCK;
+            let taken = self.space.take_at(end, left.div_ceil(BLOCK).min(room) as u32);
+            if taken > 0 {
+                self.journal.taken(end);
+            }
+            let here = left.min(u64::from(taken) * BLOCK);
+            self.extents[last as usize].bytes += here as u32;
+            left -= here;
+        }
+        while left > 0 {
+            let Some((start, blocks)) = self.space.take(left.div_ceil(BLOCK) as u32) else { return };
+            self.journal.taken(start);
+            let here = left.min(u64::from(blocks) * BLOCK);
+            let extent = Extent { start, bytes: here as u32, next: NONE };
+            if self.extents[last as usize].bytes == 0 {
+                self.extents[last as usize] = extent;
+            } else {
+                let at = self.spare_extent(extent);
+                self.extents[last as usize].next = at;
+                last = at;
+            }
+            left -= here;
+        }
+    }
+
+    fn spare_extent(&mut self, extent: Extent) -> u32 {
+        if self.spare == NONE {
+            self.extents.push(extent);
+            return self.extents.len() as u32 - 1;
+        }
+        let at = self.spare;
+        self.spare = self.extents[at as usize].next;
+        self.extents[at as usize] = extent;
+        at
+    }
+
+    /// The runs of blocks of a file from the block that holds byte `from` on.
+    fn runs(&self, file: u32, from: u64) -> impl Iterator<Item = (u32, u32)> + use<'_> {
+        let (mut at, mut skip) = (file, (from / BLOCK) as u32);
+        std::iter::from_fn(move || {
+            while at < ABSENT {
+                let Extent { start, bytes, next } = self.extents[at as usize];
+                at = next;
+                let blocks = bytes.div_ceil(BLOCK as u32);
+                let passed = skip.min(blocks);
+                skip -= passed;
+                if passed < blocks {
+                    return Some((start + passed, blocks - passed));
+                }
+            }
+            None
+        })
+    }
+
+    /// A block of a file.
+    pub fn block_of(&self, file: u32, number: u32) -> Option<u32> {
+        self.runs(file, u64::from(number) * BLOCK).next().map(|(block, _)| block)
+    }
+
+    /// Blocks of a file.
+    pub fn blocks_of(&self, file: u32) -> u32 {
+        self.runs(file, 0).map(|(_, blocks)| blocks).sum()
+    }
+
+    /// Reads a whole file, unless the page cache has it.
+    pub fn read_whole(&mut self, file: u32, asks: &mut Asks) {
+        if self.is_dirty(file) || self.cache.hits(file) {
+            return;
+        }
+        self.runs(file, 0).for_each(|(block, blocks)| asks.read(block, blocks));
+        self.remember(file);
+    }
+
+    /// Puts a block into the page cache, which whoever writes a whole one does.
+    pub fn keep_block(&mut self, block: u32) {
+        self.cache.insert(block);
+    }
+
+    /// Reads a block, unless the page cache has it.
+    pub fn read_block(&mut self, block: u32, asks: &mut Asks) {
+        if !self.cache.hits(block) {
+            asks.read(block, 1);
+            self.cache.insert(block);
+        }
+    }
+
+    /// Writes blocks of a file, from block `number` on, durably: each request is followed by a flush.
+    pub fn write_durably(&mut self, file: u32, number: u32, blocks: u32, asks: &mut Asks) {
+        let (mut left, from) = (blocks, u64::from(number) * BLOCK);
+        for (block, run) in self.runs(file, from) {
+            let here = run.min(left);
+            asks.write(block, here);
+            left -= here;
+            if left == 0 {
+                break;
+            }
+        }
+        asks.flush();
+    }
+
+    /// Makes a file durable from the byte `from` on, which is the first that was not yet.
+    pub fn fsync(&mut self, file: u32, from: u64, asks: &mut Asks) {
+        let from = self.clean(file).map_or(from, |dirty| dirty.min(from));
+        if from < self.size(file) {
+            self.runs(file, from).for_each(|(block, blocks)| asks.write(block, blocks));
+        }
+        self.commit(asks);
+    }
+
+    /// Closes a file of which what stands from the byte `from` on was not written yet: that is done later, or at once where
+    /// there is no page cache.
+    pub fn write_later(&mut self, file: u32, from: u64, asks: &mut Asks) {
+        if self.most_dirty == 0 {
+            self.runs(file, from).for_each(|(block, blocks)| asks.write(block, blocks));
+            asks.writes_back = Some(file);
+            return self.commit_if_full(asks);
+        }
+        let from = (from / BLOCK).min(u64::from(CLEAN) - 1) as u16;
+        let before = &mut self.dirty_from[file as usize];
+        if *before == CLEAN {
+            self.dirty.push_back(file);
+        }
+        *before = from.min(*before);
+        // A file that was deleted since keeps its place until that comes up.
+        let oldest = if self.dirty.len() > self.most_dirty { self.dirty.pop_front() } else { None };
+        if let Some((oldest, from)) = oldest.and_then(|file| self.clean(file).map(|from| (file, from))) {
+            self.runs(oldest, from).for_each(|(block, blocks)| asks.write(block, blocks));
+            asks.writes_back = Some(oldest);
+        }
+        self.commit_if_full(asks);
+    }
+
+    /// Blocks are free from now on.
+    pub fn give(&mut self, block: u32, blocks: u32) {
+        self.space.give(block, blocks);
+    }
+
+    /// The first dirty byte of a file, which is clean from now on.
+    fn clean(&mut self, file: u32) -> Option<u64> {
+        let from = std::mem::replace(self.dirty_from.get_mut(file as usize)?, CLEAN);
+        (from != CLEAN).then(|| u64::from(from) * BLOCK)
+    }
+
+    fn is_dirty(&self, file: u32) -> bool {
+        self.dirty_from.get(file as usize).is_some_and(|from| *from != CLEAN)
+    }
+
+    /// Appends to the log, which is written by whole requests, and begins anew at `limit` bytes.
+    pub fn append_to_log(&mut self, bytes: u64, limit: u64, asks: &mut Asks) {
+        let log = self.log();
+        let before = self.size(log);
+        if before + bytes > limit && before > 0 {
+            self.empty(log);
+            return self.append_to_log(bytes, limit.max(bytes), asks);
+        }
+        self.grow(log, bytes);
+        self.journal.inode(log);
+        let piece = if self.most_dirty == 0 { 1 } else { u64::from(MOST_WRITTEN) * BLOCK };
+        if before / piece != self.size(log) / piece {
+            let from = before / piece * piece;
+            self.runs(log, from).for_each(|(block, blocks)| asks.write(block, blocks));
+        }
+        self.commit_if_full(asks);
+    }
+
+    fn commit_if_full(&mut self, asks: &mut Asks) {
+        if self.journal.is_full() {
+            self.commit(asks);
+        }
+    }
+
+    fn commit(&mut self, asks: &mut Asks) {
+        for (block, blocks) in self.journal.commit(asks) {
+            asks.free_later(block, blocks, self.discard);
+        }
+    }
+
+    fn remember(&mut self, file: u32) {
+        if !self.by_blocks {
+            self.cache.insert(file);
+        }
+    }
+}
+
+#[cfg(test)]
+impl FileSystem {
+    /// The blocks that belong to files, each once; those of nobody that are not free must be on their way to be.
+    pub fn audit(&self, on_their_way: u32) -> Vec<bool> {
+        let mut held = vec![false; (self.space.first() + self.space.blocks()) as usize];
+        let mut count = 0;
+        for file in (0..=self.files).filter(|file| self.is_there(*file)) {
+            for (block, blocks) in self.runs(file, 0) {
+                count += blocks;
+                for at in block..block + blocks {
+                    assert!(
+                        !std::mem::replace(&mut held[at as usize], true),
+                        "block {at} belongs to two files"
+                    );
+                }
+            }
+        }
+        let on_their_way = on_their_way + self.journal.on_their_way();
+        assert_eq!(self.space.blocks() - self.space.free(), count + on_their_way, "blocks are lost");
+        held
+    }
+
+    /// Extents that there are or were at once.
+    pub fn extent_count(&self) -> usize {
+        self.extents.len()
+    }
+}
+
+/// A size of the gamma distribution with shape 1.5, which Filebench draws sizes of files from.
+fn gamma(random: &mut Stream, mean: u64) -> u64 {
+    // The sum of shape 1 and shape 1/2, half the square of a normal deviate (Box and Muller).
+    let cosine = libm::cos(std::f64::consts::TAU * random.unit());
+    let sum = random.exponential() + random.exponential() * cosine * cosine;
+    (sum / 1.5 * mean as f64) as u64
+}

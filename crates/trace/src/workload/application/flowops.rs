@@ -1,0 +1,294 @@
+//! The loops of an application's threads over files, as data: Filebench calls their steps flowops.
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Bytes, Complaints, one_of};
+
+use super::asks::BLOCK;
+use super::files::LARGEST_FILE;
+
+/// An application as threads that use files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Files {
+    /// Mean size of a file when the run begins.
+    pub mean_size: Bytes,
+    /// How sizes differ when the run begins.
+    #[serde(default)]
+    pub sizes: Sizes,
+    /// Share of the files that are there when the run begins, above 0 and at most 1.
+    #[serde(default = "whole")]
+    pub present: f64,
+    /// Share of the region that files fill when the run begins, above 0 and at most 0.9. From it follows how many there are.
+    #[serde(default = "fill")]
+    pub fill: f64,
+    /// Share of the files that the page cache holds, from 0 (none: every read reaches the device, and nothing is written later) to
+    /// 0.9; of their blocks where files are read and written in parts.
+    #[serde(default = "page_cache")]
+    pub page_cache: f64,
+    /// Bytes of the journal of metadata, at most a sixty-fourth of the region; 0B for none: metadata are then written in place.
+    #[serde(default = "journal")]
+    pub journal: Bytes,
+    /// Whether blocks are discarded when the deletion of their file is durable.
+    #[serde(default = "yes")]
+    pub discard: bool,
+    /// The size at which the log begins anew, at most a sixteenth of the region.
+    #[serde(default = "log_limit")]
+    pub log_limit: Bytes,
+    /// The threads, by what they do.
+    pub threads: Vec<Threads>,
+}
+
+/// How the sizes of files differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sizes {
+    /// Gamma distribution with shape 1.5, as Filebench draws them.
+    #[default]
+    Gamma,
+    /// All files have the mean size.
+    Equal,
+}
+
+/// Threads that all do the same.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Threads {
+    /// What others call them.
+    pub name: String,
+    /// How many, from 1 to 1,024 in all.
+    pub count: u16,
+    /// What each does, over and over.
+    #[serde(rename = "loop")]
+    pub steps: Vec<Step>,
+}
+
+/// A step of a loop.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "op", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Step {
+    /// Opens a file, each of those that are there equally likely.
+    Open {},
+    /// Creates a file that was not there, and opens it.
+    Create {},
+    /// Deletes a file, each of those that are there equally likely.
+    Delete {},
+    /// Reads all of the open file.
+    ReadWhole {},
+    /// Appends to the open file: from one byte to so many, each number equally likely.
+    Append {
+        /// The most.
+        up_to: Bytes,
+    },
+    /// Makes the open file durable, and with it whatever metadata changed.
+    Fsync {},
+    /// Closes the open file. What was not made durable is written later.
+    Close {},
+    /// Appends to the log of all threads: from one byte to so many, each number equally likely.
+    AppendLog {
+        /// The most.
+        up_to: Bytes,
+    },
+    /// Reads a part of a file, each equally likely.
+    ReadPart {
+        /// Its size, at most a block of 4 KiB.
+        size: Bytes,
+    },
+    /// Writes a part of a file durably, each equally likely. A part of a block that is not cached is read before.
+    WritePart {
+        /// Its size, at most a block of 4 KiB.
+        size: Bytes,
+    },
+    /// Writes a part of the log durably, each equally likely.
+    WriteLog {
+        /// Its size.
+        size: Bytes,
+    },
+    /// Goes through the last `steps` steps again, until they were done so many `times`.
+    Again {
+        /// How many steps.
+        steps: u16,
+        /// How often in all, from 2 on.
+        times: u32,
+    },
+    /// Posts once to each of some threads. Waits as long as one of them has too many posts.
+    Post {
+        /// The name of the threads.
+        to: String,
+    },
+    /// Waits for so many posts, and takes them.
+    Wait {
+        /// How many.
+        posts: u32,
+        /// Who posts waits while there are so many; not given: nobody waits.
+        high_water: Option<u32>,
+    },
+}
+
+const fn whole() -> f64 {
+    1.0
+}
+
+/// Chosen: a device that holds data and has room for files to come and go.
+const fn fill() -> f64 {
+    0.6
+}
+
+/// Chosen: without a page cache the loads are those of a machine that has no memory, and with a large one reads hardly reach the device.
+const fn page_cache() -> f64 {
+    0.25
+}
+
+/// What mke2fs gives file systems of 32 GiB and more, up to 128 GiB.
+const fn journal() -> Bytes {
+    Bytes::mib(128)
+}
+
+const fn yes() -> bool {
+    true
+}
+
+/// Chosen: a log is cut off by its age, which a generator does not know.
+const fn log_limit() -> Bytes {
+    Bytes::mib(256)
+}
+
+/// Threads of an application at most. Chosen: five times those of Filebench's largest.
+const MOST_THREADS: u32 = 1024;
+
+impl Files {
+    /// Threads of all kinds.
+    pub fn thread_count(&self) -> u32 {
+        self.threads.iter().map(|threads| u32::from(threads.count)).sum()
+    }
+
+    /// Whether files are read and written in parts, rather than whole.
+    pub fn has_parts(&self) -> bool {
+        self.steps().any(|step| matches!(step, Step::ReadPart { .. } | Step::WritePart { .. }))
+    }
+
+    /// Whether a log is written in parts.
+    pub fn writes_log(&self) -> bool {
+        self.steps().any(|step| matches!(step, Step::WriteLog { .. }))
+    }
+
+    fn steps(&self) -> impl Iterator<Item = &Step> {
+        self.threads.iter().flat_map(|threads| &threads.steps)
+    }
+
+    pub(super) fn check(&self, c: &mut Complaints) {
+        let size = self.mean_size;
+        let most = Bytes(LARGEST_FILE);
+        c.require(size.0 > 0 && size <= most, "mean_size", size, format!("above 0B and at most {most}"));
+        let holds = self.present > 0.0 && self.present <= 1.0;
+        c.require(holds, "present", self.present, "a fraction above 0 and at most 1");
+        let holds = self.fill > 0.0 && self.fill <= 0.9;
+        c.require(holds, "fill", self.fill, "a fraction above 0 and at most 0.9");
+        let holds = (0.0..=0.9).contains(&self.page_cache);
+        c.require(holds, "page_cache", self.page_cache, "a fraction from 0 to 0.9");
+        let holds = self.journal.0.is_multiple_of(BLOCK);
+        c.require(holds, "journal", self.journal, "a multiple of 4KiB");
+        c.require(self.log_limit.0 >= BLOCK, "log_limit", self.log_limit, "at least 4KiB");
+        let threads = self.thread_count();
+        let holds = (1..=MOST_THREADS).contains(&threads);
+        c.require(holds, "threads", format!("{threads} threads"), format!("from 1 to {MOST_THREADS} in all"));
+        self.check_kinds(c);
+        for (n, threads) in self.threads.iter().enumerate() {
+            c.require(threads.count > 0, &format!("threads[{n}].count"), threads.count, "at least 1");
+            let mut inner = Complaints::default();
+            self.check_loop(threads, &mut inner);
+            c.nest(&format!("threads[{n}].loop"), inner);
+        }
+    }
+
+    /// Whether the steps of all loops go together.
+    fn check_kinds(&self, c: &mut Complaints) {
+        let is_of_whole = |step: &Step| {
+            matches!(step, Step::ReadWhole {} | Step::Create {} | Step::Delete {} | Step::Append { .. })
+        };
+        if self.has_parts() && self.steps().any(is_of_whole) {
+            c.add("threads", "steps on parts of files and on whole files", "one or the other");
+        }
+        let appends_log = self.steps().any(|step| matches!(step, Step::AppendLog { .. }));
+        if self.writes_log() && appends_log {
+            c.add("threads", "steps that write parts of the log and that append to it", "one or the other");
+        }
+        let is_free = |threads: &Threads| {
+            let asks = |step: &Step| {
+                use Step as S;
+                matches!(
+                    step,
+                    S::ReadWhole {}
+                        | S::ReadPart { .. }
+                        | S::WritePart { .. }
+                        | S::WriteLog { .. }
+                        | S::AppendLog { .. }
+                        | S::Fsync {}
+                )
+            };
+            let waits = |step: &Step| matches!(step, Step::Wait { .. });
+            threads.steps.iter().any(asks) && !threads.steps.iter().any(waits)
+        };
+        if !self.threads.iter().any(is_free) {
+            let wanted = "some that read, write or make durable, and wait for no posts";
+            c.add("threads", "none that asks something of the device by itself", wanted);
+        }
+    }
+
+    fn check_loop(&self, threads: &Threads, c: &mut Complaints) {
+        c.require(!threads.steps.is_empty(), "", "no step", "at least one");
+        let (mut is_open, mut again) = (false, false);
+        for (n, step) in threads.steps.iter().enumerate() {
+            match step {
+                Step::Open {} | Step::Create {} => {
+                    c.require(!is_open, &format!("[{n}]"), "a second open file", "a close before");
+                    is_open = true;
+                }
+                Step::ReadWhole {} | Step::Append { .. } | Step::Fsync {} | Step::Close {} => {
+                    c.require(is_open, &format!("[{n}]"), "no open file", "an open or create before");
+                    is_open &= !matches!(step, Step::Close {});
+                }
+                Step::Again { .. } => {
+                    c.require(!again, &format!("[{n}]"), "a second again", "one at most");
+                    again = true;
+                }
+                _ => {}
+            }
+            self.check_step(n, step, c);
+        }
+        c.require(!is_open, "", "a file that stays open", "a close at the end");
+    }
+
+    fn check_step(&self, n: usize, step: &Step, c: &mut Complaints) {
+        let key = |name: &str| format!("[{n}].{name}");
+        match step {
+            Step::Append { up_to } | Step::AppendLog { up_to } => {
+                let holds = up_to.0 > 0 && *up_to <= Bytes::mib(1);
+                c.require(holds, &key("up_to"), up_to, "above 0B and at most 1MiB");
+            }
+            Step::ReadPart { size } | Step::WritePart { size } => {
+                let holds = size.0 > 0 && size.0 <= BLOCK;
+                c.require(holds, &key("size"), size, "above 0B and at most 4KiB");
+            }
+            Step::WriteLog { size } => {
+                let holds = size.0 > 0 && size.0.is_multiple_of(BLOCK) && *size <= Bytes::mib(1);
+                c.require(holds, &key("size"), size, "a multiple of 4KiB, at most 1MiB");
+            }
+            Step::Again { steps, times } => {
+                let holds = *steps >= 1 && usize::from(*steps) <= n;
+                c.require(holds, &key("steps"), steps, format!("from 1 to {n}, the steps before"));
+                c.require((2..=1_000_000).contains(times), &key("times"), times, "from 2 to 1000000");
+            }
+            Step::Post { to } => {
+                let names: Vec<&str> = self.threads.iter().map(|threads| threads.name.as_str()).collect();
+                c.require(names.contains(&to.as_str()), &key("to"), to, one_of(to, &names));
+            }
+            Step::Wait { posts, high_water } => {
+                c.require(*posts >= 1, &key("posts"), posts, "at least 1");
+                let holds = high_water.is_none_or(|high_water| high_water >= *posts);
+                let found = high_water.unwrap_or_default();
+                c.require(holds, &key("high_water"), found, "at least as many as posts");
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The metadata of a file system: where they lie, and the journal that makes their changes durable.
+//!
+//! As in ext4 with its metadata in a journal (chosen): changed blocks are collected in one transaction of all threads. Who asks for
+//! it to be durable writes a descriptor and the blocks one behind another into the journal, flushes, and writes the
+//! commit block through. The blocks themselves are written in place later.
+
+use wordline_kernel::Bytes;
+
+use super::asks::{Asks, BLOCK};
+use super::cache::Cache;
+
+/// Blocks of metadata that a transaction collects at most. Chosen: it stands for the five seconds after which ext4 commits
+/// by itself, for a generator knows no time.
+const MOST_CHANGED: usize = 256;
+
+/// One in so many blocks of the journal may be committed and not yet written in place. Chosen: a journal cannot hold more
+/// than it has room for, and most blocks stand in it more than once.
+const NOT_IN_PLACE: u32 = 4;
+
+/// Blocks may wait for the next commit to be free up to one in so many. Chosen: a file system commits before it runs out.
+const MOST_FREED: u32 = 64;
+
+/// Files whose inodes share a block: ext4's have 256 bytes.
+const INODES: u32 = 16;
+
+/// Files whose names share a block of a directory. Chosen: names of some 40 bytes in blocks that are two thirds full.
+const NAMES: u32 = 64;
+
+/// Blocks whose state one block of the bitmap holds.
+const IN_BITMAP: u32 = 1 << 15;
+
+/// Where the metadata of so many files on so many blocks lie: journal, bitmap, inodes, directories, and then the data.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    journal: u32,
+    bitmap: u32,
+    inodes: u32,
+    names: u32,
+    data: u32,
+}
+
+impl Layout {
+    /// From the first block of the region on.
+    pub fn new(blocks: u32, files: u32, journal: u32) -> Self {
+        // Block 0 is that of the boot sector and the superblock.
+        let bitmap = 1 + journal;
+        let inodes = bitmap + blocks.div_ceil(IN_BITMAP);
+        let names = inodes + files.div_ceil(INODES);
+        Self { journal, bitmap, inodes, names, data: names + files.div_ceil(NAMES) }
+    }
+
+    /// The first block of data.
+    pub fn data(&self) -> u32 {
+        self.data
+    }
+}
+
+/// The journal of a file system.
+#[derive(Clone, Debug)]
+pub struct Journal {
+    layout: Layout,
+    /// Where the next transaction goes, counted from the first block of the journal.
+    head: u32,
+    /// Blocks that the transaction under way changes, each once.
+    changed: Vec<u32>,
+    /// Runs of blocks that are free once it is committed.
+    freed: Vec<(u32, u32)>,
+    freed_blocks: u32,
+    most_freed: u32,
+    not_in_place: Cache,
+}
+
+impl Journal {
+    /// An empty one. Without blocks of its own, changes are written in place at once.
+    pub fn new(layout: Layout, blocks: u32) -> Self {
+        let not_in_place = Cache::new(layout.journal / NOT_IN_PLACE);
+        let (changed, freed, most_freed) = (Vec::new(), Vec::new(), blocks / MOST_FREED);
+        Self { layout, head: 0, changed, freed, freed_blocks: 0, most_freed, not_in_place }
+    }
+
+    /// The inode of a file changes.
+    pub fn inode(&mut self, file: u32) {
+        self.change(self.layout.inodes + file / INODES);
+    }
+
+    /// The name of a file comes or goes.
+    pub fn name(&mut self, file: u32) {
+        self.change(self.layout.names + file / NAMES);
+    }
+
+    /// A block is taken.
+    pub fn taken(&mut self, block: u32) {
+        self.change(self.layout.bitmap + block / IN_BITMAP);
+    }
+
+    /// Blocks are free from the next commit on.
+    pub fn free(&mut self, block: u32, blocks: u32) {
+        self.taken(block);
+        self.freed.push((block, blocks));
+        self.freed_blocks += blocks;
+    }
+
+    fn change(&mut self, block: u32) {
+        if self.changed.last() != Some(&block) && !self.changed.contains(&block) {
+            self.changed.push(block);
+        }
+    }
+
+    /// Whether the transaction has all that one collects.
+    pub fn is_full(&self) -> bool {
+        self.changed.len().max(self.freed.len()) >= MOST_CHANGED || self.freed_blocks > self.most_freed
+    }
+
+    /// Makes everything durable that was written, and the changes of the metadata. The runs that are free then.
+    pub fn commit(&mut self, asks: &mut Asks) -> Vec<(u32, u32)> {
+        if self.changed.is_empty() {
+            asks.flush();
+        } else if self.layout.journal == 0 {
+            self.changed.drain(..).for_each(|block| asks.write(block, 1));
+            asks.flush();
+        } else {
+            let count = self.changed.len() as u32;
+            self.append(1 + count, asks);
+            asks.flush();
+            let commit = self.next(1);
+            asks.write_through(commit);
+            for block in self.changed.drain(..) {
+                self.not_in_place.insert(block).into_iter().for_each(|gone| asks.write_later(gone));
+            }
+        }
+        self.freed_blocks = 0;
+        std::mem::take(&mut self.freed)
+    }
+
+    /// Forgets the transaction under way, of which everything is on the device.
+    pub fn forget(&mut self) {
+        self.changed.clear();
+    }
+
+    /// Writes so many blocks into the journal, round its end.
+    fn append(&mut self, blocks: u32, asks: &mut Asks) {
+        let mut left = blocks;
+        while left > 0 {
+            let here = left.min(self.layout.journal - self.head);
+            let first = self.next(here);
+            asks.write(first, here);
+            left -= here;
+        }
+    }
+
+    /// The next blocks of the journal, which do not go round its end.
+    fn next(&mut self, blocks: u32) -> u32 {
+        let first = 1 + self.head;
+        self.head = (self.head + blocks) % self.layout.journal;
+        first
+    }
+}
+
+#[cfg(test)]
+impl Journal {
+    /// Blocks that are free from the next commit on.
+    pub fn on_their_way(&self) -> u32 {
+        self.freed.iter().map(|(_, blocks)| blocks).sum()
+    }
+}
+
+/// The blocks of a journal of `asked` in a region of so many: a sixty-fourth of it at most, as mke2fs makes it of small ones.
+pub fn journal_blocks(asked: Bytes, blocks: u32) -> u32 {
+    let asked = u32::try_from(asked.0 / BLOCK).unwrap_or(u32::MAX);
+    asked.min(blocks / 64)
+}

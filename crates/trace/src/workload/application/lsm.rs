@@ -1,0 +1,567 @@
+//! A key-value store as a log-structured merge tree: a write-ahead log, memtables that are flushed, tables that are merged level by
+//! level. The levels and their defaults are RocksDB's.
+//!
+//! No record is kept: where the newest version of a key is follows from how long ago it was last updated, which is drawn from the
+//! exponential distribution with the mean that Zipf's law gives its popularity; how many records a merge leaves follows from how
+//! many different keys there are among so many updates.
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Bytes, Complaints, Seed, Stream};
+
+use super::asks::{Asks, BLOCK, MOST_WRITTEN};
+use super::cache::Cache;
+use super::keys::{Clients, Distinct, Keys, Operation};
+use super::program::Turn;
+use super::space::Space;
+
+/// An application over a log-structured merge tree.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Lsm {
+    /// Who asks for what.
+    pub clients: Clients,
+    /// Share of the region that the tables fill when the run begins, from 0.05 to 0.7.
+    pub fill: f64,
+    /// Share of the data that is in memory, from 0 to 0.9.
+    pub page_cache: f64,
+    /// Updates that are collected before they are flushed (`write_buffer_size`); at most 1/256 of the region.
+    pub memtable: Bytes,
+    /// Size of a table (`target_file_size_base`); at most 1/256 of the region.
+    pub table: Bytes,
+    /// Size of the first level below the flushed tables at most (`max_bytes_for_level_base`); at most 1/64 of the region.
+    pub level: Bytes,
+    /// How many times larger each level is than the one above, from 2 to 100 (`max_bytes_for_level_multiplier`).
+    pub ratio: f64,
+    /// Flushed tables that are merged into the next level (`level0_file_num_compaction_trigger`).
+    pub merge_at: u32,
+    /// Flushed tables at which updates wait (`level0_slowdown_writes_trigger`); above `merge_at`, at most 32.
+    pub stall_at: u32,
+    /// Whether an update is durable when it is answered; else the log is written by whole requests.
+    pub sync: bool,
+    /// Whether blocks are discarded when their table is deleted.
+    pub discard: bool,
+}
+
+impl Lsm {
+    pub(super) fn check(&self, c: &mut Complaints) {
+        let mut inner = Complaints::default();
+        self.clients.check(&mut inner);
+        c.nest("clients", inner);
+        c.require((0.05..=0.7).contains(&self.fill), "fill", self.fill, "a fraction from 0.05 to 0.7");
+        let cached = self.page_cache;
+        c.require((0.0..=0.9).contains(&cached), "page_cache", cached, "a fraction from 0 to 0.9");
+        for (key, size) in [("memtable", self.memtable), ("table", self.table), ("level", self.level)] {
+            let holds = size >= Bytes::kib(64) && size <= Bytes::gib(16);
+            c.require(holds, key, size, "from 64KiB to 16GiB");
+        }
+        c.require((2.0..=100.0).contains(&self.ratio), "ratio", self.ratio, "a number from 2 to 100");
+        c.require(self.merge_at > 0, "merge_at", self.merge_at, "at least 1");
+        let holds = self.stall_at > self.merge_at && self.stall_at <= 32;
+        c.require(holds, "stall_at", self.stall_at, "more than merge_at, at most 32");
+    }
+}
+
+/// Bytes that a record has in the log beside itself: header, sequence number, lengths and key of some 24 B.
+const LOG_HEADER: u64 = 48;
+
+/// Blocks before the data. The first of them is that of the manifest.
+const BEFORE: u32 = 16;
+
+/// A sorted table.
+#[derive(Clone, Debug)]
+struct Table {
+    /// The first key, and the one after the last.
+    first: u64,
+    end: u64,
+    blocks: u32,
+    records: f64,
+    runs: Vec<(u32, u32)>,
+}
+
+impl Table {
+    /// The block of a key.
+    fn block(&self, key: u64) -> u32 {
+        let mut at = ((key - self.first) * u64::from(self.blocks) / (self.end - self.first)) as u32;
+        for (block, blocks) in &self.runs {
+            if at < *blocks {
+                return block + at;
+            }
+            at -= blocks;
+        }
+        unreachable!("a table has all its blocks")
+    }
+}
+
+/// A merge under way.
+#[derive(Clone, Debug)]
+struct Merge {
+    /// The level that tables are taken from, how many from which one on, and the same of the level below.
+    level: usize,
+    upper: std::ops::Range<usize>,
+    lower: std::ops::Range<usize>,
+    made: Vec<Table>,
+}
+
+/// The write-ahead log of a memtable.
+#[derive(Clone, Debug, Default)]
+struct Log {
+    runs: Vec<(u32, u32)>,
+    /// Bytes appended, and bytes of those written.
+    bytes: u64,
+    written: u64,
+}
+
+/// The store.
+#[derive(Clone, Debug)]
+pub struct Store {
+    keys: Keys,
+    count: u64,
+    distinct: Distinct,
+    record: u64,
+    space: Space,
+    /// Updates of a memtable, and blocks of a table.
+    memtable: u64,
+    table: u32,
+    merge_at: usize,
+    stall_at: usize,
+    sync: bool,
+    discard: bool,
+    /// Flushed tables, the oldest first; then the levels by key.
+    levels: Vec<Vec<Table>>,
+    /// Records that each level is to hold.
+    targets: Vec<f64>,
+    /// Where the blocks of each level begin in the numbers of the cache.
+    cached_from: Vec<u64>,
+    /// Updates since a key of the level was updated, at most.
+    windows: Vec<f64>,
+    /// The key at which the next merge of each level begins.
+    cursors: Vec<u64>,
+    cache: Cache,
+    updates: u64,
+    log: Log,
+    /// The log of the memtable that is flushed.
+    flushed: Option<Log>,
+    flush: Option<Table>,
+    merge: Option<Merge>,
+    /// Runs of tables that were merged, which readers may still hold.
+    retired: Vec<(u32, u32)>,
+    /// Clients whose update comes next, by thread.
+    pending: Vec<bool>,
+    ages: Stream,
+}
+
+impl Store {
+    /// A store that was loaded, with its levels as long use leaves them, in so many blocks.
+    ///
+    /// # Errors
+    /// A region in which the tables have no room.
+    pub fn new(config: &Lsm, seed: Seed, blocks: u32, most_cached: u32) -> Result<Self, Complaints> {
+        let region = u64::from(blocks) * BLOCK;
+        let record = config.clients.record.0;
+        // The levels above the last hold a share of it that is the sum of a geometric series.
+        let whole = config.ratio / (config.ratio - 1.0);
+        let most = f64::from(u32::MAX - 1);
+        let count = (config.fill * region as f64 / record as f64 / whole).min(most) as u64;
+        let memtable = config.memtable.0.min(region / 256) / record;
+        let table = (config.table.0.min(region / 256) / BLOCK) as u32;
+        let mut wrong = Complaints::default();
+        let wanted = "a size of which a memtable holds more than one";
+        wrong.require(memtable > 1 && table > 0, "model.clients.record", config.clients.record, wanted);
+        wrong.or_ok(())?;
+        let level = config.level.0.min(region / 64) as f64 / record as f64;
+        let mut targets = vec![count as f64];
+        while *targets.last().expect("the last level") > level {
+            targets.push(targets.last().expect("a level") / config.ratio);
+        }
+        targets.push(0.0);
+        targets.reverse();
+        let mut store = Self {
+            keys: Keys::new(&config.clients, count, seed),
+            count,
+            distinct: Distinct::new(count, config.clients.theta),
+            record,
+            space: Space::new(BEFORE, blocks - BEFORE),
+            memtable,
+            table,
+            merge_at: config.merge_at as usize,
+            stall_at: config.stall_at as usize,
+            sync: config.sync,
+            discard: config.discard,
+            levels: vec![Vec::new(); targets.len()],
+            cached_from: Vec::new(),
+            windows: Vec::new(),
+            cursors: vec![0; targets.len()],
+            cache: Cache::new(0),
+            updates: 0,
+            log: Log::default(),
+            flushed: None,
+            flush: None,
+            merge: None,
+            retired: Vec::new(),
+            pending: vec![false; usize::from(config.clients.threads)],
+            ages: seed.stream("workload.ages", 0),
+            targets,
+        };
+        for level in 1..store.levels.len() {
+            let records = store.targets[level];
+            store.levels[level] =
+                store.tables(0, count, records).expect("a fraction of the region is filled");
+        }
+        store.log.runs = store.run_of_log();
+        store.warm(config.page_cache, most_cached);
+        store.look();
+        Ok(store)
+    }
+
+    /// The cache, with the most popular keys in it.
+    fn warm(&mut self, share: f64, most: u32) {
+        let mut from = 0;
+        for target in self.targets.iter().rev() {
+            self.cached_from.push(from);
+            from += self.blocks_of(*target).max(1);
+        }
+        self.cached_from.reverse();
+        let room = (from as f64 * share).min(f64::from(most)) as u32;
+        self.cache = Cache::new(room);
+        // Chosen: more would take seconds, and hardly matters, for most accesses are to fewer.
+        let ranks = self.count.min(2 * u64::from(room)).min(1 << 22);
+        let last = self.levels.len() - 1;
+        for rank in (0..ranks).rev() {
+            let number = self.number(last, u64::from(self.keys.of_rank(rank)));
+            self.cache.insert(number);
+        }
+    }
+
+    fn blocks_of(&self, records: f64) -> u64 {
+        (records * self.record as f64 / BLOCK as f64) as u64
+    }
+
+    /// The number in the cache of a key's block in a level.
+    fn number(&self, level: usize, key: u64) -> u32 {
+        let blocks = self.blocks_of(self.targets[level]).max(1);
+        (self.cached_from[level] + key * blocks / self.count) as u32
+    }
+
+    /// Threads: the clients, one that flushes and one that merges.
+    pub fn thread_count(&self) -> usize {
+        self.pending.len() + 2
+    }
+
+    /// Blocks are free from now on.
+    pub fn give(&mut self, block: u32, blocks: u32) {
+        self.space.give(block, blocks);
+    }
+
+    /// Lets a thread, whose requests have all gone, take its next step.
+    pub fn step(&mut self, number: usize, asks: &mut Asks) -> Turn {
+        let clients = self.pending.len();
+        if number == clients {
+            self.flush(asks)
+        } else if number > clients {
+            self.merge(asks)
+        } else if self.pending[number] {
+            self.update(number, asks)
+        } else {
+            let operation = self.keys.next();
+            self.pending[number] = operation.updates;
+            self.read(operation, asks);
+            Turn::Went
+        }
+    }
+
+    /// Reads the newest version of a record. YCSB's client of RocksDB reads a record before it updates it.
+    fn read(&mut self, operation: Operation, asks: &mut Asks) {
+        let key = u64::from(operation.key);
+        let age = self.ages.exponential() / self.distinct.share(operation.rank);
+        let in_memory = self.updates + if self.flushed.is_some() { self.memtable } else { 0 };
+        let age = age - in_memory as f64;
+        if age < 0.0 {
+            return;
+        }
+        let newest = self.windows.iter().position(|window| age < *window).unwrap_or(self.levels.len() - 1);
+        let Some((level, block)) = (newest..self.levels.len()).find_map(|level| self.find(level, key, age))
+        else {
+            return;
+        };
+        let number = self.number(level, key);
+        if !self.cache.hits(number) {
+            asks.read(block, 1);
+            self.cache.insert(number);
+        }
+    }
+
+    /// The block of a key that was updated so long ago, if the level has it.
+    fn find(&self, level: usize, key: u64, age: f64) -> Option<(usize, u32)> {
+        let tables = &self.levels[level];
+        let at = match level {
+            0 => tables.len().checked_sub(1 + age as usize / self.memtable as usize)?,
+            _ => tables.partition_point(|table| table.first <= key).checked_sub(1)?,
+        };
+        (key < tables[at].end).then(|| (level, tables[at].block(key)))
+    }
+
+    fn update(&mut self, number: usize, asks: &mut Asks) -> Turn {
+        let is_full = self.updates == self.memtable;
+        if self.levels[0].len() >= self.stall_at || is_full && self.flushed.is_some() {
+            return Turn::Waits;
+        }
+        if is_full {
+            let next = Log { runs: self.run_of_log(), ..Log::default() };
+            if next.runs.is_empty() {
+                return Turn::Waits;
+            }
+            self.write_log(1, asks);
+            self.flushed = Some(std::mem::replace(&mut self.log, next));
+            self.updates = 0;
+        }
+        self.pending[number] = false;
+        self.updates += 1;
+        self.log.bytes += self.record + LOG_HEADER;
+        if self.sync {
+            self.write_log(1, asks);
+            asks.flush();
+        } else {
+            self.write_log(u64::from(MOST_WRITTEN) * BLOCK, asks);
+        }
+        Turn::Went
+    }
+
+    /// Writes what is new in the log if that is so much.
+    fn write_log(&mut self, least: u64, asks: &mut Asks) {
+        if self.log.bytes - self.log.written < least {
+            return;
+        }
+        let from = (self.log.written / BLOCK) as u32;
+        let to = self.log.bytes.div_ceil(BLOCK) as u32;
+        self.log.written = self.log.bytes;
+        let mut at = 0;
+        for (block, blocks) in &self.log.runs {
+            let (first, end) = (from.max(at), to.min(at + blocks));
+            if first < end {
+                asks.write(block + first - at, end - first);
+            }
+            at += blocks;
+        }
+    }
+
+    /// Blocks for the log of a memtable; none if there is no room.
+    fn run_of_log(&mut self) -> Vec<(u32, u32)> {
+        let bytes = self.memtable * (self.record + LOG_HEADER);
+        self.take(bytes.div_ceil(BLOCK) as u32).unwrap_or_default()
+    }
+
+    fn flush(&mut self, asks: &mut Asks) -> Turn {
+        if let Some(table) = self.flush.take() {
+            self.levels[0].push(table);
+            let log = self.flushed.take().expect("a memtable is flushed with its log");
+            log.runs.into_iter().for_each(|(block, blocks)| asks.free_later(block, blocks, self.discard));
+            self.look();
+            return Turn::Went;
+        }
+        if self.flushed.is_none() {
+            return Turn::Waits;
+        }
+        let records = self.distinct.of(self.memtable as f64);
+        let blocks = self.blocks_of(records).max(1) as u32;
+        let Some(runs) = self.take(blocks) else { return Turn::Waits };
+        runs.iter().for_each(|(block, blocks)| asks.write(*block, *blocks));
+        install(asks);
+        self.flush = Some(Table { first: 0, end: self.count, blocks, records, runs });
+        Turn::Went
+    }
+
+    fn merge(&mut self, asks: &mut Asks) -> Turn {
+        if let Some(merge) = self.merge.take() {
+            self.finish(merge, asks);
+            return Turn::Went;
+        }
+        let Some((level, upper)) = self.choose() else { return Turn::Waits };
+        let Some(merge) = self.begin(level, upper) else {
+            // There is no room: what was retired is needed now.
+            let gone = !self.retired.is_empty();
+            self.give_retired(asks);
+            return if gone { Turn::Went } else { Turn::Waits };
+        };
+        self.ask_for(&merge, asks);
+        self.merge = Some(merge);
+        Turn::Went
+    }
+
+    /// The level that is fullest for its size, and its tables that are merged into the next one.
+    fn choose(&self) -> Option<(usize, std::ops::Range<usize>)> {
+        let last = self.levels.len() - 1;
+        let records = |level: usize| self.levels[level].iter().map(|table| table.records).sum::<f64>();
+        let score = |level: usize| match level {
+            0 => self.levels[0].len() as f64 / self.merge_at as f64,
+            _ => records(level) / self.targets[level],
+        };
+        let (mut fullest, mut highest) = (0, score(0));
+        for level in 1..last {
+            if score(level) > highest {
+                (fullest, highest) = (level, score(level));
+            }
+        }
+        // The flushed tables are merged when they are as many as that, a level when it has more than its share.
+        let tables = &self.levels[fullest];
+        if highest < 1.0 || tables.is_empty() || fullest > 0 && highest <= 1.0 {
+            return None;
+        }
+        if fullest == 0 {
+            return Some((0, 0..tables.len()));
+        }
+        let next = tables.partition_point(|table| table.first < self.cursors[fullest]);
+        let next = if next < tables.len() { next } else { 0 };
+        Some((fullest, next..next + 1))
+    }
+
+    /// The tables of the next level that a merge needs, and those that it makes.
+    fn begin(&mut self, level: usize, upper: std::ops::Range<usize>) -> Option<Merge> {
+        let (from, to) = match level {
+            0 => (0, self.count),
+            _ => (self.levels[level][upper.start].first, self.levels[level][upper.end - 1].end),
+        };
+        let below = &self.levels[level + 1];
+        let lower =
+            below.partition_point(|table| table.end <= from)..below.partition_point(|table| table.first < to);
+        let (first, end) = match below.get(lower.clone()) {
+            Some([one, .., other]) => (from.min(one.first), to.max(other.end)),
+            Some([one]) => (from.min(one.first), to.max(one.end)),
+            _ => (from, to),
+        };
+        let part = (end - first) as f64 / self.count as f64;
+        let mut records: f64 = below[lower.clone()].iter().map(|table| table.records).sum();
+        for table in &self.levels[level][upper.clone()] {
+            records = self.distinct.merged(table.records, records, part);
+        }
+        let records = records.min((end - first) as f64);
+        let made = self.tables(first, end, records)?;
+        self.cursors[level] = to;
+        Some(Merge { level, upper, lower, made })
+    }
+
+    /// What a merge reads and writes, in proportion.
+    fn ask_for(&self, merge: &Merge, asks: &mut Asks) {
+        let (mut reads, mut writes) = (Asks::default(), Asks::default());
+        let upper = &self.levels[merge.level][merge.upper.clone()];
+        let lower = &self.levels[merge.level + 1][merge.lower.clone()];
+        for (block, blocks) in upper.iter().chain(lower).flat_map(|table| &table.runs) {
+            reads.read(*block, *blocks);
+        }
+        for table in &merge.made {
+            table.runs.iter().for_each(|(block, blocks)| writes.write(*block, *blocks));
+            writes.flush();
+        }
+        asks.interleave(reads, writes);
+        install(asks);
+    }
+
+    fn finish(&mut self, merge: Merge, asks: &mut Asks) {
+        let Merge { level, upper, lower, made } = merge;
+        // What the merge before this one retired nobody reads any more.
+        self.give_retired(asks);
+        let mut gone: Vec<Table> = self.levels[level].drain(upper).collect();
+        gone.extend(self.levels[level + 1].splice(lower, made));
+        self.retired.extend(gone.into_iter().flat_map(|table| table.runs));
+        self.look();
+    }
+
+    fn give_retired(&mut self, asks: &mut Asks) {
+        for (block, blocks) in self.retired.drain(..) {
+            asks.free_later(block, blocks, self.discard);
+        }
+    }
+
+    /// Looks at how far back the updates go that each level holds.
+    fn look(&mut self) {
+        let mut back = 0.0;
+        self.windows.clear();
+        for (level, tables) in self.levels.iter().enumerate() {
+            let records: f64 = tables.iter().map(|table| table.records).sum();
+            back += match level {
+                0 => tables.len() as f64 * self.memtable as f64,
+                _ => self.distinct.updates(records),
+            };
+            self.windows.push(back);
+        }
+    }
+
+    /// Tables for so many records in a range of keys; none if there is no room.
+    fn tables(&mut self, first: u64, end: u64, records: f64) -> Option<Vec<Table>> {
+        let blocks = self.blocks_of(records).max(1);
+        let count = blocks.div_ceil(u64::from(self.table)).min(end - first);
+        let bound = |n: u64| first + (u128::from(end - first) * u128::from(n) / u128::from(count)) as u64;
+        let mut made: Vec<Table> = Vec::new();
+        for n in 0..count {
+            let of_table = (blocks * (n + 1) / count - blocks * n / count).max(1) as u32;
+            let Some(runs) = self.take(of_table) else {
+                made.iter()
+                    .flat_map(|table| &table.runs)
+                    .for_each(|(block, blocks)| self.space.give(*block, *blocks));
+                return None;
+            };
+            let (first, end) = (bound(n), bound(n + 1));
+            made.push(Table { first, end, blocks: of_table, records: records / count as f64, runs });
+        }
+        Some(made)
+    }
+
+    /// Takes blocks; none if there are too few.
+    fn take(&mut self, blocks: u32) -> Option<Vec<(u32, u32)>> {
+        if self.space.free() < blocks {
+            return None;
+        }
+        let (mut left, mut runs) = (blocks, Vec::new());
+        while left > 0 {
+            let run = self.space.take(left).expect("there are enough");
+            left -= run.1;
+            runs.push(run);
+        }
+        Some(runs)
+    }
+}
+
+/// What makes new tables those of the store: they are durable, and then the manifest that names them.
+fn install(asks: &mut Asks) {
+    asks.flush();
+    asks.write_through(0);
+}
+
+#[cfg(test)]
+impl Store {
+    /// Calls `each` with the blocks of all tables.
+    pub fn audit(&self, on_their_way: u32) -> Vec<bool> {
+        let mut held = vec![false; (self.space.first() + self.space.blocks()) as usize];
+        let made = self.merge.iter().flat_map(|merge| &merge.made).chain(&self.flush);
+        let logs = std::iter::once(&self.log).chain(&self.flushed);
+        let of_tables = self.levels.iter().flatten().flat_map(|table| &table.runs);
+        let others =
+            made.flat_map(|table| &table.runs).chain(logs.flat_map(|log| &log.runs)).chain(&self.retired);
+        let mut count = 0;
+        for (run, is_readable) in of_tables.map(|run| (run, true)).chain(others.map(|run| (run, false))) {
+            count += run.1;
+            for at in run.0..run.0 + run.1 {
+                assert!(!held[at as usize], "block {at} belongs to two tables");
+                held[at as usize] = is_readable;
+            }
+        }
+        assert_eq!(self.space.blocks() - self.space.free(), count + on_their_way, "blocks are lost");
+        for tables in &self.levels[1..] {
+            assert!(tables.windows(2).all(|pair| pair[0].end <= pair[1].first), "tables of a level overlap");
+        }
+        let last = self.levels.last().expect("a level");
+        assert!(
+            last.windows(2).all(|pair| pair[0].end == pair[1].first),
+            "a gap between tables of the last level"
+        );
+        assert!(last[0].first == 0 && last[last.len() - 1].end == self.count);
+        held
+    }
+
+    /// Flushed tables, and the records of each level as parts of its target.
+    pub fn shape(&self) -> (usize, Vec<f64>) {
+        let records = |level: &Vec<Table>| level.iter().map(|table| table.records).sum::<f64>();
+        let parts =
+            self.levels.iter().zip(&self.targets).skip(1).map(|(level, target)| records(level) / target);
+        (self.levels[0].len(), parts.collect())
+    }
+}

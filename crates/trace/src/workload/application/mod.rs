@@ -1,0 +1,231 @@
+//! Applications: what programs above a file system ask of a device. Their requests follow from what they do to files, unlike those
+//! of a pattern, which are drawn one by one.
+
+mod asks;
+mod btree;
+mod cache;
+mod files;
+mod flowops;
+mod journal;
+mod keys;
+mod lsm;
+mod program;
+mod requests;
+mod space;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Bytes, Complaints, Seed};
+
+use super::Precondition;
+use asks::BLOCK;
+pub use btree::Btree;
+use files::{FileSystem, Plan};
+pub use flowops::{Files, Sizes, Step, Threads};
+use journal::{Layout, journal_blocks};
+pub use keys::Clients;
+pub use lsm::Lsm;
+use program::Program;
+pub use requests::Requests;
+use requests::Threaded;
+
+const FILE: &str = include_str!("../../../../../data/workloads/applications.toml");
+
+/// The smallest region that an application takes. Chosen: with less a hundred threads have no file each.
+const SMALLEST: Bytes = Bytes::mib(4);
+
+/// The log takes one in so many parts of the region at most. Chosen: files have room beside it.
+const OF_LOG: u32 = 16;
+
+/// Blocks that are used at most: 16 TiB, so that their numbers have 32 bits.
+const MOST_BLOCKS: u64 = u32::MAX as u64;
+
+/// Files that there are at most. Chosen: what is known of them takes 14 bytes each, and these 470 MB.
+const MOST_FILES: f64 = (1u64 << 25) as f64;
+
+/// Things in the page cache at most: 128 GiB of blocks. Chosen: what is known of them takes 128 MiB.
+const MOST_CACHED: u32 = 1 << 25;
+
+/// An application.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Application {
+    /// One sentence for lists.
+    pub description: String,
+    /// How many requests.
+    pub requests: u64,
+    /// Share of the device's logical capacity that is used, from its first byte on; above 0 and at most 1.
+    #[serde(default = "whole")]
+    pub region: f64,
+    /// Submission queues that the host uses; one where it is not given.
+    pub queues: Option<u16>,
+    /// The stream that writes name, for devices that keep streams apart; 0 for none.
+    #[serde(default)]
+    pub stream: u8,
+    /// The state in which the device should be before the first request.
+    pub precondition: Precondition,
+    /// What it does.
+    pub model: Model,
+}
+
+/// What an application does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Model {
+    /// Its threads go through loops of steps over many files.
+    Files(Files),
+    /// Clients read and update records of a log-structured merge tree, as RocksDB is one.
+    Lsm(Lsm),
+    /// Clients read and update records of a B-tree, as WiredTiger has them under MongoDB.
+    Btree(Btree),
+}
+
+const fn whole() -> f64 {
+    1.0
+}
+
+fn all() -> BTreeMap<String, Application> {
+    toml::from_str(FILE).expect("a test reads the embedded file")
+}
+
+/// The names of the applications that come with the program, in alphabetical order.
+pub fn names() -> Vec<String> {
+    all().into_keys().collect()
+}
+
+impl Application {
+    /// The application called `name`, if there is one.
+    pub fn named(name: &str) -> Option<Self> {
+        all().remove(name)
+    }
+
+    /// Requests that are outstanding: one of each thread.
+    pub fn queue_depth(&self) -> u32 {
+        match &self.model {
+            Model::Files(files) => files.thread_count(),
+            // One that flushes and one that merges; one that makes checkpoints.
+            Model::Lsm(lsm) => u32::from(lsm.clients.threads) + 2,
+            Model::Btree(btree) => u32::from(btree.clients.threads) + 1,
+        }
+    }
+
+    /// Puts it behind a page cache of this share of its data, from 0 to 0.9.
+    pub fn set_page_cache(&mut self, share: f64) {
+        match &mut self.model {
+            Model::Files(files) => files.page_cache = share,
+            Model::Lsm(lsm) => lsm.page_cache = share,
+            Model::Btree(btree) => btree.page_cache = share,
+        }
+    }
+
+    /// Everything that is wrong, all at once.
+    ///
+    /// # Errors
+    /// One complaint a key.
+    pub fn check(&self) -> Result<(), Complaints> {
+        let mut complaints = Complaints::default();
+        let c = &mut complaints;
+        c.require(self.requests > 0, "requests", self.requests, "at least 1");
+        c.require(self.queues != Some(0), "queues", 0, "at least 1");
+        let region = self.region;
+        c.require(region > 0.0 && region <= 1.0, "region", region, "a fraction above 0 and at most 1");
+        let mut inner = Complaints::default();
+        match &self.model {
+            Model::Files(files) => files.check(&mut inner),
+            Model::Lsm(lsm) => lsm.check(&mut inner),
+            Model::Btree(btree) => btree.check(&mut inner),
+        }
+        c.nest("model", inner);
+        complaints.or_ok(())
+    }
+
+    /// The requests of this application on a device of `capacity` logical bytes.
+    ///
+    /// # Errors
+    /// What [`check`](Self::check) finds, and a region that is too small.
+    pub fn generator(&self, seed: Seed, capacity: Bytes) -> Result<Requests, Complaints> {
+        self.check()?;
+        let region = Bytes((capacity.0 as f64 * self.region) as u64);
+        let mut complaints = Complaints::default();
+        complaints.require(
+            region >= SMALLEST,
+            "region",
+            region,
+            format!("at least {SMALLEST} for an application"),
+        );
+        complaints.or_ok(())?;
+        let blocks = (region.0 / BLOCK).min(MOST_BLOCKS) as u32;
+        let threads = match &self.model {
+            Model::Files(files) => Threaded::Files(program_of(files, seed, blocks)?),
+            Model::Lsm(lsm) => Threaded::Lsm(lsm::Store::new(lsm, seed, blocks, MOST_CACHED)?),
+            Model::Btree(btree) => {
+                Threaded::Btree(btree::Store::new(btree, seed, blocks, MOST_CACHED, MOST_FILES as u32)?)
+            }
+        };
+        Ok(Requests::new(threads, self.requests))
+    }
+}
+
+/// How many files have room, of how large ones, and how much their metadata leave of the region.
+fn file_count(files: &Files, blocks: u32) -> Result<u32, Complaints> {
+    let mean = files.mean_size.0;
+    // Sizes that differ end anywhere in their last block.
+    let whole = mean.div_ceil(BLOCK) as f64;
+    let mean_blocks =
+        if files.sizes == Sizes::Equal { whole } else { (mean as f64 / BLOCK as f64 + 0.5).max(1.0) };
+    let room = |blocks: u32| files.fill * f64::from(blocks) / (files.present * mean_blocks);
+    let data =
+        Layout::new(blocks, room(blocks).min(MOST_FILES) as u32, journal_blocks(files.journal, blocks))
+            .data();
+    let mut complaints = Complaints::default();
+    let holds = data < blocks / 2;
+    complaints.require(
+        holds,
+        "model.present",
+        files.present,
+        "a larger fraction: metadata would fill half the region",
+    );
+    complaints.clone().or_ok(())?;
+    let count = room(blocks - data).min(MOST_FILES) as u32;
+    // Each thread has a file open.
+    let least = if files.has_parts() { 0 } else { files.thread_count() + 1 };
+    let wanted = format!("a size of which at least {least} have room");
+    complaints.require(count >= least, "model.mean_size", files.mean_size, wanted);
+    complaints.or_ok(count)
+}
+
+/// The threads of a load on files, over a file system that was filled.
+fn program_of(files: &Files, seed: Seed, blocks: u32) -> Result<Program, Complaints> {
+    let count = file_count(files, blocks)?;
+    // Where not even one file has room whose parts are read and written, there is one that is as large as fits.
+    let mean =
+        if count > 0 { files.mean_size.0 } else { (files.fill * f64::from(blocks)) as u64 / 2 * BLOCK };
+    let count = count.max(1);
+    let plan = Plan {
+        blocks,
+        files: count,
+        present: files.present,
+        mean,
+        all_equal: files.sizes == Sizes::Equal,
+        journal: journal_blocks(files.journal, blocks),
+        page_cache: files.page_cache,
+        by_blocks: files.has_parts(),
+        most_cached: MOST_CACHED,
+        discard: files.discard,
+    };
+    let mut fs = FileSystem::new(
+        &plan,
+        &mut seed.stream("workload.sizes", 0),
+        &mut seed.stream("workload.present", 0),
+    );
+    let log_limit = files.log_limit.0.min(u64::from(blocks / OF_LOG) * BLOCK);
+    if files.writes_log() {
+        let log = fs.log();
+        fs.append(log, log_limit);
+    }
+    Ok(Program::new(fs, files, log_limit, seed))
+}
+
+#[cfg(test)]
+mod tests;

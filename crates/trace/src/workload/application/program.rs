@@ -1,0 +1,231 @@
+//! Threads that go through their loops over the files of a file system.
+
+use wordline_kernel::{Seed, Stream};
+
+use super::asks::{Asks, BLOCK};
+use super::files::FileSystem;
+use super::flowops::Step;
+
+/// What came of a thread's turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// It went on.
+    Went,
+    /// It waits for others.
+    Waits,
+}
+
+/// No file is open.
+const NONE: u32 = u32::MAX;
+
+/// A thread.
+#[derive(Clone, Debug, Default)]
+struct Thread {
+    kind: u16,
+    /// The step that is next.
+    at: u16,
+    /// How often the steps before an `again` were done.
+    rounds: u32,
+    /// Posts that nobody has taken.
+    posts: u32,
+    /// The first byte of the open file that was not written.
+    from: u64,
+    /// Whether the open file is no longer needed once the requests of the thread have gone.
+    closes: bool,
+}
+
+/// The threads of an application and what they share.
+#[derive(Clone, Debug)]
+pub struct Program {
+    fs: FileSystem,
+    log_limit: u64,
+    loops: Vec<Vec<Step>>,
+    /// For each kind of threads: its first thread and the one after its last.
+    spans: Vec<(usize, usize)>,
+    /// For each step that posts, the kind of threads that it posts to, by kind and step.
+    targets: Vec<Vec<u16>>,
+    /// Posts at which those who post to a kind of threads wait.
+    high_water: Vec<u32>,
+    threads: Vec<Thread>,
+    /// The files that threads have open and those that they write back.
+    open: Vec<u32>,
+    picks: Stream,
+    lengths: Stream,
+    parts: Stream,
+}
+
+impl Program {
+    /// The threads at the beginning of their loops.
+    pub fn new(fs: FileSystem, files: &super::Files, log_limit: u64, seed: Seed) -> Self {
+        let kind_of = |name: &str| files.threads.iter().position(|threads| threads.name == name);
+        let (mut threads, mut spans, mut targets, mut high_water) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (kind, group) in files.threads.iter().enumerate() {
+            let first = threads.len();
+            let thread = Thread { kind: kind as u16, ..Thread::default() };
+            threads.extend(std::iter::repeat_n(thread, usize::from(group.count)));
+            spans.push((first, threads.len()));
+            let target = |step: &Step| match step {
+                Step::Post { to } => kind_of(to).expect("a checked post is to threads that there are") as u16,
+                _ => 0,
+            };
+            targets.push(group.steps.iter().map(target).collect());
+            let water =
+                |step: &Step| if let Step::Wait { high_water, .. } = step { *high_water } else { None };
+            high_water.push(group.steps.iter().find_map(water).unwrap_or(u32::MAX));
+        }
+        Self {
+            fs,
+            log_limit,
+            loops: files.threads.iter().map(|threads| threads.steps.clone()).collect(),
+            spans,
+            targets,
+            high_water,
+            open: vec![NONE; 2 * threads.len()],
+            threads,
+            picks: seed.stream("workload.files", 0),
+            lengths: seed.stream("workload.lengths", 0),
+            parts: seed.stream("workload.parts", 0),
+        }
+    }
+
+    /// How many threads there are.
+    pub fn thread_count(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// Blocks are free from now on.
+    pub fn give(&mut self, block: u32, blocks: u32) {
+        self.fs.give(block, blocks);
+    }
+
+    /// Lets a thread, whose requests have all gone, take its next step.
+    pub fn step(&mut self, number: usize, asks: &mut Asks) -> Turn {
+        asks.writes_back = None;
+        self.open[2 * number + 1] = NONE;
+        let thread = &mut self.threads[number];
+        if std::mem::take(&mut thread.closes) {
+            self.open[2 * number] = NONE;
+        }
+        let (kind, at) = (usize::from(thread.kind), usize::from(thread.at));
+        let next = (at + 1) % self.loops[kind].len();
+        let step = &self.loops[kind][at];
+        match *step {
+            Step::Again { steps, times } => {
+                thread.rounds += 1;
+                let is_over = thread.rounds == times;
+                thread.rounds = if is_over { 0 } else { thread.rounds };
+                thread.at = if is_over { next } else { at - usize::from(steps) } as u16;
+                return Turn::Went;
+            }
+            Step::Post { .. } => {
+                if !self.post(usize::from(self.targets[kind][at])) {
+                    return Turn::Waits;
+                }
+            }
+            Step::Wait { posts, .. } => {
+                let Some(left) = thread.posts.checked_sub(posts) else { return Turn::Waits };
+                thread.posts = left;
+            }
+            Step::ReadPart { .. }
+            | Step::WritePart { .. }
+            | Step::WriteLog { .. }
+            | Step::AppendLog { .. } => {
+                let step = step.clone();
+                self.on_parts(&step, asks);
+            }
+            _ => {
+                let step = step.clone();
+                self.on_whole(number, &step, asks);
+            }
+        }
+        self.open[2 * number + 1] = asks.writes_back.unwrap_or(NONE);
+        self.threads[number].at = next as u16;
+        Turn::Went
+    }
+
+    /// Posts to each thread of a kind, unless one of them has too many.
+    fn post(&mut self, kind: usize) -> bool {
+        let (first, end) = self.spans[kind];
+        let threads = &mut self.threads[first..end];
+        if threads.iter().any(|thread| thread.posts >= self.high_water[kind]) {
+            return false;
+        }
+        // Nobody needs more than this.
+        threads.iter_mut().for_each(|thread| thread.posts = thread.posts.saturating_add(1));
+        true
+    }
+
+    fn on_whole(&mut self, number: usize, step: &Step, asks: &mut Asks) {
+        let Self { fs, picks, lengths, open, .. } = self;
+        let thread = &mut self.threads[number];
+        let file = open[2 * number];
+        match step {
+            Step::Delete {} => {
+                if let Some(file) = fs.pick(picks, open) {
+                    fs.delete(file, asks);
+                }
+            }
+            Step::Open {} => {
+                open[2 * number] = fs.pick(picks, open).unwrap_or(NONE);
+                let file = open[2 * number];
+                thread.from = if file == NONE { 0 } else { fs.size(file) };
+            }
+            Step::Create {} => {
+                open[2 * number] = fs.create(picks, asks).unwrap_or(NONE);
+                thread.from = 0;
+            }
+            _ if file == NONE => {}
+            Step::ReadWhole {} => fs.read_whole(file, asks),
+            Step::Append { up_to } => fs.append(file, 1 + lengths.below(up_to.0)),
+            Step::Fsync {} => {
+                fs.fsync(file, thread.from, asks);
+                thread.from = fs.size(file);
+            }
+            _ => {
+                if fs.size(file) > thread.from {
+                    fs.write_later(file, thread.from, asks);
+                }
+                thread.closes = true;
+            }
+        }
+    }
+
+    fn on_parts(&mut self, step: &Step, asks: &mut Asks) {
+        let Self { fs, lengths, parts, picks, log_limit, .. } = self;
+        match step {
+            Step::AppendLog { up_to } => fs.append_to_log(1 + lengths.below(up_to.0), *log_limit, asks),
+            Step::WriteLog { size } => {
+                let (log, blocks) = (fs.log(), (size.0 / BLOCK) as u32);
+                let slots = fs.blocks_of(log) / blocks;
+                if slots > 0 {
+                    let slot = parts.below(u64::from(slots)) as u32;
+                    fs.write_durably(log, slot * blocks, blocks, asks);
+                }
+            }
+            _ => {
+                let Some(file) = fs.pick(picks, &[]) else { return };
+                let blocks = u64::from(fs.blocks_of(file)).max(1);
+                let number = parts.below(blocks) as u32;
+                // A file for which there was no room has none.
+                let Some(block) = fs.block_of(file, number) else { return };
+                let is_whole = matches!(step, Step::WritePart { size } if size.0 == BLOCK);
+                if is_whole {
+                    fs.keep_block(block);
+                } else {
+                    fs.read_block(block, asks);
+                }
+                if matches!(step, Step::WritePart { .. }) {
+                    fs.write_durably(file, number, 1, asks);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+impl Program {
+    pub fn file_system(&self) -> &FileSystem {
+        &self.fs
+    }
+}
