@@ -20,7 +20,7 @@ use crate::run::{Job, Load, Observer, Precondition, READING, Unobserved};
 use crate::summary::{Source, SourceKind};
 use crate::trace::{self, Fit, Fitting, LateNotes, Options, Prepared, Request, Requests};
 use crate::warm_up::Passes;
-use crate::workload::{self, Profile, RealOrProfile, Workload};
+use crate::workload::{self, Application, Generated, Profile, RealOrProfile, Workload};
 
 /// Where the requests come from.
 #[derive(Clone, Debug, Default)]
@@ -282,8 +282,8 @@ impl Plan {
             let (path, shown) = (Path::new(name), input::shown(Path::new(name)));
             return self.generated(&shown.to_string_lossy(), read_workload(path)?, capacity, seed);
         }
-        if workload::names().iter().any(|known| known == name) {
-            return self.generated(name, Workload::named(name)?, capacity, seed);
+        if let Some(generated) = Generated::named(name) {
+            return self.generated(name, generated, capacity, seed);
         }
         if !Profile::names().iter().any(|known| known == name) {
             return Err(Error::Argument {
@@ -301,23 +301,36 @@ impl Plan {
         }
     }
 
-    fn generated(&self, name: &str, mut workload: Workload, capacity: Bytes, seed: u64) -> Result<Ready> {
+    fn generated(&self, name: &str, generated: Generated, capacity: Bytes, seed: u64) -> Result<Ready> {
+        match generated {
+            Generated::Pattern(pattern) => self.pattern(name, *pattern, capacity, seed),
+            Generated::Application(application) => self.application(name, *application, capacity, seed),
+        }
+    }
+
+    fn pattern(&self, name: &str, mut workload: Workload, capacity: Bytes, seed: u64) -> Result<Ready> {
         workload.requests = self.requests.unwrap_or(workload.requests);
         let complain = |complaints| Error::Config(under(name, &complaints));
         let generator = workload.generator(Seed(seed), capacity).map_err(complain)?;
         Ok(Ready {
-            source: Source { name: name.into(), kind: SourceKind::Synthetic },
-            requests: Box::new(generator.map(Ok)),
-            total: Some(workload.requests),
-            last: None,
             queue_depth: workload.arrival.queue_depth(),
             queues: workload.queues,
             stream: workload.stream,
-            has_processors: false,
             precondition: workload.precondition.into(),
-            notes: Vec::new(),
-            late_notes: LateNotes::default(),
-            trace_file: None,
+            ..synthetic(name, Box::new(generator.map(Ok)), workload.requests)
+        })
+    }
+
+    fn application(&self, name: &str, mut asked: Application, capacity: Bytes, seed: u64) -> Result<Ready> {
+        asked.requests = self.requests.unwrap_or(asked.requests);
+        let complain = |complaints| Error::Config(under(name, &complaints));
+        let requests = asked.generator(Seed(seed), capacity).map_err(complain)?;
+        Ok(Ready {
+            queue_depth: Some(asked.queue_depth()),
+            queues: asked.queues,
+            stream: asked.stream,
+            precondition: asked.precondition.into(),
+            ..synthetic(name, Box::new(requests.map(Ok)), asked.requests)
         })
     }
 
@@ -459,11 +472,29 @@ fn check_times(pace: Pace, ready: &Ready) -> Result<()> {
 /// Requests outstanding for a profile of a trace whose duration is not published. Chosen: as the named workloads.
 const TIMELESS_DEPTH: u32 = 32;
 
+/// Generated requests, of which nothing more is said.
+fn synthetic(name: &str, requests: Requests, total: u64) -> Ready {
+    Ready {
+        source: Source { name: name.into(), kind: SourceKind::Synthetic },
+        requests,
+        total: Some(total),
+        last: None,
+        queue_depth: None,
+        queues: None,
+        stream: 0,
+        has_processors: false,
+        precondition: Precondition::Filled(1.0),
+        notes: Vec::new(),
+        trace_file: None,
+        late_notes: LateNotes::default(),
+    }
+}
+
 /// A workload from a file of the user's.
-fn read_workload(path: &Path) -> Result<Workload> {
+fn read_workload(path: &Path) -> Result<Generated> {
     let shown = input::shown(path).display().to_string();
     let text = input::text(path, "a workload in TOML")?;
-    workload::from_toml(&shown, &text).map_err(Error::Config)
+    Generated::from_toml(&shown, &text).map_err(Error::Config)
 }
 
 /// The complaints with the name of what they are about before their keys.
@@ -476,115 +507,4 @@ fn under(name: &str, complaints: &Complaints) -> Complaints {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::Selection;
-
-    fn pace(plan: Plan, usual_depth: Option<u32>) -> std::result::Result<Pace, String> {
-        plan.pace(usual_depth).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn a_trace_runs_by_its_times_and_a_queue_depth_closes_the_loop() {
-        assert_eq!(pace(Plan::default(), None), Ok(Pace::Open { time_scale: 1.0 }));
-        let faster = Plan { time_scale: Some(0.5), ..Plan::default() };
-        assert_eq!(pace(faster, None), Ok(Pace::Open { time_scale: 0.5 }));
-        let closed = Plan { queue_depth: Some(4), think_time: Some(Duration::from_us(2)), ..Plan::default() };
-        assert_eq!(pace(closed, None), Ok(Pace::Closed { depth: 4, think: Duration::from_us(2) }));
-        let other_depth = Plan { queue_depth: Some(1), ..Plan::default() };
-        assert_eq!(pace(other_depth, Some(32)), Ok(Pace::Closed { depth: 1, think: Duration::ZERO }));
-    }
-
-    #[test]
-    fn a_setting_that_the_loop_would_ignore_is_refused() {
-        let think = Plan { think_time: Some(Duration::from_us(1)), ..Plan::default() };
-        assert!(
-            pace(think, None).is_err_and(|error| error.starts_with("think time: found 1us, wanted none"))
-        );
-        let scale = Plan { time_scale: Some(0.5), ..Plan::default() };
-        assert!(
-            pace(scale, Some(32)).is_err_and(|error| error.starts_with("time scale: found 0.5, wanted none"))
-        );
-        let backwards = Plan { time_scale: Some(-1.0), ..Plan::default() };
-        assert!(pace(backwards, None).is_err());
-        let nothing = Plan { queue_depth: Some(0), ..Plan::default() };
-        assert!(pace(nothing, None).is_err());
-    }
-
-    fn device(set: &[&str]) -> Device {
-        let set = set.iter().map(|text| (*text).to_owned()).collect();
-        Device::load(&Selection { preset: Some("tiny".into()), file: None, set }).expect("a device")
-    }
-
-    fn named(plan: Plan, device: &Device) -> std::result::Result<Job, String> {
-        let requests = plan.requests.or(Some(2_000));
-        let plan = Plan { origin: Origin::Named("mixed-70-30".into()), requests, ..plan };
-        plan.job(device).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn a_closed_loop_uses_a_queue_and_requests_by_their_times_all_that_the_device_has() {
-        let nvme = device(&["front.interface=nvme", "front.nvme.queues=4"]);
-        let plan = Plan::default;
-        assert_eq!(named(plan(), &nvme).expect("a job").load.spread.queues, 1);
-        let open = Plan { requests: Some(100), ..plan() }.job(&nvme).expect("the embedded trace");
-        assert_eq!((open.load.spread.queues, open.load.pace), (4, Pace::Open { time_scale: 1.0 }));
-        assert_eq!(named(Plan { queues: Some(3), ..plan() }, &nvme).expect("a job").load.spread.queues, 3);
-        let error = named(Plan { queues: Some(5), ..plan() }, &nvme).err();
-        assert!(error.is_some_and(|error| error.starts_with("queues: found 5, wanted from 1 to 4")));
-    }
-
-    #[test]
-    fn a_namespace_bounds_the_requests_that_name_it() {
-        let both = device(&["namespaces=[{size = \"4MiB\"}, {fraction = 0.5}]"]);
-        let job = named(Plan { namespace: Some(2), ..Plan::default() }, &both).expect("there are two");
-        let most = Bytes::mib(6); // Half of 12 MiB.
-        assert!(job.load.namespace == 1 && job.load.requests.flatten().all(|r| r.offset + r.size <= most));
-        let error = named(Plan { namespace: Some(3), ..Plan::default() }, &both).err();
-        assert!(error.is_some_and(|error| error.starts_with("namespace: found 3, wanted from 1 to 2")));
-    }
-
-    #[test]
-    fn requests_over_a_link_spend_time_on_it_and_unaligned_ones_are_refused() {
-        let run = |device: &Device, plan| {
-            crate::run::run(named(plan, device)?, &mut crate::run::Unobserved)
-                .map_err(|error| error.to_string())
-        };
-        let nvme = device(&["front.interface=nvme", "front.sector_size=4KiB"]);
-        let summary = run(&nvme, Plan { queues: Some(2), ..Plan::default() }).expect("whole sectors");
-        let link = summary.time.iter().find(|share| share.name == "link").expect("a component");
-        assert!(link.read_us > 1.0 && summary.link_utilisation.len() == 2, "{link:?}");
-        assert!(
-            (summary.time.iter().map(|share| share.read_us).sum::<f64>() - summary.host.read_latency_us.mean)
-                .abs()
-                < 1e-6
-        );
-        let trace =
-            Plan { requests: Some(100_000), ..Plan::default() }.job(&nvme).expect("the embedded trace");
-        let error =
-            crate::run::run(trace, &mut crate::run::Unobserved).expect_err("it has odd sectors").to_string();
-        assert!(error.contains("wanted whole sectors of 4KiB (front.sector_size)"), "{error}");
-    }
-
-    #[test]
-    fn a_run_that_takes_longer_than_the_limit_of_time_is_refused() {
-        let plan =
-            Plan { think_time: Some(Duration::from_ms(3_600_000)), queue_depth: Some(1), ..Plan::default() };
-        let job = named(Plan { requests: Some(3_000), ..plan }, &device(&[])).expect("a job");
-        let error = crate::run::run(job, &mut crate::run::Unobserved).expect_err("125 days").to_string();
-        assert!(error.contains("more than 106 days of simulated time with 25"), "{error}");
-    }
-
-    #[test]
-    fn a_precondition_reads_as_a_word_or_a_fraction() {
-        assert_eq!("empty".parse(), Ok(Precondition::Empty));
-        assert_eq!("0.5".parse(), Ok(Precondition::Filled(0.5)));
-        assert_eq!("steady-state".parse(), Ok(Precondition::Steady));
-        assert_eq!("steady-state:0.5".parse(), Ok(Precondition::SteadyTo(0.5)));
-        for wrong in ["steady-state:", "steady-state:0", "filled:0.5", ":0.5"] {
-            assert!(wrong.parse::<Precondition>().is_err(), "{wrong}");
-        }
-        assert!("1.5".parse::<Precondition>().is_err());
-        assert!("full".parse::<Precondition>().is_err());
-    }
-}
+mod tests;

@@ -4,7 +4,52 @@ use wordline_kernel::Complaints;
 
 pub use wordline_trace::workload::*;
 
-/// Reads a workload from the TOML text of the source called `name`.
+/// What requests can be generated from.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[serde(untagged)]
+pub enum Generated {
+    /// They are drawn one by one.
+    Pattern(Box<Workload>),
+    /// They follow from what an application does.
+    Application(Box<Application>),
+}
+
+impl Generated {
+    /// The pattern or the application called `name`, if there is one.
+    pub fn named(name: &str) -> Option<Self> {
+        let application =
+            Application::named(name).map(|application| Self::Application(Box::new(application)));
+        application.or_else(|| Workload::named(name).ok().map(|pattern| Self::Pattern(Box::new(pattern))))
+    }
+
+    /// The names of all patterns and applications.
+    pub fn names() -> Vec<String> {
+        [names(), application::names()].concat()
+    }
+
+    /// Its sentence for lists, and what it is.
+    pub fn description(&self) -> (&str, &'static str) {
+        match self {
+            Self::Pattern(pattern) => (&pattern.description, "synthetic"),
+            Self::Application(application) => (&application.description, "application"),
+        }
+    }
+
+    /// Reads one from the TOML text of the source called `name`: an application where it has a model.
+    ///
+    /// # Errors
+    /// Everything that is wrong, each with source, line and key, what was found and what was wanted.
+    pub fn from_toml(name: &str, text: &str) -> Result<Self, Complaints> {
+        let has_model = text.parse::<toml::Table>().is_ok_and(|table| table.contains_key("model"));
+        if has_model {
+            let application = crate::config::read(name, text, Application::check)?;
+            return Ok(Self::Application(Box::new(application)));
+        }
+        from_toml(name, text).map(|pattern| Self::Pattern(Box::new(pattern)))
+    }
+}
+
+/// Reads a pattern from the TOML text of the source called `name`.
 ///
 /// # Errors
 /// Everything that is wrong, each with source, line and key, what was found and what was wanted.

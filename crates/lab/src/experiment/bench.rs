@@ -197,6 +197,12 @@ fn requests_of(point: &Point) -> Result<Asked> {
             let pace = workload.arrival.queue_depth().map_or(open, closed);
             Ok(Asked { source, requests, total: workload.requests, pace, extent: capacity })
         }
+        Workload::Named(named) => {
+            let (requests, total, depth) =
+                named.requests(Seed(point.seed), capacity).map_err(Error::Config)?;
+            let source = Source { name: named.name.clone(), kind: SourceKind::Synthetic };
+            Ok(Asked { source, requests, total, pace: depth.map_or(open, closed), extent: capacity })
+        }
         Workload::Replayed { trace: name, queue_depth, requests } => {
             let path = point.traces.as_deref().unwrap_or(Path::new("")).join(name);
             let mut trace = trace::read(&path, &trace::Options::default())?;

@@ -23,6 +23,7 @@ mod layers;
 mod library;
 mod like;
 mod map_cache;
+mod named;
 pub mod nand;
 mod outcome;
 mod page;

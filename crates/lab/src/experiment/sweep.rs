@@ -14,6 +14,7 @@ use super::analytic::Space;
 use super::axes::{self, Axis, Points};
 use super::file::found_and_wanted;
 use super::layers::{Layer, Layers};
+use super::named::Named;
 use crate::config;
 use crate::devices::{Configured, Registry, as_ssd};
 use crate::error::{Error, Result};
@@ -104,6 +105,8 @@ pub enum Workload {
     },
     /// A generated workload, with the keys of a workload file.
     Generated(Box<Generated>),
+    /// A pattern or an application that comes with the program.
+    Named(Named),
     /// A recorded trace, its addresses wrapped into the device. It is not run without the user's folder of traces, and
     /// the outcome says so.
     Replayed {
@@ -347,6 +350,7 @@ fn check_workload(workload: &Workload, wrong: &mut Complaints) {
                 wrong.nest("generated", inner);
             }
         }
+        Workload::Named(named) => named.check(wrong),
         Workload::Replayed { requests, queue_depth, .. } => {
             wrong.require(*requests != Some(0), "replayed.requests", 0, "at least 1");
             wrong.require(*queue_depth != Some(0), "replayed.queue_depth", 0, "at least 1");
@@ -378,6 +382,7 @@ fn precondition(before: Option<Before>, workload: &Workload) -> Precondition {
         (Some(Before::Steady { fraction: None, .. }), _) => Precondition::Steady,
         (Some(Before::Steady { fraction: Some(fraction), .. }), _) => Precondition::SteadyTo(fraction),
         (None, Workload::Generated(workload)) => workload.precondition.into(),
+        (None, Workload::Named(named)) => named.precondition(),
         // As wherever a trace is replayed: reads find data.
         (None, Workload::Replayed { .. } | Workload::Volume(_) | Workload::UniformWrites { .. }) => {
             Precondition::Filled(1.0)

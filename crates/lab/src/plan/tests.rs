@@ -1,0 +1,108 @@
+//! What a plan asks for, and what it refuses.
+
+use super::*;
+use crate::config::Selection;
+
+fn pace(plan: Plan, usual_depth: Option<u32>) -> std::result::Result<Pace, String> {
+    plan.pace(usual_depth).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_trace_runs_by_its_times_and_a_queue_depth_closes_the_loop() {
+    assert_eq!(pace(Plan::default(), None), Ok(Pace::Open { time_scale: 1.0 }));
+    let faster = Plan { time_scale: Some(0.5), ..Plan::default() };
+    assert_eq!(pace(faster, None), Ok(Pace::Open { time_scale: 0.5 }));
+    let closed = Plan { queue_depth: Some(4), think_time: Some(Duration::from_us(2)), ..Plan::default() };
+    assert_eq!(pace(closed, None), Ok(Pace::Closed { depth: 4, think: Duration::from_us(2) }));
+    let other_depth = Plan { queue_depth: Some(1), ..Plan::default() };
+    assert_eq!(pace(other_depth, Some(32)), Ok(Pace::Closed { depth: 1, think: Duration::ZERO }));
+}
+
+#[test]
+fn a_setting_that_the_loop_would_ignore_is_refused() {
+    let think = Plan { think_time: Some(Duration::from_us(1)), ..Plan::default() };
+    assert!(pace(think, None).is_err_and(|error| error.starts_with("think time: found 1us, wanted none")));
+    let scale = Plan { time_scale: Some(0.5), ..Plan::default() };
+    assert!(
+        pace(scale, Some(32)).is_err_and(|error| error.starts_with("time scale: found 0.5, wanted none"))
+    );
+    let backwards = Plan { time_scale: Some(-1.0), ..Plan::default() };
+    assert!(pace(backwards, None).is_err());
+    let nothing = Plan { queue_depth: Some(0), ..Plan::default() };
+    assert!(pace(nothing, None).is_err());
+}
+
+fn device(set: &[&str]) -> Device {
+    let set = set.iter().map(|text| (*text).to_owned()).collect();
+    Device::load(&Selection { preset: Some("tiny".into()), file: None, set }).expect("a device")
+}
+
+fn named(plan: Plan, device: &Device) -> std::result::Result<Job, String> {
+    let requests = plan.requests.or(Some(2_000));
+    let plan = Plan { origin: Origin::Named("mixed-70-30".into()), requests, ..plan };
+    plan.job(device).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_closed_loop_uses_a_queue_and_requests_by_their_times_all_that_the_device_has() {
+    let nvme = device(&["front.interface=nvme", "front.nvme.queues=4"]);
+    let plan = Plan::default;
+    assert_eq!(named(plan(), &nvme).expect("a job").load.spread.queues, 1);
+    let open = Plan { requests: Some(100), ..plan() }.job(&nvme).expect("the embedded trace");
+    assert_eq!((open.load.spread.queues, open.load.pace), (4, Pace::Open { time_scale: 1.0 }));
+    assert_eq!(named(Plan { queues: Some(3), ..plan() }, &nvme).expect("a job").load.spread.queues, 3);
+    let error = named(Plan { queues: Some(5), ..plan() }, &nvme).err();
+    assert!(error.is_some_and(|error| error.starts_with("queues: found 5, wanted from 1 to 4")));
+}
+
+#[test]
+fn a_namespace_bounds_the_requests_that_name_it() {
+    let both = device(&["namespaces=[{size = \"4MiB\"}, {fraction = 0.5}]"]);
+    let job = named(Plan { namespace: Some(2), ..Plan::default() }, &both).expect("there are two");
+    let most = Bytes::mib(6); // Half of 12 MiB.
+    assert!(job.load.namespace == 1 && job.load.requests.flatten().all(|r| r.offset + r.size <= most));
+    let error = named(Plan { namespace: Some(3), ..Plan::default() }, &both).err();
+    assert!(error.is_some_and(|error| error.starts_with("namespace: found 3, wanted from 1 to 2")));
+}
+
+#[test]
+fn requests_over_a_link_spend_time_on_it_and_unaligned_ones_are_refused() {
+    let run = |device: &Device, plan| {
+        crate::run::run(named(plan, device)?, &mut crate::run::Unobserved).map_err(|error| error.to_string())
+    };
+    let nvme = device(&["front.interface=nvme", "front.sector_size=4KiB"]);
+    let summary = run(&nvme, Plan { queues: Some(2), ..Plan::default() }).expect("whole sectors");
+    let link = summary.time.iter().find(|share| share.name == "link").expect("a component");
+    assert!(link.read_us > 1.0 && summary.link_utilisation.len() == 2, "{link:?}");
+    assert!(
+        (summary.time.iter().map(|share| share.read_us).sum::<f64>() - summary.host.read_latency_us.mean)
+            .abs()
+            < 1e-6
+    );
+    let trace = Plan { requests: Some(100_000), ..Plan::default() }.job(&nvme).expect("the embedded trace");
+    let error =
+        crate::run::run(trace, &mut crate::run::Unobserved).expect_err("it has odd sectors").to_string();
+    assert!(error.contains("wanted whole sectors of 4KiB (front.sector_size)"), "{error}");
+}
+
+#[test]
+fn a_run_that_takes_longer_than_the_limit_of_time_is_refused() {
+    let plan =
+        Plan { think_time: Some(Duration::from_ms(3_600_000)), queue_depth: Some(1), ..Plan::default() };
+    let job = named(Plan { requests: Some(3_000), ..plan }, &device(&[])).expect("a job");
+    let error = crate::run::run(job, &mut crate::run::Unobserved).expect_err("125 days").to_string();
+    assert!(error.contains("more than 106 days of simulated time with 25"), "{error}");
+}
+
+#[test]
+fn a_precondition_reads_as_a_word_or_a_fraction() {
+    assert_eq!("empty".parse(), Ok(Precondition::Empty));
+    assert_eq!("0.5".parse(), Ok(Precondition::Filled(0.5)));
+    assert_eq!("steady-state".parse(), Ok(Precondition::Steady));
+    assert_eq!("steady-state:0.5".parse(), Ok(Precondition::SteadyTo(0.5)));
+    for wrong in ["steady-state:", "steady-state:0", "filled:0.5", ":0.5"] {
+        assert!(wrong.parse::<Precondition>().is_err(), "{wrong}");
+    }
+    assert!("1.5".parse::<Precondition>().is_err());
+    assert!("full".parse::<Precondition>().is_err());
+}
