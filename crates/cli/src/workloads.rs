@@ -2,7 +2,8 @@
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use wordline_lab::workload::{self, Profile, Workload};
+use wordline_lab::Error;
+use wordline_lab::workload::{self, Generated, Profile};
 
 use crate::failure::Failure;
 use crate::output::{self, JsonArgument};
@@ -45,9 +46,13 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
         Command::List { json } => list(&json),
         Command::Show { name, json } if Profile::names().contains(&name) => show_profile(&name, &json),
         Command::Show { name, json } => {
-            let workload = Workload::named(&name)?;
-            output::json_or_text(&json, &workload, || {
-                toml::to_string(&workload).expect("a workload was read from TOML")
+            let generated = Generated::named(&name).ok_or_else(|| Error::Argument {
+                what: "workload".into(),
+                found: format!("`{name}`"),
+                wanted: workload::one_of_all(&name),
+            })?;
+            output::json_or_text(&json, &generated, || {
+                toml::to_string(&generated).expect("a workload was read from TOML")
             })
         }
     }
@@ -56,9 +61,10 @@ pub fn handle(arguments: Arguments) -> Result<(), Failure> {
 fn list(json: &JsonArgument) -> Result<(), Failure> {
     let row = |name: String, kind: &str, description: String| json!({ "name": name, "kind": kind, "description": description });
     let mut rows = Vec::new();
-    for name in workload::names() {
-        let description = Workload::named(&name)?.description;
-        rows.push(row(name, "synthetic", description));
+    for name in Generated::names() {
+        let generated = Generated::named(&name).expect("it is in the list of names");
+        let (description, kind) = generated.description();
+        rows.push(row(name, kind, description.to_owned()));
     }
     for name in Profile::names() {
         let source = Profile::named(&name)?.source;

@@ -44,6 +44,11 @@ fn folder() -> Folder {
     );
     folder.with("workload.toml", "description = \"x\"\nrequests = \"many\"\nread_shar = 1.0\n");
     folder.with("workload-empty.toml", "");
+    folder.with(
+        "application.toml",
+        "description = \"x\"\nrequests = 10\nprecondition = \"empty\"\n[model]\nkind = \"files\"\nmean_size = \"4KiB\"\n\
+         [[model.threads]]\nname = \"a\"\nloop = [{ op = \"opne\" }]\ncount = 1\n",
+    );
     folder.with("good.csv", "t_ns,op,offset_bytes,size_bytes\n0,W,0,4096\n9,R,0,4096\n");
     folder.with("escape.csv", "t_ns,op,offset_bytes,size_bytes\n0,\u{1b}[31mW,0,4096\n");
     folder.with("nan.csv", "t_ns,op,offset_bytes,size_bytes\nnan,W,0,4096\n");
@@ -54,7 +59,7 @@ fn folder() -> Folder {
 }
 
 /// What is right.
-const GOOD: [&str; 40] = [
+const GOOD: [&str; 41] = [
     "--version",
     "--help",
     "run --help",
@@ -87,6 +92,7 @@ const GOOD: [&str; 40] = [
     "metrics faults",
     "workloads list",
     "workloads show mixed-70-30",
+    "workloads show mail",
     "workloads show centaur/usr_1",
     "trace info @good.csv",
     "trace formats",
@@ -98,7 +104,7 @@ const GOOD: [&str; 40] = [
 ];
 
 /// What is wrong, and what is said of it.
-const BAD: [(&str, &str); 104] = [
+const BAD: [(&str, &str); 106] = [
     ("rnu", "rnu"),
     ("run --presett tiny", "--presett"),
     ("run --preset tniy", "did you mean tiny?"),
@@ -141,6 +147,8 @@ const BAD: [(&str, &str); 104] = [
     ),
     ("run --preset centaur --set design.name=centuar", "did you mean centaur?"),
     ("run --preset tiny --workload randrad-4k", "did you mean randread-4k?"),
+    ("run --preset tiny --workload mial", "did you mean mail?"),
+    ("run --preset tiny --workload @application.toml", "did you mean open?"),
     ("run --preset tiny --workload centaur/usr_l", "did you mean centaur/usr_1?"),
     ("run --preset tiny --workload @absent.toml", "absent.toml"),
     (

@@ -157,6 +157,23 @@ fn a_workload_of_the_users_is_read_from_its_file() {
 }
 
 #[test]
+fn an_application_runs_on_any_device_and_from_a_file_with_a_page_cache_of_the_users() {
+    for name in ["mail", "web", "proxy", "oltp", "rocks", "mongo"] {
+        let run =
+            wordline(&["run", "--preset", "tiny", "--workload", name, "--requests", "2000", "--json"]).json();
+        assert_eq!((&run["workload"]["name"], &run["outcome"]), (&name.into(), &"complete".into()), "{name}");
+    }
+    let folder = Folder::new();
+    let shown = wordline(&["workloads", "show", "oltp"]).success();
+    let reads = |share: &str| {
+        let path = folder.with("mine.toml", shown.replace("page_cache = 0.25", share));
+        let run = ["run", "--preset", "tiny", "--workload", &path, "--requests", "5000", "--json"];
+        wordline(&run).json()["host"]["reads"].as_u64().expect("a number")
+    };
+    assert!(reads("page_cache = 0.0") > reads("page_cache = 0.8"));
+}
+
+#[test]
 fn a_device_that_is_run_to_death_says_how_much_it_took() {
     let worn = ["--preset", "tiny", "--set", "part.endurance=20", "--workload", "randwrite-4k-steady"];
     let run = wordline(&[&["run", "--requests", "100000", "--json"], &worn[..]].concat()).json();
