@@ -12,7 +12,7 @@ use wordline_kernel::{Complaints, Duration, Seed, Stream};
 
 use super::condition::Condition;
 use super::math::count;
-use super::rates::{RateTable, Sensing, Wanted, Way};
+use super::rates::{RateTable, Sensing, Wanted, Way, same};
 use super::set::CellSet;
 use super::variation::{Place, Variation};
 use crate::cell_mode::CellMode;
@@ -160,7 +160,8 @@ impl CellArrays {
         let skipped = if skipped.iter().all(|n| *n == 0) { &[] } else { skipped };
         let Parameters { start_margin, final_margin, .. } = *parameters;
         let is_it = |way: &Way| {
-            (way.start_margin, way.final_margin, &*way.skipped) == (start_margin, final_margin, skipped)
+            (way.start_margin, way.final_margin) == (start_margin, final_margin)
+                && same(&way.skipped, skipped)
         };
         if let Some(known) = self.ways.iter().position(is_it) {
             return known as u8;

@@ -79,8 +79,8 @@ struct Known {
     way: u8,
     /// None for an entry of the table.
     offsets: Option<Vec<i8>>,
-    /// By class of block and age, empty until one is looked at; then by layer and page.
-    of_classes: Vec<Vec<f32>>,
+    /// By age, empty until one is looked at; then by class of block, layer and page.
+    of_ages: Vec<Vec<f32>>,
 }
 
 impl Way {
@@ -134,22 +134,23 @@ impl RateTable {
         };
         let age = ((f64::from(wanted.erases) / self.cycles_of_class) as u32).min(2 * AGES);
         let (class, locations) = (self.drawn[wanted.block], self.set.coding.bits() + 1);
-        let of_class = usize::from(class) * (2 * AGES + 1) as usize + age as usize;
-        let location = (wanted.layer * locations + wanted.page) as usize;
-        let rates = &mut self.known[known].of_classes[of_class];
+        let of_class = (self.layers * locations) as usize;
+        let location = usize::from(class) * of_class + (wanted.layer * locations + wanted.page) as usize;
+        let rates = &mut self.known[known].of_ages[age as usize];
         if rates.is_empty() {
-            rates.resize((self.layers * locations) as usize, UNKNOWN);
+            rates.resize(DRAWN * DRAWN * of_class, UNKNOWN);
         }
         if rates[location] == UNKNOWN {
             let rate = self.calculated(class, age, wanted) as f32;
-            self.known[known].of_classes[of_class][location] = rate;
+            self.known[known].of_ages[age as usize][location] = rate;
             return f64::from(rate);
         }
         f64::from(rates[location])
     }
 
     fn moved(&mut self, way: u8, offsets: &[i8]) -> usize {
-        let is_it = |known: &Known| known.way == way && known.offsets.as_deref() == Some(offsets);
+        let is_of = |known: &[i8]| same(known, offsets);
+        let is_it = |known: &Known| known.way == way && known.offsets.as_deref().is_some_and(is_of);
         self.known.iter().position(is_it).unwrap_or_else(|| self.add(way, Some(offsets.to_vec())))
     }
 
@@ -167,8 +168,8 @@ impl RateTable {
     }
 
     fn add(&mut self, way: u8, offsets: Option<Vec<i8>>) -> usize {
-        let of_classes = vec![Vec::new(); DRAWN * DRAWN * (2 * AGES + 1) as usize];
-        self.known.push(Known { way, offsets, of_classes });
+        let of_ages = vec![Vec::new(); (2 * AGES + 1) as usize];
+        self.known.push(Known { way, offsets, of_ages });
         self.known.len() - 1
     }
 
@@ -221,6 +222,12 @@ impl RateTable {
         let moved: Vec<f64> = references.iter().zip(offsets).map(|(at, offset)| at + offset).collect();
         reading.ecc.failure(levels.page_error(page, &moved), self.page_bits)
     }
+}
+
+/// Whether two lists are the same. Most are empty: to compare no bytes at the address of nothing takes some processors a hundred
+/// nanoseconds.
+pub fn same<T: PartialEq>(one: &[T], other: &[T]) -> bool {
+    one.len() == other.len() && (one.is_empty() || one == other)
 }
 
 /// The class of what chance gave a block, and its chip in the upper half.
