@@ -6,7 +6,7 @@ use common::Rig;
 use common::devices::{block_mapped, device, tight};
 use common::failing::faults;
 use proptest::prelude::*;
-use wordline_ssd::{DeviceFile, Operation};
+use wordline_ssd::{BlockDevice, DeviceFile, Operation};
 
 /// A new device is not read-only, holds all of its pages, and takes one more write of each.
 fn lives(file: DeviceFile) {

@@ -16,7 +16,7 @@ use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::pools::{ChannelsFile, PoolFile};
-use wordline_ssd::{DeviceFile, Event, Operation};
+use wordline_ssd::{BlockDevice, DeviceFile, Event, Operation};
 
 /// Sectors of a page as the host sees it.
 const PAGE: u64 = 16;

@@ -8,7 +8,7 @@ use wordline_ssd::config::{BufferMode, BufferSpace, Protection};
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::policy::destage::DestageKind;
 use wordline_ssd::policy::eviction::EvictionKind;
-use wordline_ssd::{DeviceFile, Operation};
+use wordline_ssd::{BlockDevice, DeviceFile, Operation};
 
 const ACCESS: Duration = Duration::from_us(1);
 

@@ -11,7 +11,7 @@ use wordline_ssd::map::LogicalPage;
 use wordline_ssd::policy::failure::FailureKind;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::victim::VictimKind;
-use wordline_ssd::{DeviceFile, Operation};
+use wordline_ssd::{BlockDevice, DeviceFile, Operation};
 
 /// Sectors of a page.
 const PAGE: u64 = 8;

@@ -10,7 +10,7 @@ use wordline_ssd::config::{Interface, NamespaceFile};
 use wordline_ssd::device::Component;
 use wordline_ssd::front::config::{Arbitration, PcieFile};
 use wordline_ssd::policy::router::RouterKind;
-use wordline_ssd::{Command, DeviceFile, Operation};
+use wordline_ssd::{BlockDevice, Command, DeviceFile, Operation};
 
 /// Pages of 4 KiB on four channels of eight dies: far more flash than a link carries. A buffer access takes no time.
 fn file(interface: Interface) -> DeviceFile {

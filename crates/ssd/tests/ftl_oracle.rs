@@ -13,7 +13,7 @@ use wordline_kernel::Duration;
 use wordline_ssd::config::Protection;
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::map::checkpoint::DiscardsAtCut;
-use wordline_ssd::{Command, DeviceFile, Operation};
+use wordline_ssd::{BlockDevice, Command, DeviceFile, Operation};
 
 /// Versions as the host counts them.
 #[derive(Default)]

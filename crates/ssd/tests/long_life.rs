@@ -9,7 +9,7 @@ use wordline_ssd::config::Scope;
 use wordline_ssd::device::Totals;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::victim::VictimKind;
-use wordline_ssd::{DeviceFile, Operation};
+use wordline_ssd::{BlockDevice, DeviceFile, Operation};
 
 /// The devices that the tests below put to work: placements, rows of one plane and of two, one-shot units.
 fn devices() -> Vec<DeviceFile> {

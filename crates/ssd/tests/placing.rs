@@ -9,7 +9,7 @@ use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
-use wordline_ssd::{Command, DeviceFile, Operation};
+use wordline_ssd::{BlockDevice, Command, DeviceFile, Operation};
 
 fn at_home(balancer: BalancerKind) -> DeviceFile {
     let mut file = small();

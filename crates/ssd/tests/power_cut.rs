@@ -17,7 +17,7 @@ use wordline_ssd::map::LogicalPage;
 use wordline_ssd::map::block_map::config::BlockMapFile;
 use wordline_ssd::map::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut};
 use wordline_ssd::policy::placement::PlacementKind;
-use wordline_ssd::{Command, DeviceFile, Event, Operation};
+use wordline_ssd::{BlockDevice, Command, DeviceFile, Event, Operation};
 
 /// What a page held at some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

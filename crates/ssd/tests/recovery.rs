@@ -10,7 +10,7 @@ use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::config::DeviceFile;
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::map::checkpoint::{DiscardsAtCut, LowerPages};
-use wordline_ssd::{Operation, Recovered};
+use wordline_ssd::{BlockDevice, Operation, Recovered};
 
 /// Sectors of a page.
 const PAGE: u64 = 8;

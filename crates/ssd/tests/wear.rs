@@ -9,7 +9,7 @@ use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::policy::wear::WearKind;
 use wordline_ssd::space::wear::Allocation;
-use wordline_ssd::{DeviceFile, Operation};
+use wordline_ssd::{BlockDevice, DeviceFile, Operation};
 
 /// A device of few erases, with one die and a program unit of one page.
 fn frail(endurance: u32) -> DeviceFile {

@@ -10,6 +10,7 @@ use crate::block_device::{BlockDevice, Next, Oldest, Programmed, Shape};
 use crate::command::{Answer, Command};
 use crate::design::WrongAnswer;
 use crate::engines::Core;
+use crate::flash;
 use crate::metrics::{self, Detail, Mark};
 use crate::snapshot::Agenda;
 
@@ -34,9 +35,14 @@ impl BlockDevice for Device {
         self.config().shape()
     }
 
-    #[inline]
     fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Event>) {
-        Self::submit(self, command, calendar);
+        assert!(self.is_ready(), "a command for a device that is without its tables: {command:?}");
+        if let Some(wrong) = self.wrong_answer() {
+            panic!("a command after a wrong answer that nobody heard of: {wrong}");
+        }
+        self.core.base.policies.designs.note_time(calendar.now());
+        self.front.submit(command, &mut self.core, &mut self.writer, calendar);
+        self.tell_designs();
     }
 
     fn follow_contents(&mut self) {
@@ -52,52 +58,67 @@ impl BlockDevice for Device {
     }
 
     #[inline]
-    fn foresee(&self, upcoming: [Option<&Command>; 2]) {
-        Self::foresee(self, upcoming);
+    fn foresee(&self, [next, later]: [Option<&Command>; 2]) {
+        self.core.cache.foresee([next, later], &self.core.base, &self.core.map);
     }
 
     #[inline(always)]
     fn handle(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
-        Self::handle(self, event, calendar);
+        self.core.base.policies.designs.note_time(calendar.now());
+        if let Event::Flash(flash::Event::Chips(event)) = event {
+            if let Some(done) = &self.core.base.flash.handle(event, &mut calendar.within(Event::Flash)) {
+                self.command_done(done, calendar);
+            } else if let wordline_nand::Event::Rested(die) = event {
+                self.core.base.flash.rested(
+                    die,
+                    &self.core.base.policies,
+                    &mut calendar.within(Event::Flash),
+                );
+            }
+        } else {
+            self.handle_own(event, calendar);
+        }
+        self.writer.write_tables(&mut self.core, calendar);
+        self.tell_designs();
     }
 
     #[inline]
     fn answers(&self) -> &[Answer] {
-        Self::answers(self)
+        self.front.answers()
     }
 
     #[inline]
     fn forget_answers(&mut self) {
-        Self::forget_answers(self);
+        self.front.forget_answers();
     }
 
     #[inline]
     fn wrong_answer(&self) -> Option<&WrongAnswer> {
-        Self::wrong_answer(self)
+        self.core.base.policies.designs.wrong_answer()
     }
 
     fn outstanding(&self) -> usize {
-        Self::outstanding(self)
+        self.front.outstanding()
     }
 
     fn give_up(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
-        Self::give_up(self, calendar)
+        self.front.give_up(&mut self.core, calendar)
     }
 
     fn is_read_only(&self) -> bool {
-        Self::is_read_only(self)
+        self.core.base.life.read_only
     }
 
     fn power_cut(&mut self, now: Instant) -> PowerCut {
-        Self::power_cut(self, now)
+        Self::cut_power(self, now)
     }
 
     fn recover(&mut self, calendar: &mut impl Schedule<Event>) {
-        Self::recover(self, calendar);
+        Self::begin_recovery(self, calendar);
     }
 
     fn is_ready(&self) -> bool {
-        Self::is_ready(self)
+        self.recovery.is_ready()
     }
 
     fn recovery(&self) -> Option<Recovered> {
@@ -105,11 +126,11 @@ impl BlockDevice for Device {
     }
 
     fn pages_recovered(&self) -> u64 {
-        Self::pages_recovered(self)
+        self.recovery.pages_recovered()
     }
 
     fn pages_to_recover(&self) -> u64 {
-        Self::pages_to_recover(self)
+        self.recovery.pages_to_recover(&self.core)
     }
 
     fn fill_while(&mut self, fraction: f64, look: Look<'_>) -> bool {
@@ -134,7 +155,7 @@ impl BlockDevice for Device {
     }
 
     fn digest(&self) -> Digest {
-        Self::digest(self)
+        self.core.base.digest
     }
 
     fn audit(&self, elapsed: Duration) {

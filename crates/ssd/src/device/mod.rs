@@ -9,14 +9,14 @@ mod recovery;
 mod service;
 
 use wordline_kernel::metrics::Value;
-use wordline_kernel::{Bytes, Digest, Metric, Schedule, Seed, state};
+use wordline_kernel::{Bytes, Metric, Schedule, Seed, state};
 use wordline_nand::{BlockSetId, Chips, Pool};
 
 use crate::base::Base;
 use crate::cache::Cache;
-use crate::command::{Answer, Command};
+use crate::command::Answer;
 use crate::config::Config;
-use crate::design::{Observes, Seen, WrongAnswer};
+use crate::design::{Observes, Seen};
 use crate::engines::Core;
 use crate::flash::{self, Flash};
 use crate::front::{Front, Link};
@@ -30,7 +30,7 @@ use crate::reclaim::Reclaim;
 use crate::reclaim::config::Scope;
 use crate::recovery::Recovery;
 use crate::sectors::Sectors;
-use crate::space::{SlcShare, Space, State, Streams, SuperBlockCounts};
+use crate::space::{SlcShare, Space, State, Streams, SuperBlockCounts, bad_from_factory};
 use crate::writer::Writer;
 
 pub use crate::contents::{Content, Contents, FILLED, Mutant, NOTHING, ZEROES};
@@ -91,27 +91,6 @@ impl Device {
         self
     }
 
-    /// Lets time go on to `event`.
-    #[inline(always)]
-    pub fn handle(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
-        self.core.base.policies.designs.note_time(calendar.now());
-        if let Event::Flash(flash::Event::Chips(event)) = event {
-            if let Some(done) = &self.core.base.flash.handle(event, &mut calendar.within(Event::Flash)) {
-                self.command_done(done, calendar);
-            } else if let wordline_nand::Event::Rested(die) = event {
-                self.core.base.flash.rested(
-                    die,
-                    &self.core.base.policies,
-                    &mut calendar.within(Event::Flash),
-                );
-            }
-        } else {
-            self.handle_own(event, calendar);
-        }
-        self.writer.write_tables(&mut self.core, calendar);
-        self.tell_designs();
-    }
-
     /// At the end of an event designs hear of what is left to be told.
     #[inline(always)]
     fn tell_designs(&mut self) {
@@ -134,12 +113,6 @@ impl Device {
         self.core.base.policies.designs.measure().collect()
     }
 
-    /// The first answer of a design or a policy that was not allowed. The run is to end with it.
-    #[inline]
-    pub fn wrong_answer(&self) -> Option<&WrongAnswer> {
-        self.core.base.policies.designs.wrong_answer()
-    }
-
     /// An event that is none of the chips.
     #[inline(never)]
     fn handle_own(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
@@ -154,11 +127,6 @@ impl Device {
             Event::FlushTimer => self.front.write_out_on_time(&mut self.core, &mut self.writer, calendar),
             Event::Idle => self.front.host_rests(&mut self.core, &mut self.writer, calendar),
         }
-    }
-
-    /// Whether the device refuses writes because it is at the end of its life.
-    pub fn is_read_only(&self) -> bool {
-        self.core.base.life.read_only
     }
 
     /// The configuration.
@@ -184,11 +152,6 @@ impl Device {
     /// What wrote the buffer out, for each pool.
     pub fn written_back(&self) -> &[WriteBack] {
         &self.core.base.written_back
-    }
-
-    /// The digest of everything that happened.
-    pub fn digest(&self) -> Digest {
-        self.core.base.digest
     }
 
     /// Block sets out of use.
@@ -227,12 +190,6 @@ impl Device {
         self.front.link()
     }
 
-    /// The answers that were given and neither taken nor forgotten, in the order in which they were given.
-    #[inline]
-    pub fn answers(&self) -> &[Answer] {
-        self.front.answers()
-    }
-
     /// What each sector of a page holds, where none is lost: what a read would find.
     pub fn contents_of(&self, page: LogicalPage) -> Vec<Content> {
         self.core.cache.contents_of(page, &self.core.base, &self.core.map)
@@ -244,28 +201,9 @@ impl Device {
         self.core.base.effective_spare()
     }
 
-    /// The command that the host submits next and the one after it: what is looked up of their first pages is fetched into
-    /// the processor's cache, of the later one where the page is, of the next one what is there. Changes nothing.
-    #[inline]
-    pub fn foresee(&self, [next, later]: [Option<&Command>; 2]) {
-        self.core.cache.foresee([next, later], &self.core.base, &self.core.map);
-    }
-
-    /// The answers so far are of interest no more.
-    #[inline]
-    pub fn forget_answers(&mut self) {
-        self.front.forget_answers();
-    }
-
     /// How full the flash is, blocks out of use included. It takes time in proportion to the number of blocks.
     pub fn fullness(&self) -> Fullness {
         self.core.base.fullness()
-    }
-
-    /// Called when no event is pending though commands are: a device at the end of its life may be unable to write
-    /// what is in its buffer, and then says so. False if that is not the reason.
-    pub fn give_up(&mut self, calendar: &mut impl Schedule<Event>) -> bool {
-        self.front.give_up(&mut self.core, calendar)
     }
 
     /// Whether some of a logical page is lost: a read of that fails until it is written again.
@@ -273,29 +211,9 @@ impl Device {
         self.core.map.is_lost(page)
     }
 
-    /// Whether the device takes commands.
-    pub fn is_ready(&self) -> bool {
-        self.recovery.is_ready()
-    }
-
     /// The sectors of a page that are lost: a read of one of them fails until it is written again.
     pub fn lost_sectors(&self, page: LogicalPage) -> Sectors {
         self.core.map.lost_sectors(page)
-    }
-
-    /// Commands that are not answered yet.
-    pub fn outstanding(&self) -> usize {
-        self.front.outstanding()
-    }
-
-    /// Pages that the scan of a recovery has read, or is reading.
-    pub fn pages_recovered(&self) -> u64 {
-        self.recovery.pages_recovered()
-    }
-
-    /// Pages that it is going to read beside those. This looks at every block.
-    pub fn pages_to_recover(&self) -> u64 {
-        self.recovery.pages_to_recover(&self.core)
     }
 
     /// What a policy may know of the pools.
@@ -312,17 +230,6 @@ impl Device {
     /// What became of sub-requests; none in a device with one pool.
     pub fn sub_requests(&self) -> Option<SubRequestCounts> {
         self.writer.sub_requests()
-    }
-
-    /// Takes in a command. A bug if it goes beyond its namespace.
-    pub fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Event>) {
-        assert!(self.is_ready(), "a command for a device that is without its tables: {command:?}");
-        if let Some(wrong) = self.wrong_answer() {
-            panic!("a command after a wrong answer that nobody heard of: {wrong}");
-        }
-        self.core.base.policies.designs.note_time(calendar.now());
-        self.front.submit(command, &mut self.core, &mut self.writer, calendar);
-        self.tell_designs();
     }
 
     /// The answers that were neither taken nor forgotten, moved to the end of `into`.
@@ -377,7 +284,7 @@ fn new_blocks(
     flash: &mut Flash,
     seed: Seed,
 ) -> Space {
-    let mut bad = factory_bad_blocks(config, seed);
+    let mut bad = bad_from_factory(config, seed);
     flash.chips().factory_bad().into_iter().for_each(|block| bad[block.0 as usize] = true);
     let mut blocks = Space::new(&config.pools, streams, |block| bad[block.0 as usize]);
     blocks.allocate(config.file.ftl.wear.allocation);
@@ -410,18 +317,4 @@ fn keep_for(indexes: Indexes, config: &Config, space: &mut Space) {
     if config.file.ftl.gc.scope == Scope::SuperBlock {
         (0..config.pools.count()).for_each(|pool| space.form_super_blocks(pool));
     }
-}
-
-/// Draws the blocks that are bad from the factory: the same number in each row, which ones by the seed.
-fn factory_bad_blocks(config: &Config, seed: Seed) -> Vec<bool> {
-    let mut all = vec![false; config.pools.block_sets() as usize];
-    for row in 0..config.pools.rows() {
-        let mut blocks: Vec<BlockSetId> = config.pools.of_row(row).geometry.blocks_of(row).collect();
-        let bad = (blocks.len() as f64 * config.file.ftl.factory_bad_blocks) as usize;
-        if bad > 0 {
-            seed.stream("ssd.factory-bad-blocks", row.into()).shuffle(&mut blocks);
-            blocks[..bad].iter().for_each(|block| all[block.0 as usize] = true);
-        }
-    }
-    all
 }

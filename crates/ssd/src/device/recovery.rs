@@ -28,8 +28,8 @@ fn programs(task: &Task) -> bool {
 
 impl Device {
     /// Cuts the power at `now`. The caller forgets all events of this device; it takes no command until it has
-    /// [recovered](Self::recover).
-    pub fn power_cut(&mut self, now: Instant) -> PowerCut {
+    /// [recovered](Self::begin_recovery).
+    pub(super) fn cut_power(&mut self, now: Instant) -> PowerCut {
         let at_cut = match self.core.base.is_protected() {
             true => AtCut::Finished,
             false => self.core.base.config.file.ftl.recovery.programs_at_cut.into(),
@@ -102,8 +102,8 @@ impl Device {
     }
 
     /// The power is back: reads the stamps of all pages, the dies side by side, and puts the tables together. The
-    /// device is [ready](Self::is_ready) when that is over.
-    pub fn recover(&mut self, calendar: &mut impl Schedule<Event>) {
+    /// device is ready when that is over.
+    pub(super) fn begin_recovery(&mut self, calendar: &mut impl Schedule<Event>) {
         self.recovery.begin(&mut self.core, &mut self.writer, calendar.now());
         for die in self.core.base.config.pools.all_dies() {
             self.scan_on(die, calendar);

@@ -6,6 +6,7 @@
 
 mod block;
 pub mod candidates;
+mod factory;
 mod loaded;
 mod mapped;
 mod news;
@@ -31,6 +32,7 @@ use crate::policy::placement::Row;
 use crate::policy::seen::{Observes, Seen};
 
 pub use block::State;
+pub use factory::bad_from_factory;
 pub use order::NextWordLine;
 pub use slc::SlcShare;
 pub use streams::{StreamId, Streams};

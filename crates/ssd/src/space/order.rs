@@ -4,7 +4,7 @@
 use wordline_kernel::state;
 use wordline_nand::{BlockSetId, Location};
 
-use super::{Space, StreamId};
+use super::{Space, StreamId, Streams};
 use crate::policy::frontier::{OpenBlock, WordLines};
 use crate::policy::placement::Row;
 
@@ -91,6 +91,7 @@ impl Space {
         let begins = self.at(rows.start, StreamId(0));
         let order = Order::new(shape, begins, streams, usize::from(open_blocks));
         self.each[pool].order = Some(Box::new(order));
+        self.each[pool].at_work = Streams { open_blocks, ..self.streams }.blocks_at_work();
     }
 
     /// Whether the word lines of a block are programmed in the order of their numbers.
