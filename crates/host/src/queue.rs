@@ -1,7 +1,8 @@
 //! Command queues: when the next request of a workload is submitted.
 //!
 //! In an *open loop* requests come at the times that the trace gives, whatever the device does. In a *closed loop* a
-//! fixed number of requests is outstanding, and an answer lets the next one in, after the think time.
+//! fixed number of requests is outstanding, and an answer lets the next one in, after the think time. A closed loop in bursts
+//! pauses again and again: then what is outstanding is answered, and nothing is submitted.
 
 use std::collections::VecDeque;
 
@@ -23,6 +24,15 @@ pub enum Pace {
         /// Time between an answer and the submission that it allows.
         think: Duration,
     },
+    /// So many outstanding at once in each queue, in bursts with pauses between them.
+    Bursts {
+        /// Requests outstanding in a queue.
+        depth: u32,
+        /// How long requests are submitted, above zero.
+        on: Duration,
+        /// How long none is submitted then.
+        off: Duration,
+    },
 }
 
 impl Pace {
@@ -30,8 +40,16 @@ impl Pace {
     pub fn submits_by(&self, arrival: &Arrival, time: Instant) -> bool {
         match self {
             Self::Open { time_scale } => scaled(arrival.time, *time_scale) <= time,
-            Self::Closed { .. } => true,
+            Self::Closed { .. } | Self::Bursts { .. } => true,
         }
+    }
+
+    /// When requests are submitted again, if there is a pause so long after the beginning.
+    fn pause(&self, since: Duration) -> Option<Duration> {
+        let Self::Bursts { on, off, .. } = self else { return None };
+        let whole = *on + *off;
+        let into = Duration::from_ps(since.ps() % whole.ps());
+        (into >= *on).then(|| Duration::from_ps(whole.ps() - into.ps()))
     }
 }
 
@@ -86,7 +104,10 @@ enum Room {
 
 impl Room {
     fn new(pace: Pace, spread: Spread) -> Self {
-        let depth = if let Pace::Closed { depth, .. } = pace { depth } else { 0 };
+        let depth = match pace {
+            Pace::Closed { depth, .. } | Pace::Bursts { depth, .. } => depth,
+            Pace::Open { .. } => 0,
+        };
         if spread.queues == 1 {
             return Self::One(depth);
         }
@@ -186,7 +207,10 @@ impl<S: Iterator<Item = Arrival>> HostQueue<S> {
                 let turn = (self.submitted % u64::from(self.spread.queues)) as u16;
                 if self.spread.is_bound { bound } else { turn }
             }
-            Pace::Closed { .. } => {
+            Pace::Closed { .. } | Pace::Bursts { .. } => {
+                if let Some(pause) = self.pace.pause(now - self.begin) {
+                    return Submission::At(now + pause);
+                }
                 while let Some((_, queue)) = self.thinking.front().filter(|(time, _)| *time <= now) {
                     self.room.give(*queue);
                     self.thinking.pop_front();
@@ -228,12 +252,12 @@ impl<S: Iterator<Item = Arrival>> HostQueue<S> {
 
     #[inline]
     fn make_room(&mut self, now: Instant, queue: u16) {
-        if let Pace::Closed { think, .. } = self.pace {
-            if think == Duration::ZERO {
-                self.room.give(queue);
-            } else {
+        match self.pace {
+            Pace::Open { .. } => {}
+            Pace::Closed { think, .. } if think > Duration::ZERO => {
                 self.thinking.push_back((now + think, queue));
             }
+            Pace::Closed { .. } | Pace::Bursts { .. } => self.room.give(queue),
         }
     }
 
@@ -310,6 +334,23 @@ mod tests {
         assert_eq!(queue.next(at(7)), Submission::At(at(10)));
         assert!(matches!(queue.next(at(10)), Submission::Now(_)));
         assert_eq!(queue.outstanding(), 2);
+    }
+
+    #[test]
+    fn a_closed_loop_in_bursts_submits_nothing_in_its_pauses() {
+        let pace = Pace::Bursts { depth: 1, on: Duration::from_us(10), off: Duration::from_us(30) };
+        let mut queue = HostQueue::new(arrivals(&[0; 4]), pace).beginning(at(5));
+        assert!(matches!(queue.next(at(5)), Submission::Now(_)));
+        queue.answered(at(9), 0);
+        assert!(matches!(queue.next(at(9)), Submission::Now(_)));
+        assert_eq!(queue.next(at(14)), Submission::Wait);
+        queue.answered(at(20), 0);
+        assert_eq!(queue.next(at(20)), Submission::At(at(45)));
+        assert!(matches!(queue.next(at(45)), Submission::Now(_)));
+        queue.answered(at(54), 0);
+        assert!(matches!(queue.next(at(54)), Submission::Now(_)), "the burst is not over");
+        queue.answered(at(55), 0);
+        assert_eq!(queue.next(at(55)), Submission::End);
     }
 
     /// The queues of the next requests that may be submitted at `now`.

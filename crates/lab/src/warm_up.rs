@@ -167,7 +167,9 @@ pub(crate) fn warm_up<D: BlockDevice>(
     let shape = device.shape();
     let sectors = (shape.capacity.0 / SECTOR.0) as f64;
     let (depth, time_scale) = match load.pace {
-        Pace::Closed { depth, .. } => (Some(depth * u32::from(load.spread.queues)), 0.0),
+        Pace::Closed { depth, .. } | Pace::Bursts { depth, .. } => {
+            (Some(depth * u32::from(load.spread.queues)), 0.0)
+        }
         Pace::Open { time_scale } => (None, time_scale),
     };
     let mut source = Source {
