@@ -11,6 +11,7 @@ use wordline_lab::output::is_standard;
 use wordline_lab::plan::{Origin, Plan};
 use wordline_lab::run::Precondition;
 use wordline_lab::trace::{Fit, Options};
+use wordline_lab::workload::arrival::Bursts;
 
 use crate::provenance::provenance;
 
@@ -107,6 +108,12 @@ pub struct WorkloadArguments {
     /// Time between an answer and the next request of a closed loop, such as 100us.
     #[arg(long, value_name = "TIME")]
     think_time: Option<Duration>,
+    /// Lets a closed loop submit requests for this time, then pause for as long, over and over, such as 10ms.
+    #[arg(long, value_name = "TIME")]
+    bursts: Option<Duration>,
+    /// A trace whose times the requests take in place of their own, over and over; `embedded` is the one of the program.
+    #[arg(long, value_name = "FILE")]
+    times_of: Option<PathBuf>,
     /// The device before: empty, filled, steady-state (of uniform writes), steady-state:0.5 of a part, workload (aged with the workload
     /// itself), workload:3 with so many drive writes, or the fraction to fill; the workload's own if not given.
     #[arg(long, value_name = "STATE", allow_negative_numbers = true)]
@@ -156,6 +163,8 @@ impl WorkloadArguments {
             queues: self.queues,
             namespace: self.namespace,
             think_time: self.think_time,
+            bursts: self.bursts.map(Bursts::halves),
+            times_of: self.times_of.clone(),
             precondition: self.precondition,
             seed: self.seed.seed,
             log: None,

@@ -20,7 +20,8 @@ use crate::run::{Job, Load, Observer, Precondition, READING, Unobserved};
 use crate::summary::{Source, SourceKind};
 use crate::trace::{self, Fit, Fitting, LateNotes, Options, Prepared, Request, Requests};
 use crate::warm_up::Passes;
-use crate::workload::{self, Application, Generated, Profile, RealOrProfile, Workload};
+use crate::workload::arrival::Bursts;
+use crate::workload::{self, Application, Generated, Profile, RealOrProfile, Times, Workload};
 
 /// Where the requests come from.
 #[derive(Clone, Debug, Default)]
@@ -60,6 +61,10 @@ pub struct Plan {
     pub time_scale: Option<f64>,
     /// Requests outstanding in each queue, in a closed loop. A trace is then replayed without its times.
     pub queue_depth: Option<u32>,
+    /// The pauses of a closed loop, if it is to have any.
+    pub bursts: Option<Bursts>,
+    /// The trace whose times the requests take in place of their own; `embedded` is the one that the program carries.
+    pub times_of: Option<PathBuf>,
     /// Submission queues that the host uses: in a closed loop one, else all of the device.
     pub queues: Option<u16>,
     /// The namespace that the requests are for, counted from 1 as its users do; the first.
@@ -91,6 +96,8 @@ struct Ready {
     last: Option<Instant>,
     /// The queue depth of a closed loop, where the workload has one.
     queue_depth: Option<u32>,
+    /// The pauses of a closed loop, where the workload has some.
+    bursts: Option<Bursts>,
     /// Submission queues and stream, where the workload says so.
     queues: Option<u16>,
     stream: u8,
@@ -161,7 +168,7 @@ impl Plan {
         let namespace = self.namespace_of(&shape)?;
         let capacity = SECTOR * shape.namespaces[usize::from(namespace)];
         let ready = self.ready(capacity, self.seed, observer)?;
-        let pace = self.pace(ready.queue_depth)?;
+        let pace = self.pace(ready.queue_depth, ready.bursts)?;
         check_times(pace, &ready)?;
         let spread = self.spread(&ready, pace, &*device.configured)?;
         let load = Load {
@@ -194,11 +201,20 @@ impl Plan {
 
     /// The requests, for a namespace of this capacity; those of a generator are drawn with `seed`.
     fn ready(&self, capacity: Bytes, seed: u64, observer: &mut dyn Observer) -> Result<Ready> {
-        match &self.origin {
+        let ready = match &self.origin {
             Origin::Embedded => self.replayed(trace::prepare_embedded(self.requests)?, capacity),
             Origin::Trace(path, options) => self.read(path, options, capacity, observer),
             Origin::Named(name) => self.named(name, capacity, seed, observer),
-        }
+        }?;
+        let Some(of) = &self.times_of else { return Ok(ready) };
+        let times = recorded_times(Some(of))?;
+        Ok(Ready {
+            requests: times.pace(ready.requests),
+            last: None,
+            queue_depth: None,
+            bursts: None,
+            ..ready
+        })
     }
 
     /// The requests once more, as often as is wanted; none of what is read from standard input.
@@ -267,6 +283,7 @@ impl Plan {
             last: survey.is_whole.then_some(survey.last),
             requests,
             queue_depth: None,
+            bursts: None,
             queues: None,
             stream: 0,
             has_processors: survey.has_processors,
@@ -314,6 +331,7 @@ impl Plan {
         let generator = workload.generator(Seed(seed), capacity).map_err(complain)?;
         Ok(Ready {
             queue_depth: workload.arrival.queue_depth(),
+            bursts: workload.bursts,
             queues: workload.queues,
             stream: workload.stream,
             precondition: workload.precondition.into(),
@@ -327,6 +345,7 @@ impl Plan {
         let requests = asked.generator(Seed(seed), capacity).map_err(complain)?;
         Ok(Ready {
             queue_depth: Some(asked.queue_depth()),
+            bursts: asked.bursts,
             queues: asked.queues,
             stream: asked.stream,
             precondition: asked.precondition.into(),
@@ -359,6 +378,7 @@ impl Plan {
             total: self.requests,
             last: None,
             queue_depth: profile.chosen.duration.is_none().then_some(TIMELESS_DEPTH),
+            bursts: None,
             queues: None,
             stream: 0,
             has_processors: false,
@@ -398,29 +418,69 @@ impl Plan {
     }
 
     /// When requests are submitted: in a closed loop where the user or the workload says so, else by their times.
-    fn pace(&self, usual_depth: Option<u32>) -> Result<Pace> {
-        let refuse = |what: &str, found: &dyn Display, wanted: &str| {
-            Err(Error::Argument { what: what.into(), found: found.to_string(), wanted: wanted.into() })
-        };
-        match (self.queue_depth.or(usual_depth), self.time_scale, self.think_time) {
-            (Some(0), ..) => refuse("queue depth", &0, "at least 1"),
-            (Some(_), Some(scale), _) => {
-                refuse("time scale", &scale, "none: in a closed loop requests have no times to scale")
+    fn pace(&self, usual_depth: Option<u32>, usual_bursts: Option<Bursts>) -> Result<Pace> {
+        if let (Some(_), Some(depth)) = (&self.times_of, self.queue_depth) {
+            return refuse("queue depth", &depth, "none beside the times of a trace");
+        }
+        let Some(depth) = self.queue_depth.or(usual_depth) else { return self.open_pace() };
+        if depth == 0 {
+            return refuse("queue depth", &0, "at least 1");
+        }
+        if let Some(scale) = self.time_scale {
+            return refuse("time scale", &scale, "none: in a closed loop requests have no times to scale");
+        }
+        match (self.bursts.or(usual_bursts), self.think_time) {
+            (Some(_), Some(think)) => refuse("think time", &think, "none in a closed loop with bursts"),
+            (Some(bursts), None) => {
+                let mut complaints = Complaints::default();
+                bursts.check(&mut complaints);
+                complaints
+                    .or_ok(Pace::Bursts { depth, on: bursts.on, off: bursts.off })
+                    .map_err(Error::Config)
             }
-            (Some(_), _, Some(think)) if think > Duration::from_ms(3_600_000) => {
+            (None, Some(think)) if think > Duration::from_ms(3_600_000) => {
                 refuse("think time", &think, "at most 1h")
             }
-            (Some(depth), None, think) => Ok(Pace::Closed { depth, think: think.unwrap_or(Duration::ZERO) }),
-            (None, _, Some(think)) => {
-                refuse("think time", &think, "none without a queue depth: requests arrive by their times")
-            }
-            (None, scale, None) => match scale.unwrap_or(1.0) {
-                scale if scale.is_finite() && scale >= 0.0 => Ok(Pace::Open { time_scale: scale }),
-                scale => {
-                    refuse("time scale", &scale, "a factor of at least 0, such as 0.5 for twice as fast")
-                }
-            },
+            (None, think) => Ok(Pace::Closed { depth, think: think.unwrap_or(Duration::ZERO) }),
         }
+    }
+
+    fn open_pace(&self) -> Result<Pace> {
+        if let Some(think) = self.think_time {
+            return refuse(
+                "think time",
+                &think,
+                "none without a queue depth: requests arrive by their times",
+            );
+        }
+        if let Some(bursts) = self.bursts {
+            return refuse(
+                "bursts",
+                &bursts.on,
+                "none without a queue depth: requests arrive by their times",
+            );
+        }
+        match self.time_scale.unwrap_or(1.0) {
+            scale if scale.is_finite() && scale >= 0.0 => Ok(Pace::Open { time_scale: scale }),
+            scale => refuse("time scale", &scale, "a factor of at least 0, such as 0.5 for twice as fast"),
+        }
+    }
+}
+
+fn refuse<T>(what: &str, found: &dyn Display, wanted: &str) -> Result<T> {
+    Err(Error::Argument { what: what.into(), found: found.to_string(), wanted: wanted.into() })
+}
+
+/// The times of a trace: those of the one that the program carries where there is no path, or it is `embedded`.
+pub(crate) fn recorded_times(of: Option<&Path>) -> Result<Times> {
+    let trace = match of.filter(|path| *path != Path::new("embedded")) {
+        Some(path) => trace::prepare(path, &Options::default(), None, &mut |_| {})?,
+        None => trace::prepare_embedded(None)?,
+    };
+    let name = trace.name.clone();
+    match Times::of(trace.requests)? {
+        Some(times) => Ok(times),
+        None => refuse(&format!("times of {name}"), &"none", "a trace whose requests have times"),
     }
 }
 
@@ -480,6 +540,7 @@ fn synthetic(name: &str, requests: Requests, total: u64) -> Ready {
         total: Some(total),
         last: None,
         queue_depth: None,
+        bursts: None,
         queues: None,
         stream: 0,
         has_processors: false,

@@ -104,7 +104,7 @@ const GOOD: [&str; 41] = [
 ];
 
 /// What is wrong, and what is said of it.
-const BAD: [(&str, &str); 106] = [
+const BAD: [(&str, &str); 110] = [
     ("rnu", "rnu"),
     ("run --presett tiny", "--presett"),
     ("run --preset tniy", "did you mean tiny?"),
@@ -178,6 +178,13 @@ const BAD: [(&str, &str); 106] = [
     ("run --preset tiny --format csv", "--trace FILE"),
     ("run --preset tiny --fit squeeze", "wanted one of wrap, scale, refuse"),
     ("run --preset tiny --fit wrapp", "did you mean wrap?"),
+    ("run --preset tiny --bursts 0s --workload mail", "bursts.on: found 0s, wanted from 1us to 1h"),
+    ("run --preset tiny --bursts 5ms", "bursts: found 5ms, wanted none without a queue depth"),
+    ("run --preset tiny --times-of @absent.csv --workload mail", "absent.csv"),
+    (
+        "run --preset tiny --times-of embedded --queue-depth 2 --workload mail",
+        "none beside the times of a trace",
+    ),
     ("run --preset tiny --think-time 3", "a time with a unit"),
     ("run --preset tiny --think-time -3us", "'-3'"),
     ("run --preset tiny --cut-power-at soon", "a time with a unit"),

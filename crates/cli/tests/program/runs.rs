@@ -174,6 +174,19 @@ fn an_application_runs_on_any_device_and_from_a_file_with_a_page_cache_of_the_us
 }
 
 #[test]
+fn a_closed_loop_in_bursts_takes_about_twice_as_long_and_recorded_times_are_those_of_the_trace() {
+    let base = ["run", "--preset", "tiny", "--workload", "mail", "--requests", "5000", "--json"];
+    let seconds = |more: &[&str]| {
+        wordline(&[&base[..], more].concat()).json()["simulated_seconds"].as_f64().expect("a number")
+    };
+    let (closed, bursts) = (seconds(&[]), seconds(&["--bursts", "10ms"]));
+    // What is outstanding when a pause begins is answered in it.
+    assert!((1.3..2.2).contains(&(bursts / closed)), "{bursts} s with pauses, {closed} s without");
+    let recorded = seconds(&["--times-of", "embedded"]);
+    assert!(recorded > closed, "{recorded} s at the times of the trace, {closed} s without");
+}
+
+#[test]
 fn a_device_that_is_run_to_death_says_how_much_it_took() {
     let worn = ["--preset", "tiny", "--set", "part.endurance=20", "--workload", "randwrite-4k-steady"];
     let run = wordline(&[&["run", "--requests", "100000", "--json"], &worn[..]].concat()).json();

@@ -18,6 +18,7 @@ use crate::provenance::Provenance;
 use crate::run::{self, Job, Load, Observer};
 use crate::summary::{Outcome, Source, SourceKind, Summary};
 use crate::trace::{self, Fit, Op, Request, Statistics, Unit};
+use crate::workload::arrival::Bursts;
 use crate::workload::profile::{Claim, Profile, RealOrProfile, resolve};
 
 /// Carries out the parts of an experiment. Tests put a made-up bench in the place of the simulator.
@@ -194,14 +195,16 @@ fn requests_of(point: &Point) -> Result<Asked> {
         Workload::Generated(workload) => {
             let requests = Box::new(workload.generator(Seed(point.seed), capacity).map_err(Error::Config)?);
             let source = Source { name: workload.description.clone(), kind: SourceKind::Synthetic };
-            let pace = workload.arrival.queue_depth().map_or(open, closed);
+            let pace = match (workload.arrival.queue_depth(), workload.bursts) {
+                (Some(depth), Some(Bursts { on, off })) => Pace::Bursts { depth, on, off },
+                (depth, _) => depth.map_or(open, closed),
+            };
             Ok(Asked { source, requests, total: workload.requests, pace, extent: capacity })
         }
         Workload::Named(named) => {
-            let (requests, total, depth) =
-                named.requests(Seed(point.seed), capacity).map_err(Error::Config)?;
+            let (requests, total, pace) = named.requests(Seed(point.seed), capacity)?;
             let source = Source { name: named.name.clone(), kind: SourceKind::Synthetic };
-            Ok(Asked { source, requests, total, pace: depth.map_or(open, closed), extent: capacity })
+            Ok(Asked { source, requests, total, pace, extent: capacity })
         }
         Workload::Replayed { trace: name, queue_depth, requests } => {
             let path = point.traces.as_deref().unwrap_or(Path::new("")).join(name);

@@ -1,10 +1,14 @@
 //! A pattern or an application by its name, as what a point of a sweep asks of its device.
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Bytes, Complaints, Seed};
+use wordline_host::Pace;
+use wordline_kernel::{Bytes, Complaints, Duration, Seed};
 
+use crate::error::{Error, Result};
+use crate::plan::recorded_times;
 use crate::run::Precondition;
 use crate::trace::Request;
+use crate::workload::arrival::Bursts;
 use crate::workload::{Generated, one_of_all};
 
 /// A pattern or an application that comes with the program, with changes.
@@ -17,12 +21,22 @@ pub struct Named {
     pub requests: Option<u64>,
     /// Requests outstanding; left out: its own, of an application one a thread.
     pub queue_depth: Option<u32>,
+    /// How long a closed loop submits requests, and how long it pauses then; left out: its own pauses, which is none for those that come
+    /// with the program.
+    pub bursts: Option<Duration>,
+    /// Whether the requests come at the times of the recorded trace that the program carries, stretched by `time_scale`.
+    #[serde(default)]
+    pub recorded_times: bool,
+    /// Factor on recorded times; left out: 1.
+    pub time_scale: Option<f64>,
     /// Share of an application's data that is cached above the device, from 0 to 0.9; left out: its own.
     pub page_cache: Option<f64>,
 }
 
-/// Its requests, how many they are, and how many are outstanding if that does not follow from their times.
-pub(super) type NamedRequests = (Box<dyn Iterator<Item = Request> + Send>, u64, Option<u32>);
+/// Its requests, how many they are, and when they are submitted.
+pub(super) type NamedRequests = (Requests, u64, Pace);
+
+type Requests = Box<dyn Iterator<Item = Request> + Send>;
 
 impl Named {
     /// What it is, with these changes; none where there is no such name.
@@ -50,18 +64,36 @@ impl Named {
     }
 
     /// The requests, on a device of `capacity`.
-    pub(super) fn requests(&self, seed: Seed, capacity: Bytes) -> Result<NamedRequests, Complaints> {
-        let (requests, total, depth): NamedRequests = match self.generated().expect("a checked name") {
-            Generated::Pattern(pattern) => {
-                let requests = pattern.generator(seed, capacity)?;
-                (Box::new(requests), pattern.requests, pattern.arrival.queue_depth())
-            }
-            Generated::Application(application) => {
-                let requests = application.generator(seed, capacity)?;
-                (Box::new(requests), application.requests, Some(application.queue_depth()))
-            }
+    pub(super) fn requests(&self, seed: Seed, capacity: Bytes) -> Result<NamedRequests> {
+        let (requests, total, depth, bursts): (Requests, _, _, _) =
+            match self.generated().expect("a checked name") {
+                Generated::Pattern(pattern) => {
+                    let requests = pattern.generator(seed, capacity).map_err(Error::Config)?;
+                    (Box::new(requests), pattern.requests, pattern.arrival.queue_depth(), pattern.bursts)
+                }
+                Generated::Application(application) => {
+                    let requests = application.generator(seed, capacity).map_err(Error::Config)?;
+                    (
+                        Box::new(requests),
+                        application.requests,
+                        Some(application.queue_depth()),
+                        application.bursts,
+                    )
+                }
+            };
+        let open = Pace::Open { time_scale: self.time_scale.unwrap_or(1.0) };
+        if self.recorded_times {
+            let times = recorded_times(None)?;
+            let paced = times.pace(Box::new(requests.map(Ok)));
+            let requests = paced.map(|request| request.expect("a generator has no errors"));
+            return Ok((Box::new(requests), total, open));
+        }
+        let pace = match (self.queue_depth.or(depth), self.bursts.map(Bursts::halves).or(bursts)) {
+            (None, _) => open,
+            (Some(depth), None) => Pace::Closed { depth, think: Duration::ZERO },
+            (Some(depth), Some(Bursts { on, off })) => Pace::Bursts { depth, on, off },
         };
-        Ok((requests, total, self.queue_depth.or(depth)))
+        Ok((requests, total, pace))
     }
 
     pub(super) fn check(&self, wrong: &mut Complaints) {
@@ -70,6 +102,18 @@ impl Named {
         };
         wrong.require(self.requests != Some(0), "named.requests", 0, "at least 1");
         wrong.require(self.queue_depth != Some(0), "named.queue_depth", 0, "at least 1");
+        if let Some(on) = self.bursts {
+            let mut inner = Complaints::default();
+            Bursts::halves(on).check(&mut inner);
+            wrong.require(inner.0.is_empty(), "named.bursts", on, "from 1us to 1h");
+        }
+        let is_closed = self.bursts.is_some() || self.queue_depth.is_some();
+        let both = self.recorded_times && is_closed;
+        wrong.require(!both, "named.recorded_times", true, "false beside a queue depth or bursts");
+        if let Some(scale) = self.time_scale {
+            let holds = self.recorded_times && scale.is_finite() && scale >= 0.0;
+            wrong.require(holds, "named.time_scale", scale, "a factor of at least 0, with recorded_times");
+        }
         let Some(share) = self.page_cache else { return };
         if matches!(found, Generated::Pattern(_)) {
             return wrong.add("named.page_cache", share, "none, for a pattern has no page cache");
@@ -87,6 +131,9 @@ mod tests {
         for (keys, wanted) in [
             ("name = \"mial\"", "did you mean mail?"),
             ("name = \"mail\"\nrequests = 0", "named.requests: found 0"),
+            ("name = \"mail\"\nbursts = \"0s\"", "named.bursts: found 0s, wanted from 1us to 1h"),
+            ("name = \"mail\"\nbursts = \"1s\"\nrecorded_times = true", "named.recorded_times: found true"),
+            ("name = \"mail\"\ntime_scale = 0.5", "named.time_scale: found 0.5"),
             ("name = \"mail\"\nqueue_depth = 0", "named.queue_depth: found 0"),
             (
                 "name = \"mail\"\npage_cache = 1.0",
@@ -102,13 +149,17 @@ mod tests {
 
     #[test]
     fn an_application_has_one_request_outstanding_for_each_thread_unless_told() {
-        let depth = |keys: &str| {
-            let named: Named = toml::from_str(keys).expect(keys);
-            let (requests, total, depth) = named.requests(Seed(1), Bytes::gib(1)).expect("it has room");
+        let pace = |keys: &str| {
+            let named: Named =
+                toml::from_str(&format!("name = \"mail\"\nrequests = 100\n{keys}")).expect(keys);
+            let (requests, total, pace) = named.requests(Seed(1), Bytes::gib(1)).expect("it has room");
             assert_eq!(requests.count() as u64, total);
-            depth
+            pace
         };
-        assert_eq!(depth("name = \"mail\"\nrequests = 100"), Some(16));
-        assert_eq!(depth("name = \"mail\"\nrequests = 100\nqueue_depth = 3"), Some(3));
+        let (think, on) = (Duration::ZERO, Duration::from_ms(2));
+        assert_eq!(pace(""), Pace::Closed { depth: 16, think });
+        assert_eq!(pace("queue_depth = 3"), Pace::Closed { depth: 3, think });
+        assert_eq!(pace("bursts = \"2ms\""), Pace::Bursts { depth: 16, on, off: on });
+        assert_eq!(pace("recorded_times = true\ntime_scale = 0.25"), Pace::Open { time_scale: 0.25 });
     }
 }

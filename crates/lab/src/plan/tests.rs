@@ -4,7 +4,7 @@ use super::*;
 use crate::config::Selection;
 
 fn pace(plan: Plan, usual_depth: Option<u32>) -> std::result::Result<Pace, String> {
-    plan.pace(usual_depth).map_err(|error| error.to_string())
+    plan.pace(usual_depth, None).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -16,6 +16,36 @@ fn a_trace_runs_by_its_times_and_a_queue_depth_closes_the_loop() {
     assert_eq!(pace(closed, None), Ok(Pace::Closed { depth: 4, think: Duration::from_us(2) }));
     let other_depth = Plan { queue_depth: Some(1), ..Plan::default() };
     assert_eq!(pace(other_depth, Some(32)), Ok(Pace::Closed { depth: 1, think: Duration::ZERO }));
+}
+
+#[test]
+fn a_closed_loop_pauses_where_the_user_or_the_workload_says_so() {
+    let on = Duration::from_ms(5);
+    let bursts = Some(Bursts::halves(on));
+    let plan = Plan { queue_depth: Some(4), bursts, ..Plan::default() };
+    assert_eq!(pace(plan.clone(), None), Ok(Pace::Bursts { depth: 4, on, off: on }));
+    let of_workload = Plan::default().pace(Some(2), bursts).map_err(|error| error.to_string());
+    assert_eq!(of_workload, Ok(Pace::Bursts { depth: 2, on, off: on }));
+    let thinks = Plan { think_time: Some(on), ..plan.clone() };
+    assert!(pace(thinks, None).is_err_and(|error| error.contains("none in a closed loop with bursts")));
+    let open = Plan { bursts, ..Plan::default() };
+    assert!(pace(open, None).is_err_and(|error| error.starts_with("bursts: found 5ms, wanted none")));
+    let short = Plan { bursts: Some(Bursts::halves(Duration::ZERO)), ..plan };
+    assert!(pace(short, None).is_err_and(|error| error.contains("wanted from 1us to 1h")));
+}
+
+#[test]
+fn requests_take_the_times_of_a_recorded_trace() {
+    let origin = Origin::Named("mail".into());
+    let plan = Plan { origin, requests: Some(3), times_of: Some("embedded".into()), ..Plan::default() };
+    let job = named(plan.clone(), &device(&[])).expect("a job");
+    assert_eq!(job.load.pace, Pace::Open { time_scale: 1.0 });
+    let arrivals =
+        |requests: Requests| requests.map(|request| request.expect("one").arrival).collect::<Vec<_>>();
+    let recorded = trace::prepare_embedded(Some(3)).expect("the embedded trace").requests;
+    assert_eq!(arrivals(job.load.requests), arrivals(recorded));
+    let both = Plan { queue_depth: Some(1), ..plan };
+    assert!(named(both, &device(&[])).is_err_and(|error| error.contains("none beside the times of a trace")));
 }
 
 #[test]

@@ -33,6 +33,31 @@ pub enum Arrival {
     },
 }
 
+/// A closed loop that pauses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Bursts {
+    /// How long requests are submitted, from 1us to 1h.
+    pub on: Duration,
+    /// How long none is submitted then, from 1us to 1h.
+    pub off: Duration,
+}
+
+impl Bursts {
+    /// As long pauses as bursts.
+    pub const fn halves(on: Duration) -> Self {
+        Self { on, off: on }
+    }
+
+    /// Everything that is wrong.
+    pub fn check(&self, complaints: &mut Complaints) {
+        let times = Duration::from_us(1)..=Duration::from_ms(3_600_000);
+        for (key, time) in [("bursts.on", self.on), ("bursts.off", self.off)] {
+            complaints.require(times.contains(&time), key, time, "from 1us to 1h");
+        }
+    }
+}
+
 impl Arrival {
     /// How many requests the host keeps outstanding; `None` where they arrive by the clock.
     pub fn queue_depth(&self) -> Option<u32> {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Seed};
 
 use super::address::Pattern;
-use super::arrival::Arrival;
+use super::arrival::{Arrival, Bursts};
 use super::generator::Generator;
 
 /// A generated workload.
@@ -37,6 +37,8 @@ pub struct Workload {
     pub region: f64,
     /// When requests arrive.
     pub arrival: Arrival,
+    /// The pauses of a closed loop, if it has any.
+    pub bursts: Option<Bursts>,
     /// Submission queues that the host uses; in a closed loop each has `queue_depth` requests outstanding. One in a
     /// closed loop, else all of the device, where it is not given.
     pub queues: Option<u16>,
@@ -118,6 +120,16 @@ impl Workload {
         c.require(self.sizes.is_empty() || weights > 0, "sizes", "only weights of 0", "one weight above 0");
         self.pattern.check(c);
         self.arrival.check(self.requests.max(1), c);
+        if let Some(bursts) = self.bursts {
+            bursts.check(c);
+            let is_closed = self.arrival.queue_depth().is_some();
+            c.require(
+                is_closed,
+                "bursts",
+                "pauses of requests that have times",
+                "none, or arrival.kind = closed",
+            );
+        }
         complaints.or_ok(())
     }
 

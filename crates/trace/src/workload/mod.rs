@@ -7,6 +7,7 @@ mod config;
 mod generator;
 mod named;
 pub mod profile;
+mod times;
 pub mod zipf;
 
 pub use application::Application;
@@ -14,6 +15,7 @@ pub use config::{Precondition, SizeShare, Workload};
 pub use generator::Generator;
 pub use named::{names, one_of_all};
 pub use profile::{Profile, RealOrProfile, resolve};
+pub use times::Times;
 
 #[cfg(test)]
 mod tests;

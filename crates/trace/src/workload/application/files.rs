@@ -22,6 +22,9 @@ const CLEAN: u16 = u16::MAX;
 /// 20,000 misses.
 const DRAWS: usize = 1000;
 
+/// Things that are put into the page cache before the run at most. Chosen: they take two seconds.
+const MOST_WARM: u64 = 1 << 24;
+
 /// Larger files than these are not drawn, so that the dirty part of one counts in 16 bits: 64 times the mean would be one in 10^27.
 pub const LARGEST_FILE: u64 = 128 << 20;
 
@@ -133,7 +136,7 @@ impl FileSystem {
             return;
         }
         // Twice as many as have room, for some sets would else stay half empty.
-        let (given, of_file) = (all.min(2 * held), plan.mean.div_ceil(BLOCK));
+        let (given, of_file) = (all.min(2 * held).min(MOST_WARM), plan.mean.div_ceil(BLOCK));
         for number in (0..given).map(|n| n * all / given) {
             let number = match plan.by_blocks {
                 true => self.block_of((number / of_file) as u32, (number % of_file) as u32),

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Seed};
 
 use super::Precondition;
+use super::arrival::Bursts;
 use asks::BLOCK;
 pub use btree::Btree;
 use files::{FileSystem, Plan};
@@ -58,6 +59,8 @@ pub struct Application {
     /// Share of the device's logical capacity that is used, from its first byte on; above 0 and at most 1.
     #[serde(default = "whole")]
     pub region: f64,
+    /// The pauses of its closed loop, if it has any.
+    pub bursts: Option<Bursts>,
     /// Submission queues that the host uses; one where it is not given.
     pub queues: Option<u16>,
     /// The stream that writes name, for devices that keep streams apart; 0 for none.
@@ -130,6 +133,7 @@ impl Application {
         c.require(self.queues != Some(0), "queues", 0, "at least 1");
         let region = self.region;
         c.require(region > 0.0 && region <= 1.0, "region", region, "a fraction above 0 and at most 1");
+        self.bursts.iter().for_each(|bursts| bursts.check(c));
         let mut inner = Complaints::default();
         match &self.model {
             Model::Files(files) => files.check(&mut inner),

@@ -1,0 +1,96 @@
+//! The pace of a recorded trace, for requests that have none of their own.
+
+use wordline_kernel::{Duration, Instant};
+
+use crate::{Request, Requests, Result};
+
+/// Arrivals that are held at most; then they begin anew. Chosen: as many as a trace holds that is read once, 8 MiB.
+const MOST: usize = crate::HELD;
+
+/// When the requests of a trace arrived, over and over.
+#[derive(Clone, Debug)]
+pub struct Times {
+    times: Vec<Instant>,
+    /// From one time to the next pass over them.
+    period: Duration,
+}
+
+impl Times {
+    /// Those of the first requests of a trace, a million at most; none of a trace of fewer than two times.
+    ///
+    /// # Errors
+    /// What the trace meets.
+    pub fn of(requests: Requests) -> Result<Option<Self>> {
+        let times: Vec<Instant> = requests
+            .take(MOST)
+            .map(|request| request.map(|request| request.arrival))
+            .collect::<Result<_>>()?;
+        let (Some(first), Some(last)) = (times.first().copied(), times.last().copied()) else {
+            return Ok(None);
+        };
+        if last <= first {
+            return Ok(None);
+        }
+        let whole = last.since(first).ps();
+        // After the last one the mean time between two.
+        let period = Duration::from_ps(whole + whole / (times.len() as u64 - 1));
+        let times = times.into_iter().map(|time| Instant::from_ps(time.ps() - first.ps())).collect();
+        Ok(Some(Self { times, period }))
+    }
+
+    /// When request `number` arrives. Far behind the limit of time, where nobody takes it, the clock stands still.
+    fn at(&self, number: u64) -> Instant {
+        let (pass, within) = (number / self.times.len() as u64, number % self.times.len() as u64);
+        let begin = self.period.ps().saturating_mul(pass);
+        Instant::from_ps(begin.saturating_add(self.times[within as usize].ps()))
+    }
+
+    /// The requests, at these times.
+    pub fn pace(self, requests: Requests) -> Requests {
+        let mut number = 0;
+        Box::new(requests.map(move |request| {
+            let arrival = self.at(number);
+            number += 1;
+            request.map(|request| Request { arrival, ..request })
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wordline_kernel::Seed;
+
+    use super::super::Workload;
+    use super::*;
+
+    fn requests(arrival: &str, count: u64) -> Requests {
+        let text = format!(
+            "description = \"a test\"\nrequests = {count}\nread_share = 1.0\nsizes = [{{ size = \"4KiB\", weight = 1 }}]\n\
+             pattern = {{ kind = \"uniform\" }}\narrival = {arrival}\nprecondition = \"empty\"\n"
+        );
+        let workload: Workload = toml::from_str(&text).expect("a workload");
+        let generator = workload.generator(Seed(1), wordline_kernel::Bytes::mib(1)).expect("it has room");
+        Box::new(generator.map(Ok))
+    }
+
+    #[test]
+    fn requests_take_the_times_of_a_trace_over_and_over() {
+        let bursts = "{ kind = \"bursts\", on = \"20us\", off = \"80us\", interval = \"10us\" }";
+        let times = Times::of(requests(bursts, 4)).expect("no trace").expect("four times");
+        let closed = requests("{ kind = \"closed\", queue_depth = 1 }", 6);
+        let paced: Vec<u64> = times
+            .pace(closed)
+            .map(|request| request.expect("a generator").arrival.ps() / 1_000_000)
+            .collect();
+        // 0, 10, 100 and 110 us: the mean is 36.7 us, after which the first comes again.
+        assert_eq!(paced, [0, 10, 100, 110, 146, 156]);
+    }
+
+    #[test]
+    fn a_trace_without_times_has_no_pace() {
+        assert!(
+            Times::of(requests("{ kind = \"closed\", queue_depth = 1 }", 5)).expect("no trace").is_none()
+        );
+        assert!(Times::of(Box::new(std::iter::empty())).expect("no trace").is_none());
+    }
+}
