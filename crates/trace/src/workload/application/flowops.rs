@@ -193,6 +193,8 @@ impl Files {
         c.require(holds, "threads", format!("{threads} threads"), format!("from 1 to {MOST_THREADS} in all"));
         self.check_kinds(c);
         for (n, threads) in self.threads.iter().enumerate() {
+            let is_first = self.threads[..n].iter().all(|other| other.name != threads.name);
+            c.require(is_first, &format!("threads[{n}].name"), &threads.name, "a name of their own");
             c.require(threads.count > 0, &format!("threads[{n}].count"), threads.count, "at least 1");
             let mut inner = Complaints::default();
             self.check_loop(threads, &mut inner);
@@ -211,6 +213,10 @@ impl Files {
         let appends_log = self.steps().any(|step| matches!(step, Step::AppendLog { .. }));
         if self.writes_log() && appends_log {
             c.add("threads", "steps that write parts of the log and that append to it", "one or the other");
+        }
+        let has = |wanted: fn(&Step) -> bool| self.steps().any(wanted);
+        if has(|step| matches!(step, Step::Create {})) != has(|step| matches!(step, Step::Delete {})) {
+            c.add("threads", "files that only come or only go", "both steps, create and delete, or none");
         }
         let is_free = |threads: &Threads| {
             let asks = |step: &Step| {
@@ -236,6 +242,14 @@ impl Files {
 
     fn check_loop(&self, threads: &Threads, c: &mut Complaints) {
         c.require(!threads.steps.is_empty(), "", "no step", "at least one");
+        let has = |wanted: fn(&Step) -> bool| threads.steps.iter().any(wanted);
+        if has(|step| matches!(step, Step::Post { .. })) && has(|step| matches!(step, Step::Wait { .. })) {
+            c.add(
+                "",
+                "steps that post and that wait",
+                "one or the other: threads could wait for each other for ever",
+            );
+        }
         let (mut is_open, mut again) = (false, false);
         for (n, step) in threads.steps.iter().enumerate() {
             match step {

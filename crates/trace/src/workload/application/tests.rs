@@ -306,6 +306,18 @@ fn what_is_wrong_with_an_application_is_named() {
             "none that asks something of the device",
         ),
         (
+            "threads = [{ name = \"a\", count = 1, loop = [{ op = \"delete\" }] }]",
+            "model.threads: found files that only come or only go",
+        ),
+        (
+            "threads = [{ name = \"a\", count = 1, loop = [{ op = \"post\", to = \"a\" }, { op = \"wait\", posts = 1 }] }]",
+            "model.threads[0].loop: found steps that post and that wait",
+        ),
+        (
+            "threads = [{ name = \"a\", count = 1, loop = [] }, { name = \"a\", count = 1, loop = [] }]",
+            "model.threads[1].name: found a, wanted a name of their own",
+        ),
+        (
             "threads = [{ name = \"a\", count = 1, loop = [{ op = \"append-log\", up_to = \"4KiB\" }, { op = \"post\", to = \"b\" }] }]",
             "model.threads[0].loop.[1].to: found b, wanted a",
         ),
