@@ -37,6 +37,8 @@ pub struct DesignsFile {
     decides: BTreeMap<String, String>,
     /// Settings by design.
     settings: BTreeMap<String, Table>,
+    /// Which marks of cleaning, start and stop, nobody chose.
+    open_marks: [bool; 2],
 }
 
 /// The designs of a device that was checked.
@@ -109,6 +111,11 @@ impl DesignsFile {
         }
     }
 
+    /// Notes which marks of cleaning, start and stop, somebody chose; the others follow from the streams of the designs.
+    pub fn note_marks(&mut self, are_chosen: [bool; 2]) {
+        self.open_marks = are_chosen.map(|is_chosen| !is_chosen);
+    }
+
     /// Puts them back among the keys of a device.
     pub fn put_into(&self, device: &mut Table) {
         let list = |names: &[String]| Value::Array(names.iter().map(|name| name.clone().into()).collect());
@@ -165,8 +172,20 @@ impl DesignsFile {
         wrong.or_ok(())?;
         let chosen = Chosen { file: self, all, known: designs.clone() };
         let parts = chosen.parts(Parts::of(&config), &config);
-        let config = parts.check(&config).map_err(|wrong| chosen.file.told(wrong))?;
-        Ok((config, chosen))
+        let config = chosen.file.with_marks(config, &parts);
+        let config =
+            config.and_then(|config| parts.check(&config)).map_err(|wrong| chosen.file.told(wrong))?;
+        let file = DesignsFile { open_marks: [false; 2], ..chosen.file };
+        Ok((config, Chosen { file, ..chosen }))
+    }
+
+    /// A device whose rows are cleaned as early as the streams of these parts need.
+    fn with_marks(&self, mut config: Config, parts: &Parts) -> Result<Config, Complaints> {
+        let mut file = config.file.clone();
+        file.demands = Some(parts.demands(config.pools.count())?);
+        file.raise_marks(self.open_marks.map(|is_open| !is_open));
+        config.file.ftl.gc = file.ftl.gc;
+        Ok(config)
     }
 
     /// The settings of each design that is named somewhere.

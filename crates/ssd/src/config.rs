@@ -28,7 +28,7 @@ use crate::scheduling::SchedulingFile;
 use crate::sectors::Sectors;
 pub use crate::space::slc_cache::SlcCacheFile;
 pub use crate::space::wear::WearFile;
-use crate::space::{SlcShare, StreamId, Streams};
+use crate::space::{SlcShare, SlcStreams, Streams};
 
 pub use crate::cache::config::{BufferFile, BufferMode, BufferSpace};
 pub use crate::cache::protection::Protection;
@@ -255,13 +255,13 @@ impl DeviceFile {
         if let Some((found, wanted)) = ftl.placement.complaint() {
             wrong.add("ftl.placement.order", found, wanted);
         }
-        let wants_cache = matches!(ftl.router, RouterKind::SlcCache { .. })
-            || matches!(ftl.gc.background, BackgroundKind::IdleFold { .. });
+        let wants_cache =
+            self.uses_slc_cache() || matches!(ftl.gc.background, BackgroundKind::IdleFold { .. });
         wrong.require(
             ftl.slc_cache.is_some() || !wants_cache,
             "ftl.slc_cache",
             "nothing",
-            "the settings of the cache that ftl.router or ftl.gc.background is for",
+            "the settings of the cache that ftl.router, ftl.gc.background or a stream of a design is for",
         );
         if let Some((found, wanted)) = ftl.balancer.complaint() {
             wrong.add("ftl.balancer.least", found, wanted);
@@ -286,6 +286,13 @@ impl DeviceFile {
         let time = ftl.read_retry.time;
         wrong.require(time <= Duration::from_ms(1_000), "ftl.read_retry.time", time, "at most 1s");
         ftl.gc.check(self.streams(), wrong);
+        let (stop, least) = (ftl.gc.stop_at_free_blocks, self.least_stop());
+        wrong.require(
+            stop >= least || stop < ftl.gc.start_below_free_blocks,
+            "ftl.gc.stop_at_free_blocks",
+            stop,
+            format!("at least {least}: the collector opens blocks in SLC mode while more are free than those kept for it"),
+        );
         ftl.wear.check(wrong);
         ftl.scheduling.check("ftl.scheduling", wrong);
     }
@@ -319,14 +326,37 @@ impl DeviceFile {
 
     /// The write streams of each row: those of the policies, and those that `streams_of_map` adds on each side.
     pub fn streams(&self) -> Streams {
-        let (host, gc) = (self.ftl.router.streams(), self.ftl.gc.relocator.streams());
-        let Demands { host, gc, open_blocks } = self.demands.unwrap_or(Demands { host, gc, open_blocks: 1 });
+        let named = || (self.ftl.router.streams(), self.ftl.gc.relocator.streams(), 1);
+        let (host, gc, open_blocks) = self.demands.map_or_else(named, |it| (it.host, it.gc, it.open_blocks));
         Streams { open_blocks, ..self.streams_beside(host, gc) }
     }
 
     /// The host's streams that the router, or whoever answers in its place, tells apart.
     pub fn routed_streams(&self) -> u8 {
         self.demands.map_or_else(|| self.ftl.router.streams(), |demands| demands.host)
+    }
+
+    /// Whether the router, or whoever answers in its place, or the collector has a stream for blocks in SLC mode.
+    pub fn uses_slc_cache(&self) -> bool {
+        let of_router = matches!(self.ftl.router, RouterKind::SlcCache { .. });
+        self.demands.map_or(of_router, |demands| demands.cached || demands.cached_by_gc)
+    }
+
+    /// Free blocks up to which rows are cleaned at the least: beyond those kept for the collector, where it writes blocks in SLC mode, for
+    /// it opens none of the kept ones for that.
+    fn least_stop(&self) -> u32 {
+        let is_cached = self.demands.is_some_and(|demands| demands.cached_by_gc);
+        self.streams().kept_blocks() as u32 + 1 + u32::from(is_cached)
+    }
+
+    /// Raises the marks of cleaning that nobody chose to what the streams need.
+    pub fn raise_marks(&mut self, [start_is_chosen, stop_is_chosen]: [bool; 2]) {
+        let (streams, least) = (self.streams(), self.least_stop());
+        let gc = &mut self.ftl.gc;
+        gc.raise_marks(streams, start_is_chosen, stop_is_chosen);
+        if !stop_is_chosen {
+            gc.stop_at_free_blocks = gc.stop_at_free_blocks.max(least);
+        }
     }
 
     /// The same with so many streams of the router's and the relocator's.
@@ -514,12 +544,13 @@ impl Config {
         self.file.ftl.mapping.cache_size(self.unit, self.logical_pages)
     }
 
-    /// What may be cached in SLC mode, where the router caches this stream.
-    pub fn slc_share(&self, stream: Option<u8>) -> Option<SlcShare> {
-        let SlcCacheFile { blocks, spare, .. } = self.file.ftl.slc_cache?;
+    /// What may be cached in SLC mode, where these streams are.
+    pub fn slc_share(&self, streams: SlcStreams) -> Option<SlcShare> {
+        let SlcCacheFile { blocks, spare, .. } =
+            self.file.ftl.slc_cache.filter(|_| streams != SlcStreams::NONE)?;
         let Pool { geometry, locations, .. } = self.pools.first();
         Some(SlcShare {
-            stream: StreamId(stream?),
+            streams,
             unit: locations.of_pages_side_by_side(geometry.planes_per_row),
             bits: geometry.bits_per_cell(),
             blocks,

@@ -88,7 +88,13 @@ impl Parts {
     /// # Errors
     /// Designs that do not go together, by the key that decides.
     pub fn demands(&self, pools: usize) -> Result<Demands, Complaints> {
-        let own = Demands { host: self.router.streams(), gc: self.relocator.streams(), open_blocks: 1 };
+        let own = Demands {
+            host: self.router.streams(),
+            gc: self.relocator.streams(),
+            open_blocks: 1,
+            cached: self.router.cached().is_some(),
+            cached_by_gc: false,
+        };
         self.designs.demands(own, pools)
     }
 
@@ -107,16 +113,15 @@ impl Parts {
         file.check()
     }
 
-    /// A design says which pool a page goes to: the router may tell streams of the first apart, and no pools. A stream to the SLC cache
-    /// is the design's to declare.
+    /// A design says which pool a page goes to: the router may tell streams of the first apart, and no pools.
     fn check_router(&self, config: &Config, wrong: &mut Complaints) {
         let routing = self.designs.answering(Seam::Pool);
         let in_first = (0..self.router.streams()).all(|stream| self.router.pool(stream) == 0);
         wrong.require(
-            routing.is_empty() || in_first && self.router.cached().is_none(),
+            routing.is_empty() || in_first,
             "ftl.router.policy",
             format!("{} beside the design {}", name_of(&config.file.ftl.router), routing.join(" and ")),
-            "one that tells no pools apart and caches nothing: the design says which pool a page goes to",
+            "one that tells no pools apart: the design says which pool a page goes to",
         );
     }
 
@@ -201,7 +206,7 @@ impl Parts {
         let balances = (self.placement.home(0).is_some() || pools > 1) && self.balancer.is_on();
         let rests = self.background.rests_after().is_some();
         let policies = Policies {
-            designs: Designs::new(self.designs, &*self.router, pools, seed),
+            designs: Designs::new(self.designs, &*self.router, &*self.relocator, pools, seed),
             router: self.router,
             placement: self.placement,
             balancer: balances.then_some(self.balancer),

@@ -7,7 +7,7 @@ use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Metric, Seed, state};
 use wordline_nand::{BlockSetId, CellMode, Parameters};
 use wordline_ssd::design::{
-    Combination, HostStream, Needs, Observes, ProgrammedPage, Seam, Seams, Seen, View, Writes,
+    Combination, Needs, Observes, ProgrammedPage, Seam, Seams, Seen, View, WriteStream, Writes,
 };
 use wordline_ssd::policy::failure::{After, Failure};
 use wordline_ssd::policy::frontier::OpenBlock;
@@ -90,7 +90,7 @@ impl Design for Probe {
     }
 
     fn needs(&self) -> Needs {
-        let streams = vec![HostStream { name: "all", pool: 0, mode: CellMode::Native }];
+        let streams = vec![WriteStream { name: "all", pool: 0, mode: CellMode::Native }];
         Needs { answers: self.answers, observes: self.observes, streams, ..Needs::of(&[]) }
     }
 

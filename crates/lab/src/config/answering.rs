@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use wordline_designs::DesignType;
 use wordline_kernel::state;
 use wordline_nand::CellMode;
-use wordline_ssd::design::{HostStream, Needs, Seam};
+use wordline_ssd::design::{Needs, Seam, WriteStream};
 use wordline_ssd::{Config, Design};
 
 /// The questions that it answers.
@@ -28,7 +28,7 @@ impl Design for Answering {
     }
 
     fn needs(&self) -> Needs {
-        let stream = |pool| HostStream { name: "host", pool, mode: CellMode::Native };
+        let stream = |pool| WriteStream { name: "host", pool, mode: CellMode::Native };
         let streams = if self.seams.contains(&Seam::Stream) { vec![stream(0)] } else { Vec::new() };
         Needs { streams, ..Needs::of(&self.seams) }
     }

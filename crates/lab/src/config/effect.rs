@@ -12,7 +12,6 @@ use wordline_ssd::Config;
 use wordline_ssd::config::{BufferFile, BufferMode, FrontFile, FtlFile, Interface, Protection};
 use wordline_ssd::front::config::Arbitration;
 use wordline_ssd::policy::frontier::FrontierKind;
-use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::scheduling::GcPriority;
 
 use super::tree::{Node, Origin, TAG};
@@ -199,9 +198,9 @@ pub const CONDITIONS: &[Condition] = &[
     },
     Condition {
         keys: &["ftl.slc_cache"],
-        gates: &["ftl.router"],
-        works: |config| config.file.ftl.slc_cache.is_none() || has_slc_router(config),
-        wants: "ftl.router.policy = \"slc-cache\"",
+        gates: &["ftl.router", "designs", "design"],
+        works: |config| config.file.ftl.slc_cache.is_none() || config.file.uses_slc_cache(),
+        wants: "ftl.router.policy = \"slc-cache\", or a design with a stream in SLC mode",
         reason: "no other router sends pages there",
     },
     Condition {
@@ -262,10 +261,6 @@ const OF_SCRIPTS: &[&str] = &[
 fn suspends(config: &Config) -> bool {
     let scheduling = &config.file.ftl.scheduling;
     scheduling.suspend_programs || scheduling.suspend_erases
-}
-
-fn has_slc_router(config: &Config) -> bool {
-    matches!(config.file.ftl.router, RouterKind::SlcCache { .. })
 }
 
 fn any_fault(config: &Config, is: impl Fn(&FaultFile) -> bool) -> bool {

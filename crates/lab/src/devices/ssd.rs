@@ -154,10 +154,9 @@ impl SsdFile {
 
     /// Gives keys that nobody wrote the values that follow from others.
     pub fn fill_in(&mut self, is_written: &dyn Fn(&str) -> bool) {
-        let [start, stop] =
-            ["start_below", "stop_at"].map(|mark| is_written(&format!("ftl.gc.{mark}_free_blocks")));
-        let streams = self.device.streams();
-        self.device.ftl.gc.raise_marks(streams, start, stop);
+        let marks = ["start_below", "stop_at"].map(|mark| is_written(&format!("ftl.gc.{mark}_free_blocks")));
+        self.device.raise_marks(marks);
+        self.designs.note_marks(marks);
     }
 }
 

@@ -2,9 +2,9 @@
 
 use wordline_kernel::metrics::Value;
 use wordline_kernel::{Bytes, Duration, Instant, Metric};
-use wordline_nand::{BlockSetId, CellMode, Parameters};
+use wordline_nand::{BlockSetId, Parameters};
 
-use super::table::{Designs, ROUTES};
+use super::table::{Designs, ROUTES, Routes};
 use super::{Design, Level, Observes, Seam, Seen, Sight, View, Waits, WrongAnswer};
 use crate::parts::Policies;
 use crate::policy::background::Resting;
@@ -16,6 +16,7 @@ use crate::policy::relocator::Leaving;
 use crate::policy::router::Outgoing;
 use crate::policy::tuner::{ProgrammedPage, ReadOutcome, ReadParameters, SensedPage, Tuner};
 use crate::policy::victim::{Candidates, Indexes};
+use crate::space::SlcStreams;
 
 impl Designs {
     /// Whether some design answers this.
@@ -127,10 +128,8 @@ impl Policies {
     }
 
     /// How many streams of the collector there are.
-    pub(crate) fn collector_streams(&self, pools: usize) -> u8 {
-        let owners = (0..pools).filter_map(|pool| self.designs.owner(Seam::Relocate, pool));
-        let needs = owners.map(|owner| self.designs.all[owner].design.needs().collector_streams);
-        needs.max().unwrap_or_else(|| self.relocator.streams())
+    pub(crate) fn collector_streams(&self) -> u8 {
+        self.designs.gathered.most()
     }
 
     /// The pool that a stream of the host goes to.
@@ -141,12 +140,13 @@ impl Policies {
         }
     }
 
-    /// The stream of the host that goes to the SLC cache, if one does.
-    pub(crate) fn cached_stream(&self) -> Option<u8> {
-        let Some(routes) = &self.designs.routes else { return self.router.cached() };
-        let declared = routes.streams.iter().position(|stream| stream.mode == CellMode::Slc);
+    /// The streams that go to blocks in SLC mode.
+    pub(crate) fn slc_streams(&self) -> SlcStreams {
+        let Designs { routes, gathered, .. } = &self.designs;
+        let declared = routes.as_ref().and_then(Routes::cached);
         let asks_router = self.designs.owner(Seam::Stream, 0).is_none();
-        declared.map(|at| at as u8).or_else(|| self.router.cached().filter(|_| asks_router))
+        let host = declared.or_else(|| self.router.cached().filter(|_| asks_router));
+        SlcStreams { host, gc: gathered.slc }
     }
 
     /// The stream that what leaves the buffer goes to.
@@ -327,26 +327,28 @@ impl Policies {
     /// The collector's stream that a valid page of a victim in `pool` goes to.
     #[inline]
     pub(crate) fn relocate(&mut self, page: &Leaving, pool: impl FnOnce() -> usize, sight: Sight<'_>) -> u8 {
-        let answer = if self.designs.answers(Seam::Relocate) {
-            self.relocated(page, pool(), sight)
-        } else {
-            self.relocator.route(page)
-        };
-        let streams = sight.space.streams().gc;
-        if answer < streams {
-            return answer;
+        if self.designs.answers(Seam::Relocate) {
+            return self.relocated(page, pool(), sight);
         }
-        let allowed = || format!("one of {streams}, counted from 0");
-        self.designs.note_wrong(Seam::Relocate, 0, format!("stream {answer} of the collector"), allowed);
-        0
+        let (answer, streams) = (self.relocator.route(page), sight.space.streams().gc);
+        if answer < streams { answer } else { self.unnamed_stream(answer, streams, 0) }
     }
 
     #[inline(never)]
     fn relocated(&mut self, page: &Leaving, pool: usize, sight: Sight<'_>) -> u8 {
-        match self.designs.owner(Seam::Relocate, pool) {
+        let answer = match self.designs.owner(Seam::Relocate, pool) {
             Some(design) => self.designs.ask(design, sight, |design, view| design.relocate(page, view)),
             None => self.relocator.route(page),
-        }
+        };
+        let streams = self.designs.gathered.of_pools[pool];
+        if answer < streams { answer } else { self.unnamed_stream(answer, streams, pool) }
+    }
+
+    #[cold]
+    fn unnamed_stream(&self, answer: u8, streams: u8, pool: usize) -> u8 {
+        let allowed = || format!("one of {streams}, counted from 0");
+        self.designs.note_wrong(Seam::Relocate, pool, format!("stream {answer} of the collector"), allowed);
+        0
     }
 
     /// Whether the valid pages of a victim of another pool go to the first.

@@ -37,14 +37,15 @@ pub(crate) use view::Sight;
 pub use view::{BlockFacts, View};
 pub use wrong::WrongAnswer;
 
-/// A stream of the host: a write point in each row of a pool.
+/// A write stream of the host or of the collector: a write point in each row of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HostStream {
+pub struct WriteStream {
     /// Its name.
     pub name: &'static str,
     /// The pool that it is in.
     pub pool: u8,
-    /// The mode in which its blocks are opened: the native one, or SLC where the device has a cache (`ftl.slc_cache`).
+    /// The mode in which its blocks are opened: the native one, or SLC, in the first pool, while the share of the row for such blocks
+    /// lasts (`ftl.slc_cache`), and the native one beyond that.
     pub mode: CellMode,
 }
 
@@ -56,9 +57,10 @@ pub struct Needs {
     /// What it is told of.
     pub observes: Observes,
     /// The host's streams that it tells apart; it answers [`Seam::Stream`] with the number of one of those of the pool.
-    pub streams: Vec<HostStream>,
-    /// The collector's streams that it tells apart, from 1 to 16, if it answers [`Seam::Relocate`].
-    pub collector_streams: u8,
+    pub streams: Vec<WriteStream>,
+    /// The collector's streams that it tells apart, up to 16 in a pool, if it answers [`Seam::Relocate`]: it answers with the number of one
+    /// of those of the pool. One that is native comes first. A pool of which none is named has a native one.
+    pub collector_streams: Vec<WriteStream>,
     /// What it looks at of the candidates, if it answers [`Seam::Victim`].
     pub indexes: Indexes,
     /// Blocks that a stream of a row has open at once, from 1 to 8, if it answers [`Seam::Frontier`].
@@ -72,7 +74,7 @@ impl Needs {
             answers: Seams::of(answers),
             observes: Observes::NOTHING,
             streams: Vec::new(),
-            collector_streams: 1,
+            collector_streams: Vec::new(),
             indexes: Indexes::default(),
             open_blocks: 1,
         }
@@ -134,7 +136,8 @@ pub trait Design: State + Send {
         from.fewest_valid()
     }
 
-    /// [`Seam::Relocate`]: the collector's stream that a valid page of a victim goes to.
+    /// [`Seam::Relocate`]: which of its streams of the collector a valid page of a victim goes to, counted from 0 within the pool of the
+    /// victim. What is in a block in SLC mode goes to the first where another one in that mode is named: cleaning has to gain space.
     fn relocate(&mut self, _page: &Leaving, _view: &mut View<'_>) -> u8 {
         0
     }

@@ -6,7 +6,8 @@ use wordline_kernel::snapshot::{Broken, Reader, State, Writer};
 use wordline_kernel::{Complaints, Instant, Seed, Stream, state};
 use wordline_nand::CellMode;
 
-use super::{Demands, Design, HostStream, Level, Needs, Observes, Seam, Seams, WrongAnswer};
+use super::{Demands, Design, Level, Needs, Observes, Seam, Seams, WriteStream, WrongAnswer};
+use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
 
 /// Nobody: the policies of the device are asked.
@@ -97,18 +98,16 @@ impl Combination {
         let (table, wrong) = self.table(&needs, pools);
         wrong.or_ok(())?;
         let routes = Routes::of(&table, &needs, policies.host);
-        let claims = |(design, needs): (usize, &Needs)| {
-            let is_asked = table.iter().any(|row| usize::from(row[Seam::Relocate as usize]) == design);
-            is_asked.then_some(needs.collector_streams)
-        };
-        let gc = needs.iter().enumerate().filter_map(claims).max().unwrap_or(policies.gc);
+        let gathered = Gathered::of(&table, &needs, policies.gc);
         let orders = |(design, needs): (usize, &Needs)| {
             let is_asked = table.iter().any(|row| usize::from(row[Seam::Frontier as usize]) == design);
             is_asked.then_some(needs.open_blocks)
         };
         let open_blocks = needs.iter().enumerate().filter_map(orders).max().unwrap_or(policies.open_blocks);
-        let host = routes.map_or(policies.host, |routes| routes.streams.len() as u8);
-        Ok(Demands { host, gc, open_blocks })
+        let host = routes.as_ref().map_or(policies.host, |routes| routes.streams.len() as u8);
+        let declared = routes.is_some_and(|routes| routes.cached().is_some());
+        let cached = declared || policies.cached && table[0][Seam::Stream as usize] == NOBODY;
+        Ok(Demands { host, gc: gathered.most(), open_blocks, cached, cached_by_gc: gathered.slc != 0 })
     }
 
     fn needs(&self) -> Vec<Needs> {
@@ -197,28 +196,90 @@ fn check_streams(table: &[Row], needs: &[Needs], names: &[&str], wrong: &mut Com
                 "a design that answers `stream` to declare a stream in each pool that it answers for",
             );
         }
-        let streams = needs.collector_streams;
+        let of_collector = needs.collector_streams.len();
         wrong.require(
-            (1..=16).contains(&streams) && needs.streams.len() <= 16,
+            of_collector <= 16 && needs.streams.len() <= 16,
             "designs",
             format!(
-                "{} with {} streams of the host and {streams} of the collector",
+                "{} with {} streams of the host and {of_collector} of the collector",
                 names[n],
                 needs.streams.len()
             ),
-            "up to 16 of each, and at least one of the collector",
+            "up to 16 of each",
         );
         let open = needs.open_blocks;
         let found = format!("{} with {open} open blocks a stream", names[n]);
         wrong.require((1..=8).contains(&open), "designs", found, "from 1 to 8");
+        check_modes(needs, names[n], wrong);
     }
+}
+
+/// Blocks in SLC mode are those of the first pool that `ftl.slc_cache` leaves room for: one stream of the host goes there, and of the
+/// collector some beside a native one.
+fn check_modes(needs: &Needs, name: &str, wrong: &mut Complaints) {
+    let is_slc = |stream: &&WriteStream| stream.mode == CellMode::Slc;
+    let cached = needs.streams.iter().chain(&needs.collector_streams).filter(is_slc);
+    for stream in cached.filter(|stream| stream.pool != 0) {
+        let found = format!("{name} with the stream {} in SLC mode in pool {}", stream.name, stream.pool);
+        wrong.add("designs", found, "such streams in the first pool, which has the blocks of ftl.slc_cache");
+    }
+    let count = needs.streams.iter().filter(is_slc).count();
+    wrong.require(
+        count <= 1,
+        "designs",
+        format!("{name} with {count} streams of the host in SLC mode"),
+        "one at most",
+    );
+    let first = needs.collector_streams.iter().find(|stream| stream.pool == 0);
+    wrong.require(
+        first.is_none_or(|stream| stream.mode != CellMode::Slc),
+        "designs",
+        format!(
+            "{name} with the stream {} in SLC mode as the first of the collector",
+            first.map_or("", |it| it.name)
+        ),
+        "a native one before it, for what finds no room in SLC mode",
+    );
+}
+
+/// The collector's streams in each pool.
+#[derive(Clone, Debug)]
+pub(super) struct Gathered {
+    /// How many there are in each pool.
+    pub of_pools: Vec<u8>,
+    /// Those of the first pool in SLC mode, one bit each.
+    pub slc: u16,
+}
+
+impl Gathered {
+    /// Of the relocator, which tells so many streams apart, are those of the pools for which no design answers.
+    fn of(table: &[Row], needs: &[Needs], relocated: u8) -> Self {
+        let owner = |row: &Row| needs.get(usize::from(row[Seam::Relocate as usize]));
+        let in_pool = |(pool, row): (u8, &Row)| match owner(row) {
+            Some(needs) => collected(needs, pool).count().max(1) as u8,
+            None => relocated,
+        };
+        let first = owner(&table[0]).into_iter().flat_map(|needs| collected(needs, 0).enumerate());
+        let slc = first.filter(|(_, stream)| stream.mode == CellMode::Slc).map(|(n, _)| 1 << n);
+        Self { slc: slc.sum(), of_pools: (0..).zip(table).map(in_pool).collect() }
+    }
+
+    /// How many there are in the pool that has most.
+    pub fn most(&self) -> u8 {
+        self.of_pools.iter().copied().max().unwrap_or(1)
+    }
+}
+
+/// The collector's streams in a pool that a design names.
+fn collected(needs: &Needs, pool: u8) -> impl Iterator<Item = &WriteStream> {
+    needs.collector_streams.iter().filter(move |stream| stream.pool == pool)
 }
 
 /// The host's streams where designs have a say in them: those of each pool side by side.
 #[derive(Clone, Debug)]
 pub(super) struct Routes {
     /// Each with its pool.
-    pub streams: Vec<HostStream>,
+    pub streams: Vec<WriteStream>,
     /// The first of each pool, and one beyond the last.
     pub first: Vec<u8>,
 }
@@ -235,7 +296,7 @@ impl Routes {
         let (mut streams, mut first) = (Vec::new(), Vec::new());
         for (number, row) in (0u8..).zip(table) {
             first.push(streams.len() as u8);
-            let usual = HostStream { name: "host", pool: number, mode: CellMode::Native };
+            let usual = WriteStream { name: "host", pool: number, mode: CellMode::Native };
             match needs.get(usize::from(row[stream])) {
                 Some(needs) => streams.extend(needs.streams.iter().filter(|stream| stream.pool == number)),
                 None if number == 0 && !by_size => streams.extend((0..routed).map(|_| usual)),
@@ -244,6 +305,11 @@ impl Routes {
         }
         first.push(streams.len() as u8);
         Some(Self { streams, first })
+    }
+
+    /// The one in SLC mode.
+    pub fn cached(&self) -> Option<u8> {
+        self.streams.iter().position(|stream| stream.mode == CellMode::Slc).map(|at| at as u8)
     }
 }
 
@@ -284,6 +350,7 @@ pub(crate) struct Designs {
     pub(super) observed: Observes,
     /// None where no design has a say in the host's streams.
     pub(super) routes: Option<Routes>,
+    pub(super) gathered: Gathered,
     /// What a view says of the buffer, and of the time.
     pub(super) level: Level,
     pub(super) now: Instant,
@@ -298,18 +365,25 @@ pub(crate) struct Unasked {
     routes: Option<Routes>,
 }
 
-state!(Designs { values { level } lists { all } fixed { table, claimed, observed, routes, now, wrong } });
+state!(Designs { values { level } lists { all } fixed { table, claimed, observed, routes, gathered, now, wrong } });
 
 impl Designs {
-    /// Those of a device of so many pools with this router.
+    /// Those of a device of so many pools with these policies.
     ///
     /// # Panics
     /// If they do not go together; see [`Combination::demands`].
-    pub fn new(combination: Combination, router: &dyn Router, pools: usize, seed: Seed) -> Self {
+    pub fn new(
+        combination: Combination,
+        router: &dyn Router,
+        relocator: &dyn Relocator,
+        pools: usize,
+        seed: Seed,
+    ) -> Self {
         let needs = combination.needs();
         let (table, wrong) = combination.table(&needs, pools);
         assert!(wrong.0.is_empty(), "designs that go together: {wrong:?}");
         let routes = Routes::of(&table, &needs, router.streams());
+        let gathered = Gathered::of(&table, &needs, relocator.streams());
         let asked = |seam: &Seam| table.iter().any(|row| row[*seam as usize] != NOBODY);
         let claimed: Vec<Seam> = Seam::ALL.into_iter().filter(asked).collect();
         let with_stream = combination.all.into_iter().zip(&needs).map(|(design, needs)| One {
@@ -327,6 +401,7 @@ impl Designs {
             all,
             table,
             routes,
+            gathered,
         }
     }
 

@@ -25,7 +25,7 @@ use crate::map::{LogicalPage, Map};
 use crate::parts::{Parts, Policies};
 use crate::policy::frontier::WordLines;
 use crate::policy::victim::Indexes;
-use crate::pools::PoolState;
+use crate::pools::{EVERYTHING_IN, PoolState};
 use crate::reclaim::Reclaim;
 use crate::reclaim::config::Scope;
 use crate::recovery::Recovery;
@@ -64,12 +64,10 @@ impl Device {
     /// A new device, with nothing written and these policies.
     pub fn with(config: Config, parts: Parts, seed: Seed) -> Self {
         let (policies, parts) = parts.with_homes(&config).split(&config, seed);
-        let gc = policies.collector_streams(config.pools.count());
-        let streams = config.file.streams_beside(policies.host_streams(), gc);
-        let slc = config.slc_share(policies.cached_stream());
+        let streams = config.file.streams_beside(policies.host_streams(), policies.collector_streams());
+        let slc = config.slc_share(policies.slc_streams());
         let mut flash = Flash::new(&config, seed);
-        let cached_in = slc.map_or(0, |share| policies.pool_of_stream(share.stream.0).into());
-        let mut space = new_blocks(&config, streams, slc.map(|share| (cached_in, share)), &mut flash, seed);
+        let mut space = new_blocks(&config, streams, slc, &mut flash, seed);
         keep_for(policies.indexes(parts.victim.needs()), &config, &mut space);
         order_word_lines(&policies, &config, &mut flash, &mut space);
         space.watch(policies.designs.observed());
@@ -79,7 +77,7 @@ impl Device {
         let reclaim = Reclaim::new(&config, streams, parts.victim, parts.wear, seed);
         let front = Front::new(&config);
         let base = Base::new(config, flash, space, policies);
-        let writer = Writer::new(&base, slc.as_ref());
+        let writer = Writer::new(&base, slc.as_ref().filter(|slc| slc.streams.host.is_some()));
         let core = Core { base, map, cache, reclaim };
         Self { core, writer, recovery: Recovery::default(), front }.begun()
     }
@@ -280,7 +278,7 @@ impl Device {
 fn new_blocks(
     config: &Config,
     streams: Streams,
-    cache: Option<(usize, SlcShare)>,
+    cache: Option<SlcShare>,
     flash: &mut Flash,
     seed: Seed,
 ) -> Space {
@@ -288,9 +286,9 @@ fn new_blocks(
     flash.chips().factory_bad().into_iter().for_each(|block| bad[block.0 as usize] = true);
     let mut blocks = Space::new(&config.pools, streams, |block| bad[block.0 as usize]);
     blocks.allocate(config.file.ftl.wear.allocation);
-    if let Some((pool, share)) = cache {
+    if let Some(share) = cache {
         assert!(flash.offer_slc_mode(), "the part of a device with an SLC cache has the mode");
-        blocks.cache(pool, share);
+        blocks.cache(EVERYTHING_IN, share);
     }
     for pool in 0..config.pools.count() {
         blocks.clean_between(pool, config.cleaning_marks(pool));

@@ -89,7 +89,8 @@ impl Device {
                 let slc_unit = locations.of_pages_side_by_side(planes);
                 let unit = u64::from(if is_slc { slc_unit } else { locations.per_program });
                 *count -= filled;
-                totals.slc_programs -= if is_slc { filled } else { 0 };
+                let of_host = matches!(task.ticket, Ticket::HostUnit(_));
+                totals.slc_programs -= if is_slc && of_host { filled } else { 0 };
                 totals.unit_programs -= carried;
                 totals.padding -= unit - filled - carried;
             }

@@ -11,4 +11,8 @@ pub struct Demands {
     pub gc: u8,
     /// Blocks that each has open at once, at most, in any pool.
     pub open_blocks: u8,
+    /// Whether one of the host goes to blocks in SLC mode.
+    pub cached: bool,
+    /// Whether some of the collector do.
+    pub cached_by_gc: bool,
 }

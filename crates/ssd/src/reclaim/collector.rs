@@ -319,18 +319,18 @@ impl Collector {
         if space.has_whole_units(row) {
             return self.form_whole_unit(row, space);
         }
-        let unit = space.pools().per_program(row) as usize;
         let state = &mut self.rows[row as usize];
         if state.fills_last_unit(row, space) {
             return Ok(self.finish_padded(row, space));
         }
         for (n, staged) in state.staged.iter_mut().enumerate() {
+            let stream = space.streams().gc(n as u8);
+            let unit = space.unit(row, stream) as usize;
             if staged.len() < unit {
                 continue;
             }
             staged.retain(|moved| space.is_valid(moved.from));
             if staged.len() >= unit {
-                let stream = space.streams().gc(n as u8);
                 if !space.has_room(row, stream, unit as u32) {
                     return Err(NoRoom);
                 }
@@ -341,7 +341,7 @@ impl Collector {
         Ok(None)
     }
 
-    /// There is no other victim to fill a unit with: what there is of all streams is programmed as it is.
+    /// There is no other victim to fill a unit with: what there is of all streams is programmed as it is, to a block of all bits.
     #[inline(never)]
     pub(super) fn finish_padded(&mut self, row: Row, space: &Space) -> Option<Step> {
         let unit = space.pools().per_program(row) as usize;
@@ -349,12 +349,14 @@ impl Collector {
         for staged in &mut state.staged {
             staged.retain(|moved| space.is_valid(moved.from));
         }
-        let first = state.staged.iter().position(|staged| !staged.is_empty());
-        let Some(first) = first else {
+        let Some(first) = state.staged.iter().position(|staged| !staged.is_empty()) else {
             state.active = false;
             return None;
         };
-        let stream = space.streams().gc(first as u8);
+        let mut stream = space.streams().gc(first as u8);
+        if space.is_slc_stream(row, stream) {
+            stream = space.streams().gc(0);
+        }
         if !space.has_room(row, stream, unit as u32) {
             return self.stick(row, space);
         }

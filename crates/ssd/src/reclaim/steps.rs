@@ -58,9 +58,10 @@ impl Reclaim {
                 let programmed = self.collector.unit(row).len() as u64;
                 base.totals.gc_programs += programmed;
                 self.count_folded(row, base);
-                let unit = base.config.pools.per_program(row);
+                let unit = base.space.unit(row, stream);
                 base.totals.padding += u64::from(unit) - programmed;
                 let first = base.take(row, stream, unit);
+                base.set_mode(row, base.config.pools.page_of(first));
                 map.note_copy(row, self.collector.unit(row)[0].from, first, base);
                 self.queue_gc_program(row, first, unit, calendar.now(), base)
             }
@@ -82,7 +83,10 @@ impl Reclaim {
         map: &mut Map,
     ) -> DieId {
         let unit = base.config.pools.per_program(row);
-        let stream = stream_of(from, base);
+        let mut stream = stream_of(from, base);
+        if base.space.is_slc_stream(row, base.space.streams().gc(stream)) {
+            stream = 0;
+        }
         for from in (from.0..from.0 + unit).map(Location) {
             self.collector.copy(row, Moved { stamp: base.flash.stamp(from), from });
         }
@@ -238,7 +242,8 @@ fn places(space: &Space, row: Row) -> impl Fn(usize, Location) -> usize + use<> 
     move |n, from| if whole { ((from.0 - first) % unit) as usize } else { n }
 }
 
-/// The collector's stream, by its number, that a valid page goes to.
+/// The collector's stream, by its number, that a valid page goes to. To clean a block in SLC mode has to gain space: what is in it goes to
+/// blocks of all bits.
 fn stream_of(from: Location, base: &mut Base) -> u8 {
     let stamp = base.flash.stamp(from);
     assert!(stamp.is_data(), "the valid location {from:?} holds {stamp:?}");
@@ -246,8 +251,9 @@ fn stream_of(from: Location, base: &mut Base) -> u8 {
         return base.space.streams().gc - 1;
     }
     let Base { space, flash, policies, .. } = base;
-    let moved_by = space.moved_by(space.pools().block_of(from));
-    let page = Leaving { logical: stamp.logical, moved_by };
-    let pool = || space.pools().number_of_row(space.pools().row_of(from));
-    policies.relocate(&page, pool, Sight { flash, space })
+    let (block, row) = (space.pools().block_of(from), space.pools().row_of(from));
+    let page = Leaving { logical: stamp.logical, moved_by: space.moved_by(block) };
+    let stream = policies.relocate(&page, || space.pools().number_of_row(row), Sight { flash, space });
+    let stays = space.is_slc(block) && space.is_slc_stream(row, space.streams().gc(stream));
+    if stays { 0 } else { stream }
 }

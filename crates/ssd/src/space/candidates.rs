@@ -318,6 +318,17 @@ impl<'a> Candidates<'a> {
         self.closed.buckets.occupied(self.row, full).first().map(|head| BlockSetId(*head))
     }
 
+    /// The candidates by their valid pages, fewest first; of equals the one that got there last.
+    pub fn fewest_first(&self) -> impl Iterator<Item = BlockSetId> + '_ {
+        let buckets = &self.closed.buckets;
+        let heads = buckets.occupied(self.row, self.pages_per_block()).iter().filter(|head| **head != NONE);
+        let next = |block: &BlockSetId| {
+            let next = buckets.links[*block].next;
+            (next != NONE).then_some(BlockSetId(next))
+        };
+        heads.flat_map(move |head| std::iter::successors(Some(BlockSetId(*head)), next))
+    }
+
     /// A candidate, each equally likely. Wants [`Indexes::numbered`].
     pub fn random(&self, random: &mut Stream) -> Option<BlockSetId> {
         let list = &self.closed.numbered.as_ref().expect(ASKED_FOR).list[self.row as usize];

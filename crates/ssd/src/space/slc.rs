@@ -10,11 +10,34 @@ use wordline_nand::{BlockSetId, Pool};
 use super::{Block, Space, State, StreamId};
 use crate::policy::placement::Row;
 
+/// The streams whose blocks are opened in SLC mode, where the share of the row lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlcStreams {
+    /// One of the host's, by its number.
+    pub host: Option<u8>,
+    /// Those of the collector, one bit each by their numbers.
+    pub gc: u16,
+}
+
+impl SlcStreams {
+    /// None of them.
+    pub const NONE: Self = Self { host: None, gc: 0 };
+
+    /// Whether a stream is among them.
+    #[inline]
+    fn has(self, stream: StreamId, of_host: u8) -> bool {
+        match stream.0.checked_sub(of_host) {
+            Some(gc) => self.gc >> gc & 1 != 0,
+            None => self.host == Some(stream.0),
+        }
+    }
+}
+
 /// What may be cached, and how.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SlcShare {
-    /// The stream of the host that is cached.
-    pub stream: StreamId,
+    /// The streams that are cached.
+    pub streams: SlcStreams,
     /// Locations that a program in SLC mode writes.
     pub unit: u32,
     /// Bits of a cell.
@@ -121,7 +144,7 @@ impl Space {
         }
     }
 
-    /// Locations that the next program of a stream of the host writes to the row.
+    /// Locations that the next program of a stream writes to the row.
     #[inline]
     pub fn unit(&self, row: Row, stream: StreamId) -> u32 {
         match &self.of(row).slc {
@@ -130,7 +153,7 @@ impl Space {
         }
     }
 
-    /// Locations that the next program of a stream of the host takes away from the row: a block in SLC mode holds only a part of
+    /// Locations that the next program of a stream takes away from the row: a block in SLC mode holds only a part of
     /// what others do.
     #[inline]
     pub fn cost(&self, row: Row, stream: StreamId) -> u32 {
@@ -140,25 +163,28 @@ impl Space {
         }
     }
 
-    /// Whether the next program of a stream of the host goes to a block in SLC mode.
+    /// Whether the next program of a stream goes to a block in SLC mode.
     pub fn writes_slc(&self, row: Row, stream: StreamId) -> bool {
         match self.open[self.at(row, stream)] {
             Some((block, _)) => self.is_slc(block),
-            None => self.may_open(row, false) && self.opens_slc(row, stream),
+            None => self.opens_slc(row, stream),
         }
     }
 
-    /// Whether blocks of a stream are opened in one mode or the other.
-    pub(super) fn changes_mode(&self, row: Row, stream: StreamId) -> bool {
-        self.of(row).slc.as_ref().is_some_and(|slc| slc.share.stream == stream)
+    /// Whether the pages of a stream go to blocks in SLC mode of the row, where its share for them lasts: its blocks are opened in one mode or
+    /// the other.
+    #[inline]
+    pub fn is_slc_stream(&self, row: Row, stream: StreamId) -> bool {
+        self.of(row).slc.as_ref().is_some_and(|slc| slc.share.streams.has(stream, self.streams.host))
     }
 
-    /// Whether a block that is opened for the stream is in SLC mode.
+    /// Whether a block that is opened for the stream is in SLC mode: it is none of those kept for the collector, which have to take as
+    /// much as a victim holds.
     pub(super) fn opens_slc(&self, row: Row, stream: StreamId) -> bool {
-        let slc = self.of(row).slc.as_ref();
-        let Some(slc) = slc.filter(|slc| slc.share.stream == stream && !slc.paused) else {
+        let Some(slc) = self.of(row).slc.as_ref().filter(|slc| !slc.paused) else { return false };
+        if !self.may_open(row, false) || !slc.share.streams.has(stream, self.streams.host) {
             return false;
-        };
+        }
         let used = slc.used[slc.at(row)];
         used < slc.share.blocks
             || (self.free(row) > slc.share.spare_above

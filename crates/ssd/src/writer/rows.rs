@@ -40,7 +40,7 @@ impl Rows {
             is_busy: vec![false; rows as usize],
             streams: (0..base.config.pools.count()).map(bits).collect(),
             pools,
-            slc: slc.map(|share| Box::new(SlcRows::new(share, &base.config))),
+            slc: slc.and_then(|share| SlcRows::new(share, &base.config)).map(Box::new),
             some_full: false,
             opened: false,
         }
@@ -225,8 +225,10 @@ struct SlcRows {
 state!(SlcRows { values { rows } fixed { stream, unit } });
 
 impl SlcRows {
-    pub fn new(share: &SlcShare, config: &Config) -> Self {
-        Self { stream: usize::from(share.stream.0), unit: share.unit, rows: RowSet::new(config.pools.rows()) }
+    /// None where only the collector writes to such blocks.
+    pub fn new(share: &SlcShare, config: &Config) -> Option<Self> {
+        let stream = usize::from(share.streams.host?);
+        Some(Self { stream, unit: share.unit, rows: RowSet::new(config.pools.rows()) })
     }
 
     /// Whether a list's pages go to a row that caches them.
