@@ -4,11 +4,11 @@ use proptest::prelude::*;
 use toml::Table;
 use wordline_designs::centaur::{CentaurFile, Dispatcher, Hybrid, HybridFile};
 use wordline_designs::{Designs, DesignsFile};
-use wordline_kernel::{Bytes, Calendar, Instant, Schedule, Seed};
+use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed};
 use wordline_nand::geometry::Layout;
-use wordline_nand::part::PartFile;
+use wordline_nand::part::{PartFile, SlcTiming};
 use wordline_ssd::BlockDevice;
-use wordline_ssd::config::{BufferFile, FrontFile, FtlFile};
+use wordline_ssd::config::{BufferFile, FrontFile, FtlFile, SlcCacheFile};
 use wordline_ssd::lifetime::Worn;
 use wordline_ssd::policy::frontier::FrontierKind;
 use wordline_ssd::policy::router::{Outgoing, RouterKind};
@@ -148,6 +148,23 @@ fn streams_of_the_first_pool_go_beside_a_design_that_says_which_pool() {
     let (config, designs) =
         designs.check(&Designs::default(), file).unwrap_or_else(|wrong| panic!("{wrong}"));
     assert_eq!(config.file.streams().host, 3, "two in the first pool, and one in the second");
+    contract::check_all(&config.file, |config| designs.combination(config));
+}
+
+#[test]
+fn an_slc_cache_in_the_first_pool_and_a_mixed_order_of_word_lines_go_beside_centaur() {
+    let us = Duration::from_us;
+    let mut file = two_pools();
+    file.ftl.mapping.whole_units = false;
+    file.ftl.router = RouterKind::SlcCache { window: Some(0.2) };
+    file.ftl.slc_cache = Some(SlcCacheFile { blocks: 2, ..SlcCacheFile::default() });
+    file.ftl.frontier = FrontierKind::Mixed { layers: None };
+    file.part.geometry.layers = 4;
+    file.part.timing.slc = Some(SlcTiming { read: us(20), program: us(100), erase: us(1_000) });
+    let designs = named("design = { name = 'centaur', migration = false }");
+    let (config, designs) =
+        designs.check(&Designs::default(), file).unwrap_or_else(|wrong| panic!("{wrong}"));
+    assert!(config.file.uses_slc_cache());
     contract::check_all(&config.file, |config| designs.combination(config));
 }
 

@@ -64,6 +64,11 @@ impl Case {
         // By itself, so that the other draws of a seed stay what they are.
         draw.random = Seed(seed).stream("case.destage", number);
         draw.destage();
+        draw.random = Seed(seed).stream("case.designs", number);
+        // Of odd numbers, so that the cases that failed once stay what they are, too.
+        if number % 2 == 1 {
+            draw.streams_and_designs();
+        }
         Self { number, settings: draw.settings, start, depth, steps }
     }
 
@@ -396,6 +401,30 @@ impl Draw {
             self.set("ftl.router", router);
         }
         self.namespaces(shape);
+    }
+
+    /// Streams of the first pool beside a design that says which pool a page goes to, and a design in the place of the router of an SLC
+    /// cache.
+    fn streams_and_designs(&mut self) {
+        let has = |draw: &Self, key: &str| draw.settings.iter().any(|setting| setting.starts_with(key));
+        if has(self, "design=") {
+            let caches = !has(self, "ftl.mapping.whole_units") && !has(self, "part.geometry.bits_per_cell=1");
+            match self.pick(&["single", "hot-cold", "host", "slc-cache"]) {
+                "host" => self.set("ftl.router", "{ policy = 'host', streams = 3 }"),
+                "slc-cache" if caches => self.slc_cache(),
+                "slc-cache" | "single" => {}
+                policy => self.set("ftl.router", format!("{{ policy = '{policy}' }}")),
+            }
+        } else if has(self, "ftl.slc_cache=") && self.percent(60) {
+            let replaced = ["ftl.router=", "ftl.gc.relocator=", "ftl.gc.start_below", "ftl.gc.stop_at"];
+            self.settings.retain(|setting| !replaced.iter().any(|key| setting.starts_with(key)));
+            let (every, written) = (self.from(1, 4), self.percent(50));
+            let start = 5 + self.from(0, 2);
+            let stop = (start + self.from(0, 2)).max(6);
+            self.set("ftl.gc.start_below_free_blocks", start);
+            self.set("ftl.gc.stop_at_free_blocks", stop);
+            self.set("design", format!("{{ name = 'sorts', every = {every}, written = {written} }}"));
+        }
     }
 
     fn slc_cache(&mut self) {

@@ -11,6 +11,7 @@ mod host;
 mod lost;
 mod play;
 mod shrink;
+mod sorts;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
