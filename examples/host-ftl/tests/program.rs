@@ -16,6 +16,14 @@ fn success(arguments: &[&str]) -> String {
     out
 }
 
+#[path = "../../shortest-queue/tests/page/mod.rs"]
+mod page;
+
+#[test]
+fn what_the_page_says_of_it_is_so() {
+    page::check("host-ftl", env!("CARGO_BIN_EXE_host-ftl"), [1, 0]);
+}
+
 #[test]
 fn a_workload_runs_on_the_preset_with_the_metrics_of_the_ftl_and_the_device() {
     let run = ["run", "--preset", "host-ftl", "--workload", "randwrite-4k", "--requests", "20000", "--json"];

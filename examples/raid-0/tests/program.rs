@@ -41,6 +41,14 @@ fn folder() -> (TempDir, impl Fn(&str) -> String) {
 
 const WORK: [&str; 4] = ["--workload", "mixed-70-30", "--requests", "3000"];
 
+#[path = "../../shortest-queue/tests/page/mod.rs"]
+mod page;
+
+#[test]
+fn what_the_page_says_of_it_is_so() {
+    page::check("raid-0", env!("CARGO_BIN_EXE_raid-0"), [2, 0]);
+}
+
 #[test]
 fn a_configuration_that_names_the_array_runs_with_its_metrics_and_a_report() {
     let (_folder, path) = folder();

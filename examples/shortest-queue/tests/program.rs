@@ -1,5 +1,7 @@
 //! The program of a crate outside: all of `wordline`, with one more design.
 
+mod page;
+
 use std::process::Command;
 
 use serde_json::Value;
@@ -27,6 +29,11 @@ fn refusal(arguments: &[&str]) -> String {
 /// Reads make the queues of the dies differ, so that writes have a choice.
 const WORK: [&str; 4] = ["--workload", "mixed-70-30", "--requests", "5000"];
 const FILLED: [&str; 2] = ["--precondition", "filled"];
+
+#[test]
+fn what_the_page_says_of_it_is_so() {
+    page::check("shortest-queue", env!("CARGO_BIN_EXE_shortest-queue"), [1, 0]);
+}
 
 #[test]
 fn the_design_runs_beside_built_in_devices_with_its_own_metric() {

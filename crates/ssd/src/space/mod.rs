@@ -234,9 +234,8 @@ impl Space {
     /// Pages that the collector can write in a row without erasing anything.
     pub fn collector_room(&self, row: Row) -> usize {
         let per_block = self.pools.per_block_of(row);
-        let takes_all = |stream: &StreamId| {
-            self.open[self.at(row, *stream)].is_none_or(|(block, _)| !self.is_slc(block))
-        };
+        let takes_all =
+            |stream: &StreamId| self.open[self.at(row, *stream)].is_none_or(|(block, _)| !self.is_slc(block));
         let of_collector = (0..self.streams.gc).map(|n| self.streams.gc(n)).filter(takes_all);
         let in_open: u32 = of_collector.map(|stream| self.unwritten(row, stream)).sum();
         self.free(row) * per_block as usize + in_open as usize

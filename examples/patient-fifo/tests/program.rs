@@ -1,0 +1,9 @@
+//! The program of the crate does what the page says of it.
+
+#[path = "../../shortest-queue/tests/page/mod.rs"]
+mod page;
+
+#[test]
+fn what_the_page_says_of_it_is_so() {
+    page::check("patient-fifo", env!("CARGO_BIN_EXE_patient-fifo"), [1, 0]);
+}

@@ -1,0 +1,93 @@
+//! The commands and outputs of docs/EXTENDING.md that are of the program of an example: every command works on what a clone has, and
+//! every output is what the program prints.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A fenced block of the page.
+struct Block {
+    /// What stands behind the fence: the language, and a file name where the block is that file.
+    info: String,
+    lines: Vec<String>,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn blocks() -> Vec<Block> {
+    let text = std::fs::read_to_string(root().join("docs/EXTENDING.md")).expect("the page is text");
+    let mut all = Vec::new();
+    let mut open: Option<Block> = None;
+    for line in text.lines() {
+        match (line.strip_prefix("```"), open.take()) {
+            (Some(info), None) => open = Some(Block { info: info.to_owned(), lines: Vec::new() }),
+            (Some(_), Some(block)) => all.push(block),
+            (None, Some(mut block)) => {
+                block.lines.push(line.to_owned());
+                open = Some(block);
+            }
+            (None, None) => {}
+        }
+    }
+    all
+}
+
+/// The words of a command as a shell reads them.
+fn words(command: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (n, piece) in command.split('"').enumerate() {
+        match n % 2 {
+            0 => words.extend(piece.split_whitespace().map(str::to_owned)),
+            _ => words.push(piece.to_owned()),
+        }
+    }
+    words
+}
+
+/// Calls the program in a folder that has what a clone has, and the files that the page writes.
+fn call(program: &str, words: &[String]) -> Output {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    std::os::unix::fs::symlink(root().join("examples"), folder.path().join("examples")).expect("a link");
+    for block in blocks() {
+        if let Some((_, name)) = block.info.split_once(' ') {
+            std::fs::write(folder.path().join(name), block.lines.join("\n") + "\n").expect("a file");
+        }
+    }
+    let mut command = Command::new(program);
+    command.args(words).current_dir(folder.path()).env("COLUMNS", "100");
+    command.output().expect("the program was built with this test")
+}
+
+/// Runs with few requests where the command does not say how many.
+fn small(mut words: Vec<String>) -> Vec<String> {
+    let is_run = matches!(words.first().map(String::as_str), Some("run" | "compare"));
+    if is_run && !words.iter().any(|word| word == "--requests") {
+        words.extend(["--requests", "300"].map(String::from));
+    }
+    words
+}
+
+/// Checks what the page says of an example's program, of which it has so many commands and outputs at the least.
+pub fn check(package: &str, program: &str, [least_commands, least_outputs]: [usize; 2]) {
+    let call_of = format!("cargo run --release -p {package} -- ");
+    let (mut commands, mut outputs) = (0, 0);
+    for Block { info, lines } in blocks() {
+        let (shell, text) = (info == "sh", info == "text");
+        for command in lines.iter().filter(|_| shell).filter_map(|line| line.strip_prefix(&call_of)) {
+            commands += 1;
+            let output = call(program, &small(words(command)));
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{command}: {said}");
+        }
+        let first = lines.first().filter(|_| text).and_then(|line| line.strip_prefix("$ "));
+        if let Some(command) = first.and_then(|line| line.strip_prefix(&call_of)) {
+            outputs += 1;
+            let output = call(program, &words(command));
+            let printed = [output.stdout, output.stderr].concat();
+            let printed = String::from_utf8(printed).expect("the program writes UTF-8");
+            assert_eq!(lines[1..].join("\n"), printed.trim_end(), "{command}");
+        }
+    }
+    assert!(commands >= least_commands && outputs >= least_outputs, "{commands} commands, {outputs} outputs");
+}
