@@ -1,5 +1,7 @@
 //! The configuration of a device: raw structs as they are written, and the check that makes a [`Config`] of them.
 
+mod streams;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Duration};
@@ -324,42 +326,13 @@ impl DeviceFile {
         locations
     }
 
-    /// The write streams of each row: those of the policies, and those that `streams_of_map` adds on each side.
-    pub fn streams(&self) -> Streams {
-        let named = || (self.ftl.router.streams(), self.ftl.gc.relocator.streams(), 1);
-        let (host, gc, open_blocks) = self.demands.map_or_else(named, |it| (it.host, it.gc, it.open_blocks));
-        Streams { open_blocks, ..self.streams_beside(host, gc) }
-    }
-
-    /// The host's streams that the router, or whoever answers in its place, tells apart.
-    pub fn routed_streams(&self) -> u8 {
-        self.demands.map_or_else(|| self.ftl.router.streams(), |demands| demands.host)
-    }
-
     /// Whether the router, or whoever answers in its place, or the collector has a stream for blocks in SLC mode.
     pub fn uses_slc_cache(&self) -> bool {
         let of_router = matches!(self.ftl.router, RouterKind::SlcCache { .. });
         self.demands.map_or(of_router, |demands| demands.cached || demands.cached_by_gc)
     }
 
-    /// Free blocks up to which rows are cleaned at the least: beyond those kept for the collector, where it writes blocks in SLC mode, for
-    /// it opens none of the kept ones for that.
-    fn least_stop(&self) -> u32 {
-        let is_cached = self.demands.is_some_and(|demands| demands.cached_by_gc);
-        self.streams().kept_blocks() as u32 + 1 + u32::from(is_cached)
-    }
-
-    /// Raises the marks of cleaning that nobody chose to what the streams need.
-    pub fn raise_marks(&mut self, [start_is_chosen, stop_is_chosen]: [bool; 2]) {
-        let (streams, least) = (self.streams(), self.least_stop());
-        let gc = &mut self.ftl.gc;
-        gc.raise_marks(streams, start_is_chosen, stop_is_chosen);
-        if !stop_is_chosen {
-            gc.stop_at_free_blocks = gc.stop_at_free_blocks.max(least);
-        }
-    }
-
-    /// The same with so many streams of the router's and the relocator's.
+    /// The write streams of each row with so many of the router's and the relocator's, and those that `streams_of_map` adds on each side.
     pub fn streams_beside(&self, host: u8, gc: u8) -> Streams {
         let of_map = self.streams_of_map();
         Streams { host: host.saturating_add(of_map), gc: gc.saturating_add(of_map), open_blocks: 1 }

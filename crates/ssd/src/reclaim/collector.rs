@@ -354,7 +354,7 @@ impl Collector {
             return None;
         };
         let mut stream = space.streams().gc(first as u8);
-        if space.is_slc_stream(row, stream) {
+        if space.changes_mode(row, stream) {
             stream = space.streams().gc(0);
         }
         if !space.has_room(row, stream, unit as u32) {

@@ -84,7 +84,7 @@ impl Reclaim {
     ) -> DieId {
         let unit = base.config.pools.per_program(row);
         let mut stream = stream_of(from, base);
-        if base.space.is_slc_stream(row, base.space.streams().gc(stream)) {
+        if base.space.changes_mode(row, base.space.streams().gc(stream)) {
             stream = 0;
         }
         for from in (from.0..from.0 + unit).map(Location) {
@@ -254,6 +254,6 @@ fn stream_of(from: Location, base: &mut Base) -> u8 {
     let (block, row) = (space.pools().block_of(from), space.pools().row_of(from));
     let page = Leaving { logical: stamp.logical, moved_by: space.moved_by(block) };
     let stream = policies.relocate(&page, || space.pools().number_of_row(row), Sight { flash, space });
-    let stays = space.is_slc(block) && space.is_slc_stream(row, space.streams().gc(stream));
+    let stays = space.is_slc(block) && space.changes_mode(row, space.streams().gc(stream));
     if stays { 0 } else { stream }
 }

@@ -175,7 +175,7 @@ impl Space {
     /// Opens blocks for a stream that may have several, as far as a row has more free blocks than are kept for the collector. A
     /// stream whose blocks change their mode has one at a time.
     fn open_more(&mut self, at: usize, row: Row, stream: StreamId) {
-        while !self.is_slc_stream(row, stream)
+        while !self.changes_mode(row, stream)
             && self.free(row) > self.kept(row)
             && let Some(slot) = self.empty_slot(at, row)
         {

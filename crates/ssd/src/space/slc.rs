@@ -174,7 +174,7 @@ impl Space {
     /// Whether the pages of a stream go to blocks in SLC mode of the row, where its share for them lasts: its blocks are opened in one mode or
     /// the other.
     #[inline]
-    pub fn is_slc_stream(&self, row: Row, stream: StreamId) -> bool {
+    pub fn changes_mode(&self, row: Row, stream: StreamId) -> bool {
         self.of(row).slc.as_ref().is_some_and(|slc| slc.share.streams.has(stream, self.streams.host))
     }
 
