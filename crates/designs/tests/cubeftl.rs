@@ -8,7 +8,7 @@ use wordline_designs::cubeftl::wam::Choice;
 use wordline_designs::cubeftl::{CubeFile, Opm, Order, Ort, Programmer};
 use wordline_designs::{Designs, DesignsFile};
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed};
-use wordline_nand::cell::AgedCellsFile;
+use wordline_nand::cell::{AgedCellsFile, Factors, Surge, Tried};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::{ArrayTiming, PartFile};
 use wordline_nand::physics::MOST_STATES;
@@ -28,7 +28,13 @@ fn with_cells(cycles: f64, hours: f64) -> DeviceFile {
     let us = Duration::from_us;
     file.part.timing = ArrayTiming::new(us(80), us(700), us(10_000), Duration::from_ns(500));
     file.part.endurance = 2_000;
-    file.part.cells = Some(Box::new(AgedCellsFile { set: Box::new(cells()), cycles, hours, celsius: 30.0 }));
+    file.part.cells = Some(Box::new(AgedCellsFile {
+        set: Box::new(cells()),
+        cycles,
+        hours,
+        celsius: 30.0,
+        surges: Vec::new(),
+    }));
     file.buffer.size = Bytes::kib(256);
     file.ftl.over_provisioning = 0.35;
     file
@@ -284,7 +290,7 @@ fn the_window_is_narrower_by_what_the_leader_leaves_to_spare() {
     // A spare margin of 0.9e-3.
     assert_eq!(margins(3.3e-3), (60, 110));
     let chosen = follows(&[2, 3, 4], (2.2e-3 * CELLS) as u32, &CubeFile::default());
-    assert_eq!((chosen.start_margin, chosen.final_margin), (0, 40));
+    assert_eq!((chosen.start_margin, chosen.final_margin), (0, 20));
 }
 
 #[test]
@@ -317,30 +323,156 @@ fn a_quarter_of_all_word_lines_are_leaders_and_the_others_are_faster() {
         let mut rig = Rig::new(with_cells(0.0, 0.0), settings);
         rig.write_all(64);
         let [leaders, followers] = ["cubeftl.leaders", "cubeftl.followers"].map(|name| rig.measured(name));
-        // Open blocks have more leaders than that: up to four of each of four dies.
-        assert!((leaders - followers / 3.0).abs() <= 16.0, "{settings}: {leaders} beside {followers}");
+        // Open blocks have more leaders than that: up to three in each of two blocks of four dies.
+        assert!((leaders - followers / 3.0).abs() <= 24.0, "{settings}: {leaders} beside {followers}");
         let [slow, fast] = ["cubeftl.leader_us", "cubeftl.follower_us"].map(|name| rig.measured(name));
         assert!((slow - 701.0).abs() < 1.0, "{settings}: {slow} us");
-        assert!((0.78..0.85).contains(&(fast / slow)), "{settings}: {fast} us beside {slow} us");
+        assert!((0.80..0.84).contains(&(fast / slow)), "{settings}: {fast} us beside {slow} us");
     }
 }
 
 /// Pages that could not be read of all, after each was written and read once.
 fn lost(settings: &str) -> u64 {
-    let mut rig = Rig::new(with_cells(0.0, 0.0), settings);
+    lost_of(with_cells(0.0, 0.0), settings).0
+}
+
+/// The same of any device, with the followers that were not accepted.
+fn lost_of(file: DeviceFile, settings: &str) -> (u64, f64) {
+    let mut rig = Rig::new(file, settings);
     rig.write_all(64);
     for page in 0..u64::from(rig.device.config().logical_pages) {
         rig.submit(Operation::Read, page);
         rig.run_down_to(0);
     }
-    rig.device.totals().unreadable_pages
+    let refused = rig.measured("cubeftl.refused");
+    assert_eq!(refused as u64, rig.device.totals().refused_programs);
+    assert_eq!(rig.device.totals().grown_bad_blocks, 0);
+    (rig.device.totals().unreadable_pages, refused)
 }
 
 #[test]
 fn followers_keep_their_data_and_those_of_a_table_beyond_the_cells_do_not() {
     assert_eq!(lost(""), 0);
-    // The margins that the paper prints are more than these cells take.
-    assert!(lost("margins = [[0, 0], [0.0017, 320]], split = [[0, 0], [220, 90], [440, 180]]") > 0);
+    // The margins that the paper prints are more than these cells take; the check finds what is wrong at once.
+    assert!(
+        lost("safety = false, margins = [[0, 0], [0.0017, 320]], split = [[0, 0], [220, 90], [440, 180]]")
+            > 0
+    );
     // So is what follows when twice the errors are allowed.
-    assert!(lost("most_errors = 0.0084, margins = [[0.0014, 0], [0.0055, 300]]") > 0);
+    assert!(lost("safety = false, most_errors = 0.0084, margins = [[0.0014, 0], [0.0055, 300]]") > 0);
+}
+
+/// The device with cells that pass two loops earlier in a span of time that begins then.
+fn with_surge(from: Duration, of: Duration) -> DeviceFile {
+    let mut file = with_cells(0.0, 0.0);
+    let cells = file.part.cells.as_mut().expect("it has cells");
+    cells.surges = vec![Surge { from, to: from + of, loops: 2 }];
+    file
+}
+
+#[test]
+fn followers_of_a_leader_before_a_surge_are_programmed_again_and_lose_nothing() {
+    let us = Duration::from_us;
+    let (mut refused, mut unchecked) = (0.0, 0);
+    // A surge at each place of a word line within its layer and its block, which has sixteen.
+    for at in 0..20u64 {
+        let surge = || with_surge(us(20_000 + 650 * at), us(40_000));
+        for order in ["adaptive", "horizontal", "vertical"] {
+            let (lost, again) = lost_of(surge(), &format!("order = '{order}'"));
+            assert_eq!(lost, 0, "{order}, surge {at}");
+            refused += again;
+        }
+        unchecked += lost_of(surge(), "safety = false").0;
+    }
+    assert!(refused >= 60.0, "{refused}");
+    assert!(unchecked > 100, "{unchecked}: without the check pages are lost");
+}
+
+#[test]
+fn devices_in_surges_keep_the_contract() {
+    let mut file = with_cells(0.0, 0.0);
+    let ms = Duration::from_ms;
+    let surge = |n: u64| Surge { from: ms(200 * n), to: ms(200 * n + 70), loops: 2 };
+    file.part.cells.as_mut().expect("it has cells").surges = (0..400).map(surge).collect();
+    for settings in ["", "order = 'horizontal'"] {
+        let design = named(&format!("design = {{ name = 'cubeftl', {settings} }}"));
+        let (config, designs) =
+            design.check(&Designs::default(), file.clone()).unwrap_or_else(|wrong| panic!("{wrong}"));
+        contract::check_all(&config.file, |config| designs.combination(config));
+    }
+}
+
+#[test]
+fn a_follower_is_refused_beyond_one_and_a_half_times_and_four_standard_errors() {
+    let (programmer, block) = (Programmer::of(&part()).expect("it has cells"), BlockSetId(3));
+    let errors = |errors: u32| {
+        let mut outcome = Outcome { loops: 10, ..Outcome::default() };
+        outcome.bit_errors[0] = errors;
+        outcome
+    };
+    let mut opm = Opm::new(&CubeFile { window: false, ..CubeFile::default() });
+    assert!(opm.accepts(block, 1, &errors(10_000)), "a leader has nobody before it");
+    opm.learn(block, 1, &programmer, &errors(100));
+    // 150 and four times their root.
+    assert!(opm.accepts(block, 1, &errors(198)) && !opm.accepts(block, 1, &errors(199)));
+    // The one before counts, which need not be the leader.
+    opm.followed(block, 1, &errors(198));
+    assert!(opm.accepts(block, 1, &errors(360)));
+    // Of a leader, that its followers' window is narrower: a thousandth of the bits more.
+    let mut narrow = Opm::new(&CubeFile::default());
+    narrow.learn(block, 1, &programmer, &errors(100));
+    assert!(narrow.accepts(block, 1, &errors(365)) && !narrow.accepts(block, 1, &errors(366)));
+    opm.refused(block, 1);
+    assert!(opm.kept(block, 1).is_none());
+    assert_eq!((opm.take_again(block), opm.take_again(block)), (Some(1), None));
+    let unchecked = Opm::new(&CubeFile { safety: false, ..CubeFile::default() });
+    assert!(unchecked.accepts(block, 1, &errors(u32::MAX)));
+}
+
+/// The device with the factors of the paper's evaluation, at an age.
+fn with_factors(hours: f64) -> DeviceFile {
+    let mut file = with_cells(0.0, hours);
+    let cells = file.part.cells.as_mut().expect("it has cells");
+    cells.set.factors = Some(Factors {
+        skipping: 0.162,
+        erased_to_p1: [2.505e-3, 3.528e-3],
+        kept: 0.34,
+        ages: vec![
+            Tried { hours: 720.0, share: 0.3, retries: [1, 9] },
+            Tried { hours: 8_760.0, share: 0.9, retries: [10, 27] },
+        ],
+    });
+    file
+}
+
+const OF_FACTORS: &str = "margins = [[0, 0], [0.0017, 320]], split = [[0, 0]]";
+
+#[test]
+fn factors_make_programs_and_retries_what_the_paper_puts_in() {
+    let mut rig = Rig::new(with_factors(0.0), OF_FACTORS);
+    rig.write_all(64);
+    let [slow, fast, least] = ["cubeftl.leader_us", "cubeftl.follower_us", "cubeftl.least_follower_us"]
+        .map(|name| rig.measured(name));
+    assert!((slow - 701.0).abs() < 0.01, "{slow}");
+    // Followers take 30 % less on average and 35.9 % at most, besides 1 us to set parameters.
+    assert!((1.0 - (fast - 1.0) / 700.0 - 0.30).abs() < 0.01, "{fast}");
+    assert!((0.34..0.3592).contains(&(1.0 - (least - 1.0) / 700.0)), "{least}");
+    let retries = |hours: f64, settings: &str| {
+        let mut rig = Rig::new(with_factors(hours), settings);
+        rig.device.fill(1.0);
+        let pages = u64::from(rig.device.config().logical_pages);
+        for page in 0..pages {
+            rig.submit(Operation::Read, page);
+            rig.run_down_to(0);
+        }
+        assert_eq!(rig.device.totals().unreadable_pages, 0);
+        rig.device.flash().counts().read_retries as f64 / pages as f64
+    };
+    let by_default = format!("{OF_FACTORS}, read_levels = false");
+    assert_eq!(retries(0.0, &by_default), 0.0);
+    for (hours, share, mean) in [(720.0, 0.3, 5.0), (8_760.0, 0.9, 18.5)] {
+        let (all, kept) = (retries(hours, &by_default), retries(hours, OF_FACTORS));
+        assert!((all / (share * mean) - 1.0).abs() < 0.08, "{hours}: {all}");
+        assert!((kept / all - 0.34).abs() < 0.06, "{hours}: {kept} beside {all}");
+    }
 }

@@ -105,7 +105,8 @@ pub struct Outcome {
     pub erased_to_p1: u32,
     /// How often the cells were sensed for a read.
     pub senses: u32,
-    /// Raw bit errors of the page that was sensed in each plane that took part.
+    /// Raw bit errors of the page that was sensed in each plane that took part; of a program, of all pages of the word line in the first
+    /// plane, right after it.
     pub bit_errors: [u32; MOST_PLANES as usize],
 }
 

@@ -26,6 +26,7 @@ counters! {
         padding: "flash.padding", LogicalPages, "Room for logical pages programmed without data, to complete a program unit.";
         erases: "flash.block_set_erases", BlockSets, "Erases; blocks that are erased together count as one.";
         program_failures: "faults.program_failures", Count, "Program commands that failed.";
+        refused_programs: "faults.refused_programs", Count, "Program commands whose outcome a design did not accept.";
         erase_failures: "faults.erase_failures", Count, "Erase commands that failed.";
         unreadable_pages: "faults.unreadable_pages", Pages, "Flash pages that no retry read.";
         lost_pages: "faults.lost_pages", LogicalPages, "Logical pages of which something was lost.";

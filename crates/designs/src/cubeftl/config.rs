@@ -79,6 +79,8 @@ pub struct CubeFile {
     pub order: Order,
     /// The share of the write buffer beyond which followers are programmed.
     pub full_above: f64,
+    /// Blocks that each stream of a row has open at once in the adaptive order.
+    pub active_blocks: u8,
     /// The word lines that pages of victims go to in the adaptive order.
     pub of_collector: OfCollector,
     /// Where the parameters of a program come from.
@@ -103,6 +105,8 @@ pub struct CubeFile {
     pub setting: Duration,
     /// The programs after which cells are sensed once more.
     pub sensed: Sensed,
+    /// Whether followers whose errors are far above those of the word line before are programmed again.
+    pub safety: bool,
 }
 
 impl Default for CubeFile {
@@ -112,17 +116,19 @@ impl Default for CubeFile {
         Self {
             order: Order::Adaptive,
             full_above: 0.9,
+            active_blocks: 2,
             of_collector: OfCollector::Adaptive,
             parameters: Source::Leader,
             skip: true,
             window: true,
             read_levels: true,
             most_errors: 4.2e-3,
-            margins: vec![[1.4e-3, 0.0], [2.5e-3, 80.0]],
+            margins: vec![[1.4e-3, 0.0], [2.5e-3, 50.0]],
             split: vec![[0.0, 0.0]],
             layers: Vec::new(),
             setting: Duration::from_us(1),
             sensed: Sensed::None,
+            safety: true,
         }
     }
 }
@@ -138,6 +144,10 @@ impl CubeFile {
         wrong.require(share(self.full_above), "full_above", self.full_above, "a share from 0 to 1");
         let errors = self.most_errors > 0.0 && share(self.most_errors);
         wrong.require(errors, "most_errors", self.most_errors, "a share above 0, up to 1");
+        let most =
+            config.pools.iter().map(|pool| pool.part.geometry.blocks_per_plane).min().unwrap_or(1).min(8);
+        let some = (1..=most).contains(&u32::from(self.active_blocks));
+        wrong.require(some, "active_blocks", self.active_blocks, format!("from 1 to {most}"));
         let mut tuned = 0;
         for pool in config.pools.iter() {
             // Beside a 3D part there may be others, whose word lines are left in their order.

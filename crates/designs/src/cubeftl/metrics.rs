@@ -41,6 +41,11 @@ static NOT_FULL: Metric = Metric::new(
     Unit::Count,
     "Word lines that were chosen while no more of the write buffer was used than the threshold.",
 );
+static REFUSED: Metric = Metric::new(
+    "cubeftl.refused",
+    Unit::Count,
+    "Followers whose errors were far above those of the word line before: they were programmed again.",
+);
 static ORT_BYTES: Metric =
     Metric::new("cubeftl.ort_bytes", Unit::Bytes, "Memory of the table of read levels by layer.");
 static MOST_KEPT: Metric = Metric::new(
@@ -59,6 +64,7 @@ pub static ALL: &[&Metric] = &[
     &PROGRAM_US,
     &FULL,
     &NOT_FULL,
+    &REFUSED,
     &ORT_BYTES,
     &MOST_KEPT,
 ];
@@ -98,6 +104,8 @@ pub struct Counts {
     pub followers: Programs,
     /// Word lines chosen while the buffer was full, and while it was not.
     pub chosen: [u64; 2],
+    /// Followers that were not accepted.
+    pub refused: u64,
     /// The most layers of a block that something was kept of.
     pub most_kept: u64,
 }
@@ -105,7 +113,7 @@ pub struct Counts {
 impl Counts {
     /// What they say.
     pub fn measure(&self, ort_bytes: u64) -> Vec<(&'static Metric, Value)> {
-        let Self { leaders, followers, chosen: [not_full, full], most_kept } = *self;
+        let Self { leaders, followers, chosen: [not_full, full], refused, most_kept } = *self;
         let least = (followers.count > 0).then(|| followers.least.us());
         vec![
             (&LEADERS, leaders.count.into()),
@@ -116,6 +124,7 @@ impl Counts {
             (&PROGRAM_US, mean_us(&[leaders, followers]).into()),
             (&FULL, full.into()),
             (&NOT_FULL, not_full.into()),
+            (&REFUSED, refused.into()),
             (&ORT_BYTES, Value::Number(ort_bytes as f64)),
             (&MOST_KEPT, Value::Number(most_kept as f64)),
         ]

@@ -25,6 +25,13 @@ pub use opm::{Opm, Programmer};
 pub use ort::Ort;
 use wam::Choice;
 
+/// How a program went.
+struct Over<'a> {
+    failed: bool,
+    array: Duration,
+    outcome: &'a Outcome,
+}
+
 /// cubeFTL.
 pub struct CubeFtl {
     opm: Opm,
@@ -50,21 +57,47 @@ impl CubeFtl {
         }
     }
 
+    /// The entry that counts retries of reads whose levels are kept, where cells are fixed factors.
+    fn kept_entry(&self, page: &SensedPage) -> Option<u8> {
+        self.ort.as_ref()?;
+        self.parts[usize::from(page.pool)].as_ref()?.kept_entry
+    }
+
+    /// Whether the write buffer is full.
+    fn is_full(&self, view: &View<'_>) -> bool {
+        view.buffer().share() > self.settings.full_above
+    }
+
+    /// Whether leaders are programmed in a block however full the buffer is.
+    fn leads(&self, open: &OpenBlock<'_>) -> bool {
+        open.is_gc && self.settings.of_collector == OfCollector::Leaders
+    }
+
     /// Whether programs are told of.
     fn monitors(&self) -> bool {
         self.settings.parameters != Source::DataSheet
     }
 
-    /// A word line was programmed.
-    fn programmed(&mut self, first: Location, array: Duration, outcome: &Outcome, pools: &Pools) {
+    /// The program of a word line is over.
+    fn programmed(&mut self, first: Location, over: &Over<'_>, pools: &Pools) {
         let Some(part) = &self.parts[pools.number_of_location(first)] else { return };
         let page = pools.page_of(first);
         let block = pools.block_of_page(page);
         let geometry = &pools.of_block(block).geometry;
         let word_line = geometry.page_in_block(geometry.split(page).1) / part.bits;
         let layer = part.layer(word_line);
+        let Over { failed, array, outcome } = *over;
+        if failed {
+            // Of a program that failed otherwise nothing is learnt.
+            if !self.opm.accepts(block, layer, outcome) {
+                self.counts.refused += 1;
+                self.opm.refused(block, layer);
+            }
+            return;
+        }
         if self.settings.parameters == Source::Layer || self.opm.kept(block, layer).is_some() {
             self.counts.followers.add(array);
+            self.opm.followed(block, layer, outcome);
         } else {
             self.counts.leaders.add(array);
             let kept = self.opm.learn(block, layer, part, outcome);
@@ -91,21 +124,57 @@ impl Design for CubeFtl {
         let programs = Observes::PROGRAMMED | Observes::BLOCKS;
         let observes = Observes::ERASED | Observes::POWER_LOST;
         let observes = if self.monitors() { observes | programs } else { observes };
-        Needs { observes, ..Needs::of(&answers) }
+        let several = self.settings.order == Order::Adaptive;
+        let open_blocks = if several { self.settings.active_blocks } else { 1 };
+        Needs { observes, open_blocks, ..Needs::of(&answers) }
+    }
+
+    fn open_block(&mut self, open: &[OpenBlock<'_>], view: &mut View<'_>) -> usize {
+        if let Some(again) = open.iter().position(|one| self.opm.is_again(one.block)) {
+            return again;
+        }
+        let is_full = self.is_full(view) && !self.leads(&open[0]);
+        let has = |one: &OpenBlock<'_>, leader: bool| {
+            let known = self.opm.layers(one.block);
+            let is_known = |layer: u32| known.get(layer as usize).is_some_and(Option::is_some);
+            let choice = Choice::of(one, &is_known);
+            if leader { choice.leader().is_some() } else { choice.follower().is_some() }
+        };
+        // The older first, as the paper does not say which.
+        let first = open.iter().position(|one| has(one, !is_full));
+        first.or_else(|| open.iter().position(|one| has(one, is_full))).unwrap_or(0)
     }
 
     fn word_line(&mut self, open: &OpenBlock<'_>, view: &mut View<'_>) -> u32 {
-        let is_full = view.buffer().share() > self.settings.full_above;
+        let is_full = self.is_full(view);
         self.counts.chosen[usize::from(is_full)] += 1;
-        let leaders = open.is_gc && self.settings.of_collector == OfCollector::Leaders;
+        let leaders = self.leads(open);
+        let again = self.opm.take_again(open.block);
         let known = self.opm.layers(open.block);
         let is_known = |layer: u32| known.get(layer as usize).is_some_and(Option::is_some);
         let choice = Choice::of(open, &is_known);
-        choice.next(self.settings.order, is_full && !leaders).unwrap_or_else(|| open.first_unprogrammed())
+        // What was not accepted is programmed again by a leader: the next word line of its layer, or else any.
+        let next = match again.map(|layer| choice.free_of(layer).or_else(|| choice.leader())) {
+            Some(leader) => leader.or_else(|| choice.follower()),
+            None => choice.next(self.settings.order, is_full && !leaders),
+        };
+        let next = next.unwrap_or_else(|| open.first_unprogrammed());
+        if again.is_some() {
+            self.opm.drop_layer(open.block, next / open.shape.per_layer);
+        }
+        next
     }
 
     fn read_parameters(&self, page: &SensedPage) -> ReadParameters {
-        ReadParameters { level: self.ort.as_ref().map_or(0, |ort| ort.level(page.layer, page.highest)) }
+        let ort = self.ort.as_ref().filter(|_| self.kept_entry(page).is_none());
+        ReadParameters { level: ort.map_or(0, |ort| ort.level(page.layer, page.highest)) }
+    }
+
+    fn read_again(&self, page: &SensedPage, so_far: &ReadOutcome) -> ReadParameters {
+        match self.kept_entry(page).filter(|_| so_far.parameters.level == 0) {
+            Some(level) => ReadParameters { level },
+            None => ReadParameters::next(page, so_far),
+        }
     }
 
     fn read_over(&mut self, page: &SensedPage, outcome: &ReadOutcome) {
@@ -119,13 +188,16 @@ impl Design for CubeFtl {
         self.opm.parameters(page.block, part.layer(page.number / part.bits), part)
     }
 
+    fn accepts(&self, page: &ProgrammedPage, outcome: &Outcome) -> bool {
+        let Some(part) = &self.parts[usize::from(page.pool)] else { return true };
+        self.opm.accepts(page.block, part.layer(page.number / part.bits), outcome)
+    }
+
     fn observe(&mut self, seen: &Seen<'_>, view: &mut View<'_>) {
         match *seen {
             // What was programmed in another mode of its cells shows nothing.
-            Seen::Programmed { first, failed: false, array, outcome: Some(outcome), .. }
-                if outcome.loops > 0 =>
-            {
-                self.programmed(first, array, outcome, view.pools());
+            Seen::Programmed { first, failed, array, outcome: Some(outcome), .. } if outcome.loops > 0 => {
+                self.programmed(first, &Over { failed, array, outcome }, view.pools());
             }
             Seen::Closed { block } => self.closed(block),
             Seen::Erased { block, .. } => {

@@ -12,6 +12,10 @@ use super::config::{CubeFile, LayerMargin, Sensed, Source, ispp_of};
 /// Steps of margins, in millivolts: those of figure 10a.
 const STEP: f64 = 10.0;
 
+/// The share of wrong bits that followers with a narrower window may have on top of their leader's. Chosen: 50 mV cost 0.75e-3 in new
+/// cells of `cubeftl-tlc`, and the error correction takes 8.8e-3 of a page.
+const OF_MARGINS: f64 = 1e-3;
+
 /// What is kept of a layer for its followers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
@@ -20,6 +24,8 @@ pub struct Kept {
     /// By how much VStart is higher, and VFinal lower, in millivolts.
     start: u16,
     last: u16,
+    /// Bit errors of the word line of the layer that was programmed last, right after that.
+    errors: u32,
 }
 
 /// What is known of the part of a pool.
@@ -35,8 +41,18 @@ pub struct Programmer {
     cells: f64,
     /// By how much the programming voltage rises from loop to loop.
     step: f64,
+    /// Bits of a word line.
+    word_line_bits: f64,
     /// The time to sense a page.
     sense: Duration,
+    /// The entry of the retry table that counts the first retry of a read whose levels are kept, where cells are fixed factors.
+    pub kept_entry: Option<u8>,
+}
+
+fn kept_entry_of(part: &Part) -> Option<u8> {
+    let set = &part.aged_cells()?.set;
+    set.factors.as_ref()?;
+    Some(set.reading.as_ref()?.entries() as u8)
 }
 
 impl Programmer {
@@ -50,7 +66,9 @@ impl Programmer {
             layers: geometry.layers,
             cells: geometry.page_size.0 as f64 * 8.0 * 2.0 / f64::from(1 << bits),
             step: ispp.step,
+            word_line_bits: geometry.page_size.0 as f64 * 8.0 * f64::from(bits),
             sense: part.read_time(0),
+            kept_entry: kept_entry_of(part),
         })
     }
 
@@ -65,14 +83,16 @@ pub struct Opm {
     settings: CubeFile,
     /// Of the open blocks, by layer. Until the last follower of a layer is programmed.
     blocks: BTreeMap<u32, Vec<Option<Kept>>>,
+    /// Layers of open blocks whose next word line is to be programmed next, after one that was not accepted.
+    again: BTreeMap<u32, u32>,
 }
 
-wordline_kernel::state!(Opm { values { blocks } fixed { settings } });
+wordline_kernel::state!(Opm { values { blocks, again } fixed { settings } });
 
 impl Opm {
     /// Nothing is kept yet.
     pub fn new(file: &CubeFile) -> Self {
-        Self { settings: file.clone(), blocks: BTreeMap::new() }
+        Self { settings: file.clone(), blocks: BTreeMap::new(), again: BTreeMap::new() }
     }
 
     /// What is kept of a layer of a block.
@@ -118,6 +138,36 @@ impl Opm {
         layers.iter().flatten().count()
     }
 
+    /// Whether the outcome of a word line of a layer is accepted: a follower's errors are not far above those of the word line before.
+    pub fn accepts(&self, block: BlockSetId, layer: u32, outcome: &Outcome) -> bool {
+        let before = self.kept(block, layer).filter(|_| self.settings.safety);
+        before.is_none_or(|kept| !is_far_above(outcome.bit_errors[0], kept.errors))
+    }
+
+    /// A follower of a layer was programmed, and accepted.
+    pub fn followed(&mut self, block: BlockSetId, layer: u32, outcome: &Outcome) {
+        let layers = self.blocks.get_mut(&block.0);
+        if let Some(kept) = layers.and_then(|layers| layers[layer as usize].as_mut()) {
+            kept.errors = outcome.bit_errors[0];
+        }
+    }
+
+    /// A follower of a layer was not accepted: what its leader showed does not hold any more, and the next word line leads.
+    pub fn refused(&mut self, block: BlockSetId, layer: u32) {
+        self.drop_layer(block, layer);
+        self.again.insert(block.0, layer);
+    }
+
+    /// Whether a word line of a block was not accepted, and not programmed again so far.
+    pub fn is_again(&self, block: BlockSetId) -> bool {
+        self.again.contains_key(&block.0)
+    }
+
+    /// The layer of a block in which a word line was not accepted, once.
+    pub fn take_again(&mut self, block: BlockSetId) -> Option<u32> {
+        self.again.remove(&block.0)
+    }
+
     /// The last follower of a layer was programmed, or what its leader showed does not hold any more.
     pub fn drop_layer(&mut self, block: BlockSetId, layer: u32) {
         if let Some(layers) = self.blocks.get_mut(&block.0) {
@@ -128,11 +178,13 @@ impl Opm {
     /// A block is not open any more.
     pub fn drop_block(&mut self, block: BlockSetId) {
         self.blocks.remove(&block.0);
+        self.again.remove(&block.0);
     }
 
     /// The power failed.
     pub fn forget(&mut self) {
         self.blocks.clear();
+        self.again.clear();
     }
 
     /// The parameters that follow from what a leader showed. Verifies before the first loop in which cells of a state pass are skipped:
@@ -145,8 +197,21 @@ impl Opm {
         let start = down(between(split, total), STEP).min(total);
         let earlier = (start / part.step).ceil() as u8;
         let skipped = |first: u8| if *skip { first.saturating_sub(1 + earlier) } else { 0 };
-        Kept { skips: outcome.first_loops.map(skipped), start: start as u16, last: (total - start) as u16 }
+        let of_margins = if total > 0.0 { OF_MARGINS * part.word_line_bits } else { 0.0 };
+        Kept {
+            skips: outcome.first_loops.map(skipped),
+            start: start as u16,
+            last: (total - start) as u16,
+            errors: outcome.bit_errors[0] + of_margins as u32,
+        }
     }
+}
+
+/// Whether so many errors are significantly more than those `before`. Chosen, as the paper does not say how many are: more than one and a
+/// half times as many, and four standard errors on top.
+fn is_far_above(errors: u32, before: u32) -> bool {
+    let most = 1.5 * f64::from(before.max(1));
+    f64::from(errors) > most + 4.0 * most.sqrt()
 }
 
 fn down(value: f64, step: f64) -> f64 {

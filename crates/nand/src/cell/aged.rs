@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wordline_kernel::Complaints;
+use wordline_kernel::{Complaints, Duration};
 
 use super::condition::{Condition, ZERO_CELSIUS};
 use super::file::CellsFile;
@@ -27,6 +27,22 @@ pub struct AgedCellsFile {
     /// The temperature in these hours, in degrees Celsius.
     #[serde(default = "warm")]
     pub celsius: f64,
+    /// Spans of simulated time in which cells program faster, as after a sudden rise of temperature; the first one that holds counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub surges: Vec<Surge>,
+}
+
+/// A span of simulated time in which all cells pass their verifies some loops earlier (cubeFTL, section 4.1.4: a sudden change of operating
+/// conditions). By how many a temperature moves them no source has: it is asked for in loops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Surge {
+    /// When it begins.
+    pub from: Duration,
+    /// When it is over.
+    pub to: Duration,
+    /// By how many loops cells pass earlier.
+    pub loops: u8,
 }
 
 /// A parameter set as a device file has it: its keys are those of the set's own file, and are held against that.
@@ -45,6 +61,8 @@ pub struct AgedCells {
     pub set: Arc<CellSet>,
     /// Their cycles, retention time and temperature.
     pub condition: Condition,
+    /// The spans in which they program faster.
+    pub surges: Vec<Surge>,
 }
 
 impl AgedCellsFile {
@@ -64,9 +82,18 @@ impl AgedCellsFile {
             self.check_idle(set, &mut wrong);
             set.check_part(geometry, &mut wrong);
         }
+        for (n, surge) in self.surges.iter().enumerate() {
+            let key = format!("surges[{n}].to");
+            wrong.require(surge.from < surge.to, &key, surge.to, format!("more than from ({})", surge.from));
+            let last = set.as_ref().and_then(|set| set.ispp.as_ref()).map_or(0, |ispp| ispp.loops[0].last);
+            let few = surge.loops > 0 && u32::from(surge.loops) < last;
+            let wanted = format!("from 1 to {}, so that P1 is verified at all", last.saturating_sub(1));
+            wrong.require(few, &format!("surges[{n}].loops"), surge.loops, wanted);
+        }
         let Self { cycles, hours, celsius, .. } = *self;
         let condition = Condition { cycles, hours, celsius, ..Condition::FRESH };
-        Ok(AgedCells { set: Arc::new(wrong.or_ok(set)?.expect("a set without complaints")), condition })
+        let set = Arc::new(wrong.or_ok(set)?.expect("a set without complaints"));
+        Ok(AgedCells { set, condition, surges: self.surges.clone() })
     }
 
     /// Complains about keys that do nothing.

@@ -8,8 +8,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use wordline_kernel::snapshot::{Broken, Reader, State, Writer};
-use wordline_kernel::{Complaints, Duration, Seed, Stream};
+use wordline_kernel::{Complaints, Duration, Instant, Seed, Stream};
 
+use super::aged::Surge;
 use super::condition::Condition;
 use super::math::count;
 use super::rates::{RateTable, Sensing, Wanted, Way, same};
@@ -40,12 +41,24 @@ pub struct CellArrays {
     rates: RateTable,
     /// The place of each layer of each block within a loop, as a class.
     faster: Vec<u8>,
+    surges: Vec<Surge>,
 }
 
 impl State for CellArrays {
     fn save_state(&self, to: &mut Writer<'_>) -> Result<(), Broken> {
-        let Self { seed, random, erases, written, ways, set: _, shape: _, programs: _, rates: _, faster: _ } =
-            self;
+        let Self {
+            seed,
+            random,
+            erases,
+            written,
+            ways,
+            set: _,
+            shape: _,
+            programs: _,
+            rates: _,
+            faster: _,
+            surges: _,
+        } = self;
         to.value("seed", seed)?;
         to.value("random", random)?;
         to.value("erases", erases)?;
@@ -124,8 +137,22 @@ impl CellArrays {
             programs: Vec::new(),
             rates,
             faster: vec![u8::MAX; all_blocks * shape.layers as usize],
+            surges: Vec::new(),
             set,
         })
+    }
+
+    /// The same cells, which pass earlier in these spans of time.
+    #[must_use]
+    pub fn with_surges(self, surges: Vec<Surge>) -> Self {
+        Self { surges, ..self }
+    }
+
+    /// By how many loops cells pass earlier now.
+    fn early(&self, now: Instant) -> u8 {
+        let since = now - Instant::ZERO;
+        let surge = self.surges.iter().find(|surge| surge.from <= since && since < surge.to);
+        surge.map_or(0, |surge| surge.loops)
     }
 
     /// The dies that they are behind.
@@ -154,13 +181,13 @@ impl CellArrays {
     }
 
     /// The way of programming that a command's parameters name, as a place in `ways`.
-    fn way(&mut self, parameters: &Parameters) -> u8 {
+    fn way(&mut self, parameters: &Parameters, early: u8) -> u8 {
         let states = self.set.states() - 1;
         let skipped = &parameters.skipped_verifies[..states];
         let skipped = if skipped.iter().all(|n| *n == 0) { &[] } else { skipped };
         let Parameters { start_margin, final_margin, .. } = *parameters;
         let is_it = |way: &Way| {
-            (way.start_margin, way.final_margin) == (start_margin, final_margin)
+            (way.start_margin, way.final_margin, way.early) == (start_margin, final_margin, early)
                 && same(&way.skipped, skipped)
         };
         if let Some(known) = self.ways.iter().position(is_it) {
@@ -170,7 +197,7 @@ impl CellArrays {
             // More ways than a byte counts: errors are those of the one that is most like it, the last.
             return u8::MAX;
         }
-        self.ways.push(Way { start_margin, final_margin, skipped: skipped.to_vec() });
+        self.ways.push(Way { start_margin, final_margin, skipped: skipped.to_vec(), early });
         (self.ways.len() - 1) as u8
     }
 
@@ -221,8 +248,27 @@ impl CellArrays {
         self.written[self.block(at) * self.shape.word_lines as usize + word_line as usize]
     }
 
-    fn programs(&mut self, work: &Work<'_>, outcome: Option<&mut Outcome>) -> Duration {
-        let (way, word_line) = (self.way(work.parameters), work.word_line());
+    /// The time of a program and its outcome where factors say it.
+    fn by_factors(&mut self, work: &Work<'_>, outcome: Option<&mut Outcome>) -> Option<Duration> {
+        let (factors, ispp) = (self.set.factors.as_ref()?, self.set.ispp.as_ref()?);
+        let time = factors.time(ispp, work.parameters, work.data_sheet);
+        let Some(outcome) = outcome else { return Some(time) };
+        let (at, layer) = (work.blocks[0], self.layer(work.word_line()));
+        let layer = self.block(at) as u64 * u64::from(self.shape.layers) + u64::from(layer);
+        let cells = self.shape.page_bits as f64 * 2.0 / self.set.states() as f64;
+        outcome.erased_to_p1 = (factors.erased_to_p1(layer, self.seed) * cells).round() as u32;
+        let done = self.program(0, 0)?;
+        (outcome.loops, outcome.verifies) = (done.loops, done.verifies);
+        (outcome.first_loops, outcome.last_loops) = (done.first, done.last);
+        Some(time)
+    }
+
+    fn programs(&mut self, work: &Work<'_>, mut outcome: Option<&mut Outcome>) -> Duration {
+        if let Some(time) = self.by_factors(work, outcome.as_deref_mut()) {
+            return time;
+        }
+        let way = self.way(work.parameters, self.early(work.begin));
+        let word_line = work.word_line();
         let layer = self.layer(word_line);
         let mut slowest = None;
         for at in work.blocks {
@@ -238,6 +284,9 @@ impl CellArrays {
         let page = self.set.coding.bits();
         let rate = self.rate(work.blocks[0], word_line, page, way, Sensing::Moved(&[]));
         outcome.erased_to_p1 = count(rate * cells, &mut self.random);
+        let rate = self.rate(work.blocks[0], word_line, page + 1, way, Sensing::Moved(&[]));
+        let all = self.shape.page_bits * u64::from(page);
+        outcome.bit_errors[0] = count(rate * all as f64, &mut self.random);
         done.time
     }
 
@@ -276,14 +325,21 @@ impl Physics for CellArrays {
     }
 
     fn read_levels(&self) -> Option<u8> {
-        self.set.reading.as_ref().map(|reading| (reading.entries() - 1) as u8)
+        self.set.highest_entry()
     }
 
     fn is_unread(&mut self, sensed: &Sensed) -> bool {
         let Some(reading) = self.set.reading.as_ref().filter(|_| sensed.mode == CellMode::Native) else {
             return false;
         };
-        let entry = sensed.level.min((reading.entries() - 1) as u8);
+        let last = (reading.entries() - 1) as u8;
+        if let Some(factors) = &self.set.factors {
+            let page = u64::from(sensed.word_line * self.set.coding.bits() + sensed.page_type);
+            let block = self.block(sensed.at);
+            let number = (block as u64) << 40 | u64::from(self.erases[block]) << 16 | page;
+            return factors.is_unread(self.rates.hours(), (number, self.seed), sensed.level, last);
+        }
+        let entry = sensed.level.min(last);
         let way = self.way_of(sensed.at, sensed.word_line);
         let fails = self.rate(sensed.at, sensed.word_line, sensed.page_type, way, Sensing::Entry(entry));
         fails > 0.0 && self.random.unit() < fails

@@ -62,7 +62,11 @@ impl CellsFile {
                 last: ispp.final_margin,
             }),
             reading: self.read.as_ref().map(|read| read.check(boundaries, &mut wrong)),
+            factors: self.factors.clone(),
         };
+        if let Some(factors) = &set.factors {
+            factors.check(set.ispp.as_ref(), set.reading.as_ref(), &mut wrong);
+        }
         let ages = !self.levels.ages.is_empty();
         wrong.require(
             !(ages && self.retention.is_some()),

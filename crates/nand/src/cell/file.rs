@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Duration};
 
+use super::factors::Factors;
+
 /// A parameter set as it is written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -40,6 +42,9 @@ pub struct CellsFile {
     /// How it is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<ReadFile>,
+    /// Fixed factors in the place of what cells do behind arrays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub factors: Option<Factors>,
     /// Of each key, or table of keys, why its numbers are what they are: begins with `source`, `chosen` or `fitted`.
     #[serde(default)]
     pub because: BTreeMap<String, String>,

@@ -43,6 +43,8 @@ pub struct How<'a> {
     pub final_margin: f64,
     /// Verifies of each state that are left out at the beginning, the lowest state first; none for states that are not named.
     pub skipped: &'a [u8],
+    /// By how many whole loops all cells pass earlier than usual, as after a sudden rise of temperature.
+    pub early: u32,
     /// By how much of a step the cells of this word line are faster than those of the slowest, from 0 to below 1. Loops are whole:
     /// this is what makes their mean over word lines a fraction.
     pub faster: f64,
@@ -102,7 +104,7 @@ impl Ispp {
 
     /// The loops of every state under `how`.
     pub fn loops_under(&self, how: &How<'_>) -> Vec<Loops> {
-        let (earlier, most) = (self.earlier(how), self.max_loop(how));
+        let (earlier, most) = (self.earlier(how) + how.early, self.max_loop(how));
         let of = |state: &Loops| {
             let first = state.first.saturating_sub(earlier).clamp(1, most);
             Loops { first, last: state.last.saturating_sub(earlier).clamp(first, most) }

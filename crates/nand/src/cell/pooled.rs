@@ -26,7 +26,8 @@ impl PooledArrays {
                 let first = pool.geometry.first.die;
                 let dies = first..first + pool.geometry.dies();
                 let arrays = CellArrays::new(cells.set.clone(), &pool.part, dies, cells.condition, seed);
-                Some(arrays.expect("the part was checked with its cells"))
+                let arrays = arrays.expect("the part was checked with its cells");
+                Some(arrays.with_surges(cells.surges.clone()))
             })
             .collect();
         (!arrays.is_empty()).then_some(Self { arrays, data_sheet: DataSheet {} })
@@ -62,7 +63,6 @@ impl Physics for PooledArrays {
 impl Part {
     /// The highest set of read levels, if its cells say which reads are tried again.
     pub fn read_levels(&self) -> Option<u8> {
-        let reading = self.aged_cells()?.set.reading.as_ref()?;
-        Some((reading.entries() - 1) as u8)
+        self.aged_cells()?.set.highest_entry()
     }
 }

@@ -28,6 +28,8 @@ pub struct Way {
     pub final_margin: u16,
     /// Verifies of each state that were skipped; empty for none.
     pub skipped: Vec<u8>,
+    /// By how many loops cells passed earlier.
+    pub early: u8,
 }
 
 /// A page to be looked up.
@@ -39,7 +41,8 @@ pub struct Wanted<'a> {
     pub erases: u32,
     /// Its layer.
     pub layer: u32,
-    /// The bit of its cells, 0 for the lowest; as many as the cells have bits for BER_EP1 right after a program.
+    /// The bit of its cells, 0 for the lowest; as many as the cells have bits for BER_EP1 right after a program, and
+    /// one more for the mean of all pages then.
     pub page: u32,
     /// How its word line was programmed, by its number and in words.
     pub way: (u8, &'a Way),
@@ -90,6 +93,7 @@ impl Way {
             start_margin: f64::from(self.start_margin),
             final_margin: f64::from(self.final_margin),
             skipped: &self.skipped,
+            early: u32::from(self.early),
             faster,
         }
     }
@@ -126,6 +130,11 @@ impl RateTable {
         self.of_entries.clear();
     }
 
+    /// The hours that all data are held for.
+    pub fn hours(&self) -> f64 {
+        self.condition.hours
+    }
+
     /// The share of wrong bits of a page, or of its reads that the error correction does not take.
     pub fn rate(&mut self, wanted: Wanted<'_>) -> f64 {
         let known = match wanted.sensing {
@@ -133,7 +142,7 @@ impl RateTable {
             Sensing::Entry(entry) => self.entry(wanted.way.0, entry),
         };
         let age = ((f64::from(wanted.erases) / self.cycles_of_class) as u32).min(2 * AGES);
-        let (class, locations) = (self.drawn[wanted.block], self.set.coding.bits() + 1);
+        let (class, locations) = (self.drawn[wanted.block], self.set.coding.bits() + 2);
         let of_class = (self.layers * locations) as usize;
         let location = usize::from(class) * of_class + (wanted.layer * locations + wanted.page) as usize;
         let rates = &mut self.known[known].of_ages[age as usize];
@@ -188,7 +197,7 @@ impl RateTable {
         let how = wanted.way.1.how(0.5);
         let written = self.set.ispp.as_ref().map(|ispp| Written::of(&how, &ispp.program(&how)));
         let cycles = if age == 0 { 0.0 } else { (f64::from(age) + 0.5) * self.cycles_of_class };
-        let just_programmed = wanted.page == self.set.coding.bits();
+        let just_programmed = wanted.page >= self.set.coding.bits();
         let condition = Condition {
             cycles: self.condition.cycles + cycles,
             hours: if just_programmed { 0.0 } else { self.condition.hours },
@@ -196,7 +205,9 @@ impl RateTable {
         };
         let levels = self.set.levels(&strength, &condition, Effects::ALL, &written.unwrap_or_default());
         if just_programmed {
-            return self.set.erased_to_p1(&levels);
+            let is_mean = wanted.page > self.set.coding.bits();
+            let mean = || levels.mean_error(&self.set.references);
+            return if is_mean { mean() } else { self.set.erased_to_p1(&levels) };
         }
         match wanted.sensing {
             Sensing::Moved(offsets) => {

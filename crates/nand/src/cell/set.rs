@@ -3,6 +3,7 @@
 use super::Ages;
 use super::coding::Coding;
 use super::condition::{Condition, Effect, Effects};
+use super::factors::Factors;
 use super::ispp::{How, Ispp, Programmed};
 use super::levels::{LeftTail, Level, Levels};
 use super::math::Shape;
@@ -61,6 +62,8 @@ pub struct CellSet {
     pub margins: Margins,
     /// How it is read.
     pub reading: Option<Reading>,
+    /// Fixed factors in the place of what cells do behind arrays.
+    pub factors: Option<Factors>,
 }
 
 /// The change of the levels by the parameters of a program: none by default.
@@ -85,6 +88,12 @@ impl CellSet {
     /// How many states its cells have.
     pub fn states(&self) -> usize {
         self.coding.states()
+    }
+
+    /// The highest entry that a read may name, if it says how it is read.
+    pub fn highest_entry(&self) -> Option<u8> {
+        let last = (self.reading.as_ref()?.entries() - 1) as u8;
+        Some(last + self.factors.as_ref().map_or(0, |factors| factors.kept_entries(last)))
     }
 
     /// The levels of new cells at an age: measured ones have it, others are as programmed.

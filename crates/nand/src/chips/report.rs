@@ -30,6 +30,11 @@ impl Chips {
         self.pages.put(location, stamp);
     }
 
+    /// Makes a programmed location unreadable, as its program was not good enough.
+    pub fn spoil(&mut self, location: Location) {
+        self.pages.spoil(location);
+    }
+
     /// Erases `block` in no time: the effect of an erase. False if the block stood its last erase before.
     pub fn wipe(&mut self, block: BlockSetId) -> bool {
         self.forget_block(block);

@@ -10,7 +10,7 @@ use crate::policy::placement::Placement;
 #[derive(Clone, Debug)]
 pub(crate) struct Life {
     /// Failed programs, failed erases and lost reads of each block.
-    pub(crate) failures: Column<BlockSetId, [u8; 3]>,
+    pub(crate) failures: Column<BlockSetId, [u8; 4]>,
     /// Pages that each row must hold where pages have homes, else none.
     pub(crate) home_pages: Vec<u32>,
     /// Pages of the host that each pool has room for.
@@ -25,7 +25,7 @@ impl Life {
     /// Nothing has failed.
     pub(crate) fn new(config: &Config, placement: &dyn Placement) -> Self {
         Self {
-            failures: Column::filled(config.pools.block_sets() as usize, [0; 3]),
+            failures: Column::filled(config.pools.block_sets() as usize, [0; 4]),
             home_pages: home_pages(config, placement),
             room: vec![0; config.pools.count()],
             read_only: false,

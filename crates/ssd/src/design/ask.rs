@@ -2,7 +2,7 @@
 
 use wordline_kernel::metrics::Value;
 use wordline_kernel::{Bytes, Duration, Instant, Metric};
-use wordline_nand::{BlockSetId, Parameters};
+use wordline_nand::{BlockSetId, Outcome, Parameters};
 
 use super::table::{Designs, ROUTES, Routes};
 use super::{Design, Level, Observes, Seam, Seen, Sight, View, Waits, WrongAnswer};
@@ -478,6 +478,11 @@ impl Tuner for Policies {
             Some(design) => self.designs.all[design].design.program_parameters(page),
             None => self.tuner.program(page),
         }
+    }
+
+    fn accepts(&self, page: &ProgrammedPage, outcome: &Outcome) -> bool {
+        let owner = self.designs.owner(Seam::Tune, usize::from(page.pool));
+        owner.is_none_or(|design| self.designs.all[design].design.accepts(page, outcome))
     }
 
     fn refused(&self, page: &ProgrammedPage, found: String, allowed: String) {

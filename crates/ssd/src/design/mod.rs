@@ -15,7 +15,7 @@ mod wrong;
 use wordline_kernel::metrics::Value;
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Bytes, Duration, Metric};
-use wordline_nand::{BlockSetId, CellMode, Parameters};
+use wordline_nand::{BlockSetId, CellMode, Outcome, Parameters};
 
 use crate::policy::background::Resting;
 use crate::policy::balancer::Waiting;
@@ -193,6 +193,13 @@ pub trait Design: State + Send {
     /// outcome where the parameters ask for one.
     fn program_parameters(&self, _page: &ProgrammedPage) -> Parameters {
         Parameters::DATA_SHEET
+    }
+
+    /// [`Seam::Tune`]: whether the outcome of a program is accepted, where its parameters asked for one. What a program wrote that is not is
+    /// given up, and its pages are written elsewhere, as after one that failed; [`Seam::Fail`] is asked about the block, and by
+    /// default it is written on.
+    fn accepts(&self, _page: &ProgrammedPage, _outcome: &Outcome) -> bool {
+        true
     }
 
     /// [`Seam::Fail`]: what is done about a block in which something failed.

@@ -59,10 +59,8 @@ impl Device {
             }
             Outcome::Again => {}
             Outcome::Unread(pages) => self.read_failed(task, pages, done, calendar),
-            Outcome::Failed => {
-                self.core.base.tell_programmed(task, done, true);
-                self.change_failed(task, calendar);
-            }
+            Outcome::Failed => self.change_failed(Failed::Program, task, done, calendar),
+            Outcome::Refused => self.change_failed(Failed::Refused, task, done, calendar),
         }
     }
 
@@ -142,21 +140,28 @@ impl Device {
 
 /// Commands that failed.
 impl Device {
-    /// A program or an erase failed.
+    /// A program or an erase failed, or a program was refused.
     #[cold]
-    fn change_failed(&mut self, task: &Task, calendar: &mut impl Schedule<Event>) {
+    fn change_failed(
+        &mut self,
+        failed: Failed,
+        task: &Task,
+        done: &Done,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        self.core.base.tell_programmed(task, done, true);
         let Self { core, writer, .. } = self;
         let row = match task.ticket {
             Ticket::HostUnit(row) => {
-                writer.host_program_failed(row, task.location, core);
+                writer.host_program_failed(failed, row, task.location, core);
                 row
             }
             Ticket::TableUnit(row) => {
-                writer.table_program_failed(row, task.location, core);
+                writer.table_program_failed(failed, row, task.location, core);
                 row
             }
             Ticket::Reclaim(row) => {
-                core.reclaim.step_failed(row, task, &mut core.base, &mut core.map);
+                core.reclaim.step_failed(failed, row, task, &mut core.base, &mut core.map);
                 row
             }
             _ => unreachable!("{task:?} changes pages"),

@@ -19,6 +19,8 @@ pub enum Outcome {
     Unread(u32),
     /// A program or an erase failed.
     Failed,
+    /// A program is over, and a design does not accept its outcome: its pages cannot be read any more.
+    Refused,
 }
 
 /// The pages of a read that its last command could not read, the lowest bit for the first.
@@ -39,7 +41,23 @@ impl Flash {
         if self.levels.is_some() && done.command.operation == Operation::Read {
             self.learn(task, done, tuner);
         }
-        if done.failed { self.failure(task, done, tuner, calendar) } else { Outcome::Done }
+        if done.failed {
+            return self.failure(task, done, tuner, calendar);
+        }
+        if self.tunes_programs && done.command.operation == Operation::Program && self.is_refused(done, tuner)
+        {
+            let written = task.location.0..task.location.0 + task.locations;
+            written.for_each(|location| self.chips.spoil(Location(location)));
+            return Outcome::Refused;
+        }
+        Outcome::Done
+    }
+
+    /// Whether whoever asked for the outcome of a program does not accept it.
+    #[inline(never)]
+    fn is_refused(&self, done: &Done, tuner: &dyn Tuner) -> bool {
+        let outcome = self.chips.outcome(done);
+        outcome.is_some_and(|outcome| !tuner.accepts(&self.programmed_page(done.command.page), outcome))
     }
 
     #[cold]

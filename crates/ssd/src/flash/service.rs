@@ -72,21 +72,12 @@ impl Flash {
     /// A program with the parameters that the tuner says, which stand in a set of the die's own.
     #[inline(never)]
     fn tuned(&mut self, die: DieId, program: Command, tuner: &dyn Tuner) -> Command {
-        let pools = self.chips.pools();
-        let block = pools.block_of_page(program.page);
-        let geometry = &pools.of_block(block).geometry;
-        let asked = ProgrammedPage {
-            page: program.page,
-            block,
-            pool: pools.number_of_row(pools.row_of_block(block)) as u8,
-            number: geometry.page_in_block(geometry.split(program.page).1),
-            erases: self.chips.erases()[block],
-        };
+        let (pools, asked) = (self.chips.pools(), self.programmed_page(program.page));
         let parameters = tuner.program(&asked);
         if parameters == Parameters::DATA_SHEET {
             return program;
         }
-        if let Some((found, allowed)) = pools.of_block(block).part.beyond(&parameters) {
+        if let Some((found, allowed)) = pools.of_block(asked.block).part.beyond(&parameters) {
             tuner.refused(&asked, found, allowed);
             return program;
         }
@@ -94,6 +85,20 @@ impl Flash {
         let set = die.0 as u16 + 1;
         self.chips.set_parameters(set, parameters);
         program.with(set)
+    }
+
+    /// The first page of a program as a tuner sees it.
+    pub(super) fn programmed_page(&self, page: PageId) -> ProgrammedPage {
+        let pools = self.chips.pools();
+        let block = pools.block_of_page(page);
+        let geometry = &pools.of_block(block).geometry;
+        ProgrammedPage {
+            page,
+            block,
+            pool: pools.number_of_row(pools.row_of_block(block)) as u8,
+            number: geometry.page_in_block(geometry.split(page).1),
+            erases: self.chips.erases()[block],
+        }
     }
 
     /// Moves what a program writes into the registers of its die.

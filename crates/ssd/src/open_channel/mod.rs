@@ -230,7 +230,7 @@ impl OpenChannel {
             let failed = match self.flash.outcome(&task, done, &mut *self.tuner, calendar) {
                 Outcome::Again => continue,
                 Outcome::Done => false,
-                Outcome::Unread(_) | Outcome::Failed => true,
+                Outcome::Unread(_) | Outcome::Failed | Outcome::Refused => true,
             };
             self.task_over(&task, failed, now);
         }

@@ -35,20 +35,31 @@ impl Reclaim {
         }
     }
 
-    /// The program of a unit from this location on failed, whoever asked for it: what was to be there is elsewhere still.
-    pub(crate) fn program_failed(&mut self, first: Location, base: &mut Base, map: &mut Map) {
+    /// The program of a unit from this location on failed, or was refused, whoever asked for it: what was to be there is elsewhere still.
+    pub(crate) fn program_failed(&mut self, failed: Failed, first: Location, base: &mut Base, map: &mut Map) {
         let block = base.config.pools.block_of(first);
         if base.space.state(block) != State::Bad {
-            base.totals.program_failures += 1;
-            base.faults_at(block).program_failures += 1;
+            if failed == Failed::Refused {
+                base.totals.refused_programs += 1;
+            } else {
+                base.totals.program_failures += 1;
+                base.faults_at(block).program_failures += 1;
+            }
             map.program_failed(base.space.row_of(block), block);
-            self.failed(Failed::Program, block, base, map);
+            self.failed(failed, block, base, map);
         }
     }
 
     /// A program or an erase of a row's step failed: its pages, which are still in the victims, go elsewhere, or the erase is
     /// tried again.
-    pub(crate) fn step_failed(&mut self, row: Row, task: &Task, base: &mut Base, map: &mut Map) {
+    pub(crate) fn step_failed(
+        &mut self,
+        failed: Failed,
+        row: Row,
+        task: &Task,
+        base: &mut Base,
+        map: &mut Map,
+    ) {
         if task.operation == Operation::Erase {
             self.erase_failed(task.page, base, map);
         } else {
@@ -60,7 +71,7 @@ impl Reclaim {
                 self.collector.program_failed(row, stream.expect("the collector writes to its own streams"));
             }
             base.space.program_done(first);
-            self.program_failed(first, base, map);
+            self.program_failed(failed, first, base, map);
         }
         if !map.command_done(row) {
             self.command_done(row);

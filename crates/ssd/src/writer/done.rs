@@ -8,12 +8,13 @@ use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::Task;
 use crate::map::LogicalPage;
+use crate::policy::failure::Failed;
 use crate::policy::placement::Row;
 use crate::writer::Writer;
 
 impl Writer {
     /// The host's group of `row` was not programmed: its pages, which the buffer still has, go elsewhere at once.
-    pub(crate) fn host_program_failed(&mut self, row: Row, first: Location, core: &mut Core) {
+    pub(crate) fn host_program_failed(&mut self, failed: Failed, row: Row, first: Location, core: &mut Core) {
         let mut group = std::mem::take(&mut self.groups[row as usize]);
         self.programming -= group.brought();
         core.base.space.program_done(first);
@@ -28,11 +29,17 @@ impl Writer {
         group.clear();
         self.rows.set_busy(row, false);
         self.groups[row as usize] = group;
-        core.reclaim.program_failed(first, &mut core.base, &mut core.map);
+        core.reclaim.program_failed(failed, first, &mut core.base, &mut core.map);
     }
 
     /// The unit of translation pages of `row` was not programmed: they are in memory still.
-    pub(crate) fn table_program_failed(&mut self, row: Row, first: Location, core: &mut Core) {
+    pub(crate) fn table_program_failed(
+        &mut self,
+        failed: Failed,
+        row: Row,
+        first: Location,
+        core: &mut Core,
+    ) {
         let mut group = std::mem::take(&mut self.groups[row as usize]);
         core.base.space.program_done(first);
         for stamp in group.stamps.iter().rev().filter(|stamp| stamp.is_data()) {
@@ -41,7 +48,7 @@ impl Writer {
         group.clear();
         self.rows.set_busy(row, false);
         self.groups[row as usize] = group;
-        core.reclaim.program_failed(first, &mut core.base, &mut core.map);
+        core.reclaim.program_failed(failed, first, &mut core.base, &mut core.map);
     }
 
     /// A command of this die failed: the die may be lost, with everything in it.

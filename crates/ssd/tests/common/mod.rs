@@ -30,7 +30,13 @@ pub fn with_cells(hours: f64) -> DeviceFile {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/cells/cubeftl-tlc.toml");
     let set = toml::from_str(&std::fs::read_to_string(path).expect("the set is there")).expect("it is sound");
     let cycles = if hours > 0.0 { 2_000.0 } else { 0.0 };
-    file.part.cells = Some(Box::new(AgedCellsFile { set: Box::new(set), cycles, hours, celsius: 30.0 }));
+    file.part.cells = Some(Box::new(AgedCellsFile {
+        set: Box::new(set),
+        cycles,
+        hours,
+        celsius: 30.0,
+        surges: Vec::new(),
+    }));
     file
 }
 

@@ -21,6 +21,9 @@ pub enum Failed {
     Erase,
     /// A read, after all its retries: the page is lost, and the host is told when it reads it.
     Read,
+    /// A program that is over, whose outcome a design [does not accept](crate::Design::accepts): what it wrote is given up, and follows as
+    /// after a program that failed.
+    Refused,
 }
 
 /// A failure as a policy sees it.

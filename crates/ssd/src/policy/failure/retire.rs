@@ -5,7 +5,7 @@ use wordline_kernel::state;
 use super::{After, Failed, Failure, FailurePolicy};
 
 /// Retires a block at the first program or erase that fails in it, as the data sheets of NAND parts ask for. A page that
-/// cannot be read is lost, but does not condemn its block.
+/// cannot be read is lost, but does not condemn its block, and nor does a program that a design does not accept.
 pub struct Retire;
 
 state!(Retire {});
@@ -14,7 +14,7 @@ impl FailurePolicy for Retire {
     fn after(&mut self, failure: &Failure) -> After {
         match failure.failed {
             Failed::Program | Failed::Erase => After::Retire,
-            Failed::Read => After::GoOn,
+            Failed::Read | Failed::Refused => After::GoOn,
         }
     }
 }

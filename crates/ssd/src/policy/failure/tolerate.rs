@@ -20,6 +20,7 @@ impl FailurePolicy for Tolerate {
         let enough = match failure.failed {
             Failed::Program => failure.times >= self.programs,
             Failed::Erase => true,
+            Failed::Refused => false,
             Failed::Read => self.reads > 0 && failure.times >= self.reads,
         };
         if enough { After::Retire } else { After::GoOn }

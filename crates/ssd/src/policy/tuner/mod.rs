@@ -10,7 +10,7 @@ mod nominal;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
-use wordline_nand::{BlockSetId, LayerId, Layers, PageId, Parameters};
+use wordline_nand::{BlockSetId, LayerId, Layers, Outcome, PageId, Parameters};
 
 pub use last_good::LastGood;
 pub use nominal::Nominal;
@@ -32,7 +32,7 @@ pub struct SensedPage {
     pub highest: u8,
 }
 
-/// A page that is about to be programmed, as a tuner sees it.
+/// A page that is about to be programmed, or was, as a tuner sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProgrammedPage {
     /// The first page of the program.
@@ -90,6 +90,11 @@ pub trait Tuner: State + Send {
     /// The parameters of a program, as its die begins it. Asked only where a design answers for some pool.
     fn program(&self, _page: &ProgrammedPage) -> Parameters {
         Parameters::DATA_SHEET
+    }
+
+    /// Whether the outcome of a program is accepted that was asked for. Asked only where a design answers for some pool.
+    fn accepts(&self, _page: &ProgrammedPage, _outcome: &Outcome) -> bool {
+        true
     }
 
     /// The parameters of a program were none that the part can follow: it is programmed by the data sheet.
