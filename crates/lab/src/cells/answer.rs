@@ -430,6 +430,7 @@ impl Asked {
             start_margin: question.start_margin,
             final_margin: question.final_margin,
             faster: strength.faster,
+            early: 0,
             skipped: &[],
         };
         if question.follow {
