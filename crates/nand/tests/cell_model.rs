@@ -108,6 +108,7 @@ fn drawn(case: u64) -> (CellSet, Strength, Condition) {
         }),
         margins: Margins { start: 0.02, last: 0.02 },
         reading: None,
+        factors: None,
     };
     let strength = Strength { width: from(1.0, 1.2), stress: from(0.8, 1.5), faster: from(0.0, 1.0) };
     let condition = Condition {
