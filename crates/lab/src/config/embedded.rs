@@ -24,7 +24,8 @@ pub const PARTS: &[Embedded] = embed!("parts":
 );
 
 /// All parameter sets of cells, by name.
-pub const CELLS: &[Embedded] = embed!("cells": "cai-tlc-2017" "cubeftl-factors" "cubeftl-tlc" "ressd-b17a-a" "ressd-b17a-b");
+pub const CELLS: &[Embedded] =
+    embed!("cells": "cai-tlc-2017" "cubeftl-factors" "cubeftl-tlc" "ressd-b17a-a" "ressd-b17a-b");
 
 /// All presets of SSDs, by name.
 pub const PRESETS: &[Embedded] = embed!("presets":

@@ -49,6 +49,7 @@ embedded![
     "cubeftl/fig11",
     "cubeftl/fig13",
     "cubeftl/fig14",
+    "cubeftl/fig17",
     "cubeftl/fig17-factors",
     "cubeftl/fig17-model",
     "cubeftl/ispp",
