@@ -131,6 +131,7 @@ fn both_forms(case: u64, cells: u64) -> (f64, f64) {
         start_margin: if case.is_multiple_of(3) { 60.0 } else { 0.0 },
         final_margin: if case.is_multiple_of(5) { 90.0 } else { 0.0 },
         skipped: &skipped,
+        early: 0,
         faster: strength.faster,
     };
     let ispp = set.ispp.as_ref().expect("it programs");
