@@ -85,8 +85,8 @@ impl State for CellArrays {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Done {
     time: Duration,
-    loops: u32,
-    verifies: u32,
+    /// Loops, and the verifies in them.
+    steps: (u32, u32),
     first: [u8; MOST_STATES],
     last: [u8; MOST_STATES],
 }
@@ -215,8 +215,8 @@ impl CellArrays {
             for (state, loops) in done.loops.iter().enumerate() {
                 (first[state], last[state]) = (loops.first as u8, loops.last as u8);
             }
-            let (loops, verifies) = (done.verifies.len() as u32, done.all_verifies());
-            *known = Some(Done { time: done.time, loops, verifies, first, last });
+            let steps = (done.verifies.len() as u32, done.all_verifies());
+            *known = Some(Done { time: done.time, steps, first, last });
         }
         *known
     }
@@ -258,7 +258,7 @@ impl CellArrays {
         let cells = self.shape.page_bits as f64 * 2.0 / self.set.states() as f64;
         outcome.erased_to_p1 = (factors.erased_to_p1(layer, self.seed) * cells).round() as u32;
         let done = self.program(0, 0)?;
-        (outcome.loops, outcome.verifies) = (done.loops, done.verifies);
+        (outcome.loops, outcome.verifies) = done.steps;
         (outcome.first_loops, outcome.last_loops) = (done.first, done.last);
         Some(time)
     }
@@ -278,7 +278,7 @@ impl CellArrays {
         }
         let Some(done) = slowest else { return work.data_sheet };
         let Some(outcome) = outcome else { return done.time };
-        (outcome.loops, outcome.verifies) = (done.loops, done.verifies);
+        (outcome.loops, outcome.verifies) = done.steps;
         (outcome.first_loops, outcome.last_loops) = (done.first, done.last);
         let cells = self.shape.page_bits as f64 * 2.0 / self.set.states() as f64;
         let page = self.set.coding.bits();
