@@ -150,12 +150,27 @@ fn type_of(schema: &Json, definition: &str) -> String {
         "number" => "number".into(),
         "string" => "text".into(),
         "boolean" => "true or false".into(),
-        "array" if schema["items"]["enum"].is_array() => "list of names".into(),
-        "array" => "list of times".into(),
+        "array" => format!("list of {}", items_of(&schema["items"])),
         _ => alternatives(schema).first().map_or_else(
             || "value".into(),
             |one| type_of(one, one["$ref"].as_str().and_then(|path| path.rsplit('/').next()).unwrap_or("")),
         ),
+    }
+}
+
+/// What a list is of.
+fn items_of(items: &Json) -> &'static str {
+    let definition = items["$ref"].as_str().and_then(|path| path.rsplit('/').next());
+    match (definition, kind(items)) {
+        (Some("Duration" | "TimeRange"), _) => "times",
+        (Some("Bytes"), _) => "sizes",
+        (Some(_), _) | (None, "object") => "tables",
+        (None, _) if items["enum"].is_array() => "names",
+        (None, "integer") => "whole numbers",
+        (None, "number") => "numbers",
+        (None, "string") => "names",
+        (None, "array") => "lists of numbers",
+        _ => "values",
     }
 }
 
