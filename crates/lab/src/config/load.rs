@@ -405,7 +405,8 @@ pub fn arguments(registry: &Registry, layered: &mut Layered, set: &[String]) -> 
         let sound = |part: &str| {
             !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
         };
-        if !key.split('.').all(sound) {
+        let is_item = key.split('.').next().is_some_and(|first| first.parse::<usize>().is_ok());
+        if is_item || !key.split('.').all(sound) {
             wrong.add(format!("--set {key}"), "not a key", "a key such as ftl.gc.start_below_free_blocks");
             continue;
         }

@@ -421,6 +421,7 @@ const CASES: &[(&str, &[&str], &str)] = &[
     ("preset = \"tiny\"\n", &["ftl.over_provisioning"], "--set ftl.over_provisioning: found no `=`"),
     ("preset = \"tiny\"\n", &["ftl.over_provisioning=2"], "--set ftl.over_provisioning: found 2, wanted"),
     ("preset = \"tiny\"\n", &["ftl..x=2"], "--set ftl..x: found not a key"),
+    ("preset = \"tiny\"\n", &["0.x=2"], "--set 0.x: found not a key"),
     ("preset = \"tiny\"\n", &["preset=tiny"], "--set preset: found a key of files"),
     ("preset = \"tiny\"\n", &["ftl=2"], "--set ftl: found 2, wanted a table of settings"),
     ("preset = \"tiny\"\n", &["part.geometry.bits_per_cell=3"], "preset tiny:"),
