@@ -188,6 +188,7 @@ impl Space {
     }
 
     /// Pages that a row can hold for the host, beside the blocks at work.
+    #[inline]
     pub fn limit(&self, row: Row) -> u32 {
         self.good[row as usize].saturating_sub(self.of(row).at_work) * self.pools.per_block_of(row)
     }
