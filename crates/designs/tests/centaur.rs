@@ -4,18 +4,24 @@ use proptest::prelude::*;
 use toml::Table;
 use wordline_designs::centaur::{CentaurFile, Dispatcher, Hybrid, HybridFile};
 use wordline_designs::{Designs, DesignsFile};
-use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed};
+use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::{PartFile, SlcTiming};
-use wordline_ssd::BlockDevice;
 use wordline_ssd::config::{BufferFile, FrontFile, FtlFile, SlcCacheFile};
 use wordline_ssd::lifetime::Worn;
 use wordline_ssd::policy::frontier::FrontierKind;
 use wordline_ssd::policy::router::{Outgoing, RouterKind};
 use wordline_ssd::pools::{ChannelsFile, PoolFile, PoolState};
-use wordline_ssd::{Command, Config, Device, DeviceFile, Event, Operation, Parts, contract};
+use wordline_ssd::{Config, DeviceFile, Operation, contract};
+
+mod rig;
+
+use rig::{Rig, named};
 
 include!("../../ssd/tests/common/small.rs");
+
+/// Sectors of a KiB.
+const KIB: u64 = 2;
 
 /// TLC of which a program writes 96 KiB beside SLC with pages of 8 KiB, as in table 2, with few blocks.
 fn two_pools() -> DeviceFile {
@@ -44,64 +50,24 @@ fn config() -> Config {
     two_pools().check().unwrap_or_else(|wrong| panic!("{wrong}"))
 }
 
-struct Rig {
-    device: Device,
-    calendar: Calendar<Event>,
-}
-
-impl Rig {
-    fn new(file: DeviceFile, design: &str) -> Self {
-        let (config, designs) =
-            named(design).check(&Designs::default(), file).unwrap_or_else(|wrong| panic!("{wrong}"));
-        let parts = designs.parts(Parts::of(&config), &config);
-        Self { device: Device::with(config, parts, Seed(1)), calendar: Calendar::new() }
-    }
-
-    fn submit(&mut self, operation: Operation, kib: u64, size_kib: u64) {
-        let command = Command { operation, sector: kib * 2, sectors: size_kib * 2, ..Command::default() };
-        self.device.submit(command, &mut self.calendar);
-    }
-
-    fn run_down_to(&mut self, outstanding: usize) {
-        while self.device.outstanding() > outstanding {
-            match self.calendar.advance() {
-                Some(event) => self.device.handle(event, &mut self.calendar),
-                None => assert!(self.device.give_up(&mut self.calendar), "commands are outstanding for ever"),
-            }
-            self.device.take_answers(&mut Vec::new());
-        }
-    }
-
-    /// Writes until everything is in flash.
-    fn flush(&mut self) {
-        self.submit(Operation::Flush, 0, 0);
-        self.run_down_to(0);
-        self.device.audit(self.calendar.now() - Instant::ZERO);
-    }
-}
-
-/// What a configuration says of designs.
-fn named(text: &str) -> DesignsFile {
-    let mut table: Table = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
-    DesignsFile::take_from(&mut table).unwrap_or_else(|wrong| panic!("{wrong}"))
-}
-
 #[test]
 fn what_waits_for_one_unit_is_dispatched_together() {
     // Figure 9: A has 72 KB in two units; B and C have 40 KB each in one; the condition is 64 KB.
     let mut rig = Rig::new(two_pools(), "design = { name = 'centaur', condition = '64KiB' }");
-    rig.submit(Operation::Write, 64, 72);
-    rig.submit(Operation::Write, 192, 40);
-    rig.submit(Operation::Write, 232, 40);
+    rig.submit(Operation::Write, 64 * KIB, 72 * KIB);
+    rig.submit(Operation::Write, 192 * KIB, 40 * KIB);
+    rig.submit(Operation::Write, 232 * KIB, 40 * KIB);
     rig.run_down_to(0);
     rig.flush();
-    let counts = rig.device.sub_requests().expect("there are two pools");
-    assert_eq!(counts.sent, [1, 2], "B and C go to 3D as one, both parts of A to 2D");
-    assert_eq!(counts.sent_bytes, [80 << 10, 72 << 10]);
+    let sent = ["to_first", "to_others"].map(|name| rig.measured(&format!("sub_requests.{name}")));
+    assert_eq!(sent, [1.0, 2.0], "B and C go to 3D as one, both parts of A to 2D");
+    let bytes =
+        ["to_first_bytes", "to_others_bytes"].map(|name| rig.measured(&format!("sub_requests.{name}")));
+    assert_eq!(bytes, [81_920.0, 73_728.0]);
 }
 
 /// Large pieces in order, then small ones at random places.
-fn large_then_small(stealing: bool, migration: bool) -> [u64; 2] {
+fn large_then_small(stealing: bool, migration: bool) -> [f64; 2] {
     let mut file = two_pools();
     // Room for more units than there are dies, so that some wait.
     file.buffer.size = Bytes::mib(4);
@@ -110,24 +76,23 @@ fn large_then_small(stealing: bool, migration: bool) -> [u64; 2] {
     let units = rig.device.config().capacity().0 / (96 << 10);
     for unit in 0..units {
         rig.run_down_to(63);
-        rig.submit(Operation::Write, unit * 96, 96);
+        rig.submit(Operation::Write, unit * 96 * KIB, 96 * KIB);
     }
     let mut random = Seed(7).stream("test.designs", 0);
     for _ in 0..20_000 {
         rig.run_down_to(7);
-        rig.submit(Operation::Write, random.below(units * 12) * 8, 8);
+        rig.submit(Operation::Write, random.below(units * 12) * 8 * KIB, 8 * KIB);
     }
     rig.flush();
-    let counts = rig.device.sub_requests().expect("there are two pools");
-    [counts.stolen, counts.migrated]
+    ["sub_requests.stolen", "sub_requests.migrated_units"].map(|name| rig.measured(name))
 }
 
 #[test]
 fn stealing_and_migration_each_do_their_own_part() {
     for (stealing, migration) in [(false, false), (true, false), (false, true), (true, true)] {
         let [stolen, migrated] = large_then_small(stealing, migration);
-        assert_eq!(stolen > 0, stealing, "{stolen} stolen, migration {migration}");
-        assert_eq!(migrated > 0, migration, "{migrated} migrated, stealing {stealing}");
+        assert_eq!(stolen > 0.0, stealing, "{stolen} stolen, migration {migration}");
+        assert_eq!(migrated > 0.0, migration, "{migrated} migrated, stealing {stealing}");
     }
 }
 

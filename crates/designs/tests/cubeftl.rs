@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use toml::{Table, Value};
+use wordline_designs::Designs;
 use wordline_designs::cubeftl::wam::Choice;
 use wordline_designs::cubeftl::{CubeFile, Opm, Order, Ort, Programmer};
-use wordline_designs::{Designs, DesignsFile};
-use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed};
+use wordline_kernel::{Bytes, Duration};
 use wordline_nand::cell::{AgedCellsFile, Factors, Surge, Tried};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::{ArrayTiming, PartFile};
@@ -15,9 +15,16 @@ use wordline_nand::physics::MOST_STATES;
 use wordline_nand::{BlockSetId, LayerId, Layers, Outcome, Parameters, Part};
 use wordline_ssd::config::{BufferFile, FrontFile, FtlFile};
 use wordline_ssd::policy::frontier::{OpenBlock, WordLines};
-use wordline_ssd::{BlockDevice, Command, Device, DeviceFile, Event, Operation, Parts, contract};
+use wordline_ssd::{DeviceFile, Operation, contract};
+
+mod rig;
+
+use rig::{Rig, named};
 
 include!("../../ssd/tests/common/small.rs");
+
+/// Sectors of a page.
+const SECTORS: u64 = 8;
 
 /// Four layers of four word lines of three bits, in blocks of 192 KiB; cells of cubeFTL's part with as many layers, in such a state.
 fn with_cells(cycles: f64, hours: f64) -> DeviceFile {
@@ -57,11 +64,6 @@ fn part() -> Part {
     with_cells(0.0, 0.0).part.check().unwrap_or_else(|wrong| panic!("{wrong}"))
 }
 
-fn named(text: &str) -> DesignsFile {
-    let mut table: Table = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
-    DesignsFile::take_from(&mut table).unwrap_or_else(|wrong| panic!("{wrong}"))
-}
-
 /// The complaints about these settings in such a device.
 fn complaints(settings: &str, file: DeviceFile) -> String {
     let design = named(&format!("design = {{ name = 'cubeftl', {settings} }}"));
@@ -71,55 +73,19 @@ fn complaints(settings: &str, file: DeviceFile) -> String {
     }
 }
 
-struct Rig {
-    made: <Device as BlockDevice>::Mark,
-    device: Device,
-    calendar: Calendar<Event>,
+/// A device with cubeFTL and these settings.
+fn device(file: DeviceFile, settings: &str) -> Rig {
+    Rig::new(file, &format!("design = {{ name = 'cubeftl', {settings} }}"))
 }
 
-impl Rig {
-    fn new(file: DeviceFile, settings: &str) -> Self {
-        let design = named(&format!("design = {{ name = 'cubeftl', {settings} }}"));
-        let (config, designs) =
-            design.check(&Designs::default(), file).unwrap_or_else(|wrong| panic!("{wrong}"));
-        let parts = designs.parts(Parts::of(&config), &config);
-        let device = Device::with(config, parts, Seed(1));
-        Self { made: device.mark(Instant::ZERO), device, calendar: Calendar::new() }
+/// Writes every page once, in order, with so many writes outstanding, and leaves nothing in the buffer.
+fn write_all(rig: &mut Rig, outstanding: usize) {
+    for page in 0..u64::from(rig.device.config().logical_pages) {
+        rig.run_down_to(outstanding - 1);
+        rig.submit(Operation::Write, page * SECTORS, SECTORS);
     }
-
-    fn submit(&mut self, operation: Operation, page: u64) {
-        let command = Command { operation, sector: page * 8, sectors: 8, ..Command::default() };
-        self.device.submit(command, &mut self.calendar);
-    }
-
-    fn run_down_to(&mut self, outstanding: usize) {
-        while self.device.outstanding() > outstanding {
-            match self.calendar.advance() {
-                Some(event) => self.device.handle(event, &mut self.calendar),
-                None => assert!(self.device.give_up(&mut self.calendar), "commands are outstanding for ever"),
-            }
-            self.device.take_answers(&mut Vec::new());
-        }
-    }
-
-    /// Writes every page once, in order, with so many writes outstanding, and leaves nothing in the buffer.
-    fn write_all(&mut self, outstanding: usize) {
-        for page in 0..u64::from(self.device.config().logical_pages) {
-            self.run_down_to(outstanding - 1);
-            self.submit(Operation::Write, page);
-        }
-        self.run_down_to(0);
-        self.device.submit(Command { operation: Operation::Flush, ..Command::default() }, &mut self.calendar);
-        self.run_down_to(0);
-        self.device.audit(self.calendar.now() - Instant::ZERO);
-    }
-
-    /// A number of the design, since the device was made.
-    fn measured(&self, name: &str) -> f64 {
-        let metrics = self.device.metrics(&self.made, self.calendar.now());
-        let found = metrics.get(name).and_then(|value| value.number());
-        found.unwrap_or_else(|| panic!("{name} is measured"))
-    }
+    rig.run_down_to(0);
+    rig.flush();
 }
 
 #[test]
@@ -162,10 +128,10 @@ fn settings_that_make_no_sense_are_refused_by_their_keys() {
 }
 
 /// A block of four layers of four word lines, as in figure 12, written from the first to the last.
-fn order_of(next: impl Fn(&Choice<'_>, u32) -> u32, is_known: impl Fn(u32, &[u32]) -> bool) -> Vec<u32> {
+fn order_of(next: impl Fn(&Choice<'_>, u32) -> u32, has_leader: impl Fn(u32, &[u32]) -> bool) -> Vec<u32> {
     let (shape, mut bits, mut order) = (WordLines { layers: 4, per_layer: 4 }, [0u64], Vec::new());
     for written in 0..shape.count() {
-        let known = |layer: u32| is_known(layer, &order);
+        let known = |layer: u32| has_leader(layer, &order);
         let open = OpenBlock { block: BlockSetId(0), is_gc: false, written, shape, programmed: &bits };
         let word_line = next(&Choice::of(&open, &known), written);
         assert_eq!(bits[0] >> word_line & 1, 0, "word line {word_line} twice");
@@ -175,7 +141,7 @@ fn order_of(next: impl Fn(&Choice<'_>, u32) -> u32, is_known: impl Fn(u32, &[u32
     order
 }
 
-/// A layer is known once a word line of it was programmed.
+/// A layer has a leader once a word line of it was programmed.
 fn once_led(layer: u32, order: &[u32]) -> bool {
     order.iter().any(|word_line| word_line / 4 == layer)
 }
@@ -227,7 +193,7 @@ proptest! {
 }
 
 #[test]
-fn a_layer_that_nothing_is_known_of_gets_another_leader() {
+fn a_layer_without_parameters_gets_another_leader() {
     // The leader of layer 1 is programmed, and what it showed is lost.
     let (shape, bits) = (WordLines { layers: 4, per_layer: 4 }, [0b0001_0001_0001u64]);
     let open = OpenBlock { block: BlockSetId(0), is_gc: false, written: 3, shape, programmed: &bits };
@@ -320,8 +286,8 @@ fn a_read_begins_a_quarter_of_the_table_below_what_read_its_layer_last() {
 #[test]
 fn a_quarter_of_all_word_lines_are_leaders_and_the_others_are_faster() {
     for settings in ["", "order = 'horizontal'", "order = 'vertical'"] {
-        let mut rig = Rig::new(with_cells(0.0, 0.0), settings);
-        rig.write_all(64);
+        let mut rig = device(with_cells(0.0, 0.0), settings);
+        write_all(&mut rig, 64);
         let [leaders, followers] = ["cubeftl.leaders", "cubeftl.followers"].map(|name| rig.measured(name));
         // Open blocks have more leaders than that: up to three in each of two blocks of four dies.
         assert!((leaders - followers / 3.0).abs() <= 24.0, "{settings}: {leaders} beside {followers}");
@@ -338,10 +304,10 @@ fn lost(settings: &str) -> u64 {
 
 /// The same of any device, with the followers that were not accepted.
 fn lost_of(file: DeviceFile, settings: &str) -> (u64, f64) {
-    let mut rig = Rig::new(file, settings);
-    rig.write_all(64);
+    let mut rig = device(file, settings);
+    write_all(&mut rig, 64);
     for page in 0..u64::from(rig.device.config().logical_pages) {
-        rig.submit(Operation::Read, page);
+        rig.submit(Operation::Read, page * SECTORS, SECTORS);
         rig.run_down_to(0);
     }
     let refused = rig.measured("cubeftl.refused");
@@ -449,8 +415,8 @@ const OF_FACTORS: &str = "margins = [[0, 0], [0.0017, 320]], split = [[0, 0]]";
 
 #[test]
 fn factors_make_programs_and_retries_what_the_paper_puts_in() {
-    let mut rig = Rig::new(with_factors(0.0), OF_FACTORS);
-    rig.write_all(64);
+    let mut rig = device(with_factors(0.0), OF_FACTORS);
+    write_all(&mut rig, 64);
     let [slow, fast, least] = ["cubeftl.leader_us", "cubeftl.follower_us", "cubeftl.least_follower_us"]
         .map(|name| rig.measured(name));
     assert!((slow - 701.0).abs() < 0.01, "{slow}");
@@ -458,11 +424,11 @@ fn factors_make_programs_and_retries_what_the_paper_puts_in() {
     assert!((1.0 - (fast - 1.0) / 700.0 - 0.30).abs() < 0.01, "{fast}");
     assert!((0.34..0.3592).contains(&(1.0 - (least - 1.0) / 700.0)), "{least}");
     let retries = |hours: f64, settings: &str| {
-        let mut rig = Rig::new(with_factors(hours), settings);
+        let mut rig = device(with_factors(hours), settings);
         rig.device.fill(1.0);
         let pages = u64::from(rig.device.config().logical_pages);
         for page in 0..pages {
-            rig.submit(Operation::Read, page);
+            rig.submit(Operation::Read, page * SECTORS, SECTORS);
             rig.run_down_to(0);
         }
         assert_eq!(rig.device.totals().unreadable_pages, 0);

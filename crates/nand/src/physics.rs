@@ -33,7 +33,7 @@ pub struct Parameters {
     pub final_margin: u16,
     /// Verifies of each program state that are left out at the beginning, the lowest state first.
     pub skipped_verifies: [u8; MOST_STATES],
-    /// What the array takes longer because they are set.
+    /// Time that setting them adds to the command.
     pub setting: Duration,
     /// Whether the outcome is asked for.
     pub outcome: bool,

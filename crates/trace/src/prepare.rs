@@ -23,7 +23,7 @@ pub const HELD: usize = 1 << 20;
 /// Requests that come one by one, until one cannot be had.
 pub type Requests = Box<dyn Iterator<Item = Result<Request>> + Send>;
 
-/// What is known of a trace before it runs.
+/// A trace's facts that a run needs before it begins.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Survey {
     /// Its requests.

@@ -180,7 +180,7 @@ fn a_closed_loop_in_bursts_takes_about_twice_as_long_and_recorded_times_are_thos
         wordline(&[&base[..], more].concat()).json()["simulated_seconds"].as_f64().expect("a number")
     };
     let (closed, bursts) = (seconds(&[]), seconds(&["--bursts", "100ms"]));
-    // What is outstanding when a pause begins is answered in it.
+    // Requests in flight when a pause begins are answered during it.
     assert!((1.3..2.2).contains(&(bursts / closed)), "{bursts} s with pauses, {closed} s without");
     let recorded = seconds(&["--times-of", "embedded"]);
     assert!(recorded > closed, "{recorded} s at the times of the trace, {closed} s without");

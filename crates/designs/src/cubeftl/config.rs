@@ -101,7 +101,7 @@ pub struct CubeFile {
     pub split: Vec<[f64; 2]>,
     /// The margins of VFinal by layer, if parameters come from there.
     pub layers: Vec<LayerMargin>,
-    /// What the array takes longer to have its parameters set.
+    /// Time that setting the parameters adds to a program.
     pub setting: Duration,
     /// The programs after which cells are sensed once more.
     pub sensed: Sensed,

@@ -111,7 +111,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// What they say.
+    /// The value of each metric.
     pub fn measure(&self, ort_bytes: u64) -> Vec<(&'static Metric, Value)> {
         let Self { leaders, followers, chosen: [not_full, full], refused, most_kept } = *self;
         let least = (followers.count > 0).then(|| followers.least.us());

@@ -73,12 +73,12 @@ impl CubeFtl {
         open.is_gc && self.settings.of_collector == OfCollector::Leaders
     }
 
-    /// Whether programs are told of.
+    /// Whether it observes programs.
     fn monitors(&self) -> bool {
         self.settings.parameters != Source::DataSheet
     }
 
-    /// The program of a word line is over.
+    /// Learns from the program of a word line that ended.
     fn programmed(&mut self, first: Location, over: &Over<'_>, pools: &Pools) {
         let Some(part) = &self.parts[pools.number_of_location(first)] else { return };
         let page = pools.page_of(first);
@@ -88,7 +88,7 @@ impl CubeFtl {
         let layer = part.layer(word_line);
         let Over { failed, array, outcome } = *over;
         if failed {
-            // Of a program that failed otherwise nothing is learnt.
+            // A program that failed for another reason says nothing of its layer.
             if !self.opm.accepts(block, layer, outcome) {
                 self.counts.refused += 1;
                 self.opm.refused(block, layer);
@@ -135,9 +135,9 @@ impl Design for CubeFtl {
         }
         let is_full = self.is_full(view) && !self.leads(&open[0]);
         let has = |one: &OpenBlock<'_>, leader: bool| {
-            let known = self.opm.layers(one.block);
-            let is_known = |layer: u32| known.get(layer as usize).is_some_and(Option::is_some);
-            let choice = Choice::of(one, &is_known);
+            let kept = self.opm.layers(one.block);
+            let has_leader = |layer: u32| kept.get(layer as usize).is_some_and(Option::is_some);
+            let choice = Choice::of(one, &has_leader);
             if leader { choice.leader().is_some() } else { choice.follower().is_some() }
         };
         // The older first, as the paper does not say which.
@@ -150,10 +150,10 @@ impl Design for CubeFtl {
         self.counts.chosen[usize::from(is_full)] += 1;
         let leaders = self.leads(open);
         let again = self.opm.take_again(open.block);
-        let known = self.opm.layers(open.block);
-        let is_known = |layer: u32| known.get(layer as usize).is_some_and(Option::is_some);
-        let choice = Choice::of(open, &is_known);
-        // What was not accepted is programmed again by a leader: the next word line of its layer, or else any.
+        let kept = self.opm.layers(open.block);
+        let has_leader = |layer: u32| kept.get(layer as usize).is_some_and(Option::is_some);
+        let choice = Choice::of(open, &has_leader);
+        // After a refused follower the next free word line of its layer leads; if there is none, any leader.
         let next = match again.map(|layer| choice.free_of(layer).or_else(|| choice.leader())) {
             Some(leader) => leader.or_else(|| choice.follower()),
             None => choice.next(self.settings.order, is_full && !leaders),
@@ -195,7 +195,7 @@ impl Design for CubeFtl {
 
     fn observe(&mut self, seen: &Seen<'_>, view: &mut View<'_>) {
         match *seen {
-            // What was programmed in another mode of its cells shows nothing.
+            // A program in another cell mode has no loops, and no outcome to learn from.
             Seen::Programmed { first, failed, array, outcome: Some(outcome), .. } if outcome.loops > 0 => {
                 self.programmed(first, &Over { failed, array, outcome }, view.pools());
             }

@@ -16,7 +16,7 @@ const STEP: f64 = 10.0;
 /// cells of `cubeftl-tlc`, and the error correction takes 8.8e-3 of a page.
 const OF_MARGINS: f64 = 1e-3;
 
-/// What is kept of a layer for its followers.
+/// The parameters of a layer's followers, derived from the outcome of its leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
     /// The skipped verifies of each state.
@@ -28,7 +28,7 @@ pub struct Kept {
     errors: u32,
 }
 
-/// What is known of the part of a pool.
+/// The part of a pool, in the numbers that programs are derived from.
 #[derive(Clone, Copy, Debug)]
 pub struct Programmer {
     /// Bits of a cell.
@@ -81,26 +81,26 @@ impl Programmer {
 /// The tables of the optimal parameter manager, and what it keeps.
 pub struct Opm {
     settings: CubeFile,
-    /// Of the open blocks, by layer. Until the last follower of a layer is programmed.
+    /// Parameters of followers, by open block and layer. An entry lasts until the last follower of its layer is programmed.
     blocks: BTreeMap<u32, Vec<Option<Kept>>>,
-    /// Layers of open blocks whose next word line is to be programmed next, after one that was not accepted.
+    /// By open block, the layer in which a refused follower is to be programmed again.
     again: BTreeMap<u32, u32>,
 }
 
 wordline_kernel::state!(Opm { values { blocks, again } fixed { settings } });
 
 impl Opm {
-    /// Nothing is kept yet.
+    /// With empty tables.
     pub fn new(file: &CubeFile) -> Self {
         Self { settings: file.clone(), blocks: BTreeMap::new(), again: BTreeMap::new() }
     }
 
-    /// What is kept of a layer of a block.
+    /// The parameters of the followers of a layer; none before its leader is programmed.
     pub fn kept(&self, block: BlockSetId, layer: u32) -> Option<&Kept> {
         self.blocks.get(&block.0)?.get(layer as usize)?.as_ref()
     }
 
-    /// What is kept of the layers of a block; nothing for none.
+    /// The parameters of followers in a block, by layer; empty before its first leader is programmed.
     pub fn layers(&self, block: BlockSetId) -> &[Option<Kept>] {
         self.blocks.get(&block.0).map_or(&[], Vec::as_slice)
     }
@@ -130,7 +130,7 @@ impl Opm {
         }
     }
 
-    /// A leader of a layer was programmed and showed this: kept for the followers. How many layers of the block something is kept of.
+    /// Derives the parameters of a layer's followers from the outcome of its leader. Returns for how many layers of the block such are kept.
     pub fn learn(&mut self, block: BlockSetId, layer: u32, part: &Programmer, outcome: &Outcome) -> usize {
         let kept = self.derived(part, outcome);
         let layers = self.blocks.entry(block.0).or_insert_with(|| vec![None; part.layers as usize]);
@@ -138,13 +138,13 @@ impl Opm {
         layers.iter().flatten().count()
     }
 
-    /// Whether the outcome of a word line of a layer is accepted: a follower's errors are not far above those of the word line before.
+    /// Accepts the outcome of a program, unless a follower has far more errors than the word line before it.
     pub fn accepts(&self, block: BlockSetId, layer: u32, outcome: &Outcome) -> bool {
         let before = self.kept(block, layer).filter(|_| self.settings.safety);
         before.is_none_or(|kept| !is_far_above(outcome.bit_errors[0], kept.errors))
     }
 
-    /// A follower of a layer was programmed, and accepted.
+    /// Notes the errors of a follower that was accepted: the next one is compared with them.
     pub fn followed(&mut self, block: BlockSetId, layer: u32, outcome: &Outcome) {
         let layers = self.blocks.get_mut(&block.0);
         if let Some(kept) = layers.and_then(|layers| layers[layer as usize].as_mut()) {
@@ -152,44 +152,44 @@ impl Opm {
         }
     }
 
-    /// A follower of a layer was not accepted: what its leader showed does not hold any more, and the next word line leads.
+    /// A follower was refused: drops the parameters of its layer, whose next word line becomes the leader.
     pub fn refused(&mut self, block: BlockSetId, layer: u32) {
         self.drop_layer(block, layer);
         self.again.insert(block.0, layer);
     }
 
-    /// Whether a word line of a block was not accepted, and not programmed again so far.
+    /// Whether a refused follower of a block is still to be programmed again.
     pub fn is_again(&self, block: BlockSetId) -> bool {
         self.again.contains_key(&block.0)
     }
 
-    /// The layer of a block in which a word line was not accepted, once.
+    /// Takes the layer in which a refused follower of a block is to be programmed again.
     pub fn take_again(&mut self, block: BlockSetId) -> Option<u32> {
         self.again.remove(&block.0)
     }
 
-    /// The last follower of a layer was programmed, or what its leader showed does not hold any more.
+    /// Drops the parameters of a layer: its last follower was programmed, or they do not hold any more.
     pub fn drop_layer(&mut self, block: BlockSetId, layer: u32) {
         if let Some(layers) = self.blocks.get_mut(&block.0) {
             layers[layer as usize] = None;
         }
     }
 
-    /// A block is not open any more.
+    /// Drops all parameters of a block that is not open any more.
     pub fn drop_block(&mut self, block: BlockSetId) {
         self.blocks.remove(&block.0);
         self.again.remove(&block.0);
     }
 
-    /// The power failed.
+    /// Drops everything: the power failed.
     pub fn forget(&mut self) {
         self.blocks.clear();
         self.again.clear();
     }
 
-    /// The parameters that follow from what a leader showed. Verifies before the first loop in which cells of a state pass are skipped:
-    /// N = a - 1, with a counted from the first loop of the program. A higher VStart brings states forward by whole loops, up to
-    /// so many as it is steps, rounded up: so many fewer are skipped, or cells would pass before they are verified.
+    /// The parameters of followers from the outcome of their leader. Verifies before the first loop in which cells of a state pass are skipped:
+    /// N = a - 1, with a counted from the first loop of the program. A higher VStart brings states forward by
+    /// at most as many loops as it is steps, rounded up: that many fewer verifies are skipped, or cells would pass before they are verified.
     fn derived(&self, part: &Programmer, outcome: &Outcome) -> Kept {
         let CubeFile { skip, window, most_errors, margins, split, .. } = &self.settings;
         let spare = (most_errors - f64::from(outcome.erased_to_p1) / part.cells).max(0.0);

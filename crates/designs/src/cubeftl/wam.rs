@@ -1,23 +1,23 @@
 //! WAM: which word line of an open block is next, by how full the write buffer is (cubeFTL, section 5.2 and figure 16).
 //!
-//! What is known of a layer makes its free word lines followers; the first one of a layer of which nothing is known is a leader. So a
-//! layer whose leader was lost, or forgotten in a power cut, has another leader.
+//! A free word line is a follower if its layer has parameters from a leader, and otherwise the next leader of its layer. So a layer whose
+//! parameters were dropped, by a refused follower or a power cut, gets another leader.
 
 use wordline_ssd::policy::frontier::{OpenBlock, WordLines};
 
 use super::config::Order;
 
-/// Word lines of an open block, with the layers of which something is known.
+/// The word lines of an open block, and which of its layers have a leader.
 pub struct Choice<'a> {
     shape: WordLines,
     programmed: &'a [u64],
-    is_known: &'a dyn Fn(u32) -> bool,
+    has_leader: &'a dyn Fn(u32) -> bool,
 }
 
 impl<'a> Choice<'a> {
     /// Among those of `open`.
-    pub fn of(open: &OpenBlock<'a>, is_known: &'a dyn Fn(u32) -> bool) -> Self {
-        Self { shape: open.shape, programmed: open.programmed, is_known }
+    pub fn of(open: &OpenBlock<'a>, has_leader: &'a dyn Fn(u32) -> bool) -> Self {
+        Self { shape: open.shape, programmed: open.programmed, has_leader }
     }
 
     fn is_free(&self, word_line: u32) -> bool {
@@ -30,8 +30,8 @@ impl<'a> Choice<'a> {
         (first..first + self.shape.per_layer).find(|word_line| self.is_free(*word_line))
     }
 
-    fn first_where(&self, known: bool) -> Option<u32> {
-        let mut layers = (0..self.shape.layers).filter(|layer| (self.is_known)(*layer) == known);
+    fn first_where(&self, led: bool) -> Option<u32> {
+        let mut layers = (0..self.shape.layers).filter(|layer| (self.has_leader)(*layer) == led);
         layers.find_map(|layer| self.free_of(layer))
     }
 

@@ -1,0 +1,58 @@
+//! A device with a design, and its calendar.
+
+use toml::Table;
+use wordline_designs::{Designs, DesignsFile};
+use wordline_kernel::{Calendar, Instant, Schedule, Seed};
+use wordline_ssd::{BlockDevice, Command, Device, DeviceFile, Event, Operation, Parts};
+
+pub struct Rig {
+    made: <Device as BlockDevice>::Mark,
+    pub device: Device,
+    calendar: Calendar<Event>,
+}
+
+impl Rig {
+    /// A device of `file` with the designs that the TOML text names.
+    pub fn new(file: DeviceFile, designs: &str) -> Self {
+        let (config, designs) =
+            named(designs).check(&Designs::default(), file).unwrap_or_else(|wrong| panic!("{wrong}"));
+        let parts = designs.parts(Parts::of(&config), &config);
+        let device = Device::with(config, parts, Seed(1));
+        Self { made: device.mark(Instant::ZERO), device, calendar: Calendar::new() }
+    }
+
+    pub fn submit(&mut self, operation: Operation, sector: u64, sectors: u64) {
+        let command = Command { operation, sector, sectors, ..Command::default() };
+        self.device.submit(command, &mut self.calendar);
+    }
+
+    pub fn run_down_to(&mut self, outstanding: usize) {
+        while self.device.outstanding() > outstanding {
+            match self.calendar.advance() {
+                Some(event) => self.device.handle(event, &mut self.calendar),
+                None => assert!(self.device.give_up(&mut self.calendar), "commands are outstanding for ever"),
+            }
+            self.device.take_answers(&mut Vec::new());
+        }
+    }
+
+    /// Writes until everything is in flash.
+    pub fn flush(&mut self) {
+        self.submit(Operation::Flush, 0, 0);
+        self.run_down_to(0);
+        self.device.audit(self.calendar.now() - Instant::ZERO);
+    }
+
+    /// A number that was measured since the device was made.
+    pub fn measured(&self, name: &str) -> f64 {
+        let metrics = self.device.metrics(&self.made, self.calendar.now());
+        let found = metrics.get(name).and_then(|value| value.number());
+        found.unwrap_or_else(|| panic!("{name} is measured"))
+    }
+}
+
+/// What a configuration says of designs.
+pub fn named(text: &str) -> DesignsFile {
+    let mut table: Table = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+    DesignsFile::take_from(&mut table).unwrap_or_else(|wrong| panic!("{wrong}"))
+}
