@@ -1,21 +1,11 @@
 //! The commands and outputs of README.md and docs: every command works on what a clone has, every output is what the program
 //! prints.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Output;
 
+use crate::fences::{blocks, root};
 use crate::{Folder, program};
-
-/// A fenced block of a page.
-struct Block {
-    /// What stands behind the fence: the language, and a file name where the block is that file.
-    info: String,
-    lines: Vec<String>,
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
 
 /// README.md and the pages of docs, and of its folders.
 fn pages() -> Vec<PathBuf> {
@@ -33,24 +23,6 @@ fn pages() -> Vec<PathBuf> {
     }
     pages.sort();
     pages
-}
-
-fn blocks(page: &Path) -> Vec<Block> {
-    let text = std::fs::read_to_string(page).expect("a page is text");
-    let mut all = Vec::new();
-    let mut open: Option<Block> = None;
-    for line in text.lines() {
-        match (line.strip_prefix("```"), open.take()) {
-            (Some(info), None) => open = Some(Block { info: info.to_owned(), lines: Vec::new() }),
-            (Some(_), Some(block)) => all.push(block),
-            (None, Some(mut block)) => {
-                block.lines.push(line.to_owned());
-                open = Some(block);
-            }
-            (None, None) => {}
-        }
-    }
-    all
 }
 
 /// Whole commands of some lines: continued lines joined, comments cut.

@@ -7,6 +7,7 @@ mod devices;
 mod docs;
 mod experiments;
 mod face;
+mod fences;
 mod inputs;
 mod nand;
 mod outputs;

@@ -77,16 +77,20 @@ impl Combination {
 
     /// Who answers a question in each of so many pools; none where policies do.
     pub fn owners(&self, seam: Seam, pools: usize) -> Vec<Option<&'static str>> {
-        let (table, _) = self.table(&self.needs(), pools);
-        let name = |row: &Row| self.all.get(usize::from(row[seam as usize])).map(|design| design.name());
-        table.iter().map(name).collect()
+        self.answers(seam, pools).into_iter().map(|design| Some(design?.name())).collect()
     }
 
     /// The name of the design that answers a question in a pool, and what it needs. None where nobody does, or several do.
     pub(crate) fn asked(&self, seam: Seam, pool: usize) -> Option<(&'static str, Needs)> {
-        let (table, _) = self.table(&self.needs(), pool + 1);
-        let design = self.all.get(usize::from(table[pool][seam as usize]))?;
+        let design = self.answers(seam, pool + 1)[pool]?;
         Some((design.name(), design.needs()))
+    }
+
+    /// The designs that answer a question, by pool.
+    fn answers(&self, seam: Seam, pools: usize) -> Vec<Option<&dyn Design>> {
+        let (table, _) = self.table(&self.needs(), pools);
+        let design = |row: &Row| self.all.get(usize::from(row[seam as usize])).map(Box::as_ref);
+        table.iter().map(design).collect()
     }
 
     /// The streams and resources that these designs demand of a device with so many pools, added to those of its `policies`.

@@ -1,36 +1,15 @@
 //! The commands and outputs of docs/EXTENDING.md that are of the program of an example: every command works on what a clone has, and
 //! every output is what the program prints.
 
-use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A fenced block of the page.
-struct Block {
-    /// What stands behind the fence: the language, and a file name where the block is that file.
-    info: String,
-    lines: Vec<String>,
-}
+#[path = "../../../../crates/cli/tests/program/fences.rs"]
+mod fences;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
+use fences::{Block, root};
 
 fn blocks() -> Vec<Block> {
-    let text = std::fs::read_to_string(root().join("docs/EXTENDING.md")).expect("the page is text");
-    let mut all = Vec::new();
-    let mut open: Option<Block> = None;
-    for line in text.lines() {
-        match (line.strip_prefix("```"), open.take()) {
-            (Some(info), None) => open = Some(Block { info: info.to_owned(), lines: Vec::new() }),
-            (Some(_), Some(block)) => all.push(block),
-            (None, Some(mut block)) => {
-                block.lines.push(line.to_owned());
-                open = Some(block);
-            }
-            (None, None) => {}
-        }
-    }
-    all
+    fences::blocks(&root().join("docs/EXTENDING.md"))
 }
 
 /// The words of a command as a shell reads them.
