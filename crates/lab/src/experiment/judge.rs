@@ -314,7 +314,9 @@ impl<'a, 'b> Judge<'a, 'b> {
             shown += &format!(" against {}", list(&others));
         }
         if alone && self.expect.mean.is_none() {
-            let named = missed.iter().map(|miss| format!("; {} at {}", Value::Number(miss.1), at(miss)));
+            // A row of a single point leaves nothing open that would name it.
+            let named = missed.iter().filter(|miss| !at(miss).is_empty());
+            let named = named.map(|miss| format!("; {} at {}", Value::Number(miss.1), at(miss)));
             shown.extend(named);
         }
         shown.extend(without.iter().map(|point| format!("; {NO_VALUE} at {}", at(point))));

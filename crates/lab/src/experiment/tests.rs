@@ -283,6 +283,12 @@ fn a_value_per_that_of_another_point_is_a_ratio_and_its_mean_has_a_direction() {
         (off[0].verdict, off[0].ours.clone()),
         (Verdict::Outside, Value::Text("3.00, 1.30; 1.30 at volume = b".into()))
     );
+    let only = TWO_PRESETS.replace(
+        "at = { ssd = \"3D\" }\nper = { ssd = \"2D\" }\nmean = \"values\"",
+        "at = { ssd = \"3D\", volume = \"b\" }\nper = { ssd = \"2D\" }",
+    );
+    let only = rows(&only)[0].clone();
+    assert_eq!((only.verdict, only.ours), (Verdict::Outside, Value::Text("1.30".into())), "no place to name");
     let columns = rows(&TWO_PRESETS.replace("\"values\"\n", "\"columns\"\n").replace("greater", "less"));
     assert_eq!(
         (columns[0].verdict, columns[0].ours.clone()),
