@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use wordline_kernel::snapshot::{Reader, State, Writer};
 use wordline_kernel::{Duration, Instant, Seed};
-use wordline_nand::cell::{CellArrays, CellSet, CellsFile, Condition};
-use wordline_nand::part::PartFile;
+use wordline_nand::cell::{
+    Bit, CellArrays, CellSet, CellsFile, Condition, Effects, Strength, TwoBits, Written,
+};
+use wordline_nand::part::{PartFile, SlcTiming};
 use wordline_nand::physics::Work;
-use wordline_nand::{CellMode, DieId, Outcome, Parameters, Part, Physics, PlaneBlock, Stage};
+use wordline_nand::{CellMode, DieId, Outcome, Parameters, Part, Physics, PlaneBlock, Sensed, Stage};
 
 fn text(folder: &str, name: &str) -> String {
     let path = format!("{}/../../data/{folder}/{name}.toml", env!("CARGO_MANIFEST_DIR"));
@@ -35,7 +37,26 @@ fn ask(
     (die, block, page): (u32, u32, u32),
     parameters: &Parameters,
 ) -> (Duration, Outcome) {
-    let part = part("cubeftl-tlc");
+    ask_in(cells, (stage, CellMode::Native), (die, block, page), parameters)
+}
+
+/// The part with the modes that its times allow.
+fn part_with_modes(name: &str) -> Part {
+    let mut file: PartFile = toml::from_str(&text("parts", name)).expect("well formed");
+    let us = Duration::from_us;
+    file.timing.slc = Some(SlcTiming { read: us(30), program: us(300), erase: us(5_000) });
+    file.timing.reprogram = Some(us(2_705));
+    file.check().expect("sound")
+}
+
+/// The same in a cell mode.
+fn ask_in(
+    cells: &mut CellArrays,
+    (stage, mode): (Stage, CellMode),
+    (die, block, page): (u32, u32, u32),
+    parameters: &Parameters,
+) -> (Duration, Outcome) {
+    let part = part_with_modes("cubeftl-tlc").in_mode(mode).expect("it has the mode");
     let data_sheet = Duration::from_us(match stage {
         Stage::Tin => 700,
         Stage::Ton => 80,
@@ -44,7 +65,7 @@ fn ask(
     let work = Work {
         stage,
         part: &part,
-        mode: CellMode::Native,
+        mode,
         page,
         blocks: &[PlaneBlock { die: DieId(die), block }],
         parameters,
@@ -148,4 +169,148 @@ fn a_set_of_other_cells_than_the_part_has_is_refused() {
         CellArrays::new(set(), &part("mqsim-mlc"), 0..1, Condition::FRESH, Seed(1)).expect_err("two bits");
     let keys: Vec<&str> = wrong.0.iter().map(|complaint| complaint.key.as_str()).collect();
     assert_eq!(keys, ["set"; 3], "bits, programs and layers");
+}
+
+#[test]
+fn a_program_in_slc_mode_takes_the_loops_of_its_one_state() {
+    let mut cells = cells(YEAR);
+    // P4 passes in loops 5 to 7, and P1 in 2 to 4: VStart is three loops higher, and four are left.
+    let (time, outcome) = ask_in(&mut cells, (Stage::Tin, CellMode::Slc), (0, 3, 2), &USUAL);
+    assert_eq!((outcome.loops, outcome.verifies), (4, 4));
+    assert_eq!(time, Duration::from_ns(4 * (50_155 + 4_050)), "the data sheet says something else");
+    assert_eq!((outcome.first_loops[..2].to_vec(), outcome.last_loops[0]), (vec![2, 0], 4));
+    assert_eq!(outcome.erased_to_p1, 0, "what lies between is far from both");
+    let skipping = Parameters { skipped_verifies: [1; 31], ..USUAL };
+    let (shorter, _) = ask_in(&mut cells, (Stage::Tin, CellMode::Slc), (0, 3, 3), &skipping);
+    assert_eq!(time - shorter, Duration::from_ns(4_050));
+}
+
+#[test]
+fn two_bits_and_their_rewrites_take_the_loops_of_their_states() {
+    let mut cells = cells(YEAR);
+    let loops = |cells: &mut CellArrays, mode, page| {
+        let (time, outcome) = ask_in(cells, (Stage::Tin, mode), (0, 3, page), &USUAL);
+        let whole = Duration::from_ns(50_155) * u64::from(outcome.loops);
+        assert_eq!(time, whole + Duration::from_ns(4_050) * u64::from(outcome.verifies));
+        (outcome.loops, outcome.verifies)
+    };
+    // P1 to P3 pass up to loop 6; P2 to P5, P3 to P6 in 3 to 8 and 4 to 9, where the first loop is that of P2 or P3.
+    assert_eq!(loops(&mut cells, CellMode::TwoBit, 0), (6, 4 + 5 + 6));
+    assert_eq!(loops(&mut cells, CellMode::Reprogrammed(1), 0), (7, 4 + 5 + 6 + 7));
+    assert_eq!(loops(&mut cells, CellMode::Reprogrammed(2), 1), (7, 4 + 5 + 6 + 7));
+}
+
+#[test]
+fn one_bit_a_cell_holds_a_year_that_three_bits_do_not() {
+    let mut cells = cells(YEAR);
+    let errors = |cells: &mut CellArrays, mode, page| {
+        ask_in(cells, (Stage::Tin, mode), (0, 3, page), &USUAL);
+        let read = |_| ask_in(cells, (Stage::Ton, mode), (0, 3, page), &USUAL).1;
+        let reads: Vec<Outcome> = (0..50).map(read).collect();
+        (reads[0].senses, reads.iter().map(|read| read.bit_errors[0]).sum::<u32>())
+    };
+    let (senses, native) = errors(&mut cells, CellMode::Native, 32 * 12);
+    assert_eq!(senses, 2);
+    let (senses, slc) = errors(&mut cells, CellMode::Slc, 32 * 4 + 1);
+    assert_eq!(senses, 1);
+    assert!(native > 50 * 100 && slc < 50, "{native} {slc}");
+    // After an erase the block takes another mode again.
+    ask(&mut cells, Stage::Ber, (0, 3, 0), &USUAL);
+    let (senses, low) = errors(&mut cells, CellMode::TwoBit, 32 * 8);
+    assert_eq!(senses, 1, "the low bit lies between P1 and P2");
+    assert!(low > 0 && low < native, "{low} of {native}");
+}
+
+/// The share of wrong bits of a page of two bits with these rewrites, by the states of the set.
+fn rate_of(set: &CellSet, history: &[Bit], page: u32, ahead: f64) -> f64 {
+    let coding = TwoBits::of_history(history).expect("so many fit");
+    let condition = Condition { again: history.len() as f64, ahead, ..Condition::FRESH };
+    let levels = set.levels(&Strength::USUAL, &condition, Effects::ALL, &Written::default());
+    let base = coding.base();
+    levels.part(base, coding.coding()).page_error(page, &set.references[base..base + 3])
+}
+
+/// The set of ReSSD's first chip behind arrays, without layers, so that all word lines are alike.
+fn of_ressd() -> Arc<CellSet> {
+    let mut file: CellsFile = toml::from_str(&text("cells", "ressd-b17a-a")).expect("well formed");
+    let reading: CellsFile = toml::from_str(&text("cells", "cubeftl-tlc")).expect("well formed");
+    (file.variation, file.read) = (None, reading.read);
+    Arc::new(file.check().expect("sound"))
+}
+
+/// What a word line of two bits is asked, of ReSSD's part.
+fn ask_two_bits(cells: &mut CellArrays, stage: Stage, times: u8, page: u32) -> Outcome {
+    let mode = if times == 0 { CellMode::TwoBit } else { CellMode::Reprogrammed(times) };
+    let part = part_with_modes("ressd-tlc").in_mode(mode).expect("it has the mode");
+    let work = Work {
+        stage,
+        part: &part,
+        mode,
+        page,
+        blocks: &[PlaneBlock { die: DieId(0), block: 5 }],
+        parameters: &USUAL,
+        begin: Instant::from_ps(0),
+        data_sheet: Duration::from_us(2_705),
+    };
+    let mut outcome = Outcome::default();
+    assert_eq!(cells.work(&work, Some(&mut outcome)), Duration::from_us(2_705), "the set has no loops");
+    outcome
+}
+
+#[test]
+fn rewritten_bits_are_read_where_their_history_put_them() {
+    let set = of_ressd();
+    for history in [&[][..], &[Bit::Low], &[Bit::High], &[Bit::Low, Bit::High], &[Bit::High, Bit::High]] {
+        let mut cells =
+            CellArrays::new(set.clone(), &part_with_modes("ressd-tlc"), 0..1, Condition::FRESH, Seed(1))
+                .expect("the set fits the part");
+        ask_two_bits(&mut cells, Stage::Tin, 0, 40);
+        for (bit, times) in history.iter().zip(1..) {
+            ask_two_bits(&mut cells, Stage::Tin, times, if *bit == Bit::Low { 40 } else { 41 });
+        }
+        for page in 0..2 {
+            let read = |_| ask_two_bits(&mut cells, Stage::Ton, history.len() as u8, 40 + page).bit_errors[0];
+            let found = f64::from((0..100).map(read).sum::<u32>()) / 100.0;
+            let wanted = rate_of(&set, history, page, 0.0) * f64::from(16 << 13);
+            let spread = 5.0 * (wanted / 100.0).sqrt();
+            assert!((found - wanted).abs() < spread, "{history:?}, page {page}: {found} and {wanted}");
+        }
+    }
+}
+
+#[test]
+fn cells_that_were_behind_those_above_them_are_left_behind_further() {
+    let set = of_ressd();
+    let mut cells =
+        CellArrays::new(set.clone(), &part_with_modes("ressd-tlc"), 0..1, Condition::FRESH, Seed(1))
+            .expect("the set fits the part");
+    // 128 word lines in 64 layers: two of each, so that page 44 lies in the string of page 40, a layer above.
+    for page in [40, 42, 44, 46] {
+        ask_two_bits(&mut cells, Stage::Tin, 0, page);
+    }
+    for (page, times) in [(44, 1), (40, 1), (44, 2), (40, 2)] {
+        ask_two_bits(&mut cells, Stage::Tin, times, page);
+    }
+    let mut errors = |page| {
+        let read = |_| ask_two_bits(&mut cells, Stage::Ton, 2, page).bit_errors[0];
+        f64::from((0..200).map(read).sum::<u32>()) / 200.0
+    };
+    let history = [Bit::Low, Bit::Low];
+    for (page, ahead) in [(40, 2.0), (44, 0.0)] {
+        let wanted = rate_of(&set, &history, 0, ahead) * f64::from(16 << 13);
+        let found = errors(page);
+        assert!((found - wanted).abs() < 5.0 * (wanted / 200.0).sqrt(), "{page}: {found} and {wanted}");
+    }
+}
+
+#[test]
+fn a_page_in_slc_mode_is_read_at_the_first_try_where_a_native_one_is_not() {
+    let mut cells = cells(YEAR);
+    let at = PlaneBlock { die: DieId(0), block: 3 };
+    let unread = |cells: &mut CellArrays, mode, word_line| {
+        let sensed = Sensed { at, word_line, page_type: 0, mode, level: 0 };
+        (0..50).filter(|_| cells.is_unread(&sensed)).count()
+    };
+    assert!(unread(&mut cells, CellMode::Native, 128) > 45);
+    assert_eq!(unread(&mut cells, CellMode::Slc, 129), 0);
 }

@@ -2,7 +2,7 @@
 //!
 //! Program times come from the loops, outcomes of reads from error rates that are calculated once for each class of word lines
 //! and then looked up. Erases count the cycles of blocks; time and temperature are a condition of all cells, never the
-//! simulated clock. In modes other than the native one the data sheet answers.
+//! simulated clock. What cells hold in other modes than the native one is in `mode.rs`.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,11 +11,15 @@ use wordline_kernel::snapshot::{Broken, Reader, State, Writer};
 use wordline_kernel::{Complaints, Duration, Instant, Seed, Stream};
 
 use super::aged::Surge;
+use super::coding::Coding;
 use super::condition::Condition;
 use super::math::count;
-use super::rates::{RateTable, Sensing, Wanted, Way, same};
+use super::mode::Held;
+use super::rates::{RateTable, Sensing, Wanted};
+use super::reprogram::Bit;
 use super::set::CellSet;
 use super::variation::{Place, Variation};
+use super::ways::Ways;
 use crate::cell_mode::CellMode;
 use crate::geometry::PlaneBlock;
 use crate::physics::{MOST_STATES, Outcome, Parameters, Physics, Sensed, Work};
@@ -33,9 +37,7 @@ pub struct CellArrays {
     random: Stream,
     /// Erases of each block of each die.
     erases: Vec<u32>,
-    /// The way in which each word line was programmed, as a place in `ways`; empty while there is only one.
-    written: Vec<u8>,
-    ways: Vec<Way>,
+    ways: Ways,
     /// How programs of each way go, for each place within a loop.
     programs: Vec<Vec<Option<Done>>>,
     rates: RateTable,
@@ -50,7 +52,6 @@ impl State for CellArrays {
             seed,
             random,
             erases,
-            written,
             ways,
             set: _,
             shape: _,
@@ -62,16 +63,14 @@ impl State for CellArrays {
         to.value("seed", seed)?;
         to.value("random", random)?;
         to.value("erases", erases)?;
-        to.value("written", written)?;
-        to.value("ways", ways)
+        ways.save_state(to)
     }
 
     fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), Broken> {
         self.seed = from.value("seed")?;
         self.random = from.value("random")?;
         self.erases = from.value("erases")?;
-        self.written = from.value("written")?;
-        self.ways = from.value("ways")?;
+        self.ways.load_state(from)?;
         // What chance gave layers, blocks and chips follows from the seed; how programs go, from the ways.
         self.programs.clear();
         self.faster.fill(u8::MAX);
@@ -132,8 +131,7 @@ impl CellArrays {
             shape,
             random: seed.stream("cells.arrays", u64::from(shape.first_die)),
             erases: vec![0; all_blocks],
-            written: Vec::new(),
-            ways: vec![Way::default()],
+            ways: Ways::new(all_blocks, shape.word_lines),
             programs: Vec::new(),
             rates,
             faster: vec![u8::MAX; all_blocks * shape.layers as usize],
@@ -180,37 +178,16 @@ impl CellArrays {
         usize::from(self.faster[index])
     }
 
-    /// The way of programming that a command's parameters name, as a place in `ways`.
-    fn way(&mut self, parameters: &Parameters, early: u8) -> u8 {
-        let states = self.set.states() - 1;
-        let skipped = &parameters.skipped_verifies[..states];
-        let skipped = if skipped.iter().all(|n| *n == 0) { &[] } else { skipped };
-        let Parameters { start_margin, final_margin, .. } = *parameters;
-        let is_it = |way: &Way| {
-            (way.start_margin, way.final_margin, way.early) == (start_margin, final_margin, early)
-                && same(&way.skipped, skipped)
-        };
-        if let Some(known) = self.ways.iter().position(is_it) {
-            return known as u8;
-        }
-        if self.ways.len() > usize::from(u8::MAX) {
-            // More ways than a byte counts: errors are those of the one that is most like it, the last.
-            return u8::MAX;
-        }
-        self.ways.push(Way { start_margin, final_margin, skipped: skipped.to_vec(), early });
-        (self.ways.len() - 1) as u8
-    }
-
     /// How a program of a word line goes in such a way.
     fn program(&mut self, way: u8, class: usize) -> Option<Done> {
-        let ispp = self.set.ispp.as_ref()?;
-        let way = usize::from(way);
-        if self.programs.len() <= way {
-            self.programs.resize(self.ways.len(), vec![None; FASTER]);
+        self.set.ispp.as_ref()?;
+        let (way, number) = (self.ways.get(way), usize::from(way));
+        if self.programs.len() <= number {
+            self.programs.resize(self.ways.count(), vec![None; FASTER]);
         }
-        let known = &mut self.programs[way][class];
+        let known = &mut self.programs[number][class];
         if known.is_none() {
-            let done = ispp.program(&self.ways[way].how(middle(class)));
+            let done = self.set.used(way.held).ispp(&self.set)?.program(&way.how(middle(class)));
             let (mut first, mut last) = ([0; MOST_STATES], [0; MOST_STATES]);
             for (state, loops) in done.loops.iter().enumerate() {
                 (first[state], last[state]) = (loops.first as u8, loops.last as u8);
@@ -221,31 +198,47 @@ impl CellArrays {
         *known
     }
 
-    /// Notes that a word line was programmed in such a way.
-    fn note(&mut self, at: PlaneBlock, word_line: u32, way: u8) {
-        if self.written.is_empty() {
-            if way == 0 {
-                return;
-            }
-            self.written = vec![0; self.erases.len() * self.shape.word_lines as usize];
-        }
-        let index = self.block(at) * self.shape.word_lines as usize + word_line as usize;
-        self.written[index] = way;
-    }
-
     /// The error rate of a page, or, in the place of the page after the last one, BER_EP1 right after a program.
     fn rate(&mut self, at: PlaneBlock, word_line: u32, page: u32, way: u8, sensing: Sensing<'_>) -> f64 {
         let (block, layer) = (self.block(at), self.layer(word_line));
-        let way = (way, &self.ways[usize::from(way)]);
+        let way = (way, self.ways.get(way));
         self.rates.rate(Wanted { block, erases: self.erases[block], layer, page, way, sensing })
     }
 
-    /// The way in which a word line was programmed.
-    fn way_of(&self, at: PlaneBlock, word_line: u32) -> u8 {
-        if self.written.is_empty() {
+    /// The way in which a word line was programmed that is read in a mode: where that is another one than it was programmed in, the
+    /// usual one of that mode.
+    fn way_of(&mut self, at: PlaneBlock, word_line: u32, mode: CellMode) -> u8 {
+        let way = self.ways.of(self.block(at), word_line);
+        if self.ways.get(way).held.is_in(mode) {
+            return way;
+        }
+        self.ways.number(&Parameters::DATA_SHEET, 0, 0, Held::of(mode))
+    }
+
+    /// What a word line holds when it was programmed in a mode: the page of two that is put in the place of another says which bit is
+    /// rewritten.
+    fn held_after(&self, work: &Work<'_>, at: PlaneBlock, word_line: u32) -> Held {
+        let CellMode::Reprogrammed(times) = work.mode else { return Held::of(work.mode) };
+        let before = match times {
+            0 | 1 => CellMode::TwoBit,
+            times => CellMode::Reprogrammed(times - 1),
+        };
+        let held = self.ways.held(self.block(at), word_line);
+        let held = if held.is_in(before) { held } else { Held::of(before) };
+        let bit = if work.page_type() == 0 { Bit::Low } else { Bit::High };
+        held.after(bit, self.ahead(at, word_line, held))
+    }
+
+    /// How many cells above those of a word line, in the layers that are programmed after its own, are ahead of them.
+    fn ahead(&self, at: PlaneBlock, word_line: u32, held: Held) -> u8 {
+        if self.set.background.is_none() {
             return 0;
         }
-        self.written[self.block(at) * self.shape.word_lines as usize + word_line as usize]
+        let per_layer = (self.shape.word_lines / self.shape.layers).max(1) as usize;
+        let above = (word_line..self.shape.word_lines).step_by(per_layer).skip(1);
+        let above = above.map(|line| self.ways.held(self.block(at), line));
+        let two_bits = above.take_while(|above| matches!(above, Held::TwoBits { .. }));
+        two_bits.filter(|above| above.rewrites() > held.rewrites()).count() as u8
     }
 
     /// The time of a program and its outcome where factors say it.
@@ -264,41 +257,67 @@ impl CellArrays {
     }
 
     fn programs(&mut self, work: &Work<'_>, mut outcome: Option<&mut Outcome>) -> Duration {
+        if self.set.factors.is_some() && work.mode != CellMode::Native {
+            return work.data_sheet;
+        }
         if let Some(time) = self.by_factors(work, outcome.as_deref_mut()) {
             return time;
         }
-        let way = self.way(work.parameters, self.early(work.begin));
-        let word_line = work.word_line();
-        let layer = self.layer(word_line);
-        let mut slowest = None;
+        let (early, word_line) = (self.early(work.begin), work.word_line());
+        // A word line is programmed again with the parameters of the data sheet.
+        let parameters = if work.mode.is_again() { &Parameters::DATA_SHEET } else { work.parameters };
+        let (layer, states) = (self.layer(word_line), self.set.states() - 1);
+        let (mut slowest, mut first_way) = (None, None);
         for at in work.blocks {
             let class = self.faster(*at, layer);
+            let held = self.held_after(work, *at, word_line);
+            let way = self.ways.number(parameters, states, early, held);
             slowest = slowest.max(self.program(way, class));
-            self.note(*at, word_line, way);
+            self.ways.note(self.block(*at), word_line, way);
+            first_way.get_or_insert(way);
         }
-        let Some(done) = slowest else { return work.data_sheet };
-        let Some(outcome) = outcome else { return done.time };
+        let time = slowest.map_or(work.data_sheet, |done| done.time);
+        if let (Some(outcome), Some(way)) = (outcome, first_way) {
+            self.tell_program(work, slowest, way, outcome);
+        }
+        time
+    }
+
+    /// What a program leaves, of the slowest plane and, of errors, of the first one.
+    fn tell_program(&mut self, work: &Work<'_>, slowest: Option<Done>, way: u8, outcome: &mut Outcome) {
+        let Some(done) = slowest else { return };
         (outcome.loops, outcome.verifies) = done.steps;
         (outcome.first_loops, outcome.last_loops) = (done.first, done.last);
-        let cells = self.shape.page_bits as f64 * 2.0 / self.set.states() as f64;
+        let (at, word_line) = (work.blocks[0], work.word_line());
+        let bits = work.mode.bits(self.set.coding.bits());
+        let cells = self.shape.page_bits as f64 * 2.0 / f64::from(1 << bits);
         let page = self.set.coding.bits();
-        let rate = self.rate(work.blocks[0], word_line, page, way, Sensing::Moved(&[]));
+        let rate = self.rate(at, word_line, page, way, Sensing::Moved(&[]));
         outcome.erased_to_p1 = count(rate * cells, &mut self.random);
-        let rate = self.rate(work.blocks[0], word_line, page + 1, way, Sensing::Moved(&[]));
-        let all = self.shape.page_bits * u64::from(page);
+        let rate = self.rate(at, word_line, page + 1, way, Sensing::Moved(&[]));
+        let all = self.shape.page_bits * u64::from(bits);
         outcome.bit_errors[0] = count(rate * all as f64, &mut self.random);
-        done.time
     }
 
     fn reads(&mut self, work: &Work<'_>, outcome: &mut Outcome) {
         let (page, word_line) = (work.page_type(), work.word_line());
-        outcome.senses = self.set.coding.sensed(page).count() as u32;
-        let offsets = &work.parameters.read_offsets[..self.set.states() - 1];
+        let states = self.set.states() - 1;
+        let offsets = &work.parameters.read_offsets[..states];
         for (plane, at) in work.blocks.iter().enumerate() {
-            let way = self.way_of(*at, word_line);
+            let way = self.way_of(*at, word_line, work.mode);
+            if plane == 0 {
+                outcome.senses = self.senses(page, way);
+            }
             let rate = self.rate(*at, word_line, page, way, Sensing::Moved(offsets));
             outcome.bit_errors[plane] = count(rate * self.shape.page_bits as f64, &mut self.random);
         }
+    }
+
+    /// How often the cells are sensed for a page.
+    fn senses(&self, page: u32, way: u8) -> u32 {
+        let held = self.ways.get(way).held;
+        let sensed = |coding: &Coding| coding.sensed(page).count() as u32;
+        if held == Held::Native { sensed(&self.set.coding) } else { sensed(&self.set.used(held).coding) }
     }
 }
 
@@ -309,16 +328,16 @@ fn middle(class: usize) -> f64 {
 
 impl Physics for CellArrays {
     fn work(&mut self, work: &Work<'_>, outcome: Option<&mut Outcome>) -> Duration {
-        match (work.stage, work.mode, outcome) {
-            (Stage::Ber, ..) => {
+        match (work.stage, outcome) {
+            (Stage::Ber, _) => {
                 for at in work.blocks {
                     let block = self.block(*at);
                     self.erases[block] += 1;
+                    self.ways.erase(block);
                 }
             }
-            (Stage::Tin, CellMode::Native, outcome) => return self.programs(work, outcome),
-            (Stage::Ton, CellMode::Native, Some(outcome)) => self.reads(work, outcome),
-            (Stage::Ton, _, Some(outcome)) => outcome.senses = 1,
+            (Stage::Tin, outcome) => return self.programs(work, outcome),
+            (Stage::Ton, Some(outcome)) => self.reads(work, outcome),
             _ => {}
         }
         work.data_sheet
@@ -329,18 +348,19 @@ impl Physics for CellArrays {
     }
 
     fn is_unread(&mut self, sensed: &Sensed) -> bool {
-        let Some(reading) = self.set.reading.as_ref().filter(|_| sensed.mode == CellMode::Native) else {
-            return false;
-        };
+        let Some(reading) = &self.set.reading else { return false };
         let last = (reading.entries() - 1) as u8;
         if let Some(factors) = &self.set.factors {
+            if sensed.mode != CellMode::Native {
+                return false;
+            }
             let page = u64::from(sensed.word_line * self.set.coding.bits() + sensed.page_type);
             let block = self.block(sensed.at);
             let number = (block as u64) << 40 | u64::from(self.erases[block]) << 16 | page;
             return factors.is_unread(self.rates.hours(), (number, self.seed), sensed.level, last);
         }
         let entry = sensed.level.min(last);
-        let way = self.way_of(sensed.at, sensed.word_line);
+        let way = self.way_of(sensed.at, sensed.word_line, sensed.mode);
         let fails = self.rate(sensed.at, sensed.word_line, sensed.page_type, way, Sensing::Entry(entry));
         fails > 0.0 && self.random.unit() < fails
     }

@@ -117,6 +117,21 @@ impl Ispp {
         self.loops_under(how).iter().map(|state| (state.first - 1) as u8).collect()
     }
 
+    /// How cells are programmed to these states alone (0 for P1), which rise: VStart is higher by as many loops as the first cells of the
+    /// lowest one pass later than those of P1, and the last loop is that of the highest one's last cells.
+    #[must_use]
+    pub fn to_states(&self, states: &[usize]) -> Self {
+        let (lowest, highest) = (states[0], states[states.len() - 1]);
+        let later = self.loops[lowest].first.saturating_sub(self.loops[0].first);
+        let sooner = self.loops[self.loops.len() - 1].last.saturating_sub(self.loops[highest].last);
+        let of = |state: &usize| {
+            let Loops { first, last } = self.loops[*state];
+            Loops { first: first.saturating_sub(later).max(1), last: last.saturating_sub(later).max(1) }
+        };
+        let window = (self.window - f64::from(later + sooner) * self.step).max(self.step);
+        Self { window, loops: states.iter().map(of).collect(), ..self.clone() }
+    }
+
     /// Carries out a program, loop by loop.
     pub fn program(&self, how: &How<'_>) -> Programmed {
         let (loops, most) = (self.loops_under(how), self.max_loop(how));

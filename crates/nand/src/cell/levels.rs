@@ -76,7 +76,14 @@ impl Levels {
     /// The states from `base` on that a coding of fewer states has, as those of a cell that is used with fewer bits.
     #[must_use]
     pub fn part(&self, base: usize, coding: Coding) -> Self {
-        let states = self.states[base..base + coding.states()].to_vec();
+        let states: Vec<usize> = (base..base + coding.states()).collect();
+        self.of_states(&states, coding)
+    }
+
+    /// These states alone, as those of a coding of so many.
+    #[must_use]
+    pub fn of_states(&self, states: &[usize], coding: Coding) -> Self {
+        let states = states.iter().map(|state| self.states[*state]).collect();
         Self { states, shape: self.shape, coding, over: Vec::new() }
     }
 

@@ -9,6 +9,7 @@ use super::condition::{Condition, Effects};
 use super::ispp::How;
 use super::levels::Levels;
 use super::math::{class_of, middles};
+use super::mode::{Held, Used};
 use super::set::{CellSet, Written};
 use super::variation::{Draws, Place, Strength, Variation};
 
@@ -30,6 +31,8 @@ pub struct Way {
     pub skipped: Vec<u8>,
     /// By how many loops cells passed earlier.
     pub early: u8,
+    /// What the cells hold.
+    pub held: Held,
 }
 
 /// A page to be looked up.
@@ -195,7 +198,8 @@ impl RateTable {
         // Errors are those in the middle of a loop: what a word line's place in it does to the cells that skipped verifies
         // over-program is left out.
         let how = wanted.way.1.how(0.5);
-        let written = self.set.ispp.as_ref().map(|ispp| Written::of(&how, &ispp.program(&how)));
+        let used = self.set.used(wanted.way.1.held);
+        let written = used.ispp(&self.set).map(|ispp| Written::of(&how, &ispp.program(&how)));
         let cycles = if age == 0 { 0.0 } else { (f64::from(age) + 0.5) * self.cycles_of_class };
         let just_programmed = wanted.page >= self.set.coding.bits();
         let condition = Condition {
@@ -203,36 +207,42 @@ impl RateTable {
             hours: if just_programmed { 0.0 } else { self.condition.hours },
             ..self.condition
         };
-        let levels = self.set.levels(&strength, &condition, Effects::ALL, &written.unwrap_or_default());
+        let levels = used.levels(&self.set, &strength, &condition, &written.unwrap_or_default());
         if just_programmed {
             let is_mean = wanted.page > self.set.coding.bits();
-            let mean = || levels.mean_error(&self.set.references);
-            return if is_mean { mean() } else { self.set.erased_to_p1(&levels) };
+            let references = &used.references;
+            return if is_mean { levels.mean_error(references) } else { lowest_two(&levels, references) };
         }
         match wanted.sensing {
             Sensing::Moved(offsets) => {
                 let step = self.set.reading.as_ref().map_or(1.0, |reading| reading.level_step);
-                let moved = self.set.references.iter().zip(offsets);
+                let moved = used.references.iter().zip(offsets);
                 let references: Vec<f64> = moved.map(|(at, offset)| at + step * f64::from(*offset)).collect();
                 levels.page_error(wanted.page, &references)
             }
-            Sensing::Entry(entry) => self.failure(&levels, wanted.page, entry),
+            Sensing::Entry(entry) => self.failure(&levels, &used, wanted.page, entry),
         }
     }
 
     /// The share of reads of a page that the error correction does not take with an entry of the table. Behind the last one soft
     /// decisions are made, around the entry that was best (chosen: a controller knows by then which one that was).
-    fn failure(&self, levels: &Levels, page: u32, entry: u8) -> f64 {
+    fn failure(&self, levels: &Levels, used: &Used, page: u32, entry: u8) -> f64 {
         let reading = self.set.reading.as_ref().expect("who names an entry has a table");
-        let references = &self.set.references;
+        let rate = |entry: u32| {
+            let offsets = reading.offsets(entry, self.set.references.len());
+            levels.page_error(page, &used.moved(&offsets))
+        };
         if u32::from(entry) + 1 == reading.entries() {
-            let best = reading.rates(levels, page, references).into_iter().fold(1.0, f64::min);
+            let best = (0..reading.entries()).map(rate).fold(1.0, f64::min);
             return reading.ecc.soft_failure(best, self.page_bits);
         }
-        let offsets = reading.offsets(u32::from(entry), references.len());
-        let moved: Vec<f64> = references.iter().zip(offsets).map(|(at, offset)| at + offset).collect();
-        reading.ecc.failure(levels.page_error(page, &moved), self.page_bits)
+        reading.ecc.failure(rate(u32::from(entry)), self.page_bits)
     }
+}
+
+/// The share of the cells of the two lowest states in use that are read as each other.
+fn lowest_two(levels: &Levels, references: &[f64]) -> f64 {
+    levels.boundary_error(0, references[0]) * levels.states.len() as f64 / 2.0
 }
 
 /// Whether two lists are the same. Most are empty: to compare no bytes at the address of nothing takes some processors a hundred

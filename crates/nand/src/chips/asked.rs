@@ -88,7 +88,13 @@ impl Chips {
         let (block, offset) = pool.geometry.split(page);
         let number = pool.geometry.page_in_block(offset);
         let first = offset - number * pool.geometry.planes_per_row;
-        let (word_line, page_type) = (pool.part.pages().word_line(number), pool.part.page_type(number));
+        let (word_line, page_type) = match mode.of_block() {
+            CellMode::Native => (pool.part.pages().word_line(number), pool.part.page_type(number)),
+            other => {
+                let bits = other.bits(pool.part.geometry.bits_per_cell);
+                (number / bits, number % bits)
+            }
+        };
         let asks = modes.as_mut().and_then(|modes| modes.asks.as_mut()).expect("they were there just now");
         let mut unread = 0;
         for (n, at) in (0..).zip(pool.geometry.plane_blocks(block, first..first + planes)) {

@@ -1,0 +1,161 @@
+//! Cells in the modes of a part: which of their states a word line uses, how it is programmed to them, and what lies between.
+//!
+//! Nothing of it is a number of its own. Cells in SLC mode lie in the erased state and in the middle one; two bits lie in four
+//! neighbouring states that a rewrite moves up ([`TwoBits`]). A program begins as many loops before the lowest state that it programs
+//! as a native program begins before P1, and ends with the last cells of the highest one.
+
+use serde::{Deserialize, Serialize};
+
+use super::coding::Coding;
+use super::condition::{Condition, Effects};
+use super::ispp::Ispp;
+use super::levels::Levels;
+use super::reprogram::{Bit, TwoBits};
+use super::set::{CellSet, Written};
+use super::variation::Strength;
+use crate::cell_mode::CellMode;
+
+/// What the cells of a word line hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Held {
+    /// All bits that they can.
+    #[default]
+    Native,
+    /// One bit.
+    Slc,
+    /// Two bits, with what a controller keeps of such a word line (ReSSD, section 3.2).
+    TwoBits {
+        /// How often one of them was rewritten: RPCnt.
+        rewrites: u8,
+        /// The Distribution ID.
+        id: u8,
+        /// How many times in all a cell above in the string was ahead when these were programmed again.
+        ahead: u8,
+    },
+}
+
+impl Held {
+    /// What a word line holds that is in `mode`, where nothing else is known of it. Chosen of rewrites: the low bit each time, which
+    /// moves cells furthest.
+    pub fn of(mode: CellMode) -> Self {
+        let times = match mode {
+            CellMode::Native => return Self::Native,
+            CellMode::Slc => return Self::Slc,
+            CellMode::TwoBit => 0,
+            CellMode::Reprogrammed(times) => times.min(TwoBits::MOST_REWRITES),
+        };
+        let coding = TwoBits::of_history(&vec![Bit::Low; usize::from(times)]).expect("so many rewrites fit");
+        Self::of_coding(coding, 0)
+    }
+
+    fn of_coding(coding: TwoBits, ahead: u8) -> Self {
+        Self::TwoBits { rewrites: coding.rewrites(), id: coding.distribution_id(), ahead }
+    }
+
+    /// Whether a word line in `mode` can hold it.
+    pub fn is_in(self, mode: CellMode) -> bool {
+        match (self, mode) {
+            (Self::Native, CellMode::Native) | (Self::Slc, CellMode::Slc) => true,
+            (Self::TwoBits { rewrites, .. }, CellMode::TwoBit) => rewrites == 0,
+            (Self::TwoBits { rewrites, .. }, CellMode::Reprogrammed(times)) => {
+                rewrites == times.min(TwoBits::MOST_REWRITES)
+            }
+            _ => false,
+        }
+    }
+
+    /// How often a bit was rewritten.
+    pub fn rewrites(self) -> u8 {
+        if let Self::TwoBits { rewrites, .. } = self { rewrites } else { 0 }
+    }
+
+    fn coding(self) -> Option<TwoBits> {
+        let Self::TwoBits { rewrites, id, .. } = self else { return None };
+        TwoBits::of_status(rewrites, id)
+    }
+
+    /// After one of two bits was rewritten while `ahead` cells above were ahead.
+    #[must_use]
+    pub fn after(self, bit: Bit, more: u8) -> Self {
+        let Self::TwoBits { ahead, .. } = self else { return self };
+        let coding = self.coding().and_then(|coding| coding.after(bit));
+        coding.map_or(self, |coding| Self::of_coding(coding, ahead.saturating_add(more)))
+    }
+}
+
+/// The states that cells use.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Used {
+    held: Held,
+    /// The number of each among all states of the cells, the lowest first.
+    pub states: Vec<usize>,
+    /// The bits that they stand for.
+    pub coding: Coding,
+    /// The boundary of all states at which each of their references lies.
+    boundaries: Vec<usize>,
+    /// The references between them.
+    pub references: Vec<f64>,
+}
+
+impl CellSet {
+    /// The states that cells use which hold `held`. References are those of the set at the same boundaries. In SLC mode, where states
+    /// are left out, it is that of the boundary half way between the two; chosen, as what loses charge for a year still lies above it.
+    pub fn used(&self, held: Held) -> Used {
+        let (states, coding) = match (held, held.coding()) {
+            (Held::Slc, _) => (vec![0, self.states() / 2], Coding::usual(1)),
+            (_, Some(two)) => ((two.base()..two.base() + 4).collect(), two.coding()),
+            _ => ((0..self.states()).collect(), self.coding.clone()),
+        };
+        let boundaries: Vec<usize> = match held {
+            Held::Slc => vec![states[1] / 2],
+            _ => states[1..].iter().map(|state| state - 1).collect(),
+        };
+        let references = boundaries.iter().map(|at| self.references[*at]).collect();
+        Used { held, states, coding, boundaries, references }
+    }
+}
+
+impl Used {
+    /// How cells are programmed to these states, if the set says how they are programmed.
+    pub fn ispp(&self, set: &CellSet) -> Option<Ispp> {
+        let ispp = set.ispp.as_ref()?;
+        let programmed: Vec<usize> = self.states.iter().filter_map(|state| state.checked_sub(1)).collect();
+        Some(if self.held == Held::Native { ispp.clone() } else { ispp.to_states(&programmed) })
+    }
+
+    /// The levels of these states. What a narrower window costs falls to the lowest and the highest state that are programmed.
+    pub fn levels(
+        &self,
+        set: &CellSet,
+        strength: &Strength,
+        condition: &Condition,
+        written: &Written,
+    ) -> Levels {
+        if self.held == Held::Native {
+            return set.levels(strength, condition, Effects::ALL, written);
+        }
+        let ahead = if let Held::TwoBits { ahead, .. } = self.held { ahead } else { 0 };
+        let again = condition.again + f64::from(self.held.rewrites());
+        let condition = Condition { again, ahead: condition.ahead + f64::from(ahead), ..*condition };
+        let all = set.levels(strength, &condition, Effects::ALL, &Written::default());
+        let mut levels = all.of_states(&self.states, self.coding.clone());
+        let lowest = usize::from(self.states[0] == 0);
+        let last = levels.states.len() - 1;
+        let more = [
+            (lowest, set.margins.start * written.start_margin),
+            (last, set.margins.last * written.final_margin),
+        ];
+        for (state, more) in more {
+            let level = &mut levels.states[state];
+            level.deviation = libm::hypot(level.deviation, more);
+        }
+        // A cell that lies a state too high is read as the next one in use, and above the highest one as that. A rewrite skips nothing.
+        levels.over.clone_from(&written.over);
+        levels
+    }
+
+    /// The references, each moved by what the entry of a table moves its boundary.
+    pub fn moved(&self, offsets: &[f64]) -> Vec<f64> {
+        self.references.iter().zip(&self.boundaries).map(|(at, boundary)| at + offsets[*boundary]).collect()
+    }
+}

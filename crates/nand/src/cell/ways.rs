@@ -1,0 +1,99 @@
+//! How word lines were programmed: the ways that occurred, by number, and the number for each word line.
+
+use wordline_kernel::snapshot::{Broken, Reader, State, Writer};
+
+use super::mode::Held;
+use super::rates::{Way, same};
+use crate::physics::Parameters;
+
+/// The ways to program that occurred, and the one of each word line.
+#[derive(Clone, Debug)]
+pub struct Ways {
+    all: Vec<Way>,
+    /// The way of each word line, as a place in `all`; empty while there is only one.
+    written: Vec<u8>,
+    blocks: usize,
+    /// Of a block.
+    word_lines: usize,
+}
+
+impl State for Ways {
+    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), Broken> {
+        let Self { all, written, blocks: _, word_lines: _ } = self;
+        to.value("written", written)?;
+        to.value("ways", all)
+    }
+
+    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), Broken> {
+        self.written = from.value("written")?;
+        self.all = from.value("ways")?;
+        Ok(())
+    }
+}
+
+impl Ways {
+    /// All word lines programmed as the data sheet says.
+    pub fn new(blocks: usize, word_lines: u32) -> Self {
+        Self { all: vec![Way::default()], written: Vec::new(), blocks, word_lines: word_lines as usize }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// The way of a number.
+    pub fn get(&self, number: u8) -> &Way {
+        &self.all[usize::from(number)]
+    }
+
+    /// The number of the way in which a command with these parameters programs, for so many programmed states, while cells pass some
+    /// loops early.
+    pub fn number(&mut self, parameters: &Parameters, states: usize, early: u8, held: Held) -> u8 {
+        let skipped = &parameters.skipped_verifies[..states];
+        let skipped = if skipped.iter().all(|n| *n == 0) { &[] } else { skipped };
+        let Parameters { start_margin, final_margin, .. } = *parameters;
+        let is_it = |way: &Way| {
+            (way.start_margin, way.final_margin, way.early) == (start_margin, final_margin, early)
+                && way.held == held
+                && same(&way.skipped, skipped)
+        };
+        if let Some(known) = self.all.iter().position(is_it) {
+            return known as u8;
+        }
+        if self.all.len() > usize::from(u8::MAX) {
+            // More ways than a byte counts: errors are those of the one that is most like it, the last.
+            return u8::MAX;
+        }
+        self.all.push(Way { start_margin, final_margin, skipped: skipped.to_vec(), early, held });
+        (self.all.len() - 1) as u8
+    }
+
+    /// Notes that a word line of a block was programmed in such a way.
+    pub fn note(&mut self, block: usize, word_line: u32, way: u8) {
+        if self.written.is_empty() {
+            if way == 0 {
+                return;
+            }
+            self.written = vec![0; self.blocks * self.word_lines];
+        }
+        self.written[block * self.word_lines + word_line as usize] = way;
+    }
+
+    /// The way in which a word line of a block was programmed.
+    pub fn of(&self, block: usize, word_line: u32) -> u8 {
+        if self.written.is_empty() { 0 } else { self.written[block * self.word_lines + word_line as usize] }
+    }
+
+    /// What a word line of a block holds.
+    pub fn held(&self, block: usize, word_line: u32) -> Held {
+        self.get(self.of(block, word_line)).held
+    }
+
+    /// A block is erased.
+    pub fn erase(&mut self, block: usize) {
+        if !self.written.is_empty() {
+            self.written[block * self.word_lines..(block + 1) * self.word_lines].fill(0);
+        }
+    }
+}
