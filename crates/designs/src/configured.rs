@@ -51,6 +51,16 @@ pub struct Chosen {
     known: Designs,
 }
 
+/// Settings of the design that `[design]` names stand beside its name, and in no table of that name.
+fn refuse_own_table(name: &str, settings: &mut Table, wrong: &mut Complaints) {
+    let Some(Value::Table(own)) = settings.get(name) else { return };
+    for (key, value) in own {
+        let wanted = format!("{DESIGN}.{key}: beside {DESIGN}.name stand the settings of that design");
+        wrong.add(format!("{DESIGN}.{name}.{key}"), value, wanted);
+    }
+    settings.remove(name);
+}
+
 impl DesignsFile {
     /// Takes the keys of designs out of those of a device.
     ///
@@ -100,13 +110,19 @@ impl DesignsFile {
             );
             self.is_named_by_settings = true;
             self.of_device = vec![text_of(&name)];
+            refuse_own_table(&text_of(&name), &mut settings, wrong);
             self.settings.insert(text_of(&name), settings);
             return;
         }
+        let only = if let [only] = self.of_device.as_slice() { only.as_str() } else { "NAME" };
         for (name, settings) in settings {
             match settings {
                 Value::Table(settings) => drop(self.settings.insert(name, settings)),
-                other => wrong.add(format!("{DESIGN}.{name}"), other, "a table of the settings of a design"),
+                other => wrong.add(
+                    format!("{DESIGN}.{name}"),
+                    other,
+                    format!("a setting in the table of its design: {DESIGN}.{only}.{name}"),
+                ),
             }
         }
     }

@@ -36,9 +36,13 @@ impl Complaints {
         }
     }
 
-    /// Takes over the complaints about a part of the input, with `prefix` before their keys; one without a key is about all of it.
+    /// Takes over the complaints about a part of the input, with `prefix` before their keys; one without a key is about all of it, and
+    /// one with a key such as `[2]` about an item of it.
     pub fn nest(&mut self, prefix: &str, inner: Complaints) {
-        let key = |key: &str| if key.is_empty() { prefix.to_owned() } else { format!("{prefix}.{key}") };
+        let key = |key: &str| match key.chars().next() {
+            None | Some('[') => format!("{prefix}{key}"),
+            Some(_) => format!("{prefix}.{key}"),
+        };
         self.0.extend(inner.0.into_iter().map(|c| Complaint { key: key(&c.key), ..c }));
     }
 
@@ -100,5 +104,13 @@ mod tests {
         all.nest("ftl", inner);
         assert_eq!(all.to_string(), "ftl.spare_fraction: found 1.7, wanted a fraction from 0 to below 1");
         assert!(all.or_ok(()).is_err());
+    }
+
+    #[test]
+    fn a_nested_complaint_about_an_item_has_its_number_in_brackets() {
+        let (mut inner, mut all) = (Complaints::default(), Complaints::default());
+        inner.add("[2].size", 0, "1 or more");
+        all.nest("threads[1].loop", inner);
+        assert_eq!(all.to_string(), "threads[1].loop[2].size: found 0, wanted 1 or more");
     }
 }

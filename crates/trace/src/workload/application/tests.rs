@@ -298,7 +298,7 @@ fn what_is_wrong_with_an_application_is_named() {
         ("threads = [{ name = \"a\", count = 1, loop = [] }]", "model.threads[0].loop: found no step"),
         (
             "threads = [{ name = \"a\", count = 1, loop = [{ op = \"fsync\" }] }]",
-            "model.threads[0].loop.[0]: found no open file",
+            "model.threads[0].loop[0]: found no open file",
         ),
         ("threads = [{ name = \"a\", count = 1, loop = [{ op = \"open\" }] }]", "a file that stays open"),
         (
@@ -319,11 +319,11 @@ fn what_is_wrong_with_an_application_is_named() {
         ),
         (
             "threads = [{ name = \"a\", count = 1, loop = [{ op = \"append-log\", up_to = \"4KiB\" }, { op = \"post\", to = \"b\" }] }]",
-            "model.threads[0].loop.[1].to: found b, wanted a",
+            "model.threads[0].loop[1].to: found b, wanted a",
         ),
         (
             "threads = [{ name = \"a\", count = 1, loop = [{ op = \"read-part\", size = \"8KiB\" }] }]",
-            "model.threads[0].loop.[0].size: found 8KiB, wanted above 0B and at most 4KiB",
+            "model.threads[0].loop[0].size: found 8KiB, wanted above 0B and at most 4KiB",
         ),
     ].map(|(keys, wanted)| ("mail", keys, wanted))) {
         let mut bad = application(name, "");
