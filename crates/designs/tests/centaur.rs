@@ -66,6 +66,18 @@ fn what_waits_for_one_unit_is_dispatched_together() {
     assert_eq!(bytes, [81_920.0, 73_728.0]);
 }
 
+#[test]
+fn without_combining_each_page_is_dispatched_by_itself() {
+    let mut rig =
+        Rig::new(two_pools(), "design = { name = 'centaur', condition = '64KiB', combining = false }");
+    rig.submit(Operation::Write, 192, 80);
+    rig.run_down_to(0);
+    rig.flush();
+    // The first page leaves alone; the others wait until it is in flash, and leave together then.
+    let counts = rig.device.sub_requests().expect("there are two pools");
+    assert_eq!((counts.sent, counts.sent_bytes), ([1, 1], [72 << 10, 8 << 10]));
+}
+
 /// Large pieces in order, then small ones at random places.
 fn large_then_small(stealing: bool, migration: bool) -> [f64; 2] {
     let mut file = two_pools();
@@ -201,6 +213,12 @@ fn refused(designs: &str, file: DeviceFile) -> Vec<String> {
     wrong.0.into_iter().map(|complaint| complaint.key).collect()
 }
 
+/// What is said of settings that stand in the wrong place.
+fn misplaced(text: &str) -> String {
+    let mut table: Table = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+    DesignsFile::take_from(&mut table).expect_err("they stand in the wrong place").to_string()
+}
+
 #[test]
 fn what_does_not_go_with_a_design_is_named() {
     for design in ["design.name = 'centaur'", "design.name = 'slc-mlc-hybrid'"] {
@@ -224,6 +242,15 @@ fn designs_in_a_list_have_their_settings_by_name() {
     assert_eq!(wrong, ["design.centaur.condition", "design.centaur.condition"]);
     assert_eq!(refused("designs = ['centaur']", small()), ["designs"]);
     assert_eq!(refused("designs = ['centaur', 'centuar']", two_pools()), ["designs[1]"]);
+    let beside = "design = { name = 'centaur', centaur = { step = '1KiB' } }";
+    assert_eq!(
+        misplaced(beside),
+        "design.centaur.step: found \"1KiB\", wanted design.step: beside design.name stand the settings of that design"
+    );
+    assert_eq!(
+        misplaced("designs = ['centaur']\ndesign.step = '1KiB'"),
+        "design.step: found \"1KiB\", wanted a setting in the table of its design: design.centaur.step"
+    );
     assert_eq!(
         refused("designs = ['centaur']\ndesign.slc-mlc-hybrid.epoch = 5", two_pools()),
         ["design.slc-mlc-hybrid"]

@@ -3,10 +3,11 @@
 mod common;
 
 use common::{Rig, small};
-use wordline_kernel::{Bytes, Duration, Energy, Schedule, Seed};
+use wordline_kernel::{Bytes, Calendar, Duration, Energy, Schedule, Seed, state};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_nand::part::{ArrayTiming, SlcTiming};
 use wordline_ssd::config::{BufferMode, Protection, SlcCacheFile};
+use wordline_ssd::design::{Combination, Gathered, Needs, Seam, View};
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::map::checkpoint::DiscardsAtCut;
 use wordline_ssd::metrics::{self, Detail, Mark};
@@ -16,7 +17,7 @@ use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::pools::{ChannelsFile, PoolFile};
-use wordline_ssd::{DeviceFile, Operation};
+use wordline_ssd::{Design, Device, DeviceFile, Operation, Parts, contract};
 
 /// TLC programmed by word lines of two planes, six pages of 4 KiB, beside SLC of which the planes work by themselves. Pieces of
 /// a unit of at least `least` bytes go to the first.
@@ -96,6 +97,92 @@ fn a_device_with_two_pools_is_overwritten_many_times() {
 }
 
 /// Valid pages of the pools.
+/// Pages leave the buffer as soon as so many of a unit wait, with the others of so many, and pages of the second pool go along or do
+/// not.
+#[derive(Clone, Copy)]
+struct Gathers {
+    enough: u32,
+    with: u32,
+    along: bool,
+}
+
+state!(Gathers { fixed { enough, with, along } });
+
+impl Design for Gathers {
+    fn name(&self) -> &'static str {
+        "gathers"
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::of(&[Seam::Coalesce])
+    }
+
+    fn leaves_now(&mut self, unit: &Gathered<'_>, _: &mut View<'_>) -> bool {
+        assert_eq!(unit.size(), 6);
+        unit.waiting() >= self.enough
+    }
+
+    fn leaves_with(&mut self, page: u32, other: u32, _: &mut View<'_>) -> bool {
+        page / self.with == other / self.with
+    }
+
+    fn goes_along(&mut self, _: u32, _: &mut View<'_>) -> bool {
+        self.along
+    }
+}
+
+/// Two pools with a design that says what leaves the buffer together.
+fn gathering(design: Gathers) -> Rig {
+    let mut file = two_pools(12_288);
+    file.buffer.flush_interval = Duration::ZERO;
+    let config = file.check().expect("the device is sound");
+    let designs = Combination::of(vec![Box::new(design)]);
+    let parts = Parts { designs, ..Parts::of(&config) };
+    let config = parts.check(&config).expect("the parts go with it");
+    Rig::of(Device::with(config, parts, Seed(1)), Calendar::new())
+}
+
+#[test]
+fn what_leaves_the_buffer_together_and_when_is_what_a_design_says() {
+    let mut rig = gathering(Gathers { enough: 4, with: 3, along: true });
+    for page in [0, 1, 5] {
+        rig.alone(Operation::Write, false, page * PAGE, PAGE);
+    }
+    rig.settle();
+    assert_eq!(valid(&rig), [0, 0], "three pages wait");
+    rig.alone(Operation::Write, false, 2 * PAGE, PAGE);
+    rig.settle();
+    assert_eq!(valid(&rig), [3, 0], "the half of the unit that page 2 is in left together, and is large");
+    rig.alone(Operation::Flush, false, 0, 0);
+    assert_eq!(valid(&rig), [3, 1], "the other page is small by itself");
+    rig.audit();
+}
+
+#[test]
+fn pages_of_another_pool_are_programmed_with_their_unit_where_a_design_says_so() {
+    for (along, expected) in [(true, [6, 0]), (false, [5, 1])] {
+        let mut rig = gathering(Gathers { enough: 7, with: 6, along });
+        rig.alone(Operation::Write, true, 0, PAGE);
+        assert_eq!(valid(&rig), [0, 1]);
+        rig.alone(Operation::Write, true, PAGE, 5 * PAGE);
+        rig.settle();
+        assert_eq!(valid(&rig), expected);
+        rig.audit();
+        rig.cut_power();
+        rig.wait_until_ready();
+        assert_eq!(valid(&rig), expected);
+        (0..6).for_each(|page| rig.compare(page * PAGE, PAGE, 1));
+    }
+}
+
+#[test]
+fn a_design_that_says_what_leaves_together_keeps_the_contract() {
+    for design in [Gathers { enough: 2, with: 2, along: true }, Gathers { enough: 4, with: 3, along: false }]
+    {
+        contract::check(&two_pools(12_288), |_| Box::new(design));
+    }
+}
+
 fn valid(rig: &Rig) -> [u64; 2] {
     let states = rig.device.pool_states();
     [states[0].fullness.valid, states[1].fullness.valid]

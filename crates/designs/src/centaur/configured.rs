@@ -22,6 +22,8 @@ pub struct CentaurFile {
     pub step: Bytes,
     /// After how many pieces it changes: up if the second pool has spent less of its lifetime than the first, else down.
     pub adjust_every: u32,
+    /// Whether all that waits in the buffer of a unit leaves it together, as one piece, when a page of it does; else each page is a piece.
+    pub combining: bool,
     /// Whether an idle chip of the second pool takes the oldest of what waits for the first, while a larger share of the first pool's
     /// pages is valid (algorithm 2).
     pub stealing: bool,
@@ -31,7 +33,7 @@ pub struct CentaurFile {
 }
 
 impl Default for CentaurFile {
-    /// Centaur, table 2 and algorithms 1 to 3.
+    /// Centaur, table 2, figure 9, and algorithms 1 to 3.
     fn default() -> Self {
         Self {
             condition: Bytes::kib(72),
@@ -39,6 +41,7 @@ impl Default for CentaurFile {
             most: Bytes::kib(88),
             step: Bytes(512),
             adjust_every: 1_000,
+            combining: true,
             stealing: true,
             migration: true,
         }

@@ -1,8 +1,8 @@
 //! Centaur, an SSD of 2D SLC and 3D TLC chips (Centaur, section 5), and the hybrid that it is compared with (section 6.2.5).
 //!
-//! Centaur is one design: its dispatcher says which pool a piece of a unit goes to, its stealer which of the pieces that wait for the
-//! 3D chips idle 2D chips take, and its migration whose pages move to the 3D chips when a 2D block is cleaned. What a program of
-//! the 3D chips writes is a unit of several pages, which the mechanism brings together from wherever they are.
+//! Centaur is one design: it says which pages of a unit leave the buffer together, and so are one piece; its dispatcher says which pool
+//! a piece goes to, its stealer which of the pieces that wait for the 3D chips idle 2D chips take, and its migration whose pages move
+//! to the 3D chips when a 2D block is cleaned, and which others of their unit are programmed with them. The mechanism reads those.
 
 mod configured;
 mod dispatcher;
@@ -30,18 +30,21 @@ const SMALL: u8 = 1;
 /// Centaur: its three algorithms over two pools.
 pub struct Centaur {
     dispatcher: Dispatcher,
+    /// Whether what waits of a unit is dispatched together.
+    combines: bool,
     /// Whether idle 2D chips take what waits for the 3D chips.
     steals: bool,
     /// Whether cleaning moves pages from the 2D chips to the 3D chips.
     migrates: bool,
 }
 
-state!(Centaur { parts { dispatcher } fixed { steals, migrates } });
+state!(Centaur { parts { dispatcher } fixed { combines, steals, migrates } });
 
 impl Centaur {
     /// At its start. `file` is checked.
     pub fn new(file: &CentaurFile) -> Self {
-        Self { dispatcher: Dispatcher::new(file), steals: file.stealing, migrates: file.migration }
+        let CentaurFile { combining, stealing, migration, .. } = *file;
+        Self { dispatcher: Dispatcher::new(file), combines: combining, steals: stealing, migrates: migration }
     }
 }
 
@@ -53,13 +56,24 @@ impl Design for Centaur {
     fn needs(&self) -> Needs {
         let steals = self.steals.then_some(Seam::Balance);
         let migrates = self.migrates.then_some(Seam::Relocate);
-        let answers: Vec<Seam> = [Some(Seam::Pool), steals, migrates].into_iter().flatten().collect();
+        let answers = [Some(Seam::Pool), Some(Seam::Coalesce), steals, migrates];
+        let answers: Vec<Seam> = answers.into_iter().flatten().collect();
         Needs::of(&answers)
     }
 
     /// Algorithm 1.
     fn pool(&mut self, piece: &Outgoing<'_>, _: &mut View<'_>) -> u8 {
         self.dispatcher.pool(piece)
+    }
+
+    /// Requests are combined while they wait: what is in the buffer of a unit leaves it together (figure 9), when one page of it has to.
+    fn leaves_with(&mut self, _: u32, _: u32, _: &mut View<'_>) -> bool {
+        self.combines
+    }
+
+    /// What goes to the 3D chips is programmed together with all 2D pages of its unit (algorithm 3, lines 5 to 8).
+    fn goes_along(&mut self, _: u32, _: &mut View<'_>) -> bool {
+        true
     }
 
     fn least_of_first(&self) -> Option<Bytes> {

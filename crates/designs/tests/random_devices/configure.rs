@@ -4,6 +4,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 use wordline_designs::{Chosen, Designs, DesignsFile};
 
+use crate::gathers::Gathers;
 use crate::sorts::Sorts;
 use wordline_ssd::{Config, DeviceFile, Parts};
 
@@ -71,7 +72,7 @@ pub fn configure(settings: &[String]) -> Result<Configured, String> {
     }
     let designs = DesignsFile::take_from(&mut all).map_err(|wrong| wrong.to_string())?;
     let file = DeviceFile::deserialize(all).map_err(|error| error.to_string())?;
-    let (config, designs) =
-        designs.check(&Designs::default().with::<Sorts>(), file).map_err(|wrong| wrong.to_string())?;
+    let registry = Designs::default().with::<Sorts>().with::<Gathers>();
+    let (config, designs) = designs.check(&registry, file).map_err(|wrong| wrong.to_string())?;
     Ok(Configured { config, designs })
 }

@@ -2,6 +2,8 @@
 
 use wordline_kernel::{Seed, Stream};
 
+use crate::gathers;
+
 /// What a host does next. Places are parts of 65,536 of a namespace; what the kinds mean is the play's.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
@@ -68,6 +70,11 @@ impl Case {
         // Of odd numbers, so that the cases that failed once stay what they are, too.
         if number % 2 == 1 {
             draw.streams_and_designs();
+        }
+        draw.random = Seed(seed).stream("case.gathers", number);
+        if number % 4 == 3 {
+            let chances = [(); 3].map(|()| draw.pick(&[0, 30, 90, 100]));
+            gathers::add_to(&mut draw.settings, chances);
         }
         Self { number, settings: draw.settings, start, depth, steps }
     }

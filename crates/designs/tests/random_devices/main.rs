@@ -6,6 +6,7 @@
 
 mod configure;
 mod draw;
+mod gathers;
 mod host;
 #[path = "../../../ssd/tests/common/lost.rs"]
 mod lost;

@@ -10,7 +10,8 @@ use super::effect::Idle;
 
 /// The keys whose policies are asked where no design answers, with their questions. Frontiers and router are not among them:
 /// each pool has its frontier, and the router is asked two questions.
-const POLICIES: [(&str, Seam); 6] = [
+const POLICIES: [(&str, Seam); 7] = [
+    ("buffer.coalesce", Seam::Coalesce),
     ("ftl.balancer", Seam::Balance),
     ("ftl.failure", Seam::Fail),
     ("ftl.gc.background", Seam::Background),

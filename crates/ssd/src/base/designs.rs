@@ -3,7 +3,8 @@
 use wordline_nand::{BlockSetId, Done, Location, Operation};
 
 use super::{Base, Piece};
-use crate::design::{Observes, Seen, Sight, Writes};
+use crate::config::BufferMode;
+use crate::design::{Observes, Seam, Seen, Sight, Writes};
 use crate::flash::{Task, Ticket};
 use crate::policy::failure::{After, Failure};
 use crate::policy::placement::{Row, RowSet};
@@ -24,6 +25,12 @@ impl Base {
     pub(crate) fn place(&mut self, rows: &RowSet) -> Row {
         let Self { space, flash, policies, .. } = self;
         policies.place(rows, Sight { flash, space })
+    }
+
+    /// Whether a design says when pages leave the buffer that may stay in it.
+    #[inline]
+    pub(crate) fn gathers(&self) -> bool {
+        self.policies.designs.answers(Seam::Coalesce) && self.config.file.buffer.mode == BufferMode::WriteBack
     }
 
     /// Asks what to do with a block in which a command failed.

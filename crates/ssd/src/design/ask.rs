@@ -5,7 +5,7 @@ use wordline_kernel::{Bytes, Duration, Instant, Metric};
 use wordline_nand::{BlockSetId, Outcome, Parameters};
 
 use super::table::{Designs, ROUTES, Routes};
-use super::{Design, Level, Observes, Seam, Seen, Sight, View, Waits, WrongAnswer};
+use super::{Design, Gathered, Level, Observes, Seam, Seen, Sight, View, Waits, WrongAnswer};
 use crate::parts::Policies;
 use crate::policy::background::Resting;
 use crate::policy::balancer::Waiting;
@@ -195,6 +195,24 @@ impl Policies {
             return first;
         }
         first + stream
+    }
+
+    /// Whether what waits of a unit leaves the buffer now.
+    pub(crate) fn leaves_now(&mut self, unit: &Gathered<'_>, sight: Sight<'_>) -> bool {
+        let Some(design) = self.designs.owner(Seam::Coalesce, 0) else { return false };
+        self.designs.ask(design, sight, |design, view| design.leaves_now(unit, view))
+    }
+
+    /// Whether a page that waits leaves the buffer with another one of its unit.
+    pub(crate) fn leaves_with(&mut self, page: u32, other: u32, sight: Sight<'_>) -> bool {
+        let Some(design) = self.designs.owner(Seam::Coalesce, 0) else { return true };
+        self.designs.ask(design, sight, |design, view| design.leaves_with(page, other, view))
+    }
+
+    /// Whether a page of another pool is programmed with what of its unit goes to the first.
+    pub(crate) fn goes_along(&mut self, page: u32, sight: Sight<'_>) -> bool {
+        let Some(design) = self.designs.owner(Seam::Coalesce, 0) else { return true };
+        self.designs.ask(design, sight, |design, view| design.goes_along(page, view))
     }
 
     /// One of `rows`, which all are of one pool; there is at least one.

@@ -7,6 +7,7 @@
 //! A design looks at a [`View`] and answers; the mechanism checks the answer. One that is not allowed is a [`WrongAnswer`].
 
 mod ask;
+mod gathered;
 mod seam;
 mod table;
 mod view;
@@ -30,6 +31,7 @@ use crate::policy::victim::{Candidates, Indexes};
 pub use crate::policy::demands::Demands;
 pub use crate::policy::seen::{Level, Observes, Seen, Writes};
 pub use crate::policy::tuner::ProgrammedPage;
+pub use gathered::Gathered;
 pub use seam::{Seam, Seams};
 pub use table::Combination;
 pub(crate) use table::{Designs, Unasked};
@@ -109,6 +111,25 @@ pub trait Design: State + Send {
         None
     }
 
+    /// [`Seam::Coalesce`]: whether the pages of a unit that wait in the buffer leave it now. Asked when the host has written one of them
+    /// that may wait; it leaves then, with those that [leave with it](Self::leaves_with). What stays leaves when the buffer is too full,
+    /// or is flushed.
+    fn leaves_now(&mut self, _unit: &Gathered<'_>, _view: &mut View<'_>) -> bool {
+        false
+    }
+
+    /// [`Seam::Coalesce`]: whether the page `other`, which waits in the buffer, leaves it with `page` of the same unit. With several
+    /// pools, pages that leave while others of their unit are being programmed wait until that is over, and then go together.
+    fn leaves_with(&mut self, _page: u32, _other: u32, _view: &mut View<'_>) -> bool {
+        true
+    }
+
+    /// [`Seam::Coalesce`], where the first of several pools is mapped by whole units: whether `page`, which is in another pool, is read
+    /// and programmed with what of its unit goes to the first, or stays where it is. Pages in the first pool always go along.
+    fn goes_along(&mut self, _page: u32, _view: &mut View<'_>) -> bool {
+        true
+    }
+
     /// [`Seam::Stream`]: which of its streams of `pool` a page goes to, counted from 0 within the pool.
     fn stream(&mut self, _written: &Outgoing<'_>, _pool: u8, _view: &mut View<'_>) -> u8 {
         0
@@ -143,7 +164,7 @@ pub trait Design: State + Send {
     }
 
     /// [`Seam::Relocate`]: whether the valid pages of a victim of `pool`, which is not the first of several, go to the first. Asked
-    /// once for each victim; pages go there with all others of their unit, in one program.
+    /// once for each victim; pages go there with the others of their unit, in one program ([`goes_along`](Self::goes_along)).
     fn leaves(&mut self, _victim: BlockSetId, _pool: usize, _view: &mut View<'_>) -> bool {
         false
     }

@@ -16,6 +16,8 @@ pub enum Seam {
     Balance,
     /// How far blocks are cleaned while the host is idle. Asked of one design of the device.
     Background,
+    /// Which pages leave the buffer together, and when, and which are programmed with them. Asked of one design of the device.
+    Coalesce,
     /// Which stream of its pool a page goes to.
     Stream,
     /// Which word line of an open block is programmed next.
@@ -34,10 +36,11 @@ pub enum Seam {
 
 impl Seam {
     /// All of them: those of the device, then those of each pool.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Pool,
         Self::Balance,
         Self::Background,
+        Self::Coalesce,
         Self::Stream,
         Self::Frontier,
         Self::Place,
@@ -53,6 +56,7 @@ impl Seam {
             Self::Pool => "pool",
             Self::Balance => "balance",
             Self::Background => "background",
+            Self::Coalesce => "coalesce",
             Self::Stream => "stream",
             Self::Frontier => "frontier",
             Self::Place => "place",
@@ -65,7 +69,7 @@ impl Seam {
 
     /// Whether it is asked of the device, and not of each pool by itself.
     pub const fn is_of_device(self) -> bool {
-        matches!(self, Self::Pool | Self::Balance | Self::Background)
+        matches!(self, Self::Pool | Self::Balance | Self::Background | Self::Coalesce)
     }
 }
 

@@ -51,6 +51,7 @@ impl Front {
         let durable = is_durable(&command, &core.base);
         let urges_units = durable && writer.has_units();
         let (_, end) = core.base.pages_of(&command);
+        let may_leave = core.cache.destages_at_once() || core.base.gathers();
         for page in begin..end {
             if command.operation == Operation::WriteZeroes
                 && core.cache.zero_page(&command, page, &mut core.base, &mut core.map)
@@ -72,7 +73,7 @@ impl Front {
                 if !urges_units {
                     writer.urge(entry, core, calendar);
                 }
-            } else if core.cache.destages_at_once() {
+            } else if may_leave {
                 writer.leave_if_told(entry, core, calendar);
             }
         }

@@ -10,7 +10,7 @@ use crate::cache::buffer::{EntryId, EntryState};
 use crate::command::Command;
 use crate::config::BufferMode;
 use crate::contents::Mutant;
-use crate::design::Sight;
+use crate::design::{Gathered, Seam, Sight};
 use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::Ticket;
@@ -168,6 +168,8 @@ impl Writer {
     pub(crate) fn leave(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if self.subs.is_some() {
             self.leave_with_unit(id, core, calendar);
+        } else if core.base.policies.designs.answers(Seam::Coalesce) {
+            self.leave_as_told(core.cache.entry(id).logical, core, calendar);
         } else if core.base.config.file.buffer.coalesce {
             self.leave_together(core.cache.entry(id).logical, core, calendar);
         } else {
@@ -190,6 +192,37 @@ impl Writer {
             core.cache.unlink(id);
             self.prepare(id, core, calendar);
         }
+    }
+
+    /// Takes out a dirty page and those of its program unit of consecutive pages that a design says, in order.
+    #[inline(never)]
+    fn leave_as_told(&mut self, page: LogicalPage, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        let unit = core.base.config.pools.first().locations.per_program;
+        let start = page.0 - page.0 % unit;
+        for other in start..start + unit {
+            let Some(id) = core.cache.dirty_entry(other) else { continue };
+            if other == page.0 || leaves_with(page.0, other, core) {
+                core.cache.unlink(id);
+                self.prepare(id, core, calendar);
+            }
+        }
+    }
+
+    /// Whether a design says that what waits of the unit of a page leaves the buffer.
+    fn is_gathered(&self, page: LogicalPage, core: &mut Core) -> bool {
+        if !core.base.policies.designs.answers(Seam::Coalesce) {
+            return false;
+        }
+        let size = match &self.subs {
+            Some(subs) => subs.per_unit,
+            None => core.base.config.pools.first().locations.per_program,
+        };
+        let Core { base, cache, .. } = core;
+        let is_waiting = |page| cache.dirty_entry(page).is_some();
+        let unit = Gathered { is_waiting: &is_waiting, first: page.0 - page.0 % size, size };
+        let Base { policies, flash, space, .. } = base;
+        policies.designs.note_level(cache.level());
+        policies.leaves_now(&unit, Sight { flash, space })
     }
 
     /// Pages on their way to flash belong to the flush too.
@@ -250,7 +283,7 @@ impl Writer {
             && self.subs.as_ref().is_some_and(|subs| subs.is_under_way(page))
     }
 
-    /// The host wrote the entry: it leaves now if the policy says so and it waits.
+    /// The host wrote the entry: it leaves now if the policy or a design says so, and it waits.
     #[inline(never)]
     pub(crate) fn leave_if_told(
         &mut self,
@@ -261,8 +294,15 @@ impl Writer {
         let page = core.cache.entry(id).logical;
         let leaves = core.cache.leaves_at_once(page, calendar.now());
         // It may have left with its neighbours.
-        if leaves && core.cache.dirty_entry(page.0) == Some(id) {
+        if core.cache.dirty_entry(page.0) == Some(id) && (leaves || self.is_gathered(page, core)) {
             self.leave(id, core, calendar);
         }
     }
+}
+
+/// Whether a page that waits leaves the buffer with another one of its unit.
+pub(super) fn leaves_with(page: u32, other: u32, core: &mut Core) -> bool {
+    core.base.policies.designs.note_level(core.cache.level());
+    let Base { policies, flash, space, .. } = &mut core.base;
+    policies.leaves_with(page, other, Sight { flash, space })
 }

@@ -1,14 +1,14 @@
 //! How sub-requests leave the buffer, and when they are over.
 
 use wordline_kernel::{Duration, Instant, Schedule};
-use wordline_nand::Stamp;
+use wordline_nand::{Location, Stamp};
 
 use super::NO_SUB;
 use crate::base::{Base, LocationRead, Wanted};
 use crate::cache::Ready;
 use crate::cache::buffer::{EntryId, EntryState, NONE};
 use crate::contents::Mutant;
-use crate::design::Sight;
+use crate::design::{Seam, Sight};
 use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::{Class, Ticket};
@@ -17,6 +17,7 @@ use crate::map::translation::Then;
 use crate::policy::router::Outgoing;
 use crate::pools::EVERYTHING_IN;
 use crate::writer::Writer;
+use crate::writer::leave::leaves_with;
 use crate::writer::units::THERE;
 
 impl Writer {
@@ -89,7 +90,8 @@ impl Writer {
     fn send_unit(&mut self, page: LogicalPage, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let unit = page.0 / self.subs().per_unit;
         let mut members = std::mem::take(&mut self.subs().members);
-        self.unit_members(unit, &mut members, core);
+        let page = members.first().map_or(page, |id| core.cache.entry(*id).logical);
+        self.unit_members(page, &mut members, core);
         if !members.is_empty() {
             self.send_members(unit, &members, core, calendar);
         }
@@ -97,11 +99,15 @@ impl Writer {
         self.subs().members = members;
     }
 
-    /// Adds the dirty pages of a unit to those that waited, and leaves out what was discarded.
-    fn unit_members(&mut self, unit: u32, members: &mut Vec<EntryId>, core: &mut Core) {
+    /// Adds the dirty pages that leave with `page`, if it is one, and of its unit to those that waited, and leaves out what was discarded.
+    fn unit_members(&mut self, leaving: LogicalPage, members: &mut Vec<EntryId>, core: &mut Core) {
         let per_unit = self.subs().per_unit;
-        for page in unit * per_unit..(unit + 1) * per_unit {
-            if let Some(id) = core.cache.dirty_entry(page) {
+        let asks = core.base.policies.designs.answers(Seam::Coalesce);
+        let first = leaving.0 - leaving.0 % per_unit;
+        for page in first..first + per_unit {
+            if let Some(id) = core.cache.dirty_entry(page)
+                && (!asks || page == leaving.0 || leaves_with(leaving.0, page, core))
+            {
                 core.cache.unlink(id);
                 members.push(id);
             }
@@ -223,6 +229,9 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) {
         let Some(location) = core.map.get(page) else { return };
+        if core.base.policies.designs.answers(Seam::Coalesce) && !goes_along(page, location, &mut core.base) {
+            return;
+        }
         let read = LocationRead {
             ticket: Ticket::UnitFill(sub),
             class: self.class_of_reads_for_unit(sub, core),
@@ -386,4 +395,11 @@ impl Writer {
             self.unit_waits_less(sub);
         }
     }
+}
+
+/// Whether a page is programmed with what of its unit goes to the first pool. One that is there does in any case.
+fn goes_along(page: LogicalPage, location: Location, base: &mut Base) -> bool {
+    let Base { policies, flash, space, config, .. } = base;
+    config.pools.number_of_row(config.pools.row_of(location)) == EVERYTHING_IN
+        || policies.goes_along(page.0, Sight { flash, space })
 }

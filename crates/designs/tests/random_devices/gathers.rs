@@ -1,0 +1,77 @@
+//! A design that draws which pages leave the buffer together, and when.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_designs::DesignType;
+use wordline_kernel::state;
+use wordline_ssd::design::{Gathered, Needs, Seam, View};
+use wordline_ssd::{Config, Design};
+
+/// Draws its answers.
+pub struct Gathers {
+    settings: File,
+}
+
+/// Its settings: of a hundred questions, how many are answered with yes.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct File {
+    now: u64,
+    with: u64,
+    along: u64,
+}
+
+state!(Gathers { fixed { settings } });
+
+impl Design for Gathers {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::of(&[Seam::Coalesce])
+    }
+
+    fn leaves_now(&mut self, unit: &Gathered<'_>, view: &mut View<'_>) -> bool {
+        assert!((1..=unit.size()).contains(&unit.waiting()), "the page that was written waits");
+        view.random().below(100) < self.settings.now
+    }
+
+    fn leaves_with(&mut self, page: u32, other: u32, view: &mut View<'_>) -> bool {
+        assert!(page != other);
+        view.random().below(100) < self.settings.with
+    }
+
+    fn goes_along(&mut self, _: u32, view: &mut View<'_>) -> bool {
+        view.random().below(100) < self.settings.along
+    }
+}
+
+impl DesignType for Gathers {
+    const NAME: &'static str = "gathers";
+    const DESCRIPTION: &'static str = "Some pages leave the buffer together.";
+
+    type File = File;
+
+    fn build(file: &File, _: &Config) -> Box<dyn Design> {
+        Box::new(Self { settings: file.clone() })
+    }
+}
+
+/// Adds the design to the settings of a device, beside another one or alone, with these chances.
+pub fn add_to(settings: &mut Vec<String>, [now, with, along]: [u64; 3]) {
+    let own = format!("{{ now = {now}, with = {with}, along = {along} }}");
+    let other = settings.iter().position(|setting| setting.starts_with("design={ name = "));
+    let Some(other) = other.map(|at| settings.remove(at)) else {
+        settings.push("designs=['gathers']".into());
+        return settings.push(format!("design.gathers={own}"));
+    };
+    let mut parts = other.splitn(3, '\'');
+    let (Some(name), Some(rest)) = (parts.nth(1), parts.next()) else { panic!("{other}") };
+    settings.push(format!("designs=['{name}', 'gathers']"));
+    settings.push(format!("design.gathers={own}"));
+    settings.push(format!("design.{name}={{ {}", rest.trim_start_matches([',', ' '])));
+    if name == "centaur" {
+        settings.push("decides.coalesce='gathers'".into());
+    }
+}
