@@ -65,17 +65,7 @@ fn with_flushes(
     requests: impl Iterator<Item = Request> + Send,
     every: u64,
 ) -> impl Iterator<Item = Request> + Send {
-    let flush = |arrival: Instant| Request {
-        arrival,
-        op: Op::Flush,
-        fua: false,
-        device: 0,
-        offset: Bytes(0),
-        size: Bytes(0),
-        response: None,
-        cpu: None,
-        stream: 0,
-    };
+    let flush = |arrival: Instant| Request { arrival, ..Request::new(Op::Flush, Bytes(0), Bytes(0)) };
     (1u64..).zip(requests).flat_map(move |(n, mut request)| {
         request.fua = request.op == Op::Write && n.is_multiple_of(10);
         [Some(request), n.is_multiple_of(every).then(|| flush(request.arrival))].into_iter().flatten()

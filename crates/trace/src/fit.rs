@@ -176,22 +176,11 @@ fn within(offset: u64, size: u64, room: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use wordline_kernel::Instant;
 
     use super::*;
 
     fn request(offset: u64, size: u64) -> Request {
-        Request {
-            arrival: Instant::ZERO,
-            op: Op::Write,
-            fua: false,
-            device: 0,
-            offset: Bytes(offset),
-            size: Bytes(size),
-            response: None,
-            cpu: None,
-            stream: 0,
-        }
+        Request::new(Op::Write, Bytes(offset), Bytes(size))
     }
 
     fn offsets(requests: &[Request]) -> Vec<u64> {

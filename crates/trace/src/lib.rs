@@ -120,3 +120,20 @@ pub struct Request {
     /// The stream of a write, for devices that keep streams apart; 0 for none.
     pub stream: u8,
 }
+
+impl Request {
+    /// A request at the start of a trace, to device 0, with nothing recorded beside it.
+    pub const fn new(op: Op, offset: Bytes, size: Bytes) -> Self {
+        Self {
+            arrival: Instant::ZERO,
+            op,
+            fua: false,
+            device: 0,
+            offset,
+            size,
+            response: None,
+            cpu: None,
+            stream: 0,
+        }
+    }
+}

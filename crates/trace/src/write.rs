@@ -307,17 +307,7 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_an_error_wherever_it_fills_up() {
-        let request = Request {
-            arrival: Instant::ZERO,
-            op: Op::Write,
-            fua: false,
-            device: 0,
-            offset: Bytes(4096),
-            size: Bytes(512),
-            response: None,
-            cpu: None,
-            stream: 0,
-        };
+        let request = Request::new(Op::Write, Bytes(4096), Bytes(512));
         let generated = Generated { profile: true, name: "a/b".into(), seed: 1 };
         for format in TargetFormat::ALL {
             let how = Writing {

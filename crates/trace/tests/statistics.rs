@@ -8,14 +8,7 @@ use wordline_trace::{Op, Options, Progress, Request, Statistics, open, prepare, 
 fn request(seconds: u64, op: Op, offset: u64, size: u64) -> Request {
     Request {
         arrival: Instant::ZERO + Duration::from_ms(seconds * 1000),
-        op,
-        fua: false,
-        device: 0,
-        offset: Bytes(offset),
-        size: Bytes(size),
-        response: None,
-        cpu: None,
-        stream: 0,
+        ..Request::new(op, Bytes(offset), Bytes(size))
     }
 }
 
@@ -108,7 +101,7 @@ fn normalized(name: &str) -> Option<Vec<Request>> {
         };
         let (offset, size) = (Bytes(number(fields.next())), Bytes(number(fields.next())));
         let device = number(fields.next()) as u32;
-        Request { arrival, op, fua: false, device, offset, size, response: None, cpu: None, stream: 0 }
+        Request { arrival, device, ..Request::new(op, offset, size) }
     };
     Some(text.lines().skip(1).map(read).collect())
 }

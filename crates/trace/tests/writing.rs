@@ -13,14 +13,8 @@ const PLAIN: Compression = Compression::Plain;
 fn request(us: u64, op: Op, device: u32, offset: u64, size: u64) -> Request {
     Request {
         arrival: Instant::from_ps(us * 1_000_000),
-        op,
-        fua: false,
         device,
-        offset: Bytes(offset),
-        size: Bytes(size),
-        response: None,
-        cpu: None,
-        stream: 0,
+        ..Request::new(op, Bytes(offset), Bytes(size))
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use wordline_host::{Pace, Spread};
-use wordline_kernel::{Bytes, Duration, Instant, Seed};
+use wordline_kernel::{Bytes, Duration, Seed};
 
 use super::Options;
 use super::statistics::Finding;
@@ -230,17 +230,7 @@ type Requests = Box<dyn Iterator<Item = Request> + Send>;
 fn uniform_writes(point: &Point, pages: u64, total: u64) -> impl Iterator<Item = Request> + Send + use<> {
     let size = point.device.shape().logical_page;
     let mut random = Seed(point.seed).stream("experiment.uniform_writes", 0);
-    (0..total).map(move |_| Request {
-        arrival: Instant::ZERO,
-        op: Op::Write,
-        fua: false,
-        device: 0,
-        offset: size * random.below(pages),
-        size,
-        response: None,
-        cpu: None,
-        stream: 0,
-    })
+    (0..total).map(move |_| Request::new(Op::Write, size * random.below(pages), size))
 }
 
 /// Whether a statistic in this unit grows with the number of requests: counts and volumes do, sizes and shares not.

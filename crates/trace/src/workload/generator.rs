@@ -102,14 +102,7 @@ impl Iterator for Generator {
         let slot = self.addresses.next(self.slots, length, &mut self.address);
         Some(Request {
             arrival: self.clock.next(&mut self.time),
-            op: self.op(),
-            fua: false,
-            device: 0,
-            offset: Bytes(slot * self.align),
-            size: Bytes(length * self.align),
-            response: None,
-            cpu: None,
-            stream: 0,
+            ..Request::new(self.op(), Bytes(slot * self.align), Bytes(length * self.align))
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use wordline_kernel::{Bytes, Instant};
+use wordline_kernel::Bytes;
 
 use crate::{Op, Request};
 
@@ -32,15 +32,12 @@ impl Ask {
     /// The request.
     pub fn request(self) -> Request {
         Request {
-            arrival: Instant::ZERO,
-            op: self.op,
             fua: self.fua,
-            device: 0,
-            offset: Bytes(u64::from(self.block) * BLOCK),
-            size: Bytes(u64::from(self.blocks) * BLOCK),
-            response: None,
-            cpu: None,
-            stream: 0,
+            ..Request::new(
+                self.op,
+                Bytes(u64::from(self.block) * BLOCK),
+                Bytes(u64::from(self.blocks) * BLOCK),
+            )
         }
     }
 }

@@ -168,17 +168,7 @@ impl Iterator for Requests {
             let interval = self.interval.ps() as f64 * self.time.exponential();
             self.now += Duration::from_ps(interval as u64);
         }
-        Some(Request {
-            arrival,
-            op,
-            fua: false,
-            device: 0,
-            offset: Bytes(offset),
-            size: Bytes(size),
-            response: None,
-            cpu: None,
-            stream: 0,
-        })
+        Some(Request { arrival, ..Request::new(op, Bytes(offset), Bytes(size)) })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
