@@ -70,12 +70,13 @@ fn what_waits_for_one_unit_is_dispatched_together() {
 fn without_combining_each_page_is_dispatched_by_itself() {
     let mut rig =
         Rig::new(two_pools(), "design = { name = 'centaur', condition = '64KiB', combining = false }");
-    rig.submit(Operation::Write, 192, 80);
+    rig.submit(Operation::Write, 192 * KIB, 80 * KIB);
     rig.run_down_to(0);
     rig.flush();
     // The first page leaves alone; the others wait until it is in flash, and leave together then.
-    let counts = rig.device.sub_requests().expect("there are two pools");
-    assert_eq!((counts.sent, counts.sent_bytes), ([1, 1], [72 << 10, 8 << 10]));
+    let bytes =
+        ["to_first_bytes", "to_others_bytes"].map(|name| rig.measured(&format!("sub_requests.{name}")));
+    assert_eq!(bytes, [73_728.0, 8_192.0]);
 }
 
 /// Large pieces in order, then small ones at random places.
