@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
 use wordline_lab::devices::{DesignType, Registry};
 use wordline_ssd::design::{Needs, Seam, View};
-use wordline_ssd::policy::placement::{Row, RowSet};
+use wordline_ssd::policy::placement::{RowId, RowSet};
 use wordline_ssd::{Config, Design};
 
 /// Places programs on a row that there is not, after some that are right.
@@ -28,9 +28,9 @@ impl Design for Wrong {
         Needs::of(&[Seam::Place])
     }
 
-    fn place(&mut self, rows: &RowSet, _: &mut View<'_>) -> Row {
+    fn place(&mut self, rows: &RowSet, _: &mut View<'_>) -> RowId {
         self.placed += 1;
-        if self.placed > self.right { 1_000 } else { rows.next_from(0).expect("there is one") }
+        if self.placed > self.right { RowId(1_000) } else { rows.next_from(RowId(0)).expect("there is one") }
     }
 }
 

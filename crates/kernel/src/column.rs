@@ -60,6 +60,12 @@ impl<I: Id, T> Column<I, T> {
         Self { values: (0..len).map(I::from_index).map(value).collect(), key: PhantomData }
     }
 
+    /// The value of `id`, if there is one.
+    #[inline]
+    pub fn get(&self, id: I) -> Option<&T> {
+        self.values.get(id.index())
+    }
+
     /// How many ids there are.
     pub fn len(&self) -> usize {
         self.values.len()
@@ -81,6 +87,19 @@ impl<I: Id, T> Column<I, T> {
     /// All values in the order of their ids.
     pub fn iter(&self) -> std::slice::Iter<'_, T> {
         self.values.iter()
+    }
+
+    /// All values in the order of their ids, to be changed.
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
+        self.values.iter_mut()
+    }
+
+    /// Gives every id the same value.
+    pub fn fill(&mut self, value: T)
+    where
+        T: Clone,
+    {
+        self.values.fill(value);
     }
 
     /// Each id with its value.

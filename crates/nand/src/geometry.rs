@@ -1,5 +1,6 @@
 //! How dies hang on channels, and the numbers of dies, blocks and pages.
 
+use std::fmt;
 use std::ops::Range;
 
 use schemars::JsonSchema;
@@ -16,6 +17,17 @@ id!(
     /// A die (LUN), counted over the device: channel by channel, package by package.
     DieId
 );
+id!(
+    /// A row: the planes of a die that are programmed and erased together, counted over the device, die by die.
+    RowId
+);
+
+impl fmt::Display for RowId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(out)
+    }
+}
+
 id!(
     /// The blocks of one number in the planes of one row of a die, which are erased and programmed together.
     BlockSetId
@@ -252,9 +264,14 @@ impl Geometry {
         self.dies() * self.rows_per_die
     }
 
-    /// The numbers of the rows.
-    pub fn all_rows(&self) -> Range<u32> {
-        self.first.row..self.first.row + self.rows()
+    /// The first row.
+    pub fn first_row(&self) -> RowId {
+        RowId(self.first.row)
+    }
+
+    /// The rows.
+    pub fn all_rows(&self) -> impl DoubleEndedIterator<Item = RowId> + Clone + use<> {
+        (self.first.row..self.first.row + self.rows()).map(RowId)
     }
 
     /// The dies.
@@ -325,8 +342,8 @@ impl Geometry {
 
     /// The row that holds `block`.
     #[inline]
-    pub fn row_of(&self, block: BlockSetId) -> u32 {
-        self.first.row + self.per_row.quotient(block.0 - self.first.block)
+    pub fn row_of(&self, block: BlockSetId) -> RowId {
+        RowId(self.first.row + self.per_row.quotient(block.0 - self.first.block))
     }
 
     /// The number of `block` in its planes.
@@ -336,15 +353,19 @@ impl Geometry {
     }
 
     /// The rows of `die`.
-    pub fn rows_of(&self, die: DieId) -> Range<u32> {
-        let first = self.first.row + (die.0 - self.first.die) * self.rows_per_die;
-        first..first + self.rows_per_die
+    pub fn rows_of(&self, die: DieId) -> impl Iterator<Item = RowId> + Clone + use<> {
+        (self.first_row_of(die).0..).take(self.rows_per_die as usize).map(RowId)
+    }
+
+    /// The first row of `die`.
+    pub fn first_row_of(&self, die: DieId) -> RowId {
+        RowId(self.first.row + (die.0 - self.first.die) * self.rows_per_die)
     }
 
     /// The die of `row`.
     #[inline]
-    pub fn die_of_row(&self, row: u32) -> DieId {
-        DieId(self.first.die + (row - self.first.row) / self.rows_per_die)
+    pub fn die_of_row(&self, row: RowId) -> DieId {
+        DieId(self.first.die + (row.0 - self.first.row) / self.rows_per_die)
     }
 
     /// The page at place `offset` of `block`.
@@ -354,12 +375,12 @@ impl Geometry {
     }
 
     /// The first block set of a row; its blocks follow each other.
-    pub fn first_block(&self, row: u32) -> BlockSetId {
-        BlockSetId(self.first.block + (row - self.first.row) * self.blocks_per_plane)
+    pub fn first_block(&self, row: RowId) -> BlockSetId {
+        BlockSetId(self.first.block + (row.0 - self.first.row) * self.blocks_per_plane)
     }
 
     /// The block sets of a row.
-    pub fn blocks_of(&self, row: u32) -> impl Iterator<Item = BlockSetId> + use<> {
+    pub fn blocks_of(&self, row: RowId) -> impl Iterator<Item = BlockSetId> + Clone + use<> {
         (self.first_block(row).0..).take(self.blocks_per_plane as usize).map(BlockSetId)
     }
 

@@ -97,7 +97,7 @@ pub use cell_mode::CellMode;
 pub use chips::{AtCut, Chips, Command, Done, Event, Operation, Refusal, Stamp, TornBy};
 pub use energy::{EnergyReport, Stage};
 pub use faults::{Fault, FaultFile, Faults};
-pub use geometry::{BlockSetId, ChannelId, DieId, Geometry, PageId, PlaneBlock};
+pub use geometry::{BlockSetId, ChannelId, DieId, Geometry, PageId, PlaneBlock, RowId};
 pub use interface::Interface;
 pub use latency::{Latency, LatencyModel};
 pub use layers::{LayerId, Layers};

@@ -4,7 +4,7 @@
 use wordline_kernel::Bytes;
 
 use crate::Part;
-use crate::geometry::{BlockSetId, DieId, First, Geometry, PageId};
+use crate::geometry::{BlockSetId, DieId, First, Geometry, PageId, RowId};
 use crate::locations::{Location, Locations};
 
 /// Dies of one part, and how their pages are divided into what is mapped as one.
@@ -85,8 +85,8 @@ impl Pools {
 
     /// The number of the pool of a row.
     #[inline]
-    pub fn number_of_row(&self, row: u32) -> usize {
-        if row < self.end.row { 0 } else { self.later(|pool| pool.geometry.first.row <= row) }
+    pub fn number_of_row(&self, row: RowId) -> usize {
+        if row.0 < self.end.row { 0 } else { self.later(|pool| pool.geometry.first.row <= row.0) }
     }
 
     /// The pool of `die`.
@@ -97,8 +97,8 @@ impl Pools {
 
     /// The pool of a row.
     #[inline]
-    pub fn of_row(&self, row: u32) -> &Pool {
-        if row < self.end.row {
+    pub fn of_row(&self, row: RowId) -> &Pool {
+        if row.0 < self.end.row {
             return &self.first;
         }
         self.get(self.number_of_row(row))
@@ -200,7 +200,7 @@ impl Pools {
 
     /// The number of the pool that holds `location`, its block set, and its row.
     #[inline]
-    pub fn whereabouts(&self, location: Location) -> (usize, BlockSetId, u32) {
+    pub fn whereabouts(&self, location: Location) -> (usize, BlockSetId, RowId) {
         let number = self.number_of_location(location);
         let Pool { geometry, locations, .. } = self.get(number);
         let block = locations.block_of(location);
@@ -235,13 +235,13 @@ impl Pools {
 
     /// The row that holds `location`.
     #[inline]
-    pub fn row_of(&self, location: Location) -> u32 {
+    pub fn row_of(&self, location: Location) -> RowId {
         self.row_of_block(self.block_of(location))
     }
 
     /// The row that holds `block`.
     #[inline]
-    pub fn row_of_block(&self, block: BlockSetId) -> u32 {
+    pub fn row_of_block(&self, block: BlockSetId) -> RowId {
         self.of_block(block).geometry.row_of(block)
     }
 
@@ -270,15 +270,20 @@ impl Pools {
         self.of_block(block).locations.per_block()
     }
 
+    /// All rows.
+    pub fn all_rows(&self) -> impl DoubleEndedIterator<Item = RowId> + ExactSizeIterator + Clone + use<> {
+        (0..self.rows()).map(RowId)
+    }
+
     /// Locations of a block of a row.
     #[inline]
-    pub fn per_block_of(&self, row: u32) -> u32 {
+    pub fn per_block_of(&self, row: RowId) -> u32 {
         self.of_row(row).locations.per_block()
     }
 
     /// Locations that one program command writes to a row.
     #[inline]
-    pub fn per_program(&self, row: u32) -> u32 {
+    pub fn per_program(&self, row: RowId) -> u32 {
         self.of_row(row).locations.per_program
     }
 }

@@ -1,6 +1,6 @@
 //! What a device is made of: its policies, which a research design replaces.
 
-use wordline_kernel::{Complaints, Seed, state};
+use wordline_kernel::{Column, Complaints, Seed, state};
 use wordline_nand::{Layers, Pool};
 
 use crate::Config;
@@ -63,7 +63,7 @@ impl Parts {
     pub fn of(config: &Config) -> Self {
         let ftl = &config.file.ftl;
         let blocks = |row| config.pools.of_row(row).geometry.blocks_per_plane;
-        let blocks: Vec<u32> = (0..config.pools.rows()).map(blocks).collect();
+        let blocks = Column::from_fn(config.pools.rows() as usize, blocks);
         Self {
             destage: config.file.buffer.destage.build(),
             eviction: config.file.buffer.eviction.build(),
@@ -78,7 +78,7 @@ impl Parts {
             failure: ftl.failure.build(),
             tuner: ftl.tuner.build(|| Layers::of(&config.pools)),
             background: ftl.gc.background.build(),
-            wear: ftl.wear.levelling.build(&blocks),
+            wear: ftl.wear.levelling.build(blocks),
             designs: Combination::default(),
         }
     }

@@ -5,13 +5,13 @@ mod common;
 use common::{Rig, small};
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Metric, Seed, state};
-use wordline_nand::{BlockSetId, CellMode, Parameters};
+use wordline_nand::{BlockSetId, CellMode, Parameters, RowId};
 use wordline_ssd::design::{
     Combination, Needs, Observes, ProgrammedPage, Seam, Seams, Seen, View, WriteStream, Writes,
 };
 use wordline_ssd::policy::failure::{After, Failure};
 use wordline_ssd::policy::frontier::OpenBlock;
-use wordline_ssd::policy::placement::{PlacementKind, Row, RowSet};
+use wordline_ssd::policy::placement::{PlacementKind, RowSet};
 use wordline_ssd::policy::relocator::Leaving;
 use wordline_ssd::policy::router::{Outgoing, RouterKind};
 use wordline_ssd::policy::victim::Candidates;
@@ -103,12 +103,12 @@ impl Design for Probe {
         if self.wrong && open.written > 0 { 0 } else { open.first_unprogrammed() }
     }
 
-    fn place(&mut self, rows: &RowSet, view: &mut View<'_>) -> Row {
+    fn place(&mut self, rows: &RowSet, view: &mut View<'_>) -> RowId {
         assert!(rows.iter().all(|row| view.queue_length(view.die_of_row(row)) < 1_000));
-        if self.wrong { 99 } else { rows.iter().last().expect("there is one") }
+        if self.wrong { RowId(99) } else { rows.iter().last().expect("there is one") }
     }
 
-    fn victim(&mut self, from: Candidates<'_>, row: Row, view: &mut View<'_>) -> Option<BlockSetId> {
+    fn victim(&mut self, from: Candidates<'_>, row: RowId, view: &mut View<'_>) -> Option<BlockSetId> {
         let block = from.fewest_valid()?;
         let facts = view.block(block);
         assert!(facts.opened > 0 && facts.valid <= view.valid_in(row));
@@ -465,9 +465,9 @@ fn the_contract_finds_state_that_is_not_saved() {
         fn needs(&self) -> Needs {
             Needs::of(&[Seam::Place])
         }
-        fn place(&mut self, rows: &RowSet, _: &mut View<'_>) -> Row {
+        fn place(&mut self, rows: &RowSet, _: &mut View<'_>) -> RowId {
             self.next += 1;
-            rows.next_from(self.next % 4).or_else(|| rows.next_from(0)).expect("there is one")
+            rows.next_from(RowId(self.next % 4)).or_else(|| rows.next_from(RowId(0))).expect("there is one")
         }
     }
     contract::check(&small(), |_| Box::new(Forgets { next: 0 }));

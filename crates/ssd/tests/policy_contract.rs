@@ -13,8 +13,8 @@ use std::collections::BTreeSet;
 use common::small;
 use proptest::prelude::*;
 use wordline_kernel::snapshot::{Reader, State as Snapshot, Writer};
-use wordline_kernel::{Duration, Id, Seed};
-use wordline_nand::{BlockSetId, Location};
+use wordline_kernel::{Column, Duration, Id, Seed};
+use wordline_nand::{BlockSetId, Location, RowId};
 use wordline_ssd::Config;
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::policy::background::{BackgroundKind, Resting};
@@ -94,14 +94,14 @@ proptest! {
             if homes[0].is_some() {
                 let mut rows: Vec<_> = homes.iter().flatten().copied().collect();
                 rows.sort_unstable();
-                prop_assert_eq!(rows, (0..geometry.rows()).collect::<Vec<_>>(), "each row once a round");
+                prop_assert_eq!(rows, geometry.all_rows().collect::<Vec<_>>(), "each row once a round");
                 continue;
             }
             prop_assert!(homes.iter().all(Option::is_none), "all pages have homes or none");
             for turn in &turns {
                 let mut accepting = RowSet::new(geometry.rows());
-                for row in 0..geometry.rows() {
-                    accepting.set(row, turn >> (row % 128) & 1 != 0);
+                for row in geometry.all_rows() {
+                    accepting.set(row, turn >> (row.0 % 128) & 1 != 0);
                 }
                 again = restored(&*again, kind.build(&geometry, packages));
                 let row = placement.next(&accepting);
@@ -129,8 +129,8 @@ proptest! {
         file.layout.planes_per_row = Some(1);
         let geometry = file.check().expect("the device is sound").pools;
         let rows = geometry.rows();
-        let (idle, units) = (idle % rows, &units[..rows as usize]);
-        let waiting = Waiting { units, geometry: &geometry.first().geometry };
+        let (idle, units) = (RowId(idle % rows), Column::from_fn(rows as usize, |row: RowId| units[row.index()]));
+        let waiting = Waiting { units: &units, geometry: &geometry.first().geometry };
         let stealing = [Reach::Die, Reach::Channel, Reach::Device]
             .map(|reach| (BalancerKind::Stealing { reach, least }, reach));
         prop_assert_eq!(BalancerKind::None {}.build().take(idle, &waiting), None);
@@ -140,12 +140,12 @@ proptest! {
                 Reach::Channel => 2 * dies,
                 Reach::Device => rows,
             };
-            let inside = |row: &u32| row / span == idle / span && units[*row as usize] >= least;
-            let most = (0..rows).filter(inside).map(|row| units[row as usize]).max();
+            let inside = |row: &RowId| row.0 / span == idle.0 / span && units[*row] >= least;
+            let most = units.ids().filter(inside).map(|row| units[row]).max();
             let mut policy = kind.build();
             let found = policy.take(idle, &waiting);
             prop_assert!(policy.is_on());
-            prop_assert_eq!(found.map(|row| units[row as usize]), most, "{:?}", kind);
+            prop_assert_eq!(found.map(|row| units[row]), most, "{:?}", kind);
             prop_assert!(found.is_none_or(|row| inside(&row)), "{:?}", kind);
         }
     }
@@ -247,7 +247,7 @@ struct Account {
 
 impl Account {
     fn candidates(&self, blocks: &Space) -> Vec<(BlockSetId, u64)> {
-        let full = blocks.pools().per_block_of(0);
+        let full = blocks.pools().per_block_of(RowId(0));
         self.closed.iter().filter(|(block, _)| blocks.valid(*block) < full).copied().collect()
     }
 
@@ -259,7 +259,7 @@ impl Account {
             let inside = candidates.iter().take(most as usize).any(|(block, _)| *block == victim);
             inside && Some(blocks.valid(victim)) == fewest(most as usize)
         };
-        let full = blocks.pools().per_block_of(0);
+        let full = blocks.pools().per_block_of(RowId(0));
         let worth = |block: BlockSetId, last: u64| {
             let age = (self.lost - last + 1) as f64;
             age * f64::from(full - blocks.valid(block)) / (2.0 * f64::from(blocks.valid(block)))
@@ -307,7 +307,7 @@ fn clean(kind: &VictimKind, config: &Config, script: &[u64]) {
             }
             3 => {
                 policy = restored(&*policy, kind.build());
-                let chosen = policy.choose(blocks.candidates(0), &mut random);
+                let chosen = policy.choose(blocks.candidates(RowId(0)), &mut random);
                 assert_eq!(chosen.is_none(), account.candidates(&blocks).is_empty(), "{kind:?}");
                 let Some(victim) = chosen else { continue };
                 assert_eq!(blocks.state(victim), State::Closed, "{kind:?}");
@@ -324,11 +324,12 @@ fn clean(kind: &VictimKind, config: &Config, script: &[u64]) {
                 }
                 blocks.erased(victim, 1);
             }
-            _ if blocks.has_room(0, stream, 1) && blocks.free(0) > 0 => {
+            _ if blocks.has_room(RowId(0), stream, 1) && blocks.free(RowId(0)) > 0 => {
                 // A block at a time, so that the lists get long.
                 for _ in 0..locations.per_block() {
-                    let page =
-                        blocks.take(0, stream, 1, &mut |_, _| unreachable!("word lines go by their numbers"));
+                    let page = blocks.take(RowId(0), stream, 1, &mut |_, _| {
+                        unreachable!("word lines go by their numbers")
+                    });
                     // In some blocks pages hold nothing, as when a program unit is padded.
                     if !place.is_multiple_of(3) || !page.index().is_multiple_of(5) {
                         blocks.validate(page);
@@ -370,7 +371,7 @@ proptest! {
             let mut policy = restored(&*kind.build(), kind.build());
             let rests = policy.rests_after();
             prop_assert_eq!(rests, policy.rests_after(), "the rest is always the same");
-            let resting = Resting { row: 0, free_blocks: free, good_blocks: good, full_blocks: full, cached_blocks: 5 };
+            let resting = Resting { row: RowId(0), free_blocks: free, good_blocks: good, full_blocks: full, cached_blocks: 5 };
             let wanted = policy.free_blocks(&resting);
             prop_assert!(wanted <= good.saturating_sub(full));
             let keeps = policy.cached_blocks(&resting);
@@ -428,16 +429,16 @@ proptest! {
     ) {
         let mut random = Seed(2).stream("test.wear", 0);
         for kind in [WearKind::None {}, WearKind::Bet { k, threshold: (2 << k) + more }] {
-            let (mut policy, mut again) = (kind.build(&[50; 3]), kind.build(&[50; 3]));
+            let (mut policy, mut again) = (kind.build(Column::filled(3, 50)), kind.build(Column::filled(3, 50)));
             for (row, block) in &erased {
-                policy.erased(*row, *block);
-                again.erased(*row, *block);
-                again = restored(&*again, kind.build(&[50; 3]));
+                policy.erased(RowId(*row), *block);
+                again.erased(RowId(*row), *block);
+                again = restored(&*again, kind.build(Column::filled(3, 50)));
                 let mut found = 0;
                 loop {
                     let mut same = random.clone();
-                    let blocks = policy.next(*row, &mut random);
-                    prop_assert_eq!(again.next(*row, &mut same), blocks.clone());
+                    let blocks = policy.next(RowId(*row), &mut random);
+                    prop_assert_eq!(again.next(RowId(*row), &mut same), blocks.clone());
                     let Some(blocks) = blocks else { break };
                     prop_assert!(policy.is_on() && !blocks.is_empty() && blocks.end <= 50, "{:?}", blocks);
                     found += blocks.len();
@@ -467,14 +468,14 @@ fn random_policies_reach_every_candidate() {
         let mut policy = kind.build();
         blocks.keep(policy.needs());
         for _ in 0..10 * config.locations().per_block() {
-            let page = blocks.take(0, Streams::ONE_EACH.gc(0), 1, &mut |_, _| {
+            let page = blocks.take(RowId(0), Streams::ONE_EACH.gc(0), 1, &mut |_, _| {
                 unreachable!("word lines go by their numbers")
             });
             blocks.program_done(page);
         }
         let mut random = Seed(4).stream("test.victim", 0);
         let chosen: BTreeSet<BlockSetId> =
-            (0..200).filter_map(|_| policy.choose(blocks.candidates(0), &mut random)).collect();
+            (0..200).filter_map(|_| policy.choose(blocks.candidates(RowId(0)), &mut random)).collect();
         assert_eq!(chosen.len(), 10, "{kind:?}");
     }
 }

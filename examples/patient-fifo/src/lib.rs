@@ -4,9 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Complaints, state};
 use wordline_lab::devices::{DesignType, Registry};
-use wordline_nand::BlockSetId;
+use wordline_nand::{BlockSetId, RowId};
 use wordline_ssd::design::{Needs, Seam, View};
-use wordline_ssd::policy::placement::Row;
 use wordline_ssd::policy::victim::{Candidates, Indexes};
 use wordline_ssd::{Config, Design};
 
@@ -46,7 +45,7 @@ impl Design for PatientFifo {
         Needs { indexes, ..Needs::of(&[Seam::Victim]) }
     }
 
-    fn victim(&mut self, from: Candidates<'_>, _: Row, _: &mut View<'_>) -> Option<BlockSetId> {
+    fn victim(&mut self, from: Candidates<'_>, _: RowId, _: &mut View<'_>) -> Option<BlockSetId> {
         let most = from.pages_per_block() / 16 * self.file.most_valid;
         let looked_at = self.file.looked_at as usize;
         let old = from.oldest_first().take(looked_at).find(|block| from.valid(*block) <= most);

@@ -5,9 +5,8 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Complaints, Metric, state};
 use wordline_lab::devices::{DesignType, Registry};
-use wordline_nand::{BlockSetId, CellMode};
+use wordline_nand::{BlockSetId, CellMode, RowId};
 use wordline_ssd::design::{Needs, Observes, Seam, Seen, View, WriteStream};
-use wordline_ssd::policy::placement::Row;
 use wordline_ssd::policy::relocator::Leaving;
 use wordline_ssd::policy::router::Outgoing;
 use wordline_ssd::policy::victim::Candidates;
@@ -59,7 +58,7 @@ impl Design for ReadHot {
     }
 
     /// A block in SLC mode counts as one of which most is invalid. It stays while more than a part of what it can hold is valid.
-    fn victim(&mut self, from: Candidates<'_>, _: Row, view: &mut View<'_>) -> Option<BlockSetId> {
+    fn victim(&mut self, from: Candidates<'_>, _: RowId, view: &mut View<'_>) -> Option<BlockSetId> {
         let most = from.pages_per_block() / view.pools().first().geometry.bits_per_cell() / 4;
         let goes = |block: &BlockSetId| !view.block(*block).is_slc || from.valid(*block) <= most;
         let best = from.fewest_first().find(goes);

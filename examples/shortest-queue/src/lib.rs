@@ -4,10 +4,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::metrics::{Unit, Value};
-use wordline_kernel::{Complaints, Metric, state};
+use wordline_kernel::{Column, Complaints, Metric, state};
 use wordline_lab::devices::{DesignType, Embedded};
 use wordline_ssd::design::{Needs, Observes, Seam, Seen, View};
-use wordline_ssd::policy::placement::{Row, RowSet};
+use wordline_ssd::policy::placement::{RowId, RowSet};
 use wordline_ssd::{Config, Design};
 
 /// Placed by the lengths of queues and by wear.
@@ -15,7 +15,7 @@ pub struct ShortestQueue {
     /// Tasks that count as much as an erase more than the least worn row has; 0 where wear only decides between equals.
     tasks_of_erase: u32,
     /// Erases of each row, which this is told.
-    erases: Vec<u32>,
+    erases: Column<RowId, u32>,
     /// Programs that went elsewhere than to the first row that took them.
     passed: u64,
 }
@@ -37,21 +37,20 @@ impl Design for ShortestQueue {
         Needs { observes: Observes::ERASED, ..Needs::of(&[Seam::Place]) }
     }
 
-    fn place(&mut self, rows: &RowSet, view: &mut View<'_>) -> Row {
-        let least = rows.iter().map(|row| self.erases[row as usize]).min().unwrap_or(0);
-        let cost = |row: &Row| {
-            let (worn, tasks) =
-                (self.erases[*row as usize] - least, view.queue_length(view.die_of_row(*row)));
+    fn place(&mut self, rows: &RowSet, view: &mut View<'_>) -> RowId {
+        let least = rows.iter().map(|row| self.erases[row]).min().unwrap_or(0);
+        let cost = |row: &RowId| {
+            let (worn, tasks) = (self.erases[*row] - least, view.queue_length(view.die_of_row(*row)));
             (tasks + worn * self.tasks_of_erase, worn)
         };
         let best = rows.iter().min_by_key(cost).expect("a row takes the program");
-        self.passed += u64::from(rows.next_from(0) != Some(best));
+        self.passed += u64::from(rows.next_from(RowId(0)) != Some(best));
         best
     }
 
     fn observe(&mut self, seen: &Seen<'_>, view: &mut View<'_>) {
         if let Seen::Erased { block, .. } = *seen {
-            self.erases[view.pools().row_of_block(block) as usize] += 1;
+            self.erases[view.pools().row_of_block(block)] += 1;
         }
     }
 
@@ -82,7 +81,7 @@ impl DesignType for ShortestQueue {
     }
 
     fn build(file: &File, config: &Config) -> Box<dyn Design> {
-        let erases = vec![0; config.pools.rows() as usize];
+        let erases = Column::filled(config.pools.rows() as usize, 0);
         Box::new(Self { tasks_of_erase: file.tasks_of_erase, erases, passed: 0 })
     }
 

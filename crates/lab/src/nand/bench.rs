@@ -6,7 +6,7 @@ use wordline_kernel::{Bytes, Calendar, Complaints, Duration, Instant, Schedule};
 use wordline_nand::chips::Wiring;
 use wordline_nand::energy::StageTimes;
 use wordline_nand::geometry::Layout;
-use wordline_nand::{Chips, Command, DieId, Event, Geometry, Operation, PageId, Part, Span, Stage};
+use wordline_nand::{Chips, Command, DieId, Event, Geometry, Operation, PageId, Part, RowId, Span, Stage};
 
 use super::as_arguments;
 use super::operations::{Item, Kind};
@@ -257,7 +257,7 @@ impl<'a> Places<'a> {
     fn page(&self, n: u32) -> PageId {
         let geometry = &self.bench.geometry;
         let block = n / geometry.pages_per_block % geometry.blocks_per_plane;
-        let first = geometry.first_block(self.die * geometry.rows_per_die).0;
+        let first = geometry.first_block(RowId(self.die * geometry.rows_per_die)).0;
         let page = n % geometry.pages_per_block;
         geometry.page(wordline_nand::BlockSetId(first + block), page * geometry.planes_per_row)
     }

@@ -22,7 +22,7 @@ fn run(chips: &mut Chips, commands: &[(DieId, Command)]) -> Vec<(Instant, Done)>
 
 pub(super) fn read(chips: &Chips, die: u32, bytes: Bytes) -> (DieId, Command) {
     let geometry = chips.geometry();
-    let block = geometry.first_block(die * geometry.rows_per_die);
+    let block = geometry.first_block(crate::RowId(die * geometry.rows_per_die));
     (DieId(die), Command::new(Operation::Read, geometry.page(block, 0), 1, bytes))
 }
 

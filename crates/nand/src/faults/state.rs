@@ -7,7 +7,7 @@ use wordline_kernel::{Column, Instant, Seed, Stream, state};
 use super::levels::{Needs, Sense};
 use super::{Fails, Fault, Numbers, Place, WearFile, When};
 use crate::Pools;
-use crate::geometry::{BlockSetId, DieId, Geometry, PageId};
+use crate::geometry::{BlockSetId, DieId, Geometry, PageId, RowId};
 use crate::layers::Layers;
 
 /// Standard deviations above the mean up to which a row may have blocks that are bad from the factory. Chosen: beyond it
@@ -31,7 +31,7 @@ impl Site {
     /// `planes` planes from that of `page` on, and `pages` pages of their block.
     pub(crate) fn new(geometry: &Geometry, page: PageId, planes: u32, pages: u32, erases: u32) -> Self {
         let (block, offset) = geometry.split(page);
-        let row = (geometry.row_of(block) - geometry.first.row) % geometry.rows_per_die;
+        let row = (geometry.row_of(block).0 - geometry.first.row) % geometry.rows_per_die;
         Self {
             die: geometry.die_of(block),
             plane: row * geometry.planes_per_row + offset % geometry.planes_per_row,
@@ -159,7 +159,7 @@ impl Faults {
         let rules: Vec<Fault> = self.rules.iter().map(|rule| rule.fault).collect();
         let mut streams: Vec<Stream> = self.rules.iter().map(|rule| rule.random.clone()).collect();
         let mut bad = Vec::new();
-        for row in 0..self.pools.rows() {
+        for row in self.pools.all_rows() {
             let geometry = &self.pools.of_row(row).geometry;
             let mut left = factory_bad_at_most(&rules, geometry, row);
             for block in geometry.blocks_of(row) {
@@ -309,7 +309,7 @@ fn planes_met(fault: &Fault, geometry: &Geometry, block: BlockSetId) -> u32 {
 
 /// The most blocks of `row` that the rules make bad from the factory: those that are sure to be, and of the others six
 /// standard deviations more than the mean.
-pub fn factory_bad_at_most(rules: &[Fault], geometry: &Geometry, row: u32) -> u32 {
+pub fn factory_bad_at_most(rules: &[Fault], geometry: &Geometry, row: RowId) -> u32 {
     let (mut sure, mut mean, mut variance) = (0, 0.0, 0.0);
     if !rules.iter().any(is_factory_bad) {
         return 0;

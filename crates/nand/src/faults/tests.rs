@@ -207,7 +207,7 @@ fn factory_bad_blocks_are_those_of_the_address_or_as_many_as_is_likely() {
     let file = FaultFile { probability: Some(0.01), ..rule(Fails::FactoryBad) };
     let rule = file.check(&geometry).expect("a rule");
     // Two planes make 0.0199 a block set: 16 of them 0.318, and six deviations of 0.559 beyond it.
-    assert_eq!(factory_bad_at_most(&[rule], &geometry, 0), 4);
+    assert_eq!(factory_bad_at_most(&[rule], &geometry, crate::RowId(0)), 4);
     let mut all = 0;
     for seed in 0..200 {
         all += Faults::new(&[rule], &Pools::of_pages(mqsim(), geometry), Seed(seed)).factory_bad().len();

@@ -18,7 +18,7 @@ use wordline_kernel::{Bytes, Calendar, Complaints, Duration, Histogram, Instant,
 
 use crate::chips::{Event, Violations, Wiring};
 use crate::clock::ClockPeriods;
-use crate::geometry::{DieId, Geometry, Layout, PageId};
+use crate::geometry::{DieId, Geometry, Layout, PageId, RowId};
 use crate::{Chips, Command, Done, LatencyModel, Operation, Part, Span};
 
 use queue::{Queues, Work};
@@ -452,7 +452,7 @@ impl LogicalUnit {
         let geometry = self.chips.geometry();
         let Place { die, plane, row } = self.scheduler.place(n, &self.shape);
         let units = geometry.pages_per_block / self.chips.part().pages_per_program();
-        let block = geometry.first_block(die).0 + row / units;
+        let block = geometry.first_block(RowId(die)).0 + row / units;
         let offset = row % units * geometry.pages_per_program + bit * geometry.planes_per_row + plane;
         (DieId(die), geometry.page(crate::BlockSetId(block), offset))
     }

@@ -10,7 +10,7 @@ use wordline_nand::drive::{self, Cells, List};
 use wordline_nand::geometry::Layout;
 use wordline_nand::interface::{BusFile, Interface};
 use wordline_nand::onfi::{Bus, BusOptions, Wiring};
-use wordline_nand::{CellMode, Command, DieId, Geometry, Operation, PageId, Part, Span};
+use wordline_nand::{CellMode, Command, DieId, Geometry, Operation, PageId, Part, RowId, Span};
 
 use super::host::part_file;
 use crate::cells::{Odd, parameters};
@@ -32,7 +32,7 @@ const MODES: [Mode; 6] =
 /// Four pages of every die, in order.
 fn list(mode: Mode, geometry: &Geometry, die: u32, planes: u32) -> List {
     let page = |n: u32| {
-        let block = geometry.first_block(die);
+        let block = geometry.first_block(RowId(die));
         geometry.page(block, n * geometry.planes_per_row)
     };
     // Block 1 of each plane, for what is copied to.
@@ -252,7 +252,7 @@ fn assert_alike(
 /// Four word lines of a block in a cell mode: programmed, read, copied or programmed again where that can be, and erased.
 fn list_in_mode(mode: CellMode, geometry: &Geometry, die: u32, planes: u32) -> List {
     let bits = mode.bits(geometry.bits_per_cell());
-    let block = geometry.first_block(die);
+    let block = geometry.first_block(RowId(die));
     let page = |n: u32| geometry.page(block, n * geometry.planes_per_row);
     let read = |first, n: u32, last: u32| {
         (Operation::ReadCache { first, next: (n < last).then(|| page(n + 1)) }, page(n), mode)

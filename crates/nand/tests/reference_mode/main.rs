@@ -13,7 +13,7 @@ use wordline_nand::chips::Wiring;
 use wordline_nand::clock::{Clock, Clocks};
 use wordline_nand::drive::{Cells, List, Mode, fast};
 use wordline_nand::{
-    Command, DataSheet, DieId, Geometry, Interface, Operation, PageId, Part, Reference, Stage,
+    Command, DataSheet, DieId, Geometry, Interface, Operation, PageId, Part, Reference, RowId, Stage,
 };
 
 const SOUND: &str = "the lists name what the dies have";
@@ -199,7 +199,7 @@ fn both_modes_agree_where_every_picosecond_is_an_edge() {
 /// Reads of one page, or programs of one page, for dies of one channel.
 fn lists(geometry: &Geometry, operations: &[Operation]) -> Vec<List> {
     let command = |(die, operation): (u32, &Operation)| {
-        let page = geometry.page(geometry.first_block(die * geometry.rows_per_die), 0);
+        let page = geometry.page(geometry.first_block(RowId(die * geometry.rows_per_die)), 0);
         (DieId(die), vec![Command::new(*operation, page, 1, Bytes(512))])
     };
     (0..).zip(operations).map(command).collect()
@@ -227,7 +227,7 @@ fn data_go_after_so_many_latches_in_both_modes() {
     let geometry = layout(1, 40, 2).check(&part).expect("the layout is sound");
     let clock = Clock::new(Duration::from_ns(5));
     let wiring = Wiring { clocks: Clocks { host: clock, nand: clock }, ..Wiring::default() };
-    let page = |die: u32| geometry.page(geometry.first_block(die * geometry.rows_per_die), 0);
+    let page = |die: u32| geometry.page(geometry.first_block(RowId(die * geometry.rows_per_die)), 0);
     let command = |die, operation| Command::new(operation, page(die), 1, Bytes(512));
     let lists: Vec<List> = (0..40)
         .map(|die| {

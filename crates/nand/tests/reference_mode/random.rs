@@ -10,7 +10,7 @@ use wordline_nand::geometry::Layout;
 use wordline_nand::latency::{LatencyModel, TimeRange};
 use wordline_nand::pairing::Pairing;
 use wordline_nand::part::{ArrayTiming, BusFile, DieGeometry, PartFile, PowerDraw, SlcTiming};
-use wordline_nand::{CellMode, Command, DieId, Geometry, Interface, Operation, PageId, Part};
+use wordline_nand::{CellMode, Command, DieId, Geometry, Interface, Operation, PageId, Part, RowId};
 
 /// How the cells are used.
 #[derive(Clone, Copy, Debug)]
@@ -252,7 +252,7 @@ impl Case {
     /// The page at a place of `die`, its first plane given, in blocks of `pages` pages, at the beginning of so many of them.
     fn page(&self, die: u32, (row, plane): (u32, u32), place: u32, pages: u32, unit: u32) -> PageId {
         let g = &self.geometry;
-        let block = g.first_block(die * g.rows_per_die + row).0 + place / PAGES % BLOCKS;
+        let block = g.first_block(RowId(die * g.rows_per_die + row)).0 + place / PAGES % BLOCKS;
         g.page(wordline_nand::BlockSetId(block), place % pages / unit * unit * g.planes_per_row + plane)
     }
 

@@ -18,7 +18,7 @@ impl Base {
         let timed: u64 = pools.iter().zip(self.flash.chips().counts_of_pools()).map(programmed).sum();
         let programmed = timed + self.flash.laid();
         let of_pools = pools.iter().map(|pool| u64::from(pool.locations.per_program)).fold(0, gcd);
-        let most: u64 = (0..pools.rows()).map(|row| u64::from(2 * pools.per_program(row))).sum();
+        let most: u64 = pools.all_rows().map(|row| u64::from(2 * pools.per_program(row))).sum();
         let counted = t.host_programs + t.unit_programs + t.gc_programs + t.translation_programs + t.padding;
         let queued = counted - programmed;
         assert!(

@@ -1,19 +1,19 @@
 //! What designs are asked and told, of which all is at hand in `Base`.
 
-use wordline_nand::{BlockSetId, Done, Location, Operation};
+use wordline_nand::{BlockSetId, Done, Location, Operation, RowId};
 
 use super::{Base, Piece};
 use crate::config::BufferMode;
 use crate::design::{Observes, Seam, Seen, Sight, Writes};
 use crate::flash::{Task, Ticket};
 use crate::policy::failure::{After, Failure};
-use crate::policy::placement::{Row, RowSet};
+use crate::policy::placement::RowSet;
 use crate::space::StreamId;
 
 impl Base {
     /// The next `pages` of the stream's open block; see [`Space::take`](crate::space::Space).
     #[inline]
-    pub(crate) fn take(&mut self, row: Row, stream: StreamId, pages: u32) -> Location {
+    pub(crate) fn take(&mut self, row: RowId, stream: StreamId, pages: u32) -> Location {
         let Self { space, flash, policies, .. } = self;
         space.take(row, stream, pages, &mut |open, space| {
             policies.next_word_line(open, Sight { flash, space })
@@ -22,7 +22,7 @@ impl Base {
 
     /// One of these rows, of which there is at least one.
     #[inline]
-    pub(crate) fn place(&mut self, rows: &RowSet) -> Row {
+    pub(crate) fn place(&mut self, rows: &RowSet) -> RowId {
         let Self { space, flash, policies, .. } = self;
         policies.place(rows, Sight { flash, space })
     }

@@ -1,7 +1,7 @@
 //! What has failed in a device, and whether it still takes writes.
 
 use wordline_kernel::{Column, state};
-use wordline_nand::BlockSetId;
+use wordline_nand::{BlockSetId, RowId};
 
 use crate::config::Config;
 use crate::policy::placement::Placement;
@@ -12,7 +12,7 @@ pub(crate) struct Life {
     /// Failed programs, failed erases and lost reads of each block.
     pub(crate) failures: Column<BlockSetId, [u8; 4]>,
     /// Pages that each row must hold where pages have homes, else none.
-    pub(crate) home_pages: Vec<u32>,
+    pub(crate) home_pages: Column<RowId, u32>,
     /// Pages of the host that each pool has room for.
     pub(crate) room: Vec<u64>,
     /// Whether writes are refused.
@@ -34,11 +34,11 @@ impl Life {
 }
 
 /// How many pages have their home in each row.
-fn home_pages(config: &Config, placement: &dyn Placement) -> Vec<u32> {
-    let mut pages = vec![0; config.pools.rows() as usize];
+fn home_pages(config: &Config, placement: &dyn Placement) -> Column<RowId, u32> {
+    let mut pages = Column::filled(config.pools.rows() as usize, 0);
     let has_homes = placement.home(0).is_some();
     for page in 0..if has_homes { config.logical_pages } else { 0 } {
-        pages[placement.home(page).expect("all pages have homes or none") as usize] += 1;
+        pages[placement.home(page).expect("all pages have homes or none")] += 1;
     }
     pages
 }

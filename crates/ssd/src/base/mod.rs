@@ -8,7 +8,7 @@ mod progress;
 mod read;
 
 use wordline_kernel::{Digest, state};
-use wordline_nand::{BlockSetId, PageId, Pool};
+use wordline_nand::{BlockSetId, PageId, Pool, RowId};
 
 use crate::command::Command;
 use crate::config::{Config, Protection};
@@ -18,7 +18,6 @@ use crate::flash::Flash;
 use crate::lifetime::{Fullness, Worn};
 use crate::map::LogicalPage;
 use crate::parts::Policies;
-use crate::policy::placement::Row;
 use crate::pools::PoolState;
 use crate::sectors::Sectors;
 use crate::space::{Space, State};
@@ -79,7 +78,7 @@ impl Base {
     pub(crate) fn effective_spare(&self) -> f64 {
         let pools = &self.config.pools;
         let good = |row| u64::from(self.space.good(row)) * u64::from(pools.per_block_of(row));
-        let all: u64 = (0..pools.rows()).map(good).sum();
+        let all: u64 = pools.all_rows().map(good).sum();
         1.0 - self.space.total_valid() as f64 / all.max(1) as f64
     }
 
@@ -175,8 +174,8 @@ impl Base {
     }
 
     /// Pages that a row can hold beside those that have their home there, with a program unit of them under way.
-    pub(crate) fn spare_beside_homes(&self, row: Row) -> Option<u32> {
-        let homes = self.life.home_pages[row as usize] + self.config.pools.per_program(row);
+    pub(crate) fn spare_beside_homes(&self, row: RowId) -> Option<u32> {
+        let homes = self.life.home_pages[row] + self.config.pools.per_program(row);
         self.space.limit(row).checked_sub(homes)
     }
 
@@ -197,7 +196,7 @@ impl Base {
 
     /// Puts the block of a row that `page` is in into the mode that it was opened in.
     #[inline]
-    pub(crate) fn set_mode(&mut self, row: Row, page: PageId) {
+    pub(crate) fn set_mode(&mut self, row: RowId, page: PageId) {
         if self.space.caches(row) {
             let block: BlockSetId = self.config.pools.block_of_page(page);
             let is_slc = self.space.is_slc(block);

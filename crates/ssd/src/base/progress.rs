@@ -3,10 +3,9 @@
 use std::fmt::{self, Write};
 
 use wordline_kernel::Instant;
-use wordline_nand::DieId;
+use wordline_nand::{DieId, RowId};
 
 use super::Base;
-use crate::policy::placement::Row;
 
 impl Base {
     /// What waits for the dies, at most so many of them.
@@ -38,7 +37,7 @@ impl Base {
     }
 
     /// What a row has room for.
-    pub(crate) fn tell_row(&self, row: Row) -> String {
+    pub(crate) fn tell_row(&self, row: RowId) -> String {
         let Self { space, .. } = self;
         format!(
             "row {row}: {} blocks free of {} good, {} pages valid of at most {}",

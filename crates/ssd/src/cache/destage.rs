@@ -79,7 +79,7 @@ impl Cache {
     /// What is in the buffer now is written out over the next interval; none if there is nothing.
     pub(crate) fn begin_round(&mut self, now: Instant, base: &Base) -> Option<Round> {
         let epoch = self.buffer.end_epoch()?;
-        let rows = 0..base.config.pools.rows();
+        let rows = base.config.pools.all_rows();
         let unit = rows.map(|row| base.config.pools.per_program(row)).max().unwrap_or(1);
         let dirty = self.buffer.dirty();
         let steps = u64::from(dirty.div_ceil(unit)).clamp(1, MOST_STEPS);

@@ -24,7 +24,7 @@ impl Marks {
         let (high, low) = (file.flush_above, file.flush_to.unwrap_or(file.flush_above));
         let (high, low) = ((room * high) as u32, (room * low) as u32);
         // Two program units a row keep every die busy while the next pages are read and gathered.
-        let rows = 0..config.pools.rows();
+        let rows = config.pools.all_rows();
         let most = 2 * rows.map(|row| config.pools.per_program(row)).sum::<u32>();
         Self { high, low, most, begun: false }
     }

@@ -2,7 +2,7 @@
 
 use wordline_kernel::metrics::Value;
 use wordline_kernel::{Bytes, Duration, Instant, Metric};
-use wordline_nand::{BlockSetId, Outcome, Parameters};
+use wordline_nand::{BlockSetId, Outcome, Parameters, RowId};
 
 use super::table::{Designs, ROUTES, Routes};
 use super::{Design, Gathered, Level, Observes, Seam, Seen, Sight, View, Waits, WrongAnswer};
@@ -11,7 +11,7 @@ use crate::policy::background::Resting;
 use crate::policy::balancer::Waiting;
 use crate::policy::failure::{After, Failure};
 use crate::policy::frontier::OpenBlock;
-use crate::policy::placement::{Row, RowSet};
+use crate::policy::placement::RowSet;
 use crate::policy::relocator::Leaving;
 use crate::policy::router::Outgoing;
 use crate::policy::tuner::{ProgrammedPage, ReadOutcome, ReadParameters, SensedPage, Tuner};
@@ -217,28 +217,31 @@ impl Policies {
 
     /// One of `rows`, which all are of one pool; there is at least one.
     #[inline]
-    pub(crate) fn place(&mut self, rows: &RowSet, sight: Sight<'_>) -> Row {
+    pub(crate) fn place(&mut self, rows: &RowSet, sight: Sight<'_>) -> RowId {
         let answer = if self.designs.answers(Seam::Place) {
             self.placed(rows, sight)
         } else {
-            self.placement.next(rows).unwrap_or(Row::MAX)
+            self.placement.next(rows)
         };
-        if rows.has(answer) { answer } else { self.misplaced(answer, rows, sight) }
+        match answer {
+            Some(row) if rows.has(row) => row,
+            _ => self.misplaced(answer, rows, sight),
+        }
     }
 
     #[inline(never)]
-    fn placed(&mut self, rows: &RowSet, sight: Sight<'_>) -> Row {
-        let pool = rows.next_from(0).map_or(0, |row| sight.space.pools().number_of_row(row));
+    fn placed(&mut self, rows: &RowSet, sight: Sight<'_>) -> Option<RowId> {
+        let pool = rows.next_from(RowId(0)).map_or(0, |row| sight.space.pools().number_of_row(row));
         match self.designs.owner(Seam::Place, pool) {
-            Some(design) => self.designs.ask(design, sight, |design, view| design.place(rows, view)),
-            None => self.placement.next(rows).unwrap_or(Row::MAX),
+            Some(design) => Some(self.designs.ask(design, sight, |design, view| design.place(rows, view))),
+            None => self.placement.next(rows),
         }
     }
 
     #[cold]
-    fn misplaced(&self, answer: Row, rows: &RowSet, sight: Sight<'_>) -> Row {
-        let first = rows.next_from(0).expect("a row takes a program unit");
-        let found = if answer == Row::MAX { "no row".into() } else { format!("row {answer}") };
+    fn misplaced(&self, answer: Option<RowId>, rows: &RowSet, sight: Sight<'_>) -> RowId {
+        let first = rows.next_from(RowId(0)).expect("a row takes a program unit");
+        let found = answer.map_or_else(|| "no row".into(), |row| format!("row {row}"));
         let allowed = || {
             let some: Vec<String> = rows.iter().take(8).map(|row| row.to_string()).collect();
             let more = if rows.iter().nth(8).is_some() { ", ..." } else { "" };
@@ -305,7 +308,7 @@ impl Policies {
     pub(crate) fn victim<'a>(
         &mut self,
         from: impl FnOnce() -> Candidates<'a>,
-        row: Row,
+        row: RowId,
         sight: Sight<'a>,
     ) -> Option<Option<BlockSetId>> {
         let pool = if self.designs.answers(Seam::Victim) {
@@ -330,7 +333,7 @@ impl Policies {
 
     /// A victim is none of the candidates.
     #[cold]
-    pub(crate) fn wrong_victim(&self, victim: BlockSetId, row: Row, sight: Sight<'_>) {
+    pub(crate) fn wrong_victim(&self, victim: BlockSetId, row: RowId, sight: Sight<'_>) {
         let block = (victim.0 < sight.space.pools().block_sets()).then(|| sight.space.state(victim));
         let found = match block {
             Some(state) => {
@@ -390,12 +393,12 @@ impl Policies {
     }
 
     /// The row of which an idle one takes a program unit.
-    pub(crate) fn take(&mut self, idle: Row, waiting: &Waiting<'_>, sight: Sight<'_>) -> Option<Row> {
+    pub(crate) fn take(&mut self, idle: RowId, waiting: &Waiting<'_>, sight: Sight<'_>) -> Option<RowId> {
         let answer = match self.designs.owner(Seam::Balance, 0) {
             Some(design) => self.designs.ask(design, sight, |design, view| design.take(idle, waiting, view)),
             None => self.balancer.as_mut()?.take(idle, waiting),
         }?;
-        if waiting.units.get(answer as usize).is_some_and(|units| *units > 0) {
+        if waiting.units.get(answer).is_some_and(|units| *units > 0) {
             return Some(answer);
         }
         let allowed = || "a row with a program unit that waits for it, or none".into();

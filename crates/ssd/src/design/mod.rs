@@ -16,13 +16,13 @@ mod wrong;
 use wordline_kernel::metrics::Value;
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Bytes, Duration, Metric};
-use wordline_nand::{BlockSetId, CellMode, Outcome, Parameters};
+use wordline_nand::{BlockSetId, CellMode, Outcome, Parameters, RowId};
 
 use crate::policy::background::Resting;
 use crate::policy::balancer::Waiting;
 use crate::policy::failure::{After, Failure};
 use crate::policy::frontier::OpenBlock;
-use crate::policy::placement::{Row, RowSet};
+use crate::policy::placement::RowSet;
 use crate::policy::relocator::Leaving;
 use crate::policy::router::Outgoing;
 use crate::policy::tuner::{ReadOutcome, ReadParameters, SensedPage};
@@ -147,13 +147,13 @@ pub trait Design: State + Send {
     }
 
     /// [`Seam::Place`]: one of the rows that take a program unit, of which there is at least one; all are of one pool.
-    fn place(&mut self, rows: &RowSet, _view: &mut View<'_>) -> Row {
-        rows.next_from(0).unwrap_or(0)
+    fn place(&mut self, rows: &RowSet, _view: &mut View<'_>) -> RowId {
+        rows.next_from(RowId(0)).unwrap_or(RowId(0))
     }
 
     /// [`Seam::Victim`]: one of the candidates of a row, which are closed and hold at least one invalid page; `None` when there are
     /// none. Where super blocks are cleaned these are the candidates, and the row is 0.
-    fn victim(&mut self, from: Candidates<'_>, _row: Row, _view: &mut View<'_>) -> Option<BlockSetId> {
+    fn victim(&mut self, from: Candidates<'_>, _row: RowId, _view: &mut View<'_>) -> Option<BlockSetId> {
         from.fewest_valid()
     }
 
@@ -171,7 +171,7 @@ pub trait Design: State + Send {
 
     /// [`Seam::Balance`], where pages have homes: a row with something waiting of which `idle` takes a program unit, for its die is
     /// idle and nothing waits for it.
-    fn take(&mut self, _idle: Row, _waiting: &Waiting<'_>, _view: &mut View<'_>) -> Option<Row> {
+    fn take(&mut self, _idle: RowId, _waiting: &Waiting<'_>, _view: &mut View<'_>) -> Option<RowId> {
         None
     }
 

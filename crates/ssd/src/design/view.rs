@@ -1,11 +1,10 @@
 //! What a design may look at when it is asked or told something.
 
 use wordline_kernel::{Instant, Stream};
-use wordline_nand::{BlockSetId, DieId, Pools};
+use wordline_nand::{BlockSetId, DieId, Pools, RowId};
 
 use crate::flash::Flash;
 use crate::lifetime::{Fullness, Worn};
-use crate::policy::placement::Row;
 use crate::policy::seen::Level;
 use crate::pools::PoolState;
 use crate::space::{Space, State};
@@ -80,17 +79,17 @@ impl View<'_> {
     }
 
     /// The die that a row of planes is on.
-    pub fn die_of_row(&self, row: Row) -> DieId {
+    pub fn die_of_row(&self, row: RowId) -> DieId {
         self.pools().of_row(row).geometry.die_of_row(row)
     }
 
     /// Free blocks of a row.
-    pub fn free_blocks(&self, row: Row) -> u32 {
+    pub fn free_blocks(&self, row: RowId) -> u32 {
         self.sight.space.free(row) as u32
     }
 
     /// Valid logical pages of a row.
-    pub fn valid_in(&self, row: Row) -> u32 {
+    pub fn valid_in(&self, row: RowId) -> u32 {
         self.sight.space.valid_in(row)
     }
 

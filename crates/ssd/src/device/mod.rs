@@ -259,7 +259,7 @@ impl Device {
 
     /// Blocks in SLC mode that are not being folded.
     pub fn cached_blocks(&self) -> u32 {
-        (0..self.core.base.config.pools.rows()).map(|row| self.core.base.space.cached(row)).sum()
+        self.core.base.config.pools.all_rows().map(|row| self.core.base.space.cached(row)).sum()
     }
 
     /// From now on the device knows what its sectors hold.

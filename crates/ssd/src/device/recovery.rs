@@ -124,7 +124,7 @@ impl Device {
         self.recovery.end(scan, now);
         self.core.base.digest.add(now.ps());
         self.writer.note_all_rows(&self.core);
-        for row in 0..self.core.base.config.pools.rows() {
+        for row in self.core.base.config.pools.all_rows() {
             self.writer.collect_unless(false, row, &mut self.core, calendar);
         }
         self.front.note_rest(&mut self.core, calendar);

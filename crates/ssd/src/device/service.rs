@@ -1,7 +1,7 @@
 //! Gives each finished task to the engine that its ticket names.
 
 use wordline_kernel::Schedule;
-use wordline_nand::{Done, Operation};
+use wordline_nand::{Done, Operation, RowId};
 
 use super::Device;
 use crate::base::Base;
@@ -9,7 +9,6 @@ use crate::event::Event;
 use crate::flash::{Outcome, Task, Ticket};
 use crate::map::LogicalPage;
 use crate::policy::failure::Failed;
-use crate::policy::placement::Row;
 
 impl Device {
     /// A die has finished a command.
@@ -117,7 +116,7 @@ impl Device {
 
     /// A command of a step of cleaning is done.
     #[inline(always)]
-    fn step_over(&mut self, row: Row, task: &Task, calendar: &mut impl Schedule<Event>) {
+    fn step_over(&mut self, row: RowId, task: &Task, calendar: &mut impl Schedule<Event>) {
         let Task { page, location, .. } = *task;
         let by_block = self.core.map.by_block().is_some();
         match task.operation {

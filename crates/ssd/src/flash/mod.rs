@@ -100,7 +100,7 @@ impl Flash {
         if backs_up_lower_pages {
             chips.back_up_lower_pages();
         }
-        let unit = (0..pools.rows()).map(|row| pools.per_program(row)).max().unwrap_or(1);
+        let unit = pools.all_rows().map(|row| pools.per_program(row)).max().unwrap_or(1);
         Self {
             chips,
             queues: Queues::new(pools.dies(), scheduling),

@@ -1,11 +1,10 @@
 //! Tickets: who asked for a command, and how urgent it is.
 
 use serde::{Deserialize, Serialize};
-use wordline_nand::DieId;
+use wordline_nand::{DieId, RowId};
 
 use crate::cache::buffer::EntryId;
 use crate::command::RequestId;
-use crate::policy::placement::Row;
 
 /// Who asked for a command, and the number by which it knows it. `Flash` gives the ticket back with what came of the command,
 /// and does not look at it.
@@ -22,11 +21,11 @@ pub enum Ticket {
     /// A read of the translation page of this number.
     Table(u32),
     /// The program of the host's unit of a row.
-    HostUnit(Row),
+    HostUnit(RowId),
     /// The program of a row's unit of translation pages, or of pages that tell of discards.
-    TableUnit(Row),
+    TableUnit(RowId),
     /// A step of cleaning in a row.
-    Reclaim(Row),
+    Reclaim(RowId),
     /// A read of the scan of a die after a power cut.
     Scan(DieId),
 }

@@ -34,7 +34,7 @@ impl Front {
             return calendar.at(due, Event::Idle);
         }
         core.base.observe(Observes::IDLE, |_| Seen::Idle { since: core.reclaim.idle_since() });
-        for row in 0..core.base.config.pools.rows() {
+        for row in core.base.config.pools.all_rows() {
             writer.collect_unless(false, row, core, calendar);
         }
         if writer.row_opened() {

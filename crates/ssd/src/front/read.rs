@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use wordline_kernel::{Duration, Instant, Schedule};
-use wordline_nand::{DieId, Done};
+use wordline_nand::{DieId, Done, RowId};
 
 use super::answering::answer_soon;
 use crate::base::{LocationRead, Piece, Wanted};
@@ -17,7 +17,6 @@ use crate::flash::{Class, Task, Ticket};
 use crate::front::Front;
 use crate::map::LogicalPage;
 use crate::map::translation::Then;
-use crate::policy::placement::Row;
 use crate::times::Spent;
 use crate::writer::Writer;
 
@@ -240,7 +239,7 @@ impl Front {
     }
 
     /// The requests that wait for a page of the unit waited for this program.
-    pub(crate) fn note_program_time(&mut self, row: Row, spent: &Spent, core: &Core, writer: &Writer) {
+    pub(crate) fn note_program_time(&mut self, row: RowId, spent: &Spent, core: &Core, writer: &Writer) {
         for (id, version) in writer.group(row).versions() {
             core.cache.each_waiter(id, version, |waiter| self.get(waiter).spent = *spent);
         }

@@ -18,12 +18,11 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, id, state, word};
-use wordline_nand::{BlockSetId, Chips, Location, Locations};
+use wordline_nand::{BlockSetId, Chips, Location, Locations, RowId};
 
 use super::mapping::LogicalPage;
 use crate::Config;
 use crate::map::Moved;
-use crate::policy::placement::Row;
 use crate::space::{Space, State};
 
 pub use homes::ByBlock;
@@ -133,13 +132,13 @@ pub struct BlockMap {
     /// Replacement blocks of a row.
     most: usize,
     /// Logical blocks that live in each row.
-    homes: Vec<u32>,
+    homes: Column<RowId, u32>,
     pairs: Column<LogicalBlock, Pair>,
     /// The logical block of each block set; none of those that are free or to be erased.
     owners: Column<BlockSetId, u32>,
     /// Blocks that a merge was to go to, before a program failed in them: third ones of their logical blocks.
     strays: Vec<(LogicalBlock, BlockSetId)>,
-    rows: Vec<RowState>,
+    rows: Column<RowId, RowState>,
 }
 
 state!(BlockMap {
@@ -150,13 +149,13 @@ state!(BlockMap {
 
 impl BlockMap {
     /// The map of a device that has one, with nothing written, where `home` is the row of the logical block that a page is in.
-    pub fn of(config: &Config, home: impl Fn(u32) -> Option<Row>) -> Option<Self> {
+    pub fn of(config: &Config, home: impl Fn(u32) -> Option<RowId>) -> Option<Self> {
         let file = config.file.ftl.mapping.block.as_ref()?;
         let (pools, per_block) = (&config.pools, config.locations().per_block());
         let logical_blocks = config.logical_blocks();
-        let mut homes = vec![0; pools.rows() as usize];
+        let mut homes = Column::filled(pools.rows() as usize, 0);
         for row in (0..logical_blocks).filter_map(|logical| home(logical * per_block)) {
-            homes[row as usize] += 1;
+            homes[row] += 1;
         }
         Some(Self {
             locations: *config.locations(),
@@ -165,14 +164,14 @@ impl BlockMap {
             pairs: Column::filled(logical_blocks as usize, NOWHERE),
             owners: Column::filled(pools.block_sets() as usize, NONE),
             strays: Vec::new(),
-            rows: vec![RowState::default(); pools.rows() as usize],
+            rows: Column::filled(pools.rows() as usize, RowState::default()),
         })
     }
 
     /// Good blocks without which a row cannot go on: a data block for each of its logical blocks, a replacement block, and
     /// the one that is kept free.
-    pub fn needs(&self, row: Row) -> u32 {
-        self.homes[row as usize] + 1 + KEPT as u32
+    pub fn needs(&self, row: RowId) -> u32 {
+        self.homes[row] + 1 + KEPT as u32
     }
 
     /// The logical block of a page and the page's place in it.
@@ -186,54 +185,54 @@ impl BlockMap {
     /// under way.
     pub fn next(
         &mut self,
-        row: Row,
+        row: RowId,
         waiting: Option<LogicalPage>,
         space: &mut Space,
         chips: &Chips,
     ) -> Option<Step> {
-        let state = &self.rows[row as usize];
+        let state = &self.rows[row];
         if state.commands > 0 || state.lost || state.gives_up() {
             return None;
         }
         loop {
             // Nothing else begins before what was merged is erased: a logical block is in no third block then.
-            if !self.rows[row as usize].to_erase.is_empty() {
+            if !self.rows[row].to_erase.is_empty() {
                 return self.next_erase(row, space);
             }
-            if let Some(copying) = self.rows[row as usize].copying {
+            if let Some(copying) = self.rows[row].copying {
                 match self.copy(row, copying, space, chips) {
                     Some(step) => return Some(step),
                     None => continue,
                 }
             }
-            if let Some(logical) = self.rows[row as usize].failed.front().copied() {
+            if let Some(logical) = self.rows[row].failed.front().copied() {
                 self.merge(row, logical, space, chips)?;
                 continue;
             }
             let Some(page) = waiting else {
-                self.rows[row as usize].in_vain = 0;
+                self.rows[row].in_vain = 0;
                 return None;
             };
             if let Some(to) = self.place(row, page, space, chips)? {
-                self.rows[row as usize].write = Some(to);
+                self.rows[row].write = Some(to);
                 return Some(Step::Write { to });
             }
         }
     }
 
     /// The next block to be erased that nobody reads any more.
-    fn next_erase(&mut self, row: Row, space: &Space) -> Option<Step> {
-        let to_erase = &mut self.rows[row as usize].to_erase;
+    fn next_erase(&mut self, row: RowId, space: &Space) -> Option<Step> {
+        let to_erase = &mut self.rows[row].to_erase;
         let at = to_erase.iter().position(|block| space.is_clean(*block))?;
         let block = to_erase.remove(at).expect("it was just found");
         Some(if space.is_condemned(block) { Step::Retire { block } } else { Step::Erase { block } })
     }
 
     /// The next step of copying; none if that is over.
-    fn copy(&mut self, row: Row, copying: Copying, space: &mut Space, chips: &Chips) -> Option<Step> {
+    fn copy(&mut self, row: RowId, copying: Copying, space: &mut Space, chips: &Chips) -> Option<Step> {
         let Copying { logical, into, until } = copying;
         let next = chips.programmed(into);
-        let state = &mut self.rows[row as usize];
+        let state = &mut self.rows[row];
         state.held.retain(|moved| space.is_valid(moved.from));
         if !state.held.is_empty() {
             return Some(Step::Program { to: space.program_at(into, next) });
@@ -249,7 +248,7 @@ impl BlockMap {
         };
         match wanted {
             _ if next >= end => {
-                self.rows[row as usize].copying = None;
+                self.rows[row].copying = None;
                 None
             }
             Some((place, from)) if place == next => Some(Step::Read { from }),
@@ -283,7 +282,7 @@ impl BlockMap {
     /// Where a page goes now. If something must be done before, that has begun; `None` if nothing can be.
     fn place(
         &mut self,
-        row: Row,
+        row: RowId,
         page: LogicalPage,
         space: &mut Space,
         chips: &Chips,
@@ -300,11 +299,11 @@ impl BlockMap {
         }
         if place > next {
             let until = Some(place);
-            self.rows[row as usize].copying = Some(Copying { logical, into: replacement, until });
+            self.rows[row].copying = Some(Copying { logical, into: replacement, until });
             return Some(None);
         }
         let is_last = place + 1 == self.locations.per_block();
-        let state = &mut self.rows[row as usize];
+        let state = &mut self.rows[row];
         if is_last {
             // The page fills the block: what is left is the erase of the old one.
             state.copying = Some(Copying { logical, into: replacement, until: None });
@@ -319,7 +318,7 @@ impl BlockMap {
     /// is not written that far yet goes on as its own replacement.
     fn open(
         &mut self,
-        row: Row,
+        row: RowId,
         logical: LogicalBlock,
         place: u32,
         space: &mut Space,
@@ -328,7 +327,7 @@ impl BlockMap {
         let goes_on =
             |data: &BlockSetId| space.state(*data) == State::Closed && chips.programmed(*data) <= place;
         let data = self.pairs[logical].data().filter(goes_on);
-        let state = &self.rows[row as usize];
+        let state = &self.rows[row];
         let short = data.is_none() && space.free(row) <= KEPT;
         if short || state.replaced.len() >= self.most {
             return match state.replaced.front().copied() {
@@ -344,13 +343,13 @@ impl BlockMap {
             self.owners[replacement] = logical.0;
             self.pairs[logical].replacement = replacement.0;
         }
-        self.rows[row as usize].replaced.push_back(logical);
+        self.rows[row].replaced.push_back(logical);
         Some(())
     }
 
     /// Begins to merge a logical block: into its replacement block where that takes the rest, else into a new one. Where
     /// none is free, another logical block is merged first.
-    fn merge(&mut self, row: Row, logical: LogicalBlock, space: &mut Space, chips: &Chips) -> Option<()> {
+    fn merge(&mut self, row: RowId, logical: LogicalBlock, space: &mut Space, chips: &Chips) -> Option<()> {
         let into = if let Some(replacement) = self.takes_rest(logical, space, chips) {
             replacement
         } else if self.blocks_of(logical).all(|block| space.valid(block) == 0) {
@@ -363,12 +362,12 @@ impl BlockMap {
             let gains = |other: &&LogicalBlock| {
                 self.pairs[**other].data().is_some() && self.takes_rest(**other, space, chips).is_some()
             };
-            let Some(other) = self.rows[row as usize].replaced.iter().find(gains).copied() else {
+            let Some(other) = self.rows[row].replaced.iter().find(gains).copied() else {
                 return self.stick(row);
             };
             return self.merge(row, other, space, chips);
         };
-        self.rows[row as usize].copying = Some(Copying { logical, into, until: None });
+        self.rows[row].copying = Some(Copying { logical, into, until: None });
         Some(())
     }
 
@@ -382,17 +381,17 @@ impl BlockMap {
     }
 
     /// All that is valid of a logical block is in one block now.
-    fn merged(&mut self, row: Row, logical: LogicalBlock, into: BlockSetId, space: &mut Space) {
-        self.rows[row as usize].copying = None;
+    fn merged(&mut self, row: RowId, logical: LogicalBlock, into: BlockSetId, space: &mut Space) {
+        self.rows[row].copying = None;
         space.close_open(into);
         self.release(row, logical, Some(into), space);
         if space.is_condemned(into) {
-            self.rows[row as usize].failed.push_back(logical);
+            self.rows[row].failed.push_back(logical);
         }
     }
 
     /// Nothing is valid in the blocks of a logical block but in `data`, which is all that it keeps.
-    fn release(&mut self, row: Row, logical: LogicalBlock, data: Option<BlockSetId>, space: &mut Space) {
+    fn release(&mut self, row: RowId, logical: LogicalBlock, data: Option<BlockSetId>, space: &mut Space) {
         loop {
             let mut old = self.blocks_of(logical).filter(|block| Some(*block) != data);
             let next = old.find(|block| space.state(*block) != State::Victim);
@@ -405,61 +404,61 @@ impl BlockMap {
         }
         self.strays.retain(|(of, _)| *of != logical);
         self.pairs[logical] = Pair { data: data.map_or(NONE, |data| data.0), replacement: NONE };
-        let state = &mut self.rows[row as usize];
+        let state = &mut self.rows[row];
         state.replaced.retain(|other| *other != logical);
         state.failed.retain(|other| *other != logical);
     }
 
     /// A closed block without anything valid is to be erased.
-    fn erase(&mut self, row: Row, block: BlockSetId, space: &mut Space) {
+    fn erase(&mut self, row: RowId, block: BlockSetId, space: &mut Space) {
         space.clean(block);
         self.owners[block] = NONE;
-        self.rows[row as usize].to_erase.push_back(block);
+        self.rows[row].to_erase.push_back(block);
     }
 
     /// Too few good blocks are left to go on.
-    fn stick(&mut self, row: Row) -> Option<()> {
-        self.rows[row as usize].stuck = true;
+    fn stick(&mut self, row: RowId) -> Option<()> {
+        self.rows[row].stuck = true;
         None
     }
 
     /// Whether too few blocks of a row are good to go on.
-    pub fn is_stuck(&self, row: Row) -> bool {
-        self.rows[row as usize].stuck
+    pub fn is_stuck(&self, row: RowId) -> bool {
+        self.rows[row].stuck
     }
 
     /// The page of the host that was written is in flash.
-    pub fn page_written(&mut self, row: Row) {
-        self.rows[row as usize].in_vain = 0;
+    pub fn page_written(&mut self, row: RowId) {
+        self.rows[row].in_vain = 0;
     }
 
     /// Where the page goes that is written now.
-    pub fn place_of_write(&self, row: Row) -> Location {
-        self.rows[row as usize].write.expect("the row's step is a write")
+    pub fn place_of_write(&self, row: RowId) -> Location {
+        self.rows[row].write.expect("the row's step is a write")
     }
 
     /// A step of a row takes so many commands.
-    pub fn begin(&mut self, row: Row, commands: u32) {
-        self.rows[row as usize].commands = commands;
+    pub fn begin(&mut self, row: RowId, commands: u32) {
+        self.rows[row].commands = commands;
     }
 
     /// A command of the row's step is done.
-    pub fn command_done(&mut self, row: Row) {
-        self.rows[row as usize].commands -= 1;
+    pub fn command_done(&mut self, row: RowId) {
+        self.rows[row].commands -= 1;
     }
 
     /// A page was read for the row's copying.
-    pub fn hold(&mut self, row: Row, moved: Moved) {
-        self.rows[row as usize].held.push(moved);
+    pub fn hold(&mut self, row: RowId, moved: Moved) {
+        self.rows[row].held.push(moved);
     }
 
     /// The page that the row's program writes; none if it writes padding.
-    pub fn held(&self, row: Row) -> &[Moved] {
-        &self.rows[row as usize].held
+    pub fn held(&self, row: RowId) -> &[Moved] {
+        &self.rows[row].held
     }
 
     /// The row's program is done.
-    pub fn take_held(&mut self, row: Row) -> Option<Moved> {
-        self.rows[row as usize].held.pop()
+    pub fn take_held(&mut self, row: RowId) -> Option<Moved> {
+        self.rows[row].held.pop()
     }
 }

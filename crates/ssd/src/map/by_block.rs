@@ -2,20 +2,19 @@
 //! what is told of the commands that are done or failed. Without a block map nothing is to be done, and nobody takes what is told.
 
 use wordline_kernel::Schedule;
-use wordline_nand::{BlockSetId, DieId, Location, PageId};
+use wordline_nand::{BlockSetId, DieId, Location, PageId, RowId};
 
 use crate::base::Base;
 use crate::event::Event;
 use crate::flash::{Class, Task, Ticket};
 use crate::map::block_map::Step;
 use crate::map::{LogicalPage, Map, Moved};
-use crate::policy::placement::Row;
 use crate::space::StreamId;
 
 impl Map {
     /// Where the unit of a row goes: to its place, where there is a block map.
     #[inline]
-    pub(crate) fn take_place(&self, row: Row, stream: StreamId, pages: u32, base: &mut Base) -> Location {
+    pub(crate) fn take_place(&self, row: RowId, stream: StreamId, pages: u32, base: &mut Base) -> Location {
         match self.by_block() {
             Some(map) => map.place_of_write(row),
             None => base.take(row, stream, pages),
@@ -25,7 +24,7 @@ impl Map {
     /// Queues the reads of a location that is copied: one for each of its page numbers.
     pub(crate) fn queue_copy_reads(
         &mut self,
-        row: Row,
+        row: RowId,
         from: Location,
         base: &mut Base,
         calendar: &impl Schedule<Event>,
@@ -50,7 +49,7 @@ impl Map {
     /// Queues the program of the page that the row holds, or of padding.
     pub(crate) fn queue_copy(
         &mut self,
-        row: Row,
+        row: RowId,
         to: Location,
         base: &mut Base,
         calendar: &impl Schedule<Event>,
@@ -67,7 +66,7 @@ impl Map {
     }
 
     /// A page was read to be copied; if it was not lost, nor written or discarded meanwhile, it is held.
-    pub(crate) fn copy_read(&mut self, row: Row, read: &Task, base: &mut Base) {
+    pub(crate) fn copy_read(&mut self, row: RowId, read: &Task, base: &mut Base) {
         base.totals.gc_reads += u64::from(read.planes);
         let Task { location, locations, .. } = *read;
         if locations > 0 && base.space.is_valid(location) {
@@ -77,7 +76,7 @@ impl Map {
     }
 
     /// A page that was copied is where it was written to.
-    pub(crate) fn copied(&mut self, row: Row, to: Location, base: &mut Base) {
+    pub(crate) fn copied(&mut self, row: RowId, to: Location, base: &mut Base) {
         let moved = self.by_block.as_mut().and_then(|map| map.take_held(row));
         if let Some(moved) = moved.filter(|moved| base.space.is_valid(moved.from)) {
             let place = |location| base.config.locations().split(location).1;
@@ -91,7 +90,7 @@ impl Map {
     /// device.
     pub(crate) fn next_step(
         &mut self,
-        row: Row,
+        row: RowId,
         waiting: Option<LogicalPage>,
         base: &mut Base,
     ) -> Option<Step> {
@@ -102,7 +101,7 @@ impl Map {
     }
 
     /// A page was read to be copied in a row.
-    pub(crate) fn hold(&mut self, row: Row, moved: Moved) {
+    pub(crate) fn hold(&mut self, row: RowId, moved: Moved) {
         if let Some(map) = &mut self.by_block {
             map.hold(row, moved);
         }
@@ -110,36 +109,36 @@ impl Map {
 
     /// A page of the host is in flash in a row.
     #[inline]
-    pub(crate) fn page_written(&mut self, row: Row) {
+    pub(crate) fn page_written(&mut self, row: RowId) {
         if let Some(map) = &mut self.by_block {
             map.page_written(row);
         }
     }
 
     /// A command of a step is done; whether it was one of a block map.
-    pub(crate) fn command_done(&mut self, row: Row) -> bool {
+    pub(crate) fn command_done(&mut self, row: RowId) -> bool {
         self.by_block.as_mut().map(|map| map.command_done(row)).is_some()
     }
 
     /// A program failed in a block.
-    pub(crate) fn program_failed(&mut self, row: Row, block: BlockSetId) {
+    pub(crate) fn program_failed(&mut self, row: RowId, block: BlockSetId) {
         if let Some(map) = &mut self.by_block {
             map.program_failed(row, block);
         }
     }
 
     /// The erase of a block failed and is tried again; whether a block map does that.
-    pub(crate) fn erase_again(&mut self, row: Row, block: BlockSetId) -> bool {
+    pub(crate) fn erase_again(&mut self, row: RowId, block: BlockSetId) -> bool {
         self.by_block.as_mut().map(|map| map.erase_again(row, block)).is_some()
     }
 
     /// A block is to be emptied and taken out of use; whether a block map does that.
-    pub(crate) fn condemned(&mut self, row: Row, block: BlockSetId) -> bool {
+    pub(crate) fn condemned(&mut self, row: RowId, block: BlockSetId) -> bool {
         self.by_block.as_mut().map(|map| map.condemned(row, block)).is_some()
     }
 
     /// A row is out of use as a whole, with all its blocks.
-    pub(crate) fn lose_row(&mut self, row: Row, base: &Base) {
+    pub(crate) fn lose_row(&mut self, row: RowId, base: &Base) {
         if let Some(map) = &mut self.by_block {
             map.lose(row, &base.space);
         }
@@ -153,7 +152,7 @@ impl Map {
     }
 
     /// A step of a block map that takes so many commands begins in a row.
-    pub(crate) fn begin_step(&mut self, row: Row, commands: u32) {
+    pub(crate) fn begin_step(&mut self, row: RowId, commands: u32) {
         if let Some(map) = &mut self.by_block {
             map.begin(row, commands);
         }

@@ -8,11 +8,11 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, id, state};
+use wordline_nand::RowId;
 
 use super::mapping::LogicalPage;
 use crate::Config;
 use crate::command::RequestId;
-use crate::policy::placement::Row;
 
 /// Bytes of an entry: a version, as it is in the stamp of a page, and with checkpoints the place of the page, too.
 const ENTRY: [u64; 2] = [4, 8];
@@ -75,7 +75,7 @@ pub struct Discards {
     /// Requests that wait for the present batch, and for the next one.
     waiting: [Vec<RequestId>; 2],
     /// Pages of the table that have their place in each row, and in all of them.
-    in_row: Vec<u32>,
+    in_row: Column<RowId, u32>,
     in_flash: u32,
     /// The memory outlives the power: nothing need be written.
     kept: bool,
@@ -105,7 +105,7 @@ impl Discards {
             programming: 0,
             left: 0,
             waiting: Default::default(),
-            in_row: vec![0; config.pools.rows() as usize],
+            in_row: Column::filled(config.pools.rows() as usize, 0),
             in_flash: 0,
             kept,
         }
@@ -239,8 +239,8 @@ impl Discards {
     }
 
     /// A page of the table in `row` cannot be read any more. It is in memory, and the next flush writes it.
-    pub fn lost(&mut self, table: DiscardPage, row: Row) {
-        self.in_row[row as usize] -= 1;
+    pub fn lost(&mut self, table: DiscardPage, row: RowId) {
+        self.in_row[row] -= 1;
         self.in_flash -= 1;
         if self.get(table).stage == Stage::AtRest {
             self.change(table);
@@ -278,21 +278,21 @@ impl Discards {
     }
 
     /// Pages of the table whose place is in `row`.
-    pub fn in_row(&self, row: Row) -> u32 {
-        self.in_row[row as usize]
+    pub fn in_row(&self, row: RowId) -> u32 {
+        self.in_row[row]
     }
 
     /// Notes that a page of the table has its place in row `to` now, and before in row `from`.
-    pub fn placed(&mut self, from: Option<Row>, to: Row) {
-        self.in_row[to as usize] += 1;
+    pub fn placed(&mut self, from: Option<RowId>, to: RowId) {
+        self.in_row[to] += 1;
         match from {
-            Some(from) => self.in_row[from as usize] -= 1,
+            Some(from) => self.in_row[from] -= 1,
             None => self.in_flash += 1,
         }
     }
 
     /// The power is back. `found` says which version of a page of the table is in flash, and in which row.
-    pub fn recover(&mut self, found: impl Fn(LogicalPage) -> Option<(u32, Row)>) {
+    pub fn recover(&mut self, found: impl Fn(LogicalPage) -> Option<(u32, RowId)>) {
         self.in_row.fill(0);
         self.in_flash = 0;
         self.changed.clear();
@@ -305,7 +305,7 @@ impl Discards {
         for table in self.tables() {
             let home = found(self.logical(table));
             if let Some((_, row)) = home {
-                self.in_row[row as usize] += 1;
+                self.in_row[row] += 1;
                 self.in_flash += 1;
             }
             let Some(at) = &mut self.tables[table] else { continue };
@@ -348,10 +348,10 @@ mod tests {
             table
         };
         let table = program(&mut discards, 5, 1);
-        discards.placed(None, 0);
+        discards.placed(None, RowId(0));
         discards.programmed(table);
         program(&mut discards, 8, 2);
-        discards.recover(|_| Some((1, 0)));
+        discards.recover(|_| Some((1, RowId(0))));
         assert_eq!(discards.void(page), 5, "the program was torn");
         discards.recover(|_| None);
         assert_eq!(discards.void(page), 0, "a fault took the table, and nothing is in its place");

@@ -7,7 +7,7 @@ use crate::map::discards::Discards;
 impl Map {
     /// Whether each row has the good blocks that its logical blocks need.
     fn holds_logical_blocks(&self, base: &Base) -> bool {
-        let mut rows = 0..base.config.pools.rows();
+        let mut rows = base.config.pools.all_rows();
         self.by_block.as_ref().is_none_or(|map| rows.all(|row| base.space.good(row) >= map.needs(row)))
     }
 
@@ -40,7 +40,7 @@ impl Map {
     /// always takes another unit of those.
     fn holds_homes(&self, base: &Base) -> bool {
         let mut spare = 0;
-        for row in 0..base.config.pools.rows() {
+        for row in base.config.pools.all_rows() {
             match base.spare_beside_homes(row) {
                 Some(here) if here >= self.tables_in(row) => spare += u64::from(here),
                 _ => return false,

@@ -19,7 +19,7 @@ pub mod unit_writes;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Instant, state};
-use wordline_nand::{DieId, Location, PageId, Stamp};
+use wordline_nand::{DieId, Location, PageId, RowId, Stamp};
 
 use crate::base::{Base, Piece};
 use crate::config::{Config, Protection};
@@ -32,7 +32,7 @@ use crate::map::mapping::Mapping;
 use crate::map::translation::Translation;
 use crate::map::unit_writes::UnitWrites;
 use crate::policy::mapper::Mapper;
-use crate::policy::placement::{Placement, Row};
+use crate::policy::placement::Placement;
 use crate::sectors::Sectors;
 use crate::space::Space;
 
@@ -379,7 +379,7 @@ impl Map {
 
     /// The collector copies the program unit that `from` is in to `to`.
     #[inline]
-    pub(crate) fn note_copy(&mut self, row: Row, from: Location, to: Location, base: &Base) {
+    pub(crate) fn note_copy(&mut self, row: RowId, from: Location, to: Location, base: &Base) {
         if let Some(writes) = &mut self.unit_writes
             && base.space.has_whole_units(row)
         {

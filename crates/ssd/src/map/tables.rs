@@ -2,7 +2,7 @@
 //! waits for a read; and pages that tell of discards.
 
 use wordline_kernel::{Duration, Schedule};
-use wordline_nand::{Location, Stamp};
+use wordline_nand::{Location, RowId, Stamp};
 
 use crate::base::{Base, LocationRead, Wanted};
 use crate::command::RequestId;
@@ -13,7 +13,6 @@ use crate::map::discards::{DiscardPage, Discards};
 use crate::map::translation::{Then, Waiter};
 use crate::map::{LogicalPage, Map};
 use crate::policy::mapper::TranslationPage;
-use crate::policy::placement::Row;
 
 impl Map {
     /// Whether the place of `page` is known now; otherwise it will be, and `then` goes on.
@@ -209,7 +208,7 @@ impl Map {
     }
 
     /// Puts translation pages that are to be written into a row's unit of so many pages.
-    pub(crate) fn fill_unit(&mut self, row: Row, pages: u32, unit: &mut Vec<Stamp>) {
+    pub(crate) fn fill_unit(&mut self, row: RowId, pages: u32, unit: &mut Vec<Stamp>) {
         let Some(translation) = &mut self.translation else { return };
         translation.begin_unit(row);
         for _ in 0..pages {
@@ -254,14 +253,14 @@ impl Map {
 
     /// Whether a row has room for a unit of pages of tables beside those that have their home there. With a balancer the
     /// pages of a full row find room elsewhere.
-    pub(crate) fn takes_tables(&self, row: Row, base: &Base) -> bool {
+    pub(crate) fn takes_tables(&self, row: RowId, base: &Base) -> bool {
         let unit = base.config.pools.per_program(row);
         let fits = |spare| self.tables_in(row) + unit <= spare;
         base.policies.balances() || base.spare_beside_homes(row).is_some_and(fits)
     }
 
     /// Pages of tables that have their place in a row.
-    pub(super) fn tables_in(&self, row: Row) -> u32 {
+    pub(super) fn tables_in(&self, row: RowId) -> u32 {
         let tables = self.translation.as_ref().map_or(0, |translation| translation.in_row(row));
         tables + self.discards.as_ref().map_or(0, |discards| discards.in_row(row))
     }

@@ -6,14 +6,14 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Instant, state};
-use wordline_nand::Pool;
+use wordline_nand::{Pool, RowId};
 
 use super::mapping::LogicalPage;
 use crate::Config;
 use crate::cache::buffer::EntryId;
 use crate::command::RequestId;
 use crate::policy::mapper::{CacheSize, Mapper, TranslationPage};
-use crate::policy::placement::{Row, RowSet};
+use crate::policy::placement::RowSet;
 
 const NONE: u32 = u32::MAX;
 
@@ -96,11 +96,11 @@ pub struct Translation {
     waiters: Vec<Waiter>,
     free_waiters: Vec<u32>,
     /// Units of translation pages that each row took since the last one of the host.
-    turns: Vec<u8>,
+    turns: Column<RowId, u8>,
     /// Translation pages whose place is in each row, and in all, and the row that took the last unit.
-    in_row: Vec<u32>,
+    in_row: Column<RowId, u32>,
     in_flash: u32,
-    last_row: Row,
+    last_row: RowId,
 }
 
 state!(Translation {
@@ -129,16 +129,16 @@ impl Translation {
             per_program: locations.per_program as usize,
             waiters: Vec::new(),
             free_waiters: Vec::new(),
-            turns: vec![0; rows],
-            in_row: vec![0; rows],
+            turns: Column::filled(rows, 0),
+            in_row: Column::filled(rows, 0),
             in_flash: 0,
-            last_row: 0,
+            last_row: RowId(0),
         }
     }
 
     /// Forgets what was under way, as when the power is cut. `found` says which version of a translation page is in flash,
     /// and in which row. What the cache holds, and which of it changed, stays: recovery builds it again.
-    pub fn forget(&mut self, found: impl Fn(LogicalPage) -> Option<(u32, Row)>) {
+    pub fn forget(&mut self, found: impl Fn(LogicalPage) -> Option<(u32, RowId)>) {
         self.queues = [(NONE, NONE); 2];
         self.ahead = 0;
         self.staged.clear();
@@ -265,7 +265,7 @@ impl Translation {
     }
 
     /// Notes that version `version` of a translation page was laid in `row`.
-    pub fn lay(&mut self, table: TranslationPage, version: u32, row: Row) {
+    pub fn lay(&mut self, table: TranslationPage, version: u32, row: RowId) {
         self.last_row = row;
         self.mapper.written(table);
         self.states[table].version = version;
@@ -289,14 +289,14 @@ impl Translation {
     }
 
     /// The next row in turn of those that accept, such that `fits`.
-    pub fn next_row(&self, accepting: &RowSet, fits: impl Fn(Row) -> bool) -> Option<Row> {
+    pub fn next_row(&self, accepting: &RowSet, fits: impl Fn(RowId) -> bool) -> Option<RowId> {
         let later = accepting.iter().filter(|row| *row > self.last_row);
         later.chain(accepting.iter().take_while(|row| *row <= self.last_row)).find(|row| fits(*row))
     }
 
     /// Translation pages whose place is in `row`.
-    pub fn in_row(&self, row: Row) -> u32 {
-        self.in_row[row as usize]
+    pub fn in_row(&self, row: RowId) -> u32 {
+        self.in_row[row]
     }
 
     /// Translation pages that have a place in flash.
@@ -305,36 +305,36 @@ impl Translation {
     }
 
     /// Notes that a translation page has its place in row `to` now, and before in row `from`.
-    pub fn placed(&mut self, from: Option<Row>, to: Row) {
-        self.in_row[to as usize] += 1;
+    pub fn placed(&mut self, from: Option<RowId>, to: RowId) {
+        self.in_row[to] += 1;
         match from {
-            Some(from) => self.in_row[from as usize] -= 1,
+            Some(from) => self.in_row[from] -= 1,
             None => self.in_flash += 1,
         }
     }
 
     /// Notes that a translation page in `row` cannot be read any more. It is made anew from the stamps of the pages that it
     /// tells the places of.
-    pub fn lost(&mut self, table: TranslationPage, row: Row) {
-        self.in_row[row as usize] -= 1;
+    pub fn lost(&mut self, table: TranslationPage, row: RowId) {
+        self.in_row[row] -= 1;
         self.in_flash -= 1;
         self.states[table].version = 0;
     }
 
     /// Whether `row` may take another unit of translation pages while the host wants it.
-    pub fn has_turn(&self, row: Row) -> bool {
-        self.turns[row as usize] < UNITS_IN_A_ROW
+    pub fn has_turn(&self, row: RowId) -> bool {
+        self.turns[row] < UNITS_IN_A_ROW
     }
 
     /// The host takes `row`.
-    pub fn turn_over(&mut self, row: Row) {
-        self.turns[row as usize] = 0;
+    pub fn turn_over(&mut self, row: RowId) {
+        self.turns[row] = 0;
     }
 
     /// `row` takes a program unit.
-    pub fn begin_unit(&mut self, row: Row) {
+    pub fn begin_unit(&mut self, row: RowId) {
         self.last_row = row;
-        let turns = &mut self.turns[row as usize];
+        let turns = &mut self.turns[row];
         *turns = turns.saturating_add(1);
     }
 

@@ -4,10 +4,9 @@ use std::ops::BitOr;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant};
-use wordline_nand::{BlockSetId, Location, Outcome};
+use wordline_nand::{BlockSetId, Location, Outcome, RowId};
 
 use crate::map::LogicalPage;
-use crate::policy::placement::Row;
 
 /// How full the write buffer is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,7 +89,7 @@ pub enum Seen<'a> {
         /// Which one.
         block: BlockSetId,
         /// Where it is.
-        row: Row,
+        row: RowId,
     },
     /// All programs of a block set are over: it can be a victim from now on.
     Closed {

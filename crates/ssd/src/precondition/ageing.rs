@@ -147,10 +147,10 @@ impl Device {
 
     /// The time in which the flash can program a logical page with all of its dies at work.
     fn time_of_a_page(&self) -> Duration {
-        let (times, rows) =
-            (&self.core.base.config.pools.first().part.timing.program, self.core.base.config.pools.rows());
+        let pools = &self.core.base.config.pools;
+        let times = &pools.first().part.timing.program;
         let program = times.iter().map(|time| time.middle().ps()).sum::<u64>() / times.len() as u64;
-        let at_once: u64 = (0..rows).map(|row| u64::from(self.core.base.config.pools.per_program(row))).sum();
+        let at_once: u64 = pools.all_rows().map(|row| u64::from(pools.per_program(row))).sum();
         Duration::from_ps(program / at_once)
     }
 

@@ -1,14 +1,13 @@
 //! Laying: logical pages are put to where the engines would write them, in no time.
 
 use wordline_kernel::gcd;
-use wordline_nand::{Location, Stamp};
+use wordline_nand::{Location, RowId, Stamp};
 
 use super::Watched;
 use crate::engines::Core;
 use crate::map::block_map::Step;
 use crate::map::{LogicalPage, Map};
 use crate::policy::mapper::TranslationPage;
-use crate::policy::placement::Row;
 use crate::space::StreamId;
 use crate::writer::Writer;
 
@@ -17,7 +16,7 @@ pub(super) struct Layer<'a> {
     pub(super) core: &'a mut Core,
     writer: &'a mut Writer,
     /// The stream and the row that were written to last.
-    last: Option<(StreamId, Row)>,
+    last: Option<(StreamId, RowId)>,
     /// Pages left of the program unit.
     left: u32,
 }
@@ -41,7 +40,7 @@ impl<'a> Layer<'a> {
     }
 
     /// Puts a page into a row.
-    fn put(&mut self, logical: LogicalPage, row: Row, stream: StreamId) {
+    fn put(&mut self, logical: LogicalPage, row: RowId, stream: StreamId) {
         let at = self.core.base.take(row, stream, 1);
         self.fill(at, logical);
         self.core.base.space.program_done(at);
@@ -61,7 +60,7 @@ impl<'a> Layer<'a> {
     /// Puts a page to its place in the blocks of its logical block, whose pages before it are there.
     fn page_of_block(&mut self, logical: LogicalPage) {
         let Core { base, map, .. } = &mut *self.core;
-        let row = base.policies.placement.home(logical.0).unwrap_or(0);
+        let row = base.policies.placement.home(logical.0).unwrap_or(RowId(0));
         match map.next_step(row, Some(logical), base) {
             Some(Step::Write { to }) => {
                 self.fill(to, logical);
@@ -81,7 +80,7 @@ impl<'a> Layer<'a> {
     }
 
     /// The stream of the host that goes to the pool of a row.
-    pub(super) fn stream_to(&mut self, row: Row) -> StreamId {
+    pub(super) fn stream_to(&mut self, row: RowId) -> StreamId {
         let pool = self.core.base.config.pools.number_of_row(row);
         let stream = if self.writer.has_units() { self.writer.subs().stream_to(pool) } else { 0 };
         self.core.base.space.streams().host(stream)
@@ -90,7 +89,7 @@ impl<'a> Layer<'a> {
     /// Programs a row at once with these pages, and with `other` where there is none.
     pub(super) fn unit(
         &mut self,
-        row: Row,
+        row: RowId,
         stream: StreamId,
         other: Stamp,
         held: impl ExactSizeIterator<Item = Option<LogicalPage>>,
@@ -140,7 +139,7 @@ impl<'a> Layer<'a> {
     }
 
     /// The next row that takes translation pages, where pages have homes.
-    fn next_for_tables(&mut self) -> Row {
+    fn next_for_tables(&mut self) -> RowId {
         loop {
             let row = self.writer.row_for_tables(self.core).unwrap_or_else(|| {
                 self.writer.note_all_rows(self.core);
@@ -156,7 +155,7 @@ impl<'a> Layer<'a> {
     }
 
     /// The row for the next page without a home: a program unit in each row, in the order of the placement.
-    fn next_row(&mut self, stream: StreamId) -> Row {
+    fn next_row(&mut self, stream: StreamId) -> RowId {
         let last = self.last.filter(|(to, _)| *to == stream);
         let stay = last.filter(|(_, row)| self.left > 0 && self.core.base.space.has_room(*row, stream, 1));
         let row = stay.map(|(_, row)| row).unwrap_or_else(|| {
@@ -170,7 +169,7 @@ impl<'a> Layer<'a> {
     }
 
     /// The next row that takes pages of a stream of the host.
-    fn next_with_room(&mut self, stream: StreamId) -> Row {
+    fn next_with_room(&mut self, stream: StreamId) -> RowId {
         let stream = usize::from(stream.0);
         loop {
             let row = self.core.base.policies.placement.next(self.writer.rows_of(stream));
@@ -188,7 +187,7 @@ impl<'a> Layer<'a> {
 
     /// Pads what is left of program units that were written page by page. The device is ready for commands.
     pub(super) fn finish(mut self) {
-        for row in 0..self.core.base.config.pools.rows() {
+        for row in self.core.base.config.pools.all_rows() {
             let unit = self.core.base.config.pools.per_program(row);
             for stream in self.core.base.space.streams().all() {
                 let open = self.core.base.space.open_place(row, stream);

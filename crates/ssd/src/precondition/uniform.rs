@@ -4,7 +4,7 @@
 //! amplification stands still: briefly where theory knows what the victim policy leaves, for as long as it takes elsewhere.
 
 use wordline_kernel::{Duration, Instant, Seed, Stream};
-use wordline_nand::Stamp;
+use wordline_nand::{RowId, Stamp};
 
 use super::in_place::Movers;
 use super::lay::{Layer, Share};
@@ -16,7 +16,6 @@ use crate::config::Config;
 use crate::design::Seam;
 use crate::device::Device;
 use crate::map::LogicalPage;
-use crate::policy::placement::Row;
 use crate::policy::victim::Preference;
 use crate::precondition::ageing::{End, Untimed};
 use crate::reclaim::config::Scope;
@@ -122,7 +121,7 @@ impl Device {
     /// How much is overwritten. A window that opens fewer blocks than there are rows may pass without any cleaning.
     fn windows(&self, filled: u32) -> Windows {
         let pools = &self.core.base.config.pools;
-        let round: u64 = (0..pools.rows()).map(|row| u64::from(pools.per_block_of(row))).sum();
+        let round: u64 = pools.all_rows().map(|row| u64::from(pools.per_block_of(row))).sum();
         let part = if self.preference().is_some() { 0 } else { u64::from(filled) / WINDOWS_PER_DRIVE };
         Windows { pages: part.max(BLOCKS_A_WINDOW * round), fewest: FEWEST_WINDOWS, most: MOST_WINDOWS }
     }
@@ -140,9 +139,9 @@ impl Device {
         let mut layer = Layer::of(&mut self.core, &mut self.writer);
         let rows = layer.core.base.config.pools.rows();
         layer.core.base.space.wait_for_rows(true);
-        for row in 0..rows {
+        for row in (0..rows).map(RowId) {
             let placement = &layer.core.base.policies.placement;
-            let home = (0..rows).find(|page| placement.home(*page) == Some(row)).unwrap_or(row);
+            let home = (0..rows).find(|page| placement.home(*page) == Some(row)).unwrap_or(row.0);
             let share = Share::new(home, rows, pages);
             let filling = Filling { share, extent: 1, page_of: &|page, _| Some(LogicalPage(page)) };
             let laid = layer.row(row, &filling, (preference, end), random);
@@ -170,7 +169,7 @@ impl Device {
         let mut layer = Layer::of(&mut self.core, &mut self.writer);
         for (pool, units) in units.iter().enumerate() {
             let pools = &layer.core.base.config.pools;
-            let rows: Vec<Row> = (0..pools.rows()).filter(|row| pools.number_of_row(*row) == pool).collect();
+            let rows: Vec<RowId> = pools.all_rows().filter(|row| pools.number_of_row(*row) == pool).collect();
             let extent = if layer.core.base.space.has_whole_units(rows[0]) { per_unit } else { 1 };
             let items = per_unit / extent;
             let page_of = |item: u32, n: u32| {
@@ -240,7 +239,7 @@ impl Device {
 impl Config {
     /// Pages that are programmed where every row is at work.
     fn pages_at_once(&self) -> u32 {
-        (0..self.pools.rows()).map(|row| self.pools.per_program(row)).sum()
+        self.pools.all_rows().map(|row| self.pools.per_program(row)).sum()
     }
 
     /// The command that overwrites so many logical pages; none where no namespace holds the first.
@@ -355,7 +354,7 @@ impl Layer<'_> {
     /// to their next cleaning all at once. Returns how many items were laid: for the rest there is no room.
     fn row(
         &mut self,
-        row: Row,
+        row: RowId,
         filling: &Filling<'_>,
         (preference, end): (Preference, End),
         random: &mut Stream,
@@ -387,7 +386,7 @@ impl Layer<'_> {
     }
 
     /// Writes the blocks of a row, with the items of a share where an extent is valid.
-    fn blocks(&mut self, row: Row, Filling { share, extent, page_of }: &Filling<'_>, drawn: &Drawn) {
+    fn blocks(&mut self, row: RowId, Filling { share, extent, page_of }: &Filling<'_>, drawn: &Drawn) {
         let (unit, stream) = (self.core.base.config.pools.per_program(row), self.stream_to(row));
         let mut items = 0..share.count;
         let mut held = Vec::with_capacity(unit as usize);

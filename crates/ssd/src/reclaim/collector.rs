@@ -12,8 +12,8 @@ mod whole_units;
 use std::collections::VecDeque;
 
 use whole_units::passed;
-use wordline_kernel::{Stream, state};
-use wordline_nand::{BlockSetId, Location};
+use wordline_kernel::{Column, Stream, state};
+use wordline_nand::{BlockSetId, Location, RowId};
 
 use super::config::GcFile;
 use super::job::{Job, Run};
@@ -24,7 +24,6 @@ use super::victims::Victims;
 use crate::flash::Class;
 use crate::map::Moved;
 use crate::parts::Asks;
-use crate::policy::placement::Row;
 use crate::policy::victim::{Preference, VictimPolicy};
 use crate::policy::wear::WearLeveller;
 use crate::pools::EVERYTHING_IN;
@@ -75,7 +74,7 @@ struct NoRoom;
 
 /// The garbage collector of a device.
 pub struct Collector {
-    rows: Vec<RowState>,
+    rows: Column<RowId, RowState>,
     sources: Sources,
     victims: Victims,
     copyback: bool,
@@ -101,7 +100,7 @@ impl Collector {
             ..RowState::default()
         };
         Self {
-            rows: vec![row; rows as usize],
+            rows: Column::filled(rows as usize, row),
             sources: Sources::new(rows),
             victims: Victims::new(policy, random),
             copyback: gc.copyback,
@@ -122,7 +121,7 @@ impl Collector {
 
     /// Forgets what it was doing, as when the power is cut.
     pub fn forget(&mut self) {
-        for (n, row) in (0..).zip(&mut self.rows) {
+        for (n, row) in (0..).map(RowId).zip(self.rows.iter_mut()) {
             let staged = vec![VecDeque::new(); row.staged.len()];
             *row = RowState { staged, steps_left: self.steps_per_write, ..RowState::default() };
             self.sources.forget(n);
@@ -133,14 +132,14 @@ impl Collector {
     /// The first source of a row that has a job for it says which.
     fn next_job(
         &mut self,
-        row: Row,
+        row: RowId,
         leave: &Leave,
         space: &mut Space,
         (flash, policies): Asks<'_>,
     ) -> (Option<Job>, bool) {
         let marks = space.marks(row);
         let Self { rows, sources, victims, .. } = self;
-        let state = &mut rows[row as usize];
+        let state = &mut rows[row];
         let mut view = View { space, state, victims, flash, policies, leave, marks, lacks_room: false };
         let job = sources.next(row, &mut view);
         (job, view.lacks_room)
@@ -149,7 +148,7 @@ impl Collector {
     /// Whether a condemned block can be emptied now.
     fn empties_condemned(
         &mut self,
-        row: Row,
+        row: RowId,
         leave: &Leave,
         space: &mut Space,
         (flash, policies): Asks<'_>,
@@ -158,7 +157,7 @@ impl Collector {
             return false;
         }
         let Self { rows, sources, victims, .. } = self;
-        let state = &mut rows[row as usize];
+        let state = &mut rows[row];
         let marks = space.marks(row);
         let view = &mut View { space, state, victims, flash, policies, leave, marks, lacks_room: false };
         sources.condemned.next(row, view).is_some()
@@ -166,8 +165,14 @@ impl Collector {
 
     /// What to do next in `row`; `None` when nothing is to be done now or a step is under way.
     #[inline]
-    pub(crate) fn next(&mut self, row: Row, space: &mut Space, leave: Leave, asks: Asks<'_>) -> Option<Step> {
-        let state = &self.rows[row as usize];
+    pub(crate) fn next(
+        &mut self,
+        row: RowId,
+        space: &mut Space,
+        leave: Leave,
+        asks: Asks<'_>,
+    ) -> Option<Step> {
+        let state = &self.rows[row];
         if state.lost {
             return None;
         }
@@ -175,10 +180,10 @@ impl Collector {
         let [start_below, _] = space.marks(row);
         if !is_active && (free < start_below || self.empties_condemned(row, &leave, space, (asks.0, asks.1)))
         {
-            let state = &mut self.rows[row as usize];
+            let state = &mut self.rows[row];
             (state.active, state.regained) = (true, 0);
         }
-        let state = &self.rows[row as usize];
+        let state = &self.rows[row];
         if state.commands > 0
             || !(state.is_at_work()
                 || free < leave.idle_goal
@@ -191,7 +196,7 @@ impl Collector {
             return None;
         }
         let step = self.step(row, space, &leave, asks)?;
-        let state = &mut self.rows[row as usize];
+        let state = &mut self.rows[row];
         state.commands = 1;
         state.steps_left = state.steps_left.saturating_sub(u32::from(step != Step::Ask));
         self.steps += 1;
@@ -200,13 +205,13 @@ impl Collector {
 
     /// Works out the next step of a row.
     #[inline(never)]
-    fn step(&mut self, row: Row, space: &mut Space, leave: &Leave, asks: Asks<'_>) -> Option<Step> {
+    fn step(&mut self, row: RowId, space: &mut Space, leave: &Leave, asks: Asks<'_>) -> Option<Step> {
         let (flash, policies) = asks;
         loop {
             if let Some(step) = self.finish_victim(row, space) {
                 return Some(step);
             }
-            if self.rows[row as usize].goes_on(space.free(row) < leave.idle_goal) {
+            if self.rows[row].goes_on(space.free(row) < leave.idle_goal) {
                 let step = match self.form_unit(row, space) {
                     Ok(None) => self.go_through(row, space),
                     formed => formed,
@@ -216,7 +221,7 @@ impl Collector {
                     Ok(step) => return step,
                     Err(NoRoom) => return self.stick(row, space),
                 }
-                if self.rows[row as usize].job.is_some() {
+                if self.rows[row].job.is_some() {
                     if !self.is_over(row, space) {
                         return self.finish_list(row, space);
                     }
@@ -231,13 +236,13 @@ impl Collector {
             if space.has_whole_units(row) {
                 self.forget_part_of_unit(row, space);
             }
-            self.rows[row as usize].begin(job);
+            self.rows[row].begin(job);
         }
     }
 
     /// The next pages of the row's job are read, or moved inside the chip; none where none of them is left to be read.
-    fn go_through(&mut self, row: Row, space: &Space) -> Result<Option<Step>, NoRoom> {
-        let state = &mut self.rows[row as usize];
+    fn go_through(&mut self, row: RowId, space: &Space) -> Result<Option<Step>, NoRoom> {
+        let state = &mut self.rows[row];
         let Some(job) = &mut state.job else { return Ok(None) };
         let unit = space.pools().per_program(row);
         let staged: usize = state.staged.iter().map(VecDeque::len).sum();
@@ -272,8 +277,8 @@ impl Collector {
     }
 
     /// Whether the row's job, of which all was read, is over. A victim is then to be erased.
-    fn is_over(&mut self, row: Row, space: &Space) -> bool {
-        let state = &mut self.rows[row as usize];
+    fn is_over(&mut self, row: RowId, space: &Space) -> bool {
+        let state = &mut self.rows[row];
         let Some(job) = &mut state.job else { return true };
         let victim = job.victim();
         let is_over = victim.is_some() || job.has_moved_all(space);
@@ -287,8 +292,8 @@ impl Collector {
     /// No source has a job for the row. Where it needs blocks, what was read is programmed: to pad a unit gains nothing else. So
     /// many blocks may have failed that the pages of the next victim have nowhere to go.
     #[inline(never)]
-    fn make_room(&mut self, row: Row, lacks_room: bool, space: &Space) -> Option<Step> {
-        let state = &mut self.rows[row as usize];
+    fn make_room(&mut self, row: RowId, lacks_room: bool, space: &Space) -> Option<Step> {
+        let state = &mut self.rows[row];
         if !state.active {
             return None;
         }
@@ -300,8 +305,8 @@ impl Collector {
     }
 
     /// A victim of which nothing valid is left is erased.
-    fn finish_victim(&mut self, row: Row, space: &Space) -> Option<Step> {
-        let state = &mut self.rows[row as usize];
+    fn finish_victim(&mut self, row: RowId, space: &Space) -> Option<Step> {
+        let state = &mut self.rows[row];
         if state.read.is_empty() {
             return None;
         }
@@ -315,11 +320,11 @@ impl Collector {
     }
 
     /// A stream with enough pages for a program unit writes one.
-    fn form_unit(&mut self, row: Row, space: &Space) -> Result<Option<Step>, NoRoom> {
+    fn form_unit(&mut self, row: RowId, space: &Space) -> Result<Option<Step>, NoRoom> {
         if space.has_whole_units(row) {
             return self.form_whole_unit(row, space);
         }
-        let state = &mut self.rows[row as usize];
+        let state = &mut self.rows[row];
         if state.fills_last_unit(row, space) {
             return Ok(self.finish_padded(row, space));
         }
@@ -343,9 +348,9 @@ impl Collector {
 
     /// There is no other victim to fill a unit with: what there is of all streams is programmed as it is, to a block of all bits.
     #[inline(never)]
-    pub(super) fn finish_padded(&mut self, row: Row, space: &Space) -> Option<Step> {
+    pub(super) fn finish_padded(&mut self, row: RowId, space: &Space) -> Option<Step> {
         let unit = space.pools().per_program(row) as usize;
-        let state = &mut self.rows[row as usize];
+        let state = &mut self.rows[row];
         for staged in &mut state.staged {
             staged.retain(|moved| space.is_valid(moved.from));
         }
@@ -365,8 +370,8 @@ impl Collector {
     }
 
     /// The block that is being emptied in a row.
-    pub fn victim(&self, row: Row) -> Option<BlockSetId> {
-        self.rows[row as usize].job.as_ref().and_then(Job::victim)
+    pub fn victim(&self, row: RowId) -> Option<BlockSetId> {
+        self.rows[row].job.as_ref().and_then(Job::victim)
     }
 
     /// Notes that a block was erased.
@@ -375,39 +380,39 @@ impl Collector {
     }
 
     /// Takes in a page that was read, for the collector's stream of this number.
-    pub fn stage(&mut self, row: Row, stream: u8, moved: Moved) {
-        self.rows[row as usize].staged[usize::from(stream)].push_back(moved);
+    pub fn stage(&mut self, row: RowId, stream: u8, moved: Moved) {
+        self.rows[row].staged[usize::from(stream)].push_back(moved);
     }
 
     /// Puts a page into the row's unit that a copyback moves.
-    pub fn copy(&mut self, row: Row, moved: Moved) {
-        self.rows[row as usize].unit.push(moved);
+    pub fn copy(&mut self, row: RowId, moved: Moved) {
+        self.rows[row].unit.push(moved);
     }
 
     /// The pages of the row's program unit that is under way; fewer than a unit if it is padded.
-    pub fn unit(&self, row: Row) -> &[Moved] {
-        &self.rows[row as usize].unit
+    pub fn unit(&self, row: RowId) -> &[Moved] {
+        &self.rows[row].unit
     }
 
     /// The row's program is done.
-    pub fn take_unit(&mut self, row: Row) -> impl Iterator<Item = Moved> + '_ {
-        self.rows[row as usize].unit.drain(..)
+    pub fn take_unit(&mut self, row: RowId) -> impl Iterator<Item = Moved> + '_ {
+        self.rows[row].unit.drain(..)
     }
 
     /// How urgent the commands of the row's job are.
     #[inline]
-    pub(super) fn class(&self, row: Row) -> Class {
-        self.rows[row as usize].job.as_ref().map_or(Class::Reclaim, |job| job.class)
+    pub(super) fn class(&self, row: RowId) -> Class {
+        self.rows[row].job.as_ref().map_or(Class::Reclaim, |job| job.class)
     }
 
     /// The row's step takes this many commands instead of one.
-    pub fn split_step(&mut self, row: Row, commands: u32) {
-        self.rows[row as usize].commands = commands;
+    pub fn split_step(&mut self, row: RowId, commands: u32) {
+        self.rows[row].commands = commands;
     }
 
     /// A command of the row's step is done; true if that ends the step.
-    pub fn command_done(&mut self, row: Row) -> bool {
-        let commands = &mut self.rows[row as usize].commands;
+    pub fn command_done(&mut self, row: RowId) -> bool {
+        let commands = &mut self.rows[row].commands;
         *commands -= 1;
         let over = *commands == 0;
         self.steps -= u32::from(over);
@@ -421,28 +426,28 @@ impl Collector {
 
     /// Whether the host may write `pages` to a row of which only the collector's blocks are free.
     #[inline]
-    pub fn affords(&self, row: Row, pages: u32) -> bool {
-        let state = &self.rows[row as usize];
+    pub fn affords(&self, row: RowId, pages: u32) -> bool {
+        let state = &self.rows[row];
         !state.active || state.regained >= pages
     }
 
     /// Whether the collector is at gaining blocks in the row.
     #[inline]
-    pub fn gains(&self, row: Row) -> bool {
-        let state = &self.rows[row as usize];
+    pub fn gains(&self, row: RowId) -> bool {
+        let state = &self.rows[row];
         state.active && !state.stuck
     }
 
     /// The host writes `pages`: of what was regained, as far as that goes.
-    pub fn spend(&mut self, row: Row, pages: u32) {
-        let state = &mut self.rows[row as usize];
+    pub fn spend(&mut self, row: RowId, pages: u32) {
+        let state = &mut self.rows[row];
         state.regained = state.regained.saturating_sub(pages);
         state.steps_left = self.steps_per_write;
     }
 
     /// Whether the row cannot be cleaned any more: too few of its blocks are good.
-    pub fn is_stuck(&self, row: Row) -> bool {
-        self.rows[row as usize].stuck
+    pub fn is_stuck(&self, row: RowId) -> bool {
+        self.rows[row].stuck
     }
 }
 

@@ -1,13 +1,12 @@
 //! What follows from commands that failed: the failure policy decides about the block, and what a step did not do is done again.
 
-use wordline_nand::{BlockSetId, Location, Operation, PageId};
+use wordline_nand::{BlockSetId, Location, Operation, PageId, RowId};
 
 use super::Reclaim;
 use crate::base::Base;
 use crate::flash::Task;
 use crate::map::Map;
 use crate::policy::failure::{After, Failed, Failure, MOST_FAILURES};
-use crate::policy::placement::Row;
 use crate::space::State;
 
 impl Reclaim {
@@ -55,7 +54,7 @@ impl Reclaim {
     pub(crate) fn step_failed(
         &mut self,
         failed: Failed,
-        row: Row,
+        row: RowId,
         task: &Task,
         base: &mut Base,
         map: &mut Map,
@@ -98,12 +97,12 @@ impl Reclaim {
     }
 
     /// A block is to be emptied and taken out of use, in its turn.
-    pub(crate) fn condemn(&mut self, row: Row, block: BlockSetId) {
+    pub(crate) fn condemn(&mut self, row: RowId, block: BlockSetId) {
         self.collector.condemn(row, block);
     }
 
     /// The row is out of use as a whole.
-    pub(crate) fn lose(&mut self, row: Row) {
+    pub(crate) fn lose(&mut self, row: RowId) {
         self.collector.lose(row);
     }
 }

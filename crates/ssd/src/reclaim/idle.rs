@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Instant;
+use wordline_nand::RowId;
 
 use crate::base::Base;
 use crate::design::Sight;
 use crate::policy::background::Resting;
-use crate::policy::placement::Row;
 use crate::reclaim::Reclaim;
 use crate::reclaim::collector::Leave;
 
@@ -63,7 +63,7 @@ impl Reclaim {
 
     /// What the collector may do in a row beside what it must; more, if the background policy says so, while the host
     /// rests. Nothing is cleaned for free blocks where a block's worth of pages is not to be gained.
-    pub(super) fn leave_to_collect(&self, waits: bool, row: Row, now: Instant, base: &mut Base) -> Leave {
+    pub(super) fn leave_to_collect(&self, waits: bool, row: RowId, now: Instant, base: &mut Base) -> Leave {
         let leave = Leave { waits, keep_cached: self.keep_cached, ..Leave::MUST };
         let rest = self.rest;
         let Base { space: blocks, flash, policies, life, .. } = base;

@@ -11,12 +11,11 @@ mod steps;
 mod victims;
 
 use wordline_kernel::{Seed, state};
-use wordline_nand::Stamp;
+use wordline_nand::{RowId, Stamp};
 
 use crate::base::Base;
 use crate::config::Config;
 use crate::map::Moved;
-use crate::policy::placement::Row;
 use crate::policy::victim::{Preference, VictimPolicy};
 use crate::policy::wear::WearLeveller;
 use crate::space::Streams;
@@ -85,25 +84,25 @@ impl Reclaim {
 
     /// A command of the row's step is done; true if that ends the step.
     #[inline]
-    pub(crate) fn command_done(&mut self, row: Row) -> bool {
+    pub(crate) fn command_done(&mut self, row: RowId) -> bool {
         self.collector.command_done(row)
     }
 
     /// The host writes so many pages to a row.
     #[inline]
-    pub(crate) fn spend(&mut self, row: Row, pages: u32) {
+    pub(crate) fn spend(&mut self, row: RowId, pages: u32) {
         self.collector.spend(row, pages);
     }
 
     /// Whether the host may write so many pages to a row of which only the collector's blocks are free.
     #[inline]
-    pub(crate) fn affords(&self, row: Row, pages: u32) -> bool {
+    pub(crate) fn affords(&self, row: RowId, pages: u32) -> bool {
         self.collector.affords(row, pages)
     }
 
     /// Whether blocks are being gained in a row.
     #[inline]
-    pub(crate) fn gains(&self, row: Row) -> bool {
+    pub(crate) fn gains(&self, row: RowId) -> bool {
         self.collector.gains(row)
     }
 
@@ -115,17 +114,17 @@ impl Reclaim {
 
     /// Whether pages are leaving the row's pool.
     #[inline]
-    pub(crate) fn migrates(&self, row: Row) -> bool {
+    pub(crate) fn migrates(&self, row: RowId) -> bool {
         self.collector.migrates(row)
     }
 
     /// The pages of the row's program unit that is being programmed.
-    pub(crate) fn unit(&self, row: Row) -> &[Moved] {
+    pub(crate) fn unit(&self, row: RowId) -> &[Moved] {
         self.collector.unit(row)
     }
 
     /// What is done in a row, in words.
-    pub(crate) fn tell(&self, row: Row) -> String {
+    pub(crate) fn tell(&self, row: RowId) -> String {
         self.collector.tell(row)
     }
 

@@ -3,10 +3,9 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
-use wordline_nand::BlockSetId;
+use wordline_nand::{BlockSetId, RowId};
 
 use crate::map::Moved;
-use crate::policy::placement::Row;
 use crate::reclaim::job::Job;
 use crate::space::Space;
 
@@ -57,7 +56,7 @@ impl RowState {
 
     /// Whether the pages that wait are to fill the last unit that the collector has room for, so that the victims that they came
     /// from can be erased: pages of different streams then share it.
-    pub(super) fn fills_last_unit(&self, row: Row, space: &Space) -> bool {
+    pub(super) fn fills_last_unit(&self, row: RowId, space: &Space) -> bool {
         let unit = space.pools().per_program(row) as usize;
         !self.read.is_empty() && self.staged() >= unit && space.collector_room(row) < 2 * unit
     }

@@ -1,14 +1,13 @@
 //! The collector's steps as commands of the dies, and what follows when these are done.
 
 use wordline_kernel::{Instant, Schedule};
-use wordline_nand::{DieId, Location, PageId, Pool};
+use wordline_nand::{DieId, Location, PageId, Pool, RowId};
 
 use crate::base::Base;
 use crate::design::Sight;
 use crate::event::Event;
 use crate::flash::{Class, Task, Ticket};
 use crate::map::{LogicalPage, Map, Moved};
-use crate::policy::placement::Row;
 use crate::policy::relocator::Leaving;
 use crate::reclaim::collector::{Leave, Step};
 use crate::reclaim::{Begins, Reclaim};
@@ -19,7 +18,7 @@ impl Reclaim {
     pub(crate) fn queue_cleaning(
         &mut self,
         waits: bool,
-        row: Row,
+        row: RowId,
         base: &mut Base,
         map: &mut Map,
         calendar: &mut impl Schedule<Event>,
@@ -76,7 +75,7 @@ impl Reclaim {
     /// Queues a copyback. The pages stay together: the relocator is asked about the first.
     fn queue_copyback(
         &mut self,
-        row: Row,
+        row: RowId,
         from: Location,
         now: Instant,
         base: &mut Base,
@@ -98,7 +97,14 @@ impl Reclaim {
     }
 
     /// Queues the program of what the collector has gathered in a row; the rest of the unit is padding.
-    fn queue_gc_program(&self, row: Row, first: Location, unit: u32, now: Instant, base: &mut Base) -> DieId {
+    fn queue_gc_program(
+        &self,
+        row: RowId,
+        first: Location,
+        unit: u32,
+        now: Instant,
+        base: &mut Base,
+    ) -> DieId {
         let place = places(&base.space, row);
         let (die, stamps) = base.flash.program(now, self.ticket(row), first, unit);
         for (n, moved) in self.collector.unit(row).iter().enumerate() {
@@ -111,7 +117,7 @@ impl Reclaim {
     /// is not valid of a page is not moved out of the chip.
     fn queue_gc_reads(
         &mut self,
-        row: Row,
+        row: RowId,
         first: Location,
         end: Location,
         valid: u32,
@@ -145,12 +151,12 @@ impl Reclaim {
 
     /// Who asks for the commands of a row's step, and how urgent these are.
     #[inline]
-    fn ticket(&self, row: Row) -> (Ticket, Class) {
+    fn ticket(&self, row: RowId) -> (Ticket, Class) {
         (Ticket::Reclaim(row), self.collector.class(row))
     }
 
     /// Whether the pages of a victim leave the pool is asked once, when the first of them are going to be read.
-    fn ask_relocator(&mut self, row: Row, base: &mut Base) {
+    fn ask_relocator(&mut self, row: RowId, base: &mut Base) {
         let pool = base.config.pools.number_of_row(row);
         base.gather_states();
         let victim = self.collector.victim(row);
@@ -161,7 +167,7 @@ impl Reclaim {
     }
 
     /// Pages of a victim were read: those still valid are staged for a program, or leave the pool.
-    pub(crate) fn gc_read(&mut self, row: Row, read: &Task, base: &mut Base) {
+    pub(crate) fn gc_read(&mut self, row: RowId, read: &Task, base: &mut Base) {
         let Task { location: first, planes, locations, .. } = *read;
         base.totals.gc_reads += u64::from(planes);
         let (leaves, whole) = (self.collector.leaves(row), base.space.has_whole_units(row));
@@ -181,7 +187,7 @@ impl Reclaim {
     }
 
     /// The collector's unit of a row was programmed: its pages that are still valid in their victims are mapped there.
-    pub(crate) fn gc_programmed(&mut self, row: Row, first: Location, base: &mut Base, map: &mut Map) {
+    pub(crate) fn gc_programmed(&mut self, row: RowId, first: Location, base: &mut Base, map: &mut Map) {
         let place = places(&base.space, row);
         for moved in self.collector.unit(row) {
             base.space.prefetch(moved.from);
@@ -212,7 +218,7 @@ impl Reclaim {
     }
 
     /// Counts the pages of the collector's unit that come out of blocks in SLC mode.
-    fn count_folded(&self, row: Row, base: &mut Base) {
+    fn count_folded(&self, row: RowId, base: &mut Base) {
         if base.space.caches(row) {
             let from_cache = self.collector.unit(row).iter();
             let pools = &base.config.pools;
@@ -224,7 +230,7 @@ impl Reclaim {
     /// Reads that wait in a victim of which the collector has moved everything go as its commands do: else it would go on
     /// with other victims, and never come to the erase that waits for them.
     #[inline(never)]
-    fn readers_inherit(&mut self, row: Row, base: &mut Base) {
+    fn readers_inherit(&mut self, row: RowId, base: &mut Base) {
         let Self { collector, .. } = self;
         let Base { space, flash, .. } = base;
         collector.waits_for_readers(row, space).for_each(|block| flash.raise_readers(block));
@@ -233,7 +239,7 @@ impl Reclaim {
 
 /// Where in a program unit of a row the collector's page goes that is its `n`-th and comes from this location: in a pool of whole
 /// units to its place.
-fn places(space: &Space, row: Row) -> impl Fn(usize, Location) -> usize + use<> {
+fn places(space: &Space, row: RowId) -> impl Fn(usize, Location) -> usize + use<> {
     let (first, unit) = {
         let locations = &space.pools().of_row(row).locations;
         (locations.first(), locations.per_program)

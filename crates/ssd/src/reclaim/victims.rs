@@ -1,11 +1,10 @@
 //! Asks the victim policy.
 
 use wordline_kernel::{Stream, state};
-use wordline_nand::BlockSetId;
+use wordline_nand::{BlockSetId, RowId};
 
 use crate::design::Sight;
 use crate::parts::Asks;
-use crate::policy::placement::Row;
 use crate::policy::victim::{Preference, VictimPolicy};
 use crate::space::Space;
 
@@ -30,7 +29,7 @@ impl Victims {
     /// The next victim among the closed blocks of a row, by whoever answers for it.
     pub(super) fn choose(
         &mut self,
-        row: Row,
+        row: RowId,
         space: &Space,
         (flash, policies): Asks<'_>,
     ) -> Option<BlockSetId> {
@@ -47,7 +46,7 @@ impl Victims {
     /// Chooses a super block, if that is what is cleaned and not enough of them are being cleaned; whether it did.
     pub(super) fn choose_super_block(
         &mut self,
-        row: Row,
+        row: RowId,
         space: &mut Space,
         (flash, policies): Asks<'_>,
     ) -> bool {

@@ -44,8 +44,8 @@ impl Scan {
     pub(crate) fn of(pools: &Pools) -> Self {
         let dies = Column::from_fn(pools.dies() as usize, |die: DieId| {
             let geometry = &pools.of_die(die).geometry;
-            let rows = geometry.rows_of(die);
-            let (block, end) = (geometry.first_block(rows.start), geometry.first_block(rows.end));
+            let block = geometry.first_block(geometry.first_row_of(die));
+            let end = BlockSetId(block.0 + geometry.rows_per_die * geometry.blocks_per_plane);
             Cursor { block, end, page: 0, tables: VecDeque::new() }
         });
         Self { began: Instant::ZERO, dies, working: 0, found: Recovered::default() }

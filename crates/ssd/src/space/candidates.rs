@@ -5,11 +5,10 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Column, Stream};
-use wordline_nand::BlockSetId;
+use wordline_kernel::{Column, Id, Stream};
+use wordline_nand::{BlockSetId, RowId};
 
 use super::Block;
-use crate::policy::placement::Row;
 
 /// What a victim policy looks at besides the numbers of valid pages. Each costs something, so it is kept only when
 /// asked for.
@@ -42,23 +41,23 @@ struct Buckets {
     head: Vec<u32>,
     links: Column<BlockSetId, Link>,
     /// No bucket of the row below this one holds a block.
-    least: Vec<Cell<u32>>,
+    least: Column<RowId, Cell<u32>>,
 }
 
 impl Buckets {
-    fn new(full: &[u32], blocks: usize) -> Self {
+    fn new(full: &Column<RowId, u32>, blocks: usize) -> Self {
         let rows = full.len();
         let per_row = full.iter().max().map_or(0, |most| *most as usize) + 1;
         Self {
             per_row,
             head: vec![NONE; rows * per_row],
             links: Column::filled(blocks, Link { next: NONE, previous: NONE }),
-            least: vec![Cell::new(per_row as u32); rows],
+            least: Column::filled(rows, Cell::new(per_row as u32)),
         }
     }
 
-    fn insert(&mut self, row: Row, valid: u32, block: BlockSetId) {
-        let head = &mut self.head[row as usize * self.per_row + valid as usize];
+    fn insert(&mut self, row: RowId, valid: u32, block: BlockSetId) {
+        let head = &mut self.head[row.index() * self.per_row + valid as usize];
         let next = std::mem::replace(head, block.0);
         let previous = if next == NONE {
             block.0
@@ -66,13 +65,13 @@ impl Buckets {
             std::mem::replace(&mut self.links[BlockSetId(next)].previous, block.0)
         };
         self.links[block] = Link { next, previous };
-        let least = &self.least[row as usize];
+        let least = &self.least[row];
         least.set(least.get().min(valid));
     }
 
-    fn remove(&mut self, row: Row, valid: u32, block: BlockSetId) {
+    fn remove(&mut self, row: RowId, valid: u32, block: BlockSetId) {
         let Link { next, previous } = self.links[block];
-        let head = &mut self.head[row as usize * self.per_row + valid as usize];
+        let head = &mut self.head[row.index() * self.per_row + valid as usize];
         if *head == block.0 {
             *head = next;
         } else {
@@ -85,18 +84,18 @@ impl Buckets {
     }
 
     /// The buckets of a row without that of full blocks, which hold `full` valid pages.
-    fn heads(&self, row: Row, full: u32) -> &[u32] {
-        &self.head[row as usize * self.per_row..][..full as usize]
+    fn heads(&self, row: RowId, full: u32) -> &[u32] {
+        &self.head[row.index() * self.per_row..][..full as usize]
     }
 
     /// The same, from the first bucket on that holds a block.
-    fn occupied(&self, row: Row, full: u32) -> &[u32] {
-        let mut least = self.least[row as usize].get() as usize;
+    fn occupied(&self, row: RowId, full: u32) -> &[u32] {
+        let mut least = self.least[row].get() as usize;
         let heads = self.heads(row, full);
         while heads.get(least) == Some(&NONE) {
             least += 1;
         }
-        self.least[row as usize].set(least as u32);
+        self.least[row].set(least as u32);
         &heads[heads.len().min(least)..]
     }
 
@@ -109,19 +108,19 @@ impl Buckets {
 /// Candidates by number: a dense list a row, in which the last one takes the place of one that leaves.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Numbered {
-    list: Vec<Vec<BlockSetId>>,
+    list: Column<RowId, Vec<BlockSetId>>,
     place: Column<BlockSetId, u32>,
 }
 
 impl Numbered {
-    fn add(&mut self, row: Row, block: BlockSetId) {
-        let list = &mut self.list[row as usize];
+    fn add(&mut self, row: RowId, block: BlockSetId) {
+        let list = &mut self.list[row];
         self.place[block] = list.len() as u32;
         list.push(block);
     }
 
-    fn remove(&mut self, row: Row, block: BlockSetId) {
-        let list = &mut self.list[row as usize];
+    fn remove(&mut self, row: RowId, block: BlockSetId) {
+        let list = &mut self.list[row];
         let place = self.place[block];
         list.swap_remove(place as usize);
         if let Some(moved) = list.get(place as usize) {
@@ -136,14 +135,14 @@ impl Numbered {
 struct ByClosing {
     closed: u64,
     closed_at: Column<BlockSetId, u64>,
-    order: Vec<BTreeMap<u64, BlockSetId>>,
+    order: Column<RowId, BTreeMap<u64, BlockSetId>>,
 }
 
 /// When a block lost its last page, by a clock that counts the pages that the closed blocks of a row lost. Blocks come
 /// to the head of a bucket as they lose a page, so the last block of a bucket is the one that lost none for longest.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct ByInvalidation {
-    clock: Vec<u64>,
+    clock: Column<RowId, u64>,
     last: Column<BlockSetId, u64>,
 }
 
@@ -151,9 +150,9 @@ struct ByInvalidation {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Closed {
     /// Valid pages of a full block of each row.
-    full: Vec<u32>,
+    full: Column<RowId, u32>,
     /// Pages of the closed blocks of each row that are not valid.
-    invalid: Vec<u32>,
+    invalid: Column<RowId, u32>,
     buckets: Buckets,
     numbered: Option<Numbered>,
     by_closing: Option<ByClosing>,
@@ -162,18 +161,20 @@ pub(super) struct Closed {
 
 impl Closed {
     /// None yet, of `blocks` in all; `full` says for each row how many valid pages a full block has.
-    pub(super) fn new(full: Vec<u32>, blocks: usize, indexes: Indexes) -> Self {
+    pub(super) fn new(full: Column<RowId, u32>, blocks: usize, indexes: Indexes) -> Self {
         let rows = full.len();
-        let numbered = || Numbered { list: vec![Vec::new(); rows], place: Column::filled(blocks, 0) };
+        let numbered =
+            || Numbered { list: Column::filled(rows, Vec::new()), place: Column::filled(blocks, 0) };
         let by_closing = || ByClosing {
             closed: 0,
             closed_at: Column::filled(blocks, 0),
-            order: vec![BTreeMap::new(); rows],
+            order: Column::filled(rows, BTreeMap::new()),
         };
-        let by_invalidation = || ByInvalidation { clock: vec![0; rows], last: Column::filled(blocks, 0) };
+        let by_invalidation =
+            || ByInvalidation { clock: Column::filled(rows, 0), last: Column::filled(blocks, 0) };
         Self {
             buckets: Buckets::new(&full, blocks),
-            invalid: vec![0; rows],
+            invalid: Column::filled(rows, 0),
             full,
             numbered: indexes.numbered.then(numbered),
             by_closing: indexes.by_closing.then(by_closing),
@@ -189,7 +190,7 @@ impl Closed {
 
     /// Valid pages of a full block of the first row.
     pub(super) fn most(&self) -> u32 {
-        self.full[0]
+        self.full[RowId(0)]
     }
 
     /// Rows that it was made for.
@@ -199,77 +200,77 @@ impl Closed {
 
     /// Pages of the closed blocks of a row that are not valid.
     #[inline]
-    pub(super) fn invalid(&self, row: Row) -> u32 {
-        self.invalid[row as usize]
+    pub(super) fn invalid(&self, row: RowId) -> u32 {
+        self.invalid[row]
     }
 
     /// A block closed with `valid` valid pages.
-    pub(super) fn add(&mut self, row: Row, valid: u32, block: BlockSetId) {
+    pub(super) fn add(&mut self, row: RowId, valid: u32, block: BlockSetId) {
         self.buckets.insert(row, valid, block);
-        self.invalid[row as usize] += self.full[row as usize] - valid;
+        self.invalid[row] += self.full[row] - valid;
         if let Some(ages) = &mut self.by_closing {
             ages.closed += 1;
             ages.closed_at[block] = ages.closed;
         }
         if let Some(ages) = &mut self.by_invalidation {
-            ages.last[block] = ages.clock[row as usize];
+            ages.last[block] = ages.clock[row];
         }
-        if valid < self.full[row as usize] {
+        if valid < self.full[row] {
             self.join(row, block);
         }
     }
 
     /// A closed block lost one of its `valid` valid pages, and counts as one with `left` of them now.
     #[inline]
-    pub(super) fn lose_page(&mut self, row: Row, valid: u32, left: u32, block: BlockSetId) {
+    pub(super) fn lose_page(&mut self, row: RowId, valid: u32, left: u32, block: BlockSetId) {
         self.buckets.remove(row, valid, block);
         self.buckets.insert(row, left, block);
-        self.invalid[row as usize] += valid - left;
+        self.invalid[row] += valid - left;
         if let Some(ages) = &mut self.by_invalidation {
-            ages.clock[row as usize] += 1;
-            ages.last[block] = ages.clock[row as usize];
+            ages.clock[row] += 1;
+            ages.last[block] = ages.clock[row];
         }
-        if valid == self.full[row as usize] {
+        if valid == self.full[row] {
             self.join(row, block);
         }
     }
 
     /// A block with `valid` valid pages is closed no more.
-    pub(super) fn remove(&mut self, row: Row, valid: u32, block: BlockSetId) {
+    pub(super) fn remove(&mut self, row: RowId, valid: u32, block: BlockSetId) {
         self.buckets.remove(row, valid, block);
-        self.invalid[row as usize] -= self.full[row as usize] - valid;
-        if valid == self.full[row as usize] {
+        self.invalid[row] -= self.full[row] - valid;
+        if valid == self.full[row] {
             return;
         }
         if let Some(numbered) = &mut self.numbered {
             numbered.remove(row, block);
         }
         if let Some(ages) = &mut self.by_closing {
-            ages.order[row as usize].remove(&ages.closed_at[block]);
+            ages.order[row].remove(&ages.closed_at[block]);
         }
     }
 
     /// A closed block counts as one with other valid pages, though it lost none.
-    pub(super) fn change(&mut self, row: Row, before: u32, valid: u32, block: BlockSetId) {
+    pub(super) fn change(&mut self, row: RowId, before: u32, valid: u32, block: BlockSetId) {
         self.remove(row, before, block);
         self.buckets.insert(row, valid, block);
-        self.invalid[row as usize] += self.full[row as usize] - valid;
+        self.invalid[row] += self.full[row] - valid;
         if let Some(ages) = &mut self.by_invalidation {
             // The blocks of a bucket stay in the order of their ages.
-            ages.last[block] = ages.clock[row as usize];
+            ages.last[block] = ages.clock[row];
         }
-        if valid < self.full[row as usize] {
+        if valid < self.full[row] {
             self.join(row, block);
         }
     }
 
     /// A block becomes a candidate.
-    fn join(&mut self, row: Row, block: BlockSetId) {
+    fn join(&mut self, row: RowId, block: BlockSetId) {
         if let Some(numbered) = &mut self.numbered {
             numbered.add(row, block);
         }
         if let Some(ages) = &mut self.by_closing {
-            ages.order[row as usize].insert(ages.closed_at[block], block);
+            ages.order[row].insert(ages.closed_at[block], block);
         }
     }
 }
@@ -279,7 +280,7 @@ impl Closed {
 pub struct Candidates<'a> {
     closed: &'a Closed,
     valid: Valid<'a>,
-    row: Row,
+    row: RowId,
 }
 
 /// Where the valid pages of candidates are noted.
@@ -295,13 +296,13 @@ pub(super) enum Valid<'a> {
 const ASKED_FOR: &str = "the policy names in needs() what it looks at";
 
 impl<'a> Candidates<'a> {
-    pub(super) fn new(closed: &'a Closed, valid: Valid<'a>, row: Row) -> Self {
+    pub(super) fn new(closed: &'a Closed, valid: Valid<'a>, row: RowId) -> Self {
         Self { closed, valid, row }
     }
 
     /// Logical pages that a block holds.
     pub fn pages_per_block(&self) -> u32 {
-        self.closed.full[self.row as usize]
+        self.closed.full[self.row]
     }
 
     /// Valid pages of a block.
@@ -331,14 +332,14 @@ impl<'a> Candidates<'a> {
 
     /// A candidate, each equally likely. Wants [`Indexes::numbered`].
     pub fn random(&self, random: &mut Stream) -> Option<BlockSetId> {
-        let list = &self.closed.numbered.as_ref().expect(ASKED_FOR).list[self.row as usize];
+        let list = &self.closed.numbered.as_ref().expect(ASKED_FOR).list[self.row];
         (!list.is_empty()).then(|| list[random.below(list.len() as u64) as usize])
     }
 
     /// The candidates, the one that was closed first at the front. Wants [`Indexes::by_closing`].
     pub fn oldest_first(&self) -> impl Iterator<Item = BlockSetId> + '_ {
         let ages = self.closed.by_closing.as_ref().expect(ASKED_FOR);
-        ages.order[self.row as usize].values().copied()
+        ages.order[self.row].values().copied()
     }
 
     /// For each number of valid pages that a candidate has, fewest first: the block that lost no page for longest, and
@@ -347,7 +348,7 @@ impl<'a> Candidates<'a> {
     pub fn stalest(&self) -> impl Iterator<Item = (BlockSetId, u64)> + '_ {
         let buckets = &self.closed.buckets;
         let ages = self.closed.by_invalidation.as_ref().expect(ASKED_FOR);
-        let now = ages.clock[self.row as usize];
+        let now = ages.clock[self.row];
         let heads = buckets.heads(self.row, self.pages_per_block()).iter().filter(|head| **head != NONE);
         heads.map(move |head| buckets.last(*head)).map(move |block| (block, now - ages.last[block]))
     }

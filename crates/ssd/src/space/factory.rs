@@ -8,11 +8,11 @@ use crate::Config;
 /// Draws the blocks that are bad from the factory: the same number in each row, which ones by the seed.
 pub fn bad_from_factory(config: &Config, seed: Seed) -> Vec<bool> {
     let mut all = vec![false; config.pools.block_sets() as usize];
-    for row in 0..config.pools.rows() {
+    for row in config.pools.all_rows() {
         let mut blocks: Vec<BlockSetId> = config.pools.of_row(row).geometry.blocks_of(row).collect();
         let bad = (blocks.len() as f64 * config.file.ftl.factory_bad_blocks) as usize;
         if bad > 0 {
-            seed.stream("ssd.factory-bad-blocks", row.into()).shuffle(&mut blocks);
+            seed.stream("ssd.factory-bad-blocks", row.0.into()).shuffle(&mut blocks);
             blocks[..bad].iter().for_each(|block| all[block.0 as usize] = true);
         }
     }

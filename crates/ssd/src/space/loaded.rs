@@ -1,9 +1,8 @@
 //! Whether a block table that was read can be one of the device.
 
-use wordline_nand::BlockSetId;
+use wordline_nand::{BlockSetId, RowId};
 
 use super::{Space, State, all_rows};
-use crate::policy::placement::Row;
 use crate::snapshot::ensure;
 
 impl Space {
@@ -23,7 +22,7 @@ impl Space {
         all_rows(&self.pools).try_for_each(|row| self.check_row(row, &programmed))
     }
 
-    fn check_row(&self, row: Row, programmed: &impl Fn(BlockSetId) -> u32) -> Result<(), String> {
+    fn check_row(&self, row: RowId, programmed: &impl Fn(BlockSetId) -> u32) -> Result<(), String> {
         let (mut free, mut good, mut valid, mut invalid) = (0, 0, 0, 0);
         for block in self.blocks_of(row) {
             let known = &self.table[block];

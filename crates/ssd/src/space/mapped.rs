@@ -1,15 +1,14 @@
 //! Blocks of a block map, which says itself what is written where: any number of them are open in a row. And what designs are told of blocks.
 
-use wordline_nand::{BlockSetId, Location};
+use wordline_nand::{BlockSetId, Location, RowId};
 
 use super::{Space, State, StreamId};
-use crate::policy::placement::Row;
 use crate::policy::seen::Seen;
 
 impl Space {
     /// Opens a free block of a row: the least worn. None if no block is free.
-    pub fn open_free(&mut self, row: Row) -> Option<BlockSetId> {
-        let block = self.free[row as usize].pop(false)?;
+    pub fn open_free(&mut self, row: RowId) -> Option<BlockSetId> {
+        let block = self.free[row].pop(false)?;
         self.opened(block, StreamId(0));
         Some(block)
     }
@@ -66,7 +65,7 @@ impl Space {
 
     /// Whether a block can be the next victim of a row.
     #[inline]
-    pub(crate) fn is_candidate(&self, block: BlockSetId, row: Row) -> bool {
+    pub(crate) fn is_candidate(&self, block: BlockSetId, row: RowId) -> bool {
         block.0 < self.pools.block_sets()
             && self.state(block) == State::Closed
             && self.row_of(block) == row

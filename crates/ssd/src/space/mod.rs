@@ -26,9 +26,8 @@ use openings::Openings;
 use pool::PoolSpace;
 use wear::{Allocation, FreeBlocks};
 use wordline_kernel::{Column, Id, prefetch, state};
-use wordline_nand::{BlockSetId, Location, Pools};
+use wordline_nand::{BlockSetId, Location, Pools, RowId};
 
-use crate::policy::placement::Row;
 use crate::policy::seen::{Observes, Seen};
 
 pub use block::State;
@@ -38,13 +37,13 @@ pub use slc::{SlcShare, SlcStreams};
 pub use streams::{StreamId, Streams};
 pub use super_blocks::SuperBlockCounts;
 
-fn all_rows(pools: &Pools) -> std::ops::Range<Row> {
-    0..pools.rows()
+fn all_rows(pools: &Pools) -> impl Iterator<Item = RowId> + use<> {
+    pools.all_rows()
 }
 
 /// Locations of a block of each row.
-fn full_blocks(pools: &Pools) -> Vec<u32> {
-    all_rows(pools).map(|row| pools.per_block_of(row)).collect()
+fn full_blocks(pools: &Pools) -> Column<RowId, u32> {
+    Column::from_fn(pools.rows() as usize, |row| pools.per_block_of(row))
 }
 
 /// The block table of a device.
@@ -57,13 +56,13 @@ pub struct Space {
     openings: Openings,
     /// A bit for each location: whether a logical page is mapped to it.
     is_valid: Vec<u64>,
-    free: Vec<FreeBlocks>,
+    free: Column<RowId, FreeBlocks>,
     /// The open block of each stream and how many of its locations are written, row by row.
     open: Vec<Option<(BlockSetId, u32)>>,
     indexes: Indexes,
     closed: Closed,
-    row_valid: Vec<u32>,
-    good: Vec<u32>,
+    row_valid: Column<RowId, u32>,
+    good: Column<RowId, u32>,
     /// None where no design observes blocks.
     news: Option<Box<News>>,
 }
@@ -84,19 +83,19 @@ impl Space {
             table: Column::filled(blocks, Block::FREE),
             openings: Openings::new(blocks),
             is_valid: vec![0; (pools.locations() as usize).div_ceil(64)],
-            free: all_rows(pools).map(|row| FreeBlocks::new(Allocation::LeastWorn, blocks_of(row))).collect(),
+            free: Column::from_fn(rows, |row| FreeBlocks::new(Allocation::LeastWorn, blocks_of(row))),
             open: vec![None; rows * usize::from(streams.host + streams.gc)],
             indexes: Indexes::default(),
             closed: Closed::new(full_blocks(pools), blocks, Indexes::default()),
-            row_valid: vec![0; rows],
-            good: all_rows(pools).map(blocks_of).collect(),
+            row_valid: Column::filled(rows, 0),
+            good: Column::from_fn(rows, blocks_of),
             each: pools.iter().map(|_| PoolSpace::new(streams)).collect(),
             news: None,
             pools: pools.clone(),
             streams,
         };
         for block in new.table.ids() {
-            let row = new.row_of(block) as usize;
+            let row = new.row_of(block);
             if bad(block) {
                 new.table[block].state = State::Bad;
                 new.good[row] -= 1;
@@ -123,7 +122,7 @@ impl Space {
 
     /// Says which of the free blocks are opened from now on; before the first one is.
     pub fn allocate(&mut self, allocation: Allocation) {
-        for (row, number) in self.free.iter_mut().zip(0..) {
+        for (row, number) in self.free.iter_mut().zip(all_rows(&self.pools)) {
             let blocks = self.pools.of_row(number).geometry.blocks_per_plane;
             let mut free = FreeBlocks::new(allocation, blocks);
             while let Some(block) = row.pop(false) {
@@ -135,14 +134,14 @@ impl Space {
 
     /// The row that `block` is in.
     #[inline]
-    pub fn row_of(&self, block: BlockSetId) -> Row {
+    pub fn row_of(&self, block: BlockSetId) -> RowId {
         self.pools.row_of_block(block)
     }
 
     /// Free blocks of a row.
     #[inline]
-    pub fn free(&self, row: Row) -> usize {
-        self.free[row as usize].len()
+    pub fn free(&self, row: RowId) -> usize {
+        self.free[row].len()
     }
 
     /// Valid pages of a block.
@@ -183,43 +182,43 @@ impl Space {
 
     /// Blocks that are out of use.
     pub fn bad(&self) -> u64 {
-        let bad = |row: Row| self.pools.of_row(row).geometry.blocks_per_plane - self.good(row);
+        let bad = |row: RowId| self.pools.of_row(row).geometry.blocks_per_plane - self.good(row);
         all_rows(&self.pools).map(|row| u64::from(bad(row))).sum()
     }
 
     /// Pages that a row can hold for the host, beside the blocks at work.
     #[inline]
-    pub fn limit(&self, row: Row) -> u32 {
-        self.good[row as usize].saturating_sub(self.of(row).at_work) * self.pools.per_block_of(row)
+    pub fn limit(&self, row: RowId) -> u32 {
+        self.good[row].saturating_sub(self.of(row).at_work) * self.pools.per_block_of(row)
     }
 
     /// Blocks of a row that are not bad.
-    pub fn good(&self, row: Row) -> u32 {
-        self.good[row as usize]
+    pub fn good(&self, row: RowId) -> u32 {
+        self.good[row]
     }
 
-    fn blocks_of(&self, row: Row) -> impl Iterator<Item = BlockSetId> + use<> {
+    fn blocks_of(&self, row: RowId) -> impl Iterator<Item = BlockSetId> + use<> {
         self.pools.of_row(row).geometry.blocks_of(row)
     }
 
     /// Whether any block of a row is not out of use.
-    pub fn is_in_use(&self, row: Row) -> bool {
+    pub fn is_in_use(&self, row: RowId) -> bool {
         self.blocks_of(row).any(|block| self.state(block) != State::Bad)
     }
 
     /// The closed block of a row with the fewest valid pages; the lowest number wins a tie. It looks at all of them.
-    pub fn emptiest(&self, row: Row) -> Option<BlockSetId> {
+    pub fn emptiest(&self, row: RowId) -> Option<BlockSetId> {
         let closed = self.blocks_of(row).filter(|block| self.state(*block) == State::Closed);
         closed.min_by_key(|block| self.valid(*block))
     }
 
     /// Valid pages of a row.
-    pub fn valid_in(&self, row: Row) -> u32 {
-        self.row_valid[row as usize]
+    pub fn valid_in(&self, row: RowId) -> u32 {
+        self.row_valid[row]
     }
 
     /// Pages of a row that cleaning would gain: written, and not valid.
-    pub fn gain(&self, row: Row) -> u32 {
+    pub fn gain(&self, row: RowId) -> u32 {
         let per_block = self.pools.per_block_of(row);
         let unwritten: u32 = self.streams.all().map(|stream| self.unwritten(row, stream)).sum();
         let used = self.good(row).saturating_sub(self.free(row) as u32);
@@ -228,12 +227,12 @@ impl Space {
 
     /// Pages of the closed blocks of a row that are not valid: what cleaning all of them would gain.
     #[inline]
-    pub fn invalid_in_closed(&self, row: Row) -> u32 {
+    pub fn invalid_in_closed(&self, row: RowId) -> u32 {
         self.closed.invalid(row)
     }
 
     /// Pages that the collector can write in a row without erasing anything.
-    pub fn collector_room(&self, row: Row) -> usize {
+    pub fn collector_room(&self, row: RowId) -> usize {
         let per_block = self.pools.per_block_of(row);
         let takes_all =
             |stream: &StreamId| self.open[self.at(row, *stream)].is_none_or(|(block, _)| !self.is_slc(block));
@@ -243,7 +242,7 @@ impl Space {
     }
 
     /// Pages that are not written of the open blocks of a stream.
-    fn unwritten(&self, row: Row, stream: StreamId) -> u32 {
+    fn unwritten(&self, row: RowId, stream: StreamId) -> u32 {
         let per_block = self.pools.per_block_of(row);
         let at_work = self.open_place(row, stream).map_or(0, |place| per_block - place);
         at_work + self.open_beside(row, stream).map(|(_, place)| per_block - place).sum::<u32>()
@@ -251,14 +250,14 @@ impl Space {
 
     /// Whether the row holds so many valid pages that `pages` more are too many.
     #[inline]
-    pub fn is_full(&self, row: Row, pages: u32) -> bool {
-        self.row_valid[row as usize] + pages > self.limit(row)
+    pub fn is_full(&self, row: RowId, pages: u32) -> bool {
+        self.row_valid[row] + pages > self.limit(row)
     }
 
     /// The next `pages` of the stream's open block, a divisor of the block. Opens a free block if the stream has none;
     /// if none is left to be opened, another stream of the same side takes the pages. A bug if there is no room. `next` is asked where
     /// word lines are not programmed by their numbers.
-    pub fn take(&mut self, row: Row, stream: StreamId, pages: u32, next: NextWordLine<'_>) -> Location {
+    pub fn take(&mut self, row: RowId, stream: StreamId, pages: u32, next: NextWordLine<'_>) -> Location {
         let (mut at, mut stream, pool) = (self.at(row, stream), stream, self.pools.number_of_row(row));
         if self.open[at].is_none() {
             if self.may_open(row, self.streams.is_gc(stream)) {
@@ -288,9 +287,9 @@ impl Space {
     }
 
     /// Opens a free block of a row, of which there is one, for a stream.
-    fn open_next(&mut self, row: Row, stream: StreamId) -> BlockSetId {
+    fn open_next(&mut self, row: RowId, stream: StreamId) -> BlockSetId {
         let in_slc = self.of(row).slc.is_some() && self.opens_slc(row, stream);
-        let free = self.free[row as usize].pop(self.streams.is_gc(stream));
+        let free = self.free[row].pop(self.streams.is_gc(stream));
         let block = free.expect("the caller saw that there is room");
         self.opened(block, stream);
         self.opened_in_super_block(row, stream, block);
@@ -328,7 +327,7 @@ impl Space {
     }
 
     /// How far the stream's open block is written; `None` if none is open.
-    pub fn open_place(&self, row: Row, stream: StreamId) -> Option<u32> {
+    pub fn open_place(&self, row: RowId, stream: StreamId) -> Option<u32> {
         self.open[self.at(row, stream)].map(|(_, place)| place)
     }
 
@@ -380,7 +379,7 @@ impl Space {
         }
         self.table[block].condemned = true;
         let row = self.row_of(block);
-        self.good[row as usize] -= 1;
+        self.good[row] -= 1;
         if self.state(block) == State::Closed {
             self.closed.remove(row, self.valid(block), block);
             self.lost_to_super_block(block);
@@ -397,8 +396,8 @@ impl Space {
 
     /// Takes all blocks of a row out of use at once; `lost` gets each location that was valid. Returns how many blocks were
     /// still good.
-    pub fn lose_row(&mut self, row: Row, mut lost: impl FnMut(Location)) -> u32 {
-        while self.free[row as usize].pop(true).is_some() {}
+    pub fn lose_row(&mut self, row: RowId, mut lost: impl FnMut(Location)) -> u32 {
+        while self.free[row].pop(true).is_some() {}
         for stream in self.streams.all() {
             let at = self.at(row, stream);
             self.open[at] = None;
@@ -420,7 +419,7 @@ impl Space {
             }
         }
         self.row_left_super_blocks(row);
-        std::mem::take(&mut self.good[row as usize])
+        std::mem::take(&mut self.good[row])
     }
 
     /// Notes that a logical page is mapped to `location` now.
@@ -435,7 +434,7 @@ impl Space {
         );
         let gained = self.count_valid_page(pool, location, true);
         self.table[block].valid += gained;
-        self.row_valid[row as usize] += gained;
+        self.row_valid[row] += gained;
         if self.each[pool].super_blocks.is_some() {
             self.count_in_super_block(pool, block, gained, true);
         }
@@ -448,7 +447,7 @@ impl Space {
         debug_assert!(self.is_valid(location), "only a valid location becomes invalid");
         self.is_valid[location.index() / 64] &= !(1 << (location.index() % 64));
         let lost = self.count_valid_page(pool, location, false);
-        self.row_valid[row as usize] -= lost;
+        self.row_valid[row] -= lost;
         let Block { valid, state, .. } = &mut self.table[block];
         let before = std::mem::replace(valid, *valid - lost);
         if *state == State::Closed && lost > 0 {
@@ -463,7 +462,7 @@ impl Space {
     }
 
     /// The candidates of a row.
-    pub fn candidates(&self, row: Row) -> Candidates<'_> {
+    pub fn candidates(&self, row: RowId) -> Candidates<'_> {
         Candidates::new(&self.closed, Valid::OfBlocks(&self.table), row)
     }
 
@@ -497,7 +496,7 @@ impl Space {
         self.left_super_block(block);
         self.table[block].state = State::Free;
         let row = self.row_of(block);
-        self.free[row as usize].push(erases, block);
+        self.free[row].push(erases, block);
     }
 
     /// Takes a condemned victim out of use.
@@ -561,7 +560,7 @@ impl Space {
             self.table[block].state = if written == 0 && self.is_condemned(block) {
                 State::Bad
             } else if written == 0 {
-                self.free[row as usize].push(erases(block), block);
+                self.free[row].push(erases(block), block);
                 State::Free
             } else if written < self.capacity(block)
                 && !self.is_condemned(block)

@@ -2,11 +2,10 @@
 //! open blocks of a stream is programmed next.
 
 use wordline_kernel::state;
-use wordline_nand::{BlockSetId, Location};
+use wordline_nand::{BlockSetId, Location, RowId};
 
 use super::{Space, StreamId, Streams};
 use crate::policy::frontier::{OpenBlock, WordLines};
-use crate::policy::placement::Row;
 
 /// Which word lines of each open block of a pool were named. A stream of a row may have several open blocks, each in a slot. One of
 /// them is at work, and is noted with those of the device; the others are here.
@@ -86,9 +85,9 @@ impl Space {
     /// Has it said from now on which word line of a pool's blocks, which are of this shape, is next, and which of so many open
     /// blocks of a stream; before the first one is written.
     pub fn order(&mut self, pool: usize, shape: WordLines, open_blocks: u8) {
-        let rows = self.pools.get(pool).geometry.all_rows();
-        let streams = (rows.end - rows.start) as usize * usize::from(self.streams.host + self.streams.gc);
-        let begins = self.at(rows.start, StreamId(0));
+        let geometry = &self.pools.get(pool).geometry;
+        let streams = geometry.rows() as usize * usize::from(self.streams.host + self.streams.gc);
+        let begins = self.at(geometry.first_row(), StreamId(0));
         let order = Order::new(shape, begins, streams, usize::from(open_blocks));
         self.each[pool].order = Some(Box::new(order));
         self.each[pool].at_work = Streams { open_blocks, ..self.streams }.blocks_at_work();
@@ -102,7 +101,7 @@ impl Space {
     /// The open blocks of a stream beside the one at work, and how many of their locations are written.
     pub(super) fn open_beside(
         &self,
-        row: Row,
+        row: RowId,
         stream: StreamId,
     ) -> impl Iterator<Item = (BlockSetId, u32)> + '_ {
         let order = self.of(row).order.as_ref().filter(|order| order.slots > 1);
@@ -124,7 +123,7 @@ impl Space {
     /// Has the open block of a stream and its word line named that the next program goes to. `at` is where its block at work is
     /// noted.
     #[inline(never)]
-    pub(super) fn name_word_line(&mut self, at: usize, row: Row, stream: StreamId, next: NextWordLine<'_>) {
+    pub(super) fn name_word_line(&mut self, at: usize, row: RowId, stream: StreamId, next: NextWordLine<'_>) {
         let pool = self.pools.number_of_row(row);
         let (Some(order), Some((block, place))) = (&self.each[pool].order, self.open[at]) else { return };
         let unit = self.capacity(block) / order.shape.count();
@@ -174,7 +173,7 @@ impl Space {
 
     /// Opens blocks for a stream that may have several, as far as a row has more free blocks than are kept for the collector. A
     /// stream whose blocks change their mode has one at a time.
-    fn open_more(&mut self, at: usize, row: Row, stream: StreamId) {
+    fn open_more(&mut self, at: usize, row: RowId, stream: StreamId) {
         while !self.changes_mode(row, stream)
             && self.free(row) > self.kept(row)
             && let Some(slot) = self.empty_slot(at, row)
@@ -187,7 +186,7 @@ impl Space {
     }
 
     /// A slot of a stream in which no block is open.
-    fn empty_slot(&self, at: usize, row: Row) -> Option<usize> {
+    fn empty_slot(&self, at: usize, row: RowId) -> Option<usize> {
         let order = self.of(row).order.as_ref()?;
         let works = order.works(at);
         order.slots(at).find(|slot| *slot != works && order.others[*slot].is_none())
@@ -195,7 +194,7 @@ impl Space {
 
     /// The block at work of a stream takes nothing more: the one of the others that was opened first is at work now.
     #[inline]
-    pub(super) fn end_work(&mut self, at: usize, row: Row) {
+    pub(super) fn end_work(&mut self, at: usize, row: RowId) {
         self.open[at] = None;
         if self.of(row).order.is_some() {
             self.turn_to_oldest(at, row);
@@ -203,7 +202,7 @@ impl Space {
     }
 
     #[inline(never)]
-    fn turn_to_oldest(&mut self, at: usize, row: Row) {
+    fn turn_to_oldest(&mut self, at: usize, row: RowId) {
         let Some(order) = self.of(row).order.as_ref() else { return };
         let others = order.slots(at).filter_map(|slot| Some((slot, order.others[slot]?.0)));
         let Some((slot, _)) = others.min_by_key(|(_, block)| self.opening_of(*block)) else { return };
@@ -213,7 +212,7 @@ impl Space {
     }
 
     /// Notes that a block that is written in part is open again, where its stream has no other, or may have several; whether it is.
-    pub(super) fn reopened(&mut self, at: usize, row: Row, block: BlockSetId, written: u32) -> bool {
+    pub(super) fn reopened(&mut self, at: usize, row: RowId, block: BlockSetId, written: u32) -> bool {
         if self.open[at].is_none() {
             self.open[at] = Some((block, written));
             return true;
@@ -224,7 +223,7 @@ impl Space {
     }
 
     /// A block that is open beside the one at work takes nothing more; whether it was one.
-    pub(super) fn close_beside(&mut self, at: usize, row: Row, block: BlockSetId) -> bool {
+    pub(super) fn close_beside(&mut self, at: usize, row: RowId, block: BlockSetId) -> bool {
         let Some(order) = self.of_mut(row).order.as_mut() else { return false };
         let slots = order.slots(at);
         let other = order.others[slots].iter_mut().find(|other| other.is_some_and(|(open, _)| open == block));
@@ -232,8 +231,8 @@ impl Space {
     }
 
     /// Nothing is open beside the blocks at work any more.
-    pub(super) fn forget_open_beside(&mut self, row: Row) {
-        let rows = row as usize - self.pools.of_row(row).geometry.all_rows().start as usize;
+    pub(super) fn forget_open_beside(&mut self, row: RowId) {
+        let rows = (row.0 - self.pools.of_row(row).geometry.first_row().0) as usize;
         let streams = usize::from(self.streams.host + self.streams.gc);
         let Some(order) = self.of_mut(row).order.as_mut() else { return };
         let slots = streams * order.slots;

@@ -2,13 +2,12 @@
 //! and mode their blocks are written, and what is cleaned together. A device has one such pool at least; none is special.
 
 use wordline_kernel::state;
-use wordline_nand::Location;
+use wordline_nand::{Location, RowId};
 
 use super::order::Order;
 use super::slc::SlcBlocks;
 use super::super_blocks::SuperBlocks;
 use super::{Space, Streams};
-use crate::policy::placement::Row;
 
 /// What the rows of a pool have in common.
 pub(super) struct PoolSpace {
@@ -66,13 +65,13 @@ impl PoolSpace {
 impl Space {
     /// What the rows of the pool of `row` have in common.
     #[inline]
-    pub(super) fn of(&self, row: Row) -> &PoolSpace {
+    pub(super) fn of(&self, row: RowId) -> &PoolSpace {
         &self.each[self.pools.number_of_row(row)]
     }
 
     /// The same, to be changed.
     #[inline]
-    pub(super) fn of_mut(&mut self, row: Row) -> &mut PoolSpace {
+    pub(super) fn of_mut(&mut self, row: RowId) -> &mut PoolSpace {
         &mut self.each[self.pools.number_of_row(row)]
     }
 
@@ -89,19 +88,19 @@ impl Space {
 
     /// Free blocks of a row below which cleaning starts, and at which it stops.
     #[inline]
-    pub fn marks(&self, row: Row) -> [usize; 2] {
+    pub fn marks(&self, row: RowId) -> [usize; 2] {
         self.of(row).marks
     }
 
     /// Free blocks of a row that only the collector may open.
     #[inline]
-    pub fn kept(&self, row: Row) -> usize {
+    pub fn kept(&self, row: RowId) -> usize {
         self.of(row).kept
     }
 
     /// Whether a row is of a pool that is mapped by program units. Its valid pages count as whole units.
     #[inline]
-    pub fn has_whole_units(&self, row: Row) -> bool {
+    pub fn has_whole_units(&self, row: RowId) -> bool {
         self.of(row).whole_unit.is_some()
     }
 

@@ -5,10 +5,9 @@
 use std::collections::VecDeque;
 
 use wordline_kernel::state;
-use wordline_nand::{BlockSetId, Pool};
+use wordline_nand::{BlockSetId, Pool, RowId};
 
 use super::{Block, Space, State, StreamId};
-use crate::policy::placement::Row;
 
 /// The streams whose blocks are opened in SLC mode, where the share of the row lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +54,7 @@ pub struct SlcShare {
 pub(super) struct SlcBlocks {
     share: SlcShare,
     /// The first row of the pool.
-    begins: Row,
+    begins: RowId,
     /// Blocks of each row that are in SLC mode.
     used: Vec<u32>,
     /// Those of them that are being cleaned.
@@ -71,8 +70,8 @@ state!(SlcBlocks { values { used, folding, closed, paused } fixed { share, begin
 impl SlcBlocks {
     /// Which of the lists is that of a row.
     #[inline]
-    fn at(&self, row: Row) -> usize {
-        (row - self.begins) as usize
+    fn at(&self, row: RowId) -> usize {
+        (row.0 - self.begins.0) as usize
     }
 
     /// Locations that a program in SLC mode takes away from a row: its blocks hold a part of what others do.
@@ -95,7 +94,7 @@ impl Space {
         let rows = geometry.rows() as usize;
         self.each[pool].slc = Some(Box::new(SlcBlocks {
             share,
-            begins: geometry.first.row,
+            begins: geometry.first_row(),
             used: vec![0; rows],
             folding: vec![0; rows],
             closed: vec![VecDeque::new(); rows],
@@ -117,13 +116,13 @@ impl Space {
 
     /// Whether blocks of a row are opened in SLC mode.
     #[inline]
-    pub fn caches(&self, row: Row) -> bool {
+    pub fn caches(&self, row: RowId) -> bool {
         self.of(row).slc.is_some()
     }
 
     /// Locations that a program of the host takes away from a row at most: blocks in SLC mode hold a part of what others do.
     #[inline]
-    pub fn dearest(&self, row: Row) -> u32 {
+    pub fn dearest(&self, row: RowId) -> u32 {
         let usual = self.pools.per_program(row);
         self.of(row).slc.as_ref().map_or(usual, |slc| slc.cost().max(usual))
     }
@@ -146,7 +145,7 @@ impl Space {
 
     /// Locations that the next program of a stream writes to the row.
     #[inline]
-    pub fn unit(&self, row: Row, stream: StreamId) -> u32 {
+    pub fn unit(&self, row: RowId, stream: StreamId) -> u32 {
         match &self.of(row).slc {
             Some(slc) if self.writes_slc(row, stream) => slc.share.unit,
             _ => self.pools.per_program(row),
@@ -156,7 +155,7 @@ impl Space {
     /// Locations that the next program of a stream takes away from the row: a block in SLC mode holds only a part of
     /// what others do.
     #[inline]
-    pub fn cost(&self, row: Row, stream: StreamId) -> u32 {
+    pub fn cost(&self, row: RowId, stream: StreamId) -> u32 {
         match &self.of(row).slc {
             Some(slc) if self.writes_slc(row, stream) => slc.cost(),
             _ => self.pools.per_program(row),
@@ -164,7 +163,7 @@ impl Space {
     }
 
     /// Whether the next program of a stream goes to a block in SLC mode.
-    pub fn writes_slc(&self, row: Row, stream: StreamId) -> bool {
+    pub fn writes_slc(&self, row: RowId, stream: StreamId) -> bool {
         match self.open[self.at(row, stream)] {
             Some((block, _)) => self.is_slc(block),
             None => self.opens_slc(row, stream),
@@ -174,13 +173,13 @@ impl Space {
     /// Whether the pages of a stream go to blocks in SLC mode of the row, where its share for them lasts: its blocks are opened in one mode or
     /// the other.
     #[inline]
-    pub fn changes_mode(&self, row: Row, stream: StreamId) -> bool {
+    pub fn changes_mode(&self, row: RowId, stream: StreamId) -> bool {
         self.of(row).slc.as_ref().is_some_and(|slc| slc.share.streams.has(stream, self.streams.host))
     }
 
     /// Whether a block that is opened for the stream is in SLC mode: it is none of those kept for the collector, which have to take as
     /// much as a victim holds.
-    pub(super) fn opens_slc(&self, row: Row, stream: StreamId) -> bool {
+    pub(super) fn opens_slc(&self, row: RowId, stream: StreamId) -> bool {
         let Some(slc) = self.of(row).slc.as_ref().filter(|slc| !slc.paused) else { return false };
         if !self.may_open(row, false) || !slc.share.streams.has(stream, self.streams.host) {
             return false;
@@ -193,14 +192,14 @@ impl Space {
 
     /// Spare blocks of a row beside those at work and those for the cache alone: more than it was made with, where not
     /// everything is written.
-    fn other_spare(&self, row: Row, slc: &SlcBlocks) -> u32 {
+    fn other_spare(&self, row: RowId, slc: &SlcBlocks) -> u32 {
         let full = self.valid_in(row).div_ceil(self.pools.per_block_of(row));
         self.good(row).saturating_sub(full + slc.share.blocks + self.of(row).at_work)
     }
 
     /// The blocks of the pool of a row in SLC mode, and which list is the row's.
     #[inline]
-    fn slc_of(&mut self, row: Row) -> Option<(&mut SlcBlocks, usize)> {
+    fn slc_of(&mut self, row: RowId) -> Option<(&mut SlcBlocks, usize)> {
         let slc = self.of_mut(row).slc.as_mut()?;
         let at = slc.at(row);
         Some((slc, at))
@@ -248,18 +247,18 @@ impl Space {
     }
 
     /// Blocks of a row in SLC mode that are not being folded.
-    pub fn cached(&self, row: Row) -> u32 {
+    pub fn cached(&self, row: RowId) -> u32 {
         self.of(row).slc.as_ref().map_or(0, |slc| slc.used[slc.at(row)] - slc.folding[slc.at(row)])
     }
 
     /// The oldest closed block in SLC mode, if there are more such blocks in the row than `keep`.
     #[inline]
-    pub fn to_fold(&mut self, row: Row, keep: u32) -> Option<BlockSetId> {
+    pub fn to_fold(&mut self, row: RowId, keep: u32) -> Option<BlockSetId> {
         if self.caches(row) && self.cached(row) > keep { self.oldest_cached(row) } else { None }
     }
 
     #[inline(never)]
-    fn oldest_cached(&mut self, row: Row) -> Option<BlockSetId> {
+    fn oldest_cached(&mut self, row: RowId) -> Option<BlockSetId> {
         let Self { each, pools, table, .. } = self;
         let slc = each[pools.number_of_row(row)].slc.as_mut()?;
         let at = slc.at(row);

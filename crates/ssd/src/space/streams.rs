@@ -1,9 +1,10 @@
 //! The write streams of a row, and which of them can write where.
 
 use serde::{Deserialize, Serialize};
+use wordline_kernel::Id;
+use wordline_nand::RowId;
 
 use super::Space;
-use crate::policy::placement::Row;
 
 /// A write stream of a row: those of the host first, then those of the collector. Each fills a block of its own, so that
 /// what is written by one stream is erased together.
@@ -74,7 +75,7 @@ impl Streams {
 impl Space {
     /// Whether the stream can write a program unit of `pages` to the row.
     #[inline]
-    pub fn has_room(&self, row: Row, stream: StreamId, pages: u32) -> bool {
+    pub fn has_room(&self, row: RowId, stream: StreamId, pages: u32) -> bool {
         let gc = self.streams.is_gc(stream);
         (gc || !self.is_full(row, pages))
             && (self.may_open(row, gc) || self.open_block(row, stream).is_some())
@@ -83,7 +84,7 @@ impl Space {
     /// Whether the host's stream can write something to the row that is not full: to a block of its own, or, where it
     /// `may_share`, to that of another stream.
     #[inline]
-    pub fn takes(&self, row: Row, stream: StreamId, may_share: bool) -> bool {
+    pub fn takes(&self, row: RowId, stream: StreamId, may_share: bool) -> bool {
         self.may_open(row, false)
             || self.open[self.at(row, stream)].is_some()
             || (may_share && self.can_share(row, stream))
@@ -91,26 +92,26 @@ impl Space {
 
     /// Whether another stream of the same side has an open block.
     #[inline(never)]
-    fn can_share(&self, row: Row, stream: StreamId) -> bool {
+    fn can_share(&self, row: RowId, stream: StreamId) -> bool {
         self.open_block(row, stream).is_some()
     }
 
     /// Whether the collector, or the host, may open a block.
     #[inline]
-    pub fn may_open(&self, row: Row, gc: bool) -> bool {
+    pub fn may_open(&self, row: RowId, gc: bool) -> bool {
         self.free(row) > if gc { 0 } else { self.kept(row) }
     }
 
     /// Where the open block of a stream is noted.
     #[inline]
-    pub(super) fn at(&self, row: Row, stream: StreamId) -> usize {
-        row as usize * usize::from(self.streams.host + self.streams.gc) + usize::from(stream.0)
+    pub(super) fn at(&self, row: RowId, stream: StreamId) -> usize {
+        row.index() * usize::from(self.streams.host + self.streams.gc) + usize::from(stream.0)
     }
 
     /// The stream whose open block takes what `stream` writes, without another block being opened: its own, or that of
     /// another stream of the same side.
     #[inline]
-    pub(super) fn open_block(&self, row: Row, stream: StreamId) -> Option<StreamId> {
+    pub(super) fn open_block(&self, row: RowId, stream: StreamId) -> Option<StreamId> {
         if self.open[self.at(row, stream)].is_some() {
             return Some(stream);
         }

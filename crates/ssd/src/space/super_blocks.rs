@@ -10,10 +10,9 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Id, state};
-use wordline_nand::{BlockSetId, Pool};
+use wordline_nand::{BlockSetId, Pool, RowId};
 
 use super::{Block, Space, State, StreamId};
-use crate::policy::placement::Row;
 use crate::space::candidates::{Candidates, Closed, Indexes, Valid};
 
 /// Super blocks of a stream in which some row has still to open a block: a row that is further behind leaves the oldest
@@ -26,6 +25,9 @@ const MOST_FORMING: usize = 4;
 const MOST_CLEANED: u32 = 8;
 
 const NONE: BlockSetId = BlockSetId(u32::MAX);
+
+/// The row that all super blocks are of, to the victim policy.
+const ROW: RowId = RowId(0);
 
 /// A super block.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -93,7 +95,7 @@ pub(super) struct SuperBlocks {
     per_block: u32,
     indexes: Indexes,
     /// The first row of the pool, and its first block.
-    begins: Row,
+    begins: RowId,
     first: BlockSetId,
     /// The super block of each block until it is erased.
     of: Column<BlockSetId, u32>,
@@ -132,13 +134,13 @@ impl SuperBlocks {
 
     /// No candidates, of so many super blocks.
     fn no_candidates(&self) -> Closed {
-        Closed::new(vec![self.rows() * self.per_block], self.all.len(), self.indexes)
+        Closed::new(Column::filled(1, self.rows() * self.per_block), self.all.len(), self.indexes)
     }
 
     /// Which of the lists is that of a row.
     #[inline]
-    fn at(&self, row: Row) -> usize {
-        (row - self.begins) as usize
+    fn at(&self, row: RowId) -> usize {
+        (row.0 - self.begins.0) as usize
     }
 
     /// The super block that `block` is in, to be changed.
@@ -159,7 +161,7 @@ impl SuperBlocks {
         self.of.ids().map(move |block| BlockSetId(first + block.0))
     }
 
-    fn open(&mut self, row: Row, stream: usize, block: BlockSetId) {
+    fn open(&mut self, row: RowId, stream: usize, block: BlockSetId) {
         let at = self.at(row);
         let next = &mut self.next[at * self.forming.len() + stream];
         let forming = &mut self.forming[stream];
@@ -212,9 +214,9 @@ impl SuperBlocks {
         }
         let valid = self.scaled(&self.all[id]);
         match (was, is) {
-            (false, true) => self.candidates.add(0, valid, id),
-            (true, false) => self.candidates.remove(0, before, id),
-            (true, true) if valid != before => self.candidates.change(0, before, valid, id),
+            (false, true) => self.candidates.add(ROW, valid, id),
+            (true, false) => self.candidates.remove(ROW, before, id),
+            (true, true) if valid != before => self.candidates.change(ROW, before, valid, id),
             _ => {}
         }
         self.shown[id] = valid;
@@ -226,13 +228,13 @@ impl SuperBlocks {
         self.all[id].valid -= lost;
         if self.all[id].indexed {
             let (before, valid) = (self.shown[id], self.scaled(&self.all[id]));
-            self.candidates.lose_page(0, before, valid, id);
+            self.candidates.lose_page(ROW, before, valid, id);
             self.shown[id] = valid;
         }
     }
 
     /// A block is to be cleaned, or is of no use: it counts no more.
-    fn leave(&mut self, row: Row, block: BlockSetId, valid: u32, was_closed: bool) {
+    fn leave(&mut self, row: RowId, block: BlockSetId, valid: u32, was_closed: bool) {
         let Some(id) = self.of(block) else { return };
         let at = self.at(row);
         let (one, due) = (&mut self.all[id], &mut self.due[at]);
@@ -278,7 +280,7 @@ impl Space {
         self.each[pool].super_blocks = Some(Box::new(SuperBlocks {
             per_block,
             indexes,
-            begins: geometry.first.row,
+            begins: geometry.first_row(),
             first: BlockSetId(geometry.first.block),
             of: Column::filled(blocks, NONE.0),
             all: Column::filled(most, SuperBlock::default()),
@@ -286,7 +288,7 @@ impl Space {
             unused: (0..most as u32).rev().map(BlockSetId).collect(),
             forming: vec![Forming::default(); streams],
             next: vec![0; rows * streams],
-            candidates: Closed::new(vec![rows as u32 * per_block], most, indexes),
+            candidates: Closed::new(Column::filled(1, rows as u32 * per_block), most, indexes),
             due: vec![VecDeque::new(); rows],
             in_use: vec![true; rows],
             cleaning: Cleaning::default(),
@@ -296,7 +298,7 @@ impl Space {
 
     /// The super blocks of the pool of a row, if it has any.
     #[inline]
-    fn super_blocks_of(&mut self, row: Row) -> Option<&mut SuperBlocks> {
+    fn super_blocks_of(&mut self, row: RowId) -> Option<&mut SuperBlocks> {
         self.of_mut(row).super_blocks.as_deref_mut()
     }
 
@@ -329,19 +331,19 @@ impl Space {
 
     /// Whether one was chosen in the pool of a row since this was last asked.
     #[inline]
-    pub fn take_choice_of_super_block(&mut self, row: Row) -> bool {
+    pub fn take_choice_of_super_block(&mut self, row: RowId) -> bool {
         self.super_blocks_of(row).is_some_and(|all| std::mem::take(&mut all.cleaning.news))
     }
 
     /// The super blocks of the pool of a row that may be chosen; none while enough of them are being cleaned.
-    pub fn super_candidates(&self, row: Row) -> Option<Candidates<'_>> {
+    pub fn super_candidates(&self, row: RowId) -> Option<Candidates<'_>> {
         let all = self.of(row).super_blocks.as_deref().filter(|all| all.cleaning.now < MOST_CLEANED)?;
         let SuperBlocks { candidates, shown, .. } = all;
-        Some(Candidates::new(candidates, Valid::Shown(shown), 0))
+        Some(Candidates::new(candidates, Valid::Shown(shown), ROW))
     }
 
     /// Whether a super block of the pool of a row may be chosen.
-    pub fn is_super_candidate(&self, row: Row, chosen: BlockSetId) -> bool {
+    pub fn is_super_candidate(&self, row: RowId, chosen: BlockSetId) -> bool {
         self.of(row).super_blocks.as_ref().is_some_and(|all| {
             let known = chosen.index() < all.all.len();
             known && all.all[chosen].indexed && all.shown[chosen] < all.candidates.most()
@@ -349,14 +351,14 @@ impl Space {
     }
 
     /// Makes those blocks of a candidate of the pool of a row the next victims of their rows that gain something.
-    pub fn choose_super_block(&mut self, row: Row, chosen: BlockSetId) {
+    pub fn choose_super_block(&mut self, row: RowId, chosen: BlockSetId) {
         let Self { each, table, pools, .. } = self;
         let Some(all) = each[pools.number_of_row(row)].super_blocks.as_deref_mut() else { return };
         let one = &mut all.all[chosen];
         assert!(one.indexed, "super block {chosen:?} was chosen, which is not closed");
         for block in one.blocks.iter().copied() {
             if table[block].state == State::Closed && table[block].valid < all.per_block {
-                all.due[(pools.row_of_block(block) - all.begins) as usize].push_back(block);
+                all.due[(pools.row_of_block(block).0 - all.begins.0) as usize].push_back(block);
                 one.due += 1;
             }
         }
@@ -367,7 +369,7 @@ impl Space {
 
     /// The block of a row that is its next victim because its super block was chosen.
     #[inline]
-    pub fn next_of_super_block(&self, row: Row) -> Option<BlockSetId> {
+    pub fn next_of_super_block(&self, row: RowId) -> Option<BlockSetId> {
         let all = self.of(row).super_blocks.as_deref()?;
         all.due[all.at(row)].front().copied()
     }
@@ -385,7 +387,7 @@ impl Space {
     }
 
     /// Notes that a block was opened.
-    pub(super) fn opened_in_super_block(&mut self, row: Row, stream: StreamId, block: BlockSetId) {
+    pub(super) fn opened_in_super_block(&mut self, row: RowId, stream: StreamId, block: BlockSetId) {
         if let Some(all) = self.super_blocks_of(row) {
             all.open(row, stream.0.into(), block);
         }
@@ -426,7 +428,7 @@ impl Space {
     }
 
     /// Notes that a row is out of use.
-    pub(super) fn row_left_super_blocks(&mut self, row: Row) {
+    pub(super) fn row_left_super_blocks(&mut self, row: RowId) {
         if let Some(all) = self.super_blocks_of(row) {
             let at = all.at(row);
             all.in_use[at] = false;

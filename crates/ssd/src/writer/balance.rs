@@ -1,13 +1,13 @@
 //! Pages that do not go to their home: idle rows take what waits for others, and what a full row cannot take goes anywhere.
 
-use wordline_kernel::Schedule;
+use wordline_kernel::{Id, Schedule};
+use wordline_nand::RowId;
 
 use crate::base::Base;
 use crate::design::Sight;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::policy::balancer::Waiting;
-use crate::policy::placement::Row;
 use crate::writer::Writer;
 
 impl Writer {
@@ -18,7 +18,7 @@ impl Writer {
         if !self.count_waiting(core) {
             return formed;
         }
-        for row in 0..core.base.config.pools.rows() {
+        for row in core.base.config.pools.all_rows() {
             if self.may_take(row, core)
                 && let Some(list) = self.list_to_take(row, core)
             {
@@ -33,17 +33,15 @@ impl Writer {
     }
 
     /// Forms a program unit of a list in a row that is not the home of its pages.
-    fn form_away(&mut self, row: Row, list: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+    fn form_away(&mut self, row: RowId, list: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         self.form(row, list, core, calendar);
-        core.base.totals.programs_away += u64::from(self.groups[row as usize].brought());
+        core.base.totals.programs_away += u64::from(self.groups[row].brought());
     }
 
     /// Whether a row takes program units, none waits for it, and its die does nothing.
-    fn may_take(&self, row: Row, core: &Core) -> bool {
+    fn may_take(&self, row: RowId, core: &Core) -> bool {
         let die = core.base.config.pools.of_row(row).geometry.die_of_row(row);
-        self.waiting[row as usize] == 0
-            && self.rows.accepted_of(row) != 0
-            && core.base.flash.chips().is_idle(die)
+        self.waiting[row] == 0 && self.rows.accepted_of(row) != 0 && core.base.flash.chips().is_idle(die)
     }
 
     /// Counts the complete program units that wait for each row; false if there are none.
@@ -60,17 +58,17 @@ impl Writer {
     }
 
     /// The list of which an idle row takes a program unit.
-    fn list_to_take(&mut self, row: Row, core: &mut Core) -> Option<usize> {
+    fn list_to_take(&mut self, row: RowId, core: &mut Core) -> Option<usize> {
         let Base { policies, config, flash, space, .. } = &mut core.base;
         let waiting = Waiting { units: &self.waiting, geometry: &config.pools.first().geometry };
         let from = policies.take(row, &waiting, Sight { flash, space })?;
         let unit = core.base.config.pools.per_program(row) as usize;
         let streams = usize::from(core.base.space.streams().host);
         let takes = |stream: &usize| {
-            let list = &self.ready[from as usize * streams + stream];
+            let list = &self.ready[from.index() * streams + stream];
             list.pages.len() >= unit && self.rows.of(*stream).contains(row)
         };
-        (0..streams).find(takes).map(|stream| from as usize * streams + stream)
+        (0..streams).find(takes).map(|stream| from.index() * streams + stream)
     }
 
     /// What waits for a row that holds as many valid pages as it may goes to the next row that takes it.
@@ -80,13 +78,13 @@ impl Writer {
         let streams = usize::from(core.base.space.streams().host);
         let mut formed = false;
         for list in 0..self.ready.len() {
-            let home = (list / streams) as Row;
+            let home = RowId((list / streams) as u32);
             while core.base.space.is_full(home, unit)
                 && !self.ready[list].pages.is_empty()
                 && (self.ready[list].pages.len() as u32 >= unit || self.must_pad(list, core))
             {
-                let mut next = (1..rows).map(|n| (home + n) % rows);
-                let takes = |row: &Row| self.rows.of(list % streams).contains(*row);
+                let mut next = (1..rows).map(|n| RowId((home.0 + n) % rows));
+                let takes = |row: &RowId| self.rows.of(list % streams).contains(*row);
                 let Some(row) = next.find(takes) else { break };
                 self.form_away(row, list, core, calendar);
                 formed = true;

@@ -2,23 +2,28 @@
 //! before that goes as the commands of a collector do.
 
 use wordline_kernel::Schedule;
+use wordline_nand::RowId;
 
 use crate::cache::buffer::EntryId;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::{Class, Ticket};
 use crate::map::block_map::Step;
-use crate::policy::placement::Row;
 use crate::writer::Writer;
 
 impl Writer {
     /// Queues the next command of a row, if none is under way. Returns whether it programs a page of the host.
     #[inline(never)]
-    pub(super) fn work_on(&mut self, row: Row, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
+    pub(super) fn work_on(
+        &mut self,
+        row: RowId,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) -> bool {
         !self.rows.is_busy(row) && self.queue_step(row, core, calendar)
     }
 
-    fn queue_step(&mut self, row: Row, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
+    fn queue_step(&mut self, row: RowId, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         loop {
             let waiting = self.waiting_for(row, core);
             let page = waiting.map(|(_, id)| core.cache.entry(id).logical);
@@ -46,7 +51,7 @@ impl Writer {
     }
 
     /// The page that the row writes next, and the list that it is in. Those that were discarded meanwhile leave theirs.
-    fn waiting_for(&mut self, row: Row, core: &mut Core) -> Option<(usize, EntryId)> {
+    fn waiting_for(&mut self, row: RowId, core: &mut Core) -> Option<(usize, EntryId)> {
         let streams = usize::from(core.base.space.streams().host);
         let first = self.ready.of(Some(row), 0);
         for list in first..first + streams {
@@ -65,7 +70,7 @@ impl Writer {
     }
 
     /// A command of the row's step is done: the row goes on.
-    pub(crate) fn step_done(&mut self, row: Row, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+    pub(crate) fn step_done(&mut self, row: RowId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if core.map.command_done(row) {
             self.work_on(row, core, calendar);
         }

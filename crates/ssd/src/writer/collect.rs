@@ -1,18 +1,17 @@
 //! When a row goes on cleaning: where its state changed the writer lets the next step be queued, and notes what the row accepts.
 
 use wordline_kernel::Schedule;
-use wordline_nand::{BlockSetId, DieId, PageId};
+use wordline_nand::{BlockSetId, DieId, PageId, RowId};
 
 use crate::engines::Core;
 use crate::event::Event;
-use crate::policy::placement::Row;
 use crate::writer::Writer;
 
 impl Writer {
     /// Queues the collector's next step in a row. A collector that steps aside for the host goes on by itself only where
     /// it must: see [`resume_rows`](Self::resume_rows).
     #[inline]
-    pub(crate) fn collect(&mut self, row: Row, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+    pub(crate) fn collect(&mut self, row: RowId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         self.collect_unless(core.reclaim.steps_aside(), row, core, calendar);
     }
 
@@ -20,7 +19,7 @@ impl Writer {
     pub(crate) fn collect_unless(
         &mut self,
         waits: bool,
-        row: Row,
+        row: RowId,
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
@@ -32,14 +31,19 @@ impl Writer {
 
     /// Goes on after a step of the collector in a row. The caller notes what the row accepts.
     #[inline]
-    pub(crate) fn collect_further(&mut self, row: Row, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+    pub(crate) fn collect_further(
+        &mut self,
+        row: RowId,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
         self.collect_in_row(core.reclaim.steps_aside(), row, core, calendar);
         self.collect_members(row, core, calendar);
     }
 
     /// If a super block was just chosen in a row, all others of its pool clean their blocks of it.
     #[inline]
-    fn collect_members(&mut self, row: Row, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+    fn collect_members(&mut self, row: RowId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if core.base.space.take_choice_of_super_block(row) {
             let rows = core.base.config.pools.of_row(row).geometry.all_rows();
             for other in rows.filter(|other| *other != row) {
@@ -54,7 +58,7 @@ impl Writer {
     fn collect_in_row(
         &mut self,
         waits: bool,
-        row: Row,
+        row: RowId,
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) -> bool {
@@ -114,7 +118,7 @@ impl Writer {
     /// Looks at every row again, which nothing may have happened to that would make the collector begin there.
     #[inline(never)]
     pub(crate) fn collect_everywhere(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        for row in 0..core.base.config.pools.rows() {
+        for row in core.base.config.pools.all_rows() {
             self.collect(row, core, calendar);
             self.rows.note(row, &core.base, &core.reclaim);
         }

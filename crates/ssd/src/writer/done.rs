@@ -1,7 +1,7 @@
 //! What the writer does when its reads and programs are done, or failed.
 
 use wordline_kernel::Schedule;
-use wordline_nand::{DieId, Location};
+use wordline_nand::{DieId, Location, RowId};
 
 use crate::cache::buffer::EntryId;
 use crate::engines::Core;
@@ -9,13 +9,18 @@ use crate::event::Event;
 use crate::flash::Task;
 use crate::map::LogicalPage;
 use crate::policy::failure::Failed;
-use crate::policy::placement::Row;
 use crate::writer::Writer;
 
 impl Writer {
     /// The host's group of `row` was not programmed: its pages, which the buffer still has, go elsewhere at once.
-    pub(crate) fn host_program_failed(&mut self, failed: Failed, row: Row, first: Location, core: &mut Core) {
-        let mut group = std::mem::take(&mut self.groups[row as usize]);
+    pub(crate) fn host_program_failed(
+        &mut self,
+        failed: Failed,
+        row: RowId,
+        first: Location,
+        core: &mut Core,
+    ) {
+        let mut group = std::mem::take(&mut self.groups[row]);
         self.programming -= group.brought();
         core.base.space.program_done(first);
         group.entries().for_each(|id| core.cache.program_failed(id));
@@ -28,7 +33,7 @@ impl Writer {
         }
         group.clear();
         self.rows.set_busy(row, false);
-        self.groups[row as usize] = group;
+        self.groups[row] = group;
         core.reclaim.program_failed(failed, first, &mut core.base, &mut core.map);
     }
 
@@ -36,18 +41,18 @@ impl Writer {
     pub(crate) fn table_program_failed(
         &mut self,
         failed: Failed,
-        row: Row,
+        row: RowId,
         first: Location,
         core: &mut Core,
     ) {
-        let mut group = std::mem::take(&mut self.groups[row as usize]);
+        let mut group = std::mem::take(&mut self.groups[row]);
         core.base.space.program_done(first);
         for stamp in group.stamps.iter().rev().filter(|stamp| stamp.is_data()) {
             core.map.table_program_failed(*stamp);
         }
         group.clear();
         self.rows.set_busy(row, false);
-        self.groups[row as usize] = group;
+        self.groups[row] = group;
         core.reclaim.program_failed(failed, first, &mut core.base, &mut core.map);
     }
 

@@ -1,7 +1,7 @@
 //! Program units of the host's pages: formed of complete pages, programmed, and mapped.
 
 use wordline_kernel::Schedule;
-use wordline_nand::{Location, Stamp};
+use wordline_nand::{Location, RowId, Stamp};
 
 use crate::base::Base;
 use crate::cache::Begun;
@@ -10,7 +10,6 @@ use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::{Class, Ticket};
 use crate::map::LogicalPage;
-use crate::policy::placement::Row;
 use crate::pools::EVERYTHING_IN;
 use crate::space::StreamId;
 use crate::writer::{Counted, Group, Writer};
@@ -61,9 +60,9 @@ impl Writer {
 
     /// The host's group of a row goes to flash with what the buffer has of its pages.
     #[cold]
-    fn note_sent(&self, row: Row, core: &mut Core) {
+    fn note_sent(&self, row: RowId, core: &mut Core) {
         let Some(contents) = &mut core.base.contents else { return };
-        for entry in self.groups[row as usize].entries().map(|id| core.cache.entry(id)) {
+        for entry in self.groups[row].entries().map(|id| core.cache.entry(id)) {
             contents.sent(entry.logical, entry.version);
         }
     }
@@ -127,7 +126,7 @@ impl Writer {
     #[inline(never)]
     fn form_at_home(
         &mut self,
-        row: Row,
+        row: RowId,
         list: usize,
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
@@ -149,14 +148,14 @@ impl Writer {
     /// Takes up to a program unit of pages from a list and queues their program in `row`.
     pub(super) fn form(
         &mut self,
-        row: Row,
+        row: RowId,
         list: usize,
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
         let stream = core.base.space.streams().host(self.ready.stream(list) as u8);
         let pages = core.base.space.unit(row, stream) as usize;
-        let mut group = std::mem::take(&mut self.groups[row as usize]);
+        let mut group = std::mem::take(&mut self.groups[row]);
         let mut over = self.list_of_pages();
         while group.stamps.len() < pages {
             let Some(id) = self.ready.pop(list) else { break };
@@ -171,7 +170,7 @@ impl Writer {
             }
         }
         let is_empty = group.stamps.is_empty();
-        self.groups[row as usize] = group;
+        self.groups[row] = group;
         if !is_empty {
             self.send(row, stream, core, calendar);
         }
@@ -181,7 +180,7 @@ impl Writer {
     /// Queues the program of the host's group of a row, padded to a whole one.
     pub(in crate::writer) fn send(
         &mut self,
-        row: Row,
+        row: RowId,
         stream: StreamId,
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
@@ -195,7 +194,7 @@ impl Writer {
         if core.base.space.caches(row) && core.base.space.writes_slc(row, stream) {
             core.base.totals.slc_programs += host;
         }
-        self.groups[row as usize].pad(places as usize);
+        self.groups[row].pad(places as usize);
         self.rows.set_busy(row, true);
         if let Some(translation) = core.map.translation_mut() {
             translation.turn_over(row);
@@ -238,7 +237,7 @@ impl Writer {
     /// Queues the program of the unit of `row`.
     pub(in crate::writer) fn queue_unit(
         &mut self,
-        row: Row,
+        row: RowId,
         stream: StreamId,
         ticket: Ticket,
         core: &mut Core,
@@ -249,14 +248,14 @@ impl Writer {
         }
         let (pages, cost) = (core.base.space.unit(row, stream), core.base.space.cost(row, stream));
         let first = core.map.take_place(row, stream, pages, &mut core.base);
-        if let Some(extent) = self.groups[row as usize].extent {
+        if let Some(extent) = self.groups[row].extent {
             self.extent_goes_to(extent, first, core);
         }
         core.reclaim.spend(row, cost);
         self.rows.note(row, &core.base, &core.reclaim);
         core.base.set_mode(row, core.base.config.pools.page_of(first));
         let Base { flash, .. } = &mut core.base;
-        let group = &self.groups[row as usize].stamps;
+        let group = &self.groups[row].stamps;
         let (die, stamps) = flash.program(calendar.now(), (ticket, Class::Write), first, group.len() as u32);
         stamps.copy_from_slice(group);
         core.base.kick(die, calendar);
@@ -267,12 +266,12 @@ impl Writer {
     /// or discarded meanwhile.
     pub(crate) fn host_programmed(
         &mut self,
-        row: Row,
+        row: RowId,
         first: Location,
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let mut group = std::mem::take(&mut self.groups[row as usize]);
+        let mut group = std::mem::take(&mut self.groups[row]);
         foresee_installs(&group, core);
         if group.extent.is_some() {
             self.note_left(row, &group, core);
@@ -295,7 +294,7 @@ impl Writer {
         }
         group.clear();
         self.rows.set_busy(row, false);
-        self.groups[row as usize] = group;
+        self.groups[row] = group;
         core.base.space.program_done(first);
         self.rows.note(row, &core.base, &core.reclaim);
         core.map.note_checkpoint(&mut core.base);

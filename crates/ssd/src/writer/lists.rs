@@ -5,10 +5,11 @@ use std::collections::VecDeque;
 use std::ops::Index;
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::state;
+use wordline_kernel::{Id, state};
+use wordline_nand::RowId;
 
 use crate::cache::buffer::EntryId;
-use crate::policy::placement::{Row, RowSet};
+use crate::policy::placement::RowSet;
 
 /// Complete pages that wait for a program unit.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -61,14 +62,14 @@ impl Lists {
 
     /// The list for pages of a stream that have this home.
     #[inline]
-    pub fn of(&self, home: Option<Row>, stream: usize) -> usize {
-        home.map_or(0, |home| home as usize * self.streams) + stream
+    pub fn of(&self, home: Option<RowId>, stream: usize) -> usize {
+        home.map_or(0, |home| home.index() * self.streams) + stream
     }
 
     /// The only row that pages of a list go to, if it has one.
     #[inline]
-    pub fn home(&self, list: usize) -> Option<Row> {
-        self.has_homes.then(|| (list / self.streams) as Row)
+    pub fn home(&self, list: usize) -> Option<RowId> {
+        self.has_homes.then(|| RowId((list / self.streams) as u32))
     }
 
     /// The stream that the pages of a list are of.
@@ -91,7 +92,7 @@ impl Lists {
     /// The first list from `list` on that holds a page.
     #[inline]
     pub fn held_from(&self, list: usize) -> Option<usize> {
-        self.held.next_from(list as u32).map(|list| list as usize)
+        self.held.next_from(at(list)).map(Id::index)
     }
 
     /// The first list from `list` on that may have a unit to form: which holds one at least, or a page that must not wait, or any page
@@ -100,10 +101,10 @@ impl Lists {
     pub fn ripe_from(&self, list: usize, pads: bool, accepting: &[RowSet]) -> Option<usize> {
         let ripe = if pads { &self.held } else { &self.ripe };
         let next = match accepting {
-            [accepting] => ripe.next_common(accepting, list as u32),
-            _ => ripe.next_from(list as u32),
+            [accepting] => ripe.next_common(accepting, at(list)),
+            _ => ripe.next_from(at(list)),
         };
-        next.map(|list| list as usize)
+        next.map(Id::index)
     }
 
     /// A page waits at the end of a list.
@@ -150,7 +151,7 @@ impl Lists {
 
     /// Whether what was loaded is what follows from the lists.
     pub fn check_loaded(&self) -> bool {
-        let of = |list: usize| (self.held.contains(list as u32), self.ripe.contains(list as u32));
+        let of = |list: usize| (self.held.contains(at(list)), self.ripe.contains(at(list)));
         (0..self.len()).all(|list| of(list) == self.state_of(list))
     }
 
@@ -162,7 +163,13 @@ impl Lists {
     #[inline]
     fn note(&mut self, list: usize) {
         let (held, ripe) = self.state_of(list);
-        self.held.set(list as u32, held);
-        self.ripe.set(list as u32, ripe);
+        self.held.set(at(list), held);
+        self.ripe.set(at(list), ripe);
     }
+}
+
+/// Where a list stands in a set of them. Where each row has a single list, that is its row.
+#[inline]
+fn at(list: usize) -> RowId {
+    RowId::from_index(list)
 }

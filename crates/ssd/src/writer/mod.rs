@@ -15,12 +15,13 @@ pub mod units;
 
 use std::fmt::{self, Write};
 
-use wordline_kernel::state;
+use wordline_kernel::{Column, state};
+use wordline_nand::RowId;
 
 use crate::base::Base;
 use crate::config::Config;
 use crate::engines::Core;
-use crate::policy::placement::{Row, RowSet};
+use crate::policy::placement::RowSet;
 use crate::snapshot::ensure;
 use crate::space::{SlcShare, Streams};
 use group::Group;
@@ -47,13 +48,13 @@ pub(crate) struct Writer {
     /// Entries that are being programmed.
     programming: u32,
     /// What is programmed in each row.
-    groups: Vec<Group>,
+    groups: Column<RowId, Group>,
     /// Which rows accept a program unit.
     rows: Rows,
     /// None in a device with a single pool.
     subs: Option<Box<SubRequests>>,
     /// Program units that wait for each row; kept up only while there is a balancer that looks at it.
-    waiting: Vec<u32>,
+    waiting: Column<RowId, u32>,
 }
 
 state!(Writer {
@@ -73,9 +74,9 @@ impl Writer {
             ready: lists,
             filling: 0,
             programming: 0,
-            groups: vec![Group::default(); rows as usize],
+            groups: Column::filled(rows as usize, Group::default()),
             subs,
-            waiting: vec![0; rows as usize],
+            waiting: Column::filled(rows as usize, 0),
         }
     }
 
@@ -87,7 +88,7 @@ impl Writer {
 
     /// Something happened to a row: what it accepts is worked out anew.
     #[inline]
-    pub(crate) fn note_row(&mut self, row: Row, core: &Core) {
+    pub(crate) fn note_row(&mut self, row: RowId, core: &Core) {
         self.rows.note(row, &core.base, &core.reclaim);
     }
 
@@ -124,8 +125,8 @@ impl Writer {
     }
 
     /// What is programmed in a row.
-    pub(crate) fn group(&self, row: Row) -> &Group {
-        &self.groups[row as usize]
+    pub(crate) fn group(&self, row: RowId) -> &Group {
+        &self.groups[row]
     }
 
     /// What is on its way, in words, and what waits: at most so many lists.
@@ -144,7 +145,7 @@ impl Writer {
     }
 
     /// What a row takes, in words.
-    pub(crate) fn tell_row(&self, row: Row) -> String {
+    pub(crate) fn tell_row(&self, row: RowId) -> String {
         format!(
             "takes streams {:b}, program under way {}",
             self.rows.accepted_of(row),
@@ -167,8 +168,8 @@ impl Writer {
     }
 
     /// Pages in the group of a row: the host's, those that are written with them, and those of tables.
-    pub(crate) fn counted(&self, row: Row) -> Counted {
-        let group = &self.groups[row as usize];
+    pub(crate) fn counted(&self, row: RowId) -> Counted {
+        let group = &self.groups[row];
         let data = group.stamps.iter().filter(|stamp| stamp.is_data()).count() as u64;
         let host = u64::from(group.brought());
         Counted { host, carried: data - host, data }
@@ -190,10 +191,9 @@ impl Writer {
 fn new_units(config: &Config, streams: Streams, slc: Option<&SlcShare>, has_homes: bool) -> Vec<u32> {
     let lists = usize::from(streams.host) as u32;
     let unit = |row| config.pools.per_program(row).min(slc.map_or(u32::MAX, |slc| slc.unit));
-    let least = |rows: std::ops::Range<u32>| rows.map(unit).min().unwrap_or(1);
     match has_homes {
-        true => (0..config.pools.rows() * lists).map(|list| unit(list / lists)).collect(),
-        false => vec![least(0..config.pools.rows()); lists as usize],
+        true => (0..config.pools.rows() * lists).map(|list| unit(RowId(list / lists))).collect(),
+        false => vec![config.pools.all_rows().map(unit).min().unwrap_or(1); lists as usize],
     }
 }
 

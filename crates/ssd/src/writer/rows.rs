@@ -1,11 +1,12 @@
 //! Which rows accept a program unit of the host, of which of its streams. A row is looked at when something happened to it; between
 //! that the answer stands.
 
-use wordline_kernel::state;
+use wordline_kernel::{Column, state};
+use wordline_nand::RowId;
 
 use crate::base::Base;
 use crate::config::Config;
-use crate::policy::placement::{Row, RowSet};
+use crate::policy::placement::RowSet;
 use crate::reclaim::Reclaim;
 use crate::space::{SlcShare, StreamId};
 
@@ -14,7 +15,7 @@ pub(crate) struct Rows {
     /// Those that accept one now, for each stream.
     accepting: Vec<RowSet>,
     /// Whether the unit of a row is being programmed.
-    is_busy: Vec<bool>,
+    is_busy: Column<RowId, bool>,
     /// The pool that each stream goes to.
     pools: Vec<usize>,
     /// The streams that go to each pool, one bit each.
@@ -37,7 +38,7 @@ impl Rows {
             |of: usize| pools.iter().zip(0..).fold(0, |bits, (pool, n)| bits | u32::from(*pool == of) << n);
         Self {
             accepting: vec![RowSet::new(rows); pools.len()],
-            is_busy: vec![false; rows as usize],
+            is_busy: Column::filled(rows as usize, false),
             streams: (0..base.config.pools.count()).map(bits).collect(),
             pools,
             slc: slc.and_then(|share| SlcRows::new(share, &base.config)).map(Box::new),
@@ -66,14 +67,14 @@ impl Rows {
 
     /// The unit of a row is being programmed from now on, or is not any more.
     #[inline]
-    pub fn set_busy(&mut self, row: Row, is_busy: bool) {
-        self.is_busy[row as usize] = is_busy;
+    pub fn set_busy(&mut self, row: RowId, is_busy: bool) {
+        self.is_busy[row] = is_busy;
     }
 
     /// Whether the unit of a row is being programmed.
     #[inline]
-    pub fn is_busy(&self, row: Row) -> bool {
-        self.is_busy[row as usize]
+    pub fn is_busy(&self, row: RowId) -> bool {
+        self.is_busy[row]
     }
 
     /// A row is lost: what waits for it goes elsewhere.
@@ -101,11 +102,11 @@ impl Rows {
     /// Works out whether `row` takes a program unit of the host, of each of its streams. Where it takes one of a stream that it
     /// did not take before, or is lost, pages may wait for that.
     #[inline]
-    pub fn note(&mut self, row: Row, base: &Base, reclaim: &Reclaim) {
+    pub fn note(&mut self, row: RowId, base: &Base, reclaim: &Reclaim) {
         let before = if self.slc.is_some() { self.accepted_of(row) } else { 0 };
         let is_full = base.space.is_full(row, base.config.pools.per_program(row));
         self.some_full |= is_full;
-        if is_full || self.is_busy[row as usize] || !self.note_streams(row, base, reclaim) {
+        if is_full || self.is_busy[row] || !self.note_streams(row, base, reclaim) {
             self.accepting.iter_mut().for_each(|accepting| _ = accepting.set(row, false));
         }
         if self.slc.is_some() {
@@ -117,7 +118,7 @@ impl Rows {
     /// Works out of which streams of the host `row` takes a program unit; false where the host may neither open a block nor
     /// does the collector let it write into what is open.
     #[inline(never)]
-    fn note_streams(&mut self, row: Row, base: &Base, reclaim: &Reclaim) -> bool {
+    fn note_streams(&mut self, row: RowId, base: &Base, reclaim: &Reclaim) -> bool {
         let may_open = base.space.may_open(row, false);
         if !may_open && !reclaim.affords(row, base.space.dearest(row)) {
             return false;
@@ -136,21 +137,21 @@ impl Rows {
 
     /// The streams of the host that `row` takes a program unit of, one bit each.
     #[inline]
-    pub fn accepted_of(&self, row: Row) -> u32 {
+    pub fn accepted_of(&self, row: RowId) -> u32 {
         let streams = self.accepting.iter().enumerate();
         streams.fold(0, |bits, (n, accepting)| bits | u32::from(accepting.contains(row)) << n)
     }
 
     /// The same for all rows.
     pub fn note_all(&mut self, base: &Base, reclaim: &Reclaim) {
-        for row in 0..base.config.pools.rows() {
+        for row in base.config.pools.all_rows() {
             self.note(row, base, reclaim);
         }
     }
 
     /// Works out whether `row` takes a program in SLC mode.
     #[inline(never)]
-    fn note_slc(&mut self, row: Row, base: &Base) {
+    fn note_slc(&mut self, row: RowId, base: &Base) {
         let Self { slc, accepting, .. } = self;
         if let Some(slc) = slc {
             let is_slc = base.space.writes_slc(row, StreamId(slc.stream as u8));
@@ -160,7 +161,7 @@ impl Rows {
 
     /// Whether a stream of the host goes to the pool that `row` is of.
     #[inline]
-    pub fn goes_to_pool_of(&self, row: Row, stream: usize, base: &Base) -> bool {
+    pub fn goes_to_pool_of(&self, row: RowId, stream: usize, base: &Base) -> bool {
         base.config.pools.number_of_row(row) == self.pools[stream]
     }
 
@@ -195,7 +196,7 @@ impl Rows {
 
     /// Whether a row takes larger program units of a stream than it did when it was last looked at.
     #[inline]
-    pub fn is_outgrown(&self, row: Row, stream: usize, unit: u32, base: &Base) -> bool {
+    pub fn is_outgrown(&self, row: RowId, stream: usize, unit: u32, base: &Base) -> bool {
         self.slc.is_some() && base.space.unit(row, StreamId(stream as u8)) > unit
     }
 }

@@ -1,13 +1,12 @@
 //! Pages of tables that changed, of the map and of discards, are written in program units of their own.
 
 use wordline_kernel::Schedule;
-use wordline_nand::Location;
+use wordline_nand::{Location, RowId};
 
 use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::{Class, Ticket};
 use crate::map::translation::Translation;
-use crate::policy::placement::Row;
 use crate::writer::Writer;
 
 impl Writer {
@@ -25,9 +24,9 @@ impl Writer {
         }
     }
 
-    fn form_discards(&mut self, row: Row, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+    fn form_discards(&mut self, row: RowId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let pages = core.base.config.pools.per_program(row) as usize;
-        core.map.fill_unit_with_discards(pages, &mut self.groups[row as usize].stamps);
+        core.map.fill_unit_with_discards(pages, &mut self.groups[row].stamps);
         self.queue_tables(row, core, calendar);
     }
 
@@ -72,13 +71,13 @@ impl Writer {
     }
 
     /// Where pages have homes, translation pages go round the rows, and leave each of them what its pages need.
-    pub(crate) fn row_for_tables(&self, core: &Core) -> Option<Row> {
+    pub(crate) fn row_for_tables(&self, core: &Core) -> Option<RowId> {
         let translation = core.map.translation()?;
         translation.next_row(self.rows.of_all().last()?, |row| core.map.takes_tables(row, &core.base))
     }
 
     /// Whether it is the turn of translation pages in a row, or the host does not want it.
-    fn may_write_tables(&self, row: Row, core: &Core) -> bool {
+    fn may_write_tables(&self, row: RowId, core: &Core) -> bool {
         let streams = usize::from(core.base.space.streams().host);
         let first = self.ready.of(self.ready.have_homes().then_some(row), 0);
         let has_turn = core.map.translation().is_some_and(|translation| translation.has_turn(row));
@@ -86,16 +85,16 @@ impl Writer {
         has_turn || !waiting.any(|stream| self.rows.goes_to_pool_of(row, stream, &core.base))
     }
 
-    fn form_tables(&mut self, row: Row, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+    fn form_tables(&mut self, row: RowId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let pages = core.base.config.pools.per_program(row);
-        core.map.fill_unit(row, pages, &mut self.groups[row as usize].stamps);
+        core.map.fill_unit(row, pages, &mut self.groups[row].stamps);
         self.queue_tables(row, core, calendar);
     }
 
     /// Queues the program of the pages of tables in the unit of `row`, padded to a whole one.
-    fn queue_tables(&mut self, row: Row, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+    fn queue_tables(&mut self, row: RowId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let pages = core.base.config.pools.per_program(row) as usize;
-        let group = &mut self.groups[row as usize];
+        let group = &mut self.groups[row];
         core.base.totals.translation_programs += group.stamps.len() as u64;
         core.base.totals.padding += (pages - group.stamps.len()) as u64;
         group.pad(pages);
@@ -105,14 +104,14 @@ impl Writer {
     }
 
     /// The program of translation pages of `row`, or of pages that tell of discards, is done.
-    pub(crate) fn tables_programmed(&mut self, row: Row, first: Location, core: &mut Core) {
-        let mut group = std::mem::take(&mut self.groups[row as usize]);
+    pub(crate) fn tables_programmed(&mut self, row: RowId, first: Location, core: &mut Core) {
+        let mut group = std::mem::take(&mut self.groups[row]);
         for (n, stamp) in group.stamps.iter().enumerate().filter(|(_, stamp)| stamp.is_data()) {
             core.map.table_programmed(*stamp, Location(first.0 + n as u32), &mut core.base);
         }
         group.clear();
         self.rows.set_busy(row, false);
-        self.groups[row as usize] = group;
+        self.groups[row] = group;
         core.base.space.program_done(first);
         self.rows.note(row, &core.base, &core.reclaim);
     }

@@ -12,13 +12,13 @@ impl BlockMap {
     pub fn audit(&self, space: &Space, chips: &Chips) {
         for block in self.owners.ids().filter(|block| space.valid(*block) > 0) {
             let logical = LogicalBlock(self.owners[block]);
-            let row = space.row_of(block) as usize;
+            let row = space.row_of(block);
             let is_target = self.rows[row].copying.is_some_and(|copying| copying.into == block);
             let known = self.blocks_of(logical).any(|known| known == block);
             assert!(known || is_target, "{block:?} holds pages of {logical:?}, which has it not");
             self.audit_places(logical, block, space, chips);
         }
-        for (row, state) in (0..).zip(&self.rows) {
+        for (row, state) in self.rows.entries() {
             for logical in &state.replaced {
                 let replacement = self.pairs[*logical].replacement();
                 let replacement =

@@ -1,10 +1,9 @@
 //! What a block map does about blocks and commands that failed.
 
-use wordline_nand::BlockSetId;
+use wordline_nand::{BlockSetId, RowId};
 
 use super::{BlockMap, LogicalBlock, NONE, NOWHERE, RowState, block};
 use crate::policy::failure::MOST_FAILURES;
-use crate::policy::placement::Row;
 use crate::space::Space;
 
 impl RowState {
@@ -18,9 +17,9 @@ impl BlockMap {
     /// A program failed in a block: what is valid of its logical block goes to another one. A page has a single place, so that
     /// this takes as many programs as the block has pages, each of which may fail again: where that went in vain so often that a
     /// block would be given up, the row is.
-    pub fn program_failed(&mut self, row: Row, block: BlockSetId) {
+    pub fn program_failed(&mut self, row: RowId, block: BlockSetId) {
         let logical = LogicalBlock(self.owners[block]);
-        let state = &mut self.rows[row as usize];
+        let state = &mut self.rows[row];
         state.held.clear();
         state.copying = None;
         state.in_vain = state.in_vain.saturating_add(1);
@@ -33,27 +32,27 @@ impl BlockMap {
     }
 
     /// A block is to be emptied and taken out of use.
-    pub fn condemned(&mut self, row: Row, block: BlockSetId) {
+    pub fn condemned(&mut self, row: RowId, block: BlockSetId) {
         if self.owners[block] != NONE {
             self.fail(row, LogicalBlock(self.owners[block]));
         }
     }
 
     /// What is valid of a logical block is merged before anything else is written to the row.
-    pub(super) fn fail(&mut self, row: Row, logical: LogicalBlock) {
-        let failed = &mut self.rows[row as usize].failed;
+    pub(super) fn fail(&mut self, row: RowId, logical: LogicalBlock) {
+        let failed = &mut self.rows[row].failed;
         if !failed.contains(&logical) {
             failed.push_back(logical);
         }
     }
 
     /// The erase of a block failed and is tried again.
-    pub fn erase_again(&mut self, row: Row, block: BlockSetId) {
-        self.rows[row as usize].to_erase.push_back(block);
+    pub fn erase_again(&mut self, row: RowId, block: BlockSetId) {
+        self.rows[row].to_erase.push_back(block);
     }
 
     /// The row is out of use as a whole, with all its blocks.
-    pub fn lose(&mut self, row: Row, space: &Space) {
+    pub fn lose(&mut self, row: RowId, space: &Space) {
         let is_here = |number: u32| block(number).is_some_and(|block| space.row_of(block) == row);
         for logical in self.pairs.ids() {
             let pair = self.pairs[logical];
@@ -65,7 +64,7 @@ impl BlockMap {
         self.owners.ids().filter(|block| space.row_of(*block) == row).for_each(|block| {
             self.owners[block] = NONE;
         });
-        let commands = self.rows[row as usize].commands;
-        self.rows[row as usize] = RowState { commands, lost: true, ..RowState::default() };
+        let commands = self.rows[row].commands;
+        self.rows[row] = RowState { commands, lost: true, ..RowState::default() };
     }
 }

@@ -1,9 +1,10 @@
 //! All pages of a logical block have one home.
 
 use wordline_kernel::state;
+use wordline_nand::RowId;
 
 use crate::Config;
-use crate::policy::placement::{Placement, Row, RowSet};
+use crate::policy::placement::{Placement, RowSet};
 
 /// A placement whose pages are logical blocks of so many pages each. Where it gives them no home, they go round the rows.
 pub struct ByBlock {
@@ -22,12 +23,12 @@ impl ByBlock {
 state!(ByBlock { parts { placement } fixed { per_block, rows } });
 
 impl Placement for ByBlock {
-    fn home(&self, page: u32) -> Option<Row> {
+    fn home(&self, page: u32) -> Option<RowId> {
         let logical = page / self.per_block;
-        Some(self.placement.home(logical).unwrap_or(logical % self.rows))
+        Some(self.placement.home(logical).unwrap_or(RowId(logical % self.rows)))
     }
 
-    fn next(&mut self, _: &RowSet) -> Option<Row> {
+    fn next(&mut self, _: &RowSet) -> Option<RowId> {
         None
     }
 }
@@ -48,9 +49,9 @@ mod tests {
             let mut by_block = ByBlock::new(placement, &config);
             let home = |page| by_block.home(page).expect("every page has a home");
             assert!((0..5 * per_block).all(|page| home(page) == home(page / per_block * per_block)));
-            let mut homes: Vec<Row> = (0..pools.rows()).map(|block| home(block * per_block)).collect();
+            let mut homes: Vec<RowId> = (0..pools.rows()).map(|block| home(block * per_block)).collect();
             homes.sort_unstable();
-            assert_eq!(homes, (0..pools.rows()).collect::<Vec<_>>());
+            assert_eq!(homes, pools.all_rows().collect::<Vec<_>>());
             assert_eq!(by_block.next(&RowSet::new(1)), None);
         }
     }

@@ -103,7 +103,7 @@ impl BlockMap {
         }
         replaced.sort_unstable_by_key(|(opened, ..)| *opened);
         for (_, row, logical) in replaced {
-            self.rows[row as usize].replaced.push_back(logical);
+            self.rows[row].replaced.push_back(logical);
         }
     }
 }

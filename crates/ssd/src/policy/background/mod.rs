@@ -8,8 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Duration;
 use wordline_kernel::snapshot::State;
-
-use super::placement::Row;
+use wordline_nand::RowId;
 
 pub use idle_fold::IdleFold;
 pub use idle_gc::IdleGc;
@@ -19,7 +18,7 @@ pub use none::None;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resting {
     /// Its number.
-    pub row: Row,
+    pub row: RowId,
     /// Blocks that are free.
     pub free_blocks: u32,
     /// Blocks that are in use: all but the bad ones.

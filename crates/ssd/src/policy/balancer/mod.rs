@@ -6,10 +6,10 @@ mod valid_share;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_kernel::Column;
 use wordline_kernel::snapshot::State;
-use wordline_nand::Geometry;
+use wordline_nand::{Geometry, RowId};
 
-use super::placement::Row;
 use crate::pools::PoolState;
 
 pub use none::None;
@@ -20,7 +20,7 @@ pub use valid_share::ValidShare;
 #[derive(Clone, Copy, Debug)]
 pub struct Waiting<'a> {
     /// Complete program units that wait for each row, beside the one that it is at.
-    pub units: &'a [u32],
+    pub units: &'a Column<RowId, u32>,
     /// Where the rows are.
     pub geometry: &'a Geometry,
 }
@@ -30,7 +30,7 @@ pub trait Balancer: State + Send {
     /// Whether it ever takes anything: without it pages stay at home.
     fn is_on(&self) -> bool;
     /// A row with something waiting of which `idle` takes a program unit: its die is idle, and nothing waits for it.
-    fn take(&mut self, idle: Row, waiting: &Waiting<'_>) -> Option<Row>;
+    fn take(&mut self, idle: RowId, waiting: &Waiting<'_>) -> Option<RowId>;
     /// In a device with several pools: whether what waits longest for pool `from` goes to pool `to`, of which a die does
     /// nothing.
     fn steals(&mut self, _from: usize, _to: usize, _pools: &[PoolState]) -> bool {

@@ -1,9 +1,9 @@
 //! None: what has a home waits for it.
 
 use wordline_kernel::state;
+use wordline_nand::RowId;
 
 use super::{Balancer, Waiting};
-use crate::policy::placement::Row;
 
 /// Takes nothing.
 pub struct None;
@@ -15,7 +15,7 @@ impl Balancer for None {
         false
     }
 
-    fn take(&mut self, _: Row, _: &Waiting<'_>) -> Option<Row> {
+    fn take(&mut self, _: RowId, _: &Waiting<'_>) -> Option<RowId> {
         Option::None
     }
 }

@@ -2,9 +2,9 @@
 //! Centaur names in section 7).
 
 use wordline_kernel::state;
+use wordline_nand::RowId;
 
 use super::{Balancer, Reach, Waiting};
-use crate::policy::placement::Row;
 
 /// Takes from the row that most program units wait for, within its reach; the lowest number wins a tie.
 pub struct Stealing {
@@ -21,15 +21,15 @@ impl Balancer for Stealing {
         true
     }
 
-    fn take(&mut self, idle: Row, waiting: &Waiting<'_>) -> Option<Row> {
+    fn take(&mut self, idle: RowId, waiting: &Waiting<'_>) -> Option<RowId> {
         let geometry = waiting.geometry;
         let span = match self.reach {
             Reach::Die => geometry.rows_per_die,
             Reach::Channel => geometry.rows_per_die * geometry.dies_per_channel,
             Reach::Device => geometry.rows(),
         };
-        let first = idle - idle % span;
-        let units = |row: &Row| waiting.units[*row as usize];
-        (first..first + span).rev().filter(|row| units(row) >= self.least).max_by_key(units)
+        let first = idle.0 - idle.0 % span;
+        let units = |row: &RowId| waiting.units[*row];
+        (first..first + span).rev().map(RowId).filter(|row| units(row) >= self.least).max_by_key(units)
     }
 }

@@ -2,9 +2,9 @@
 //! algorithm 2).
 
 use wordline_kernel::state;
+use wordline_nand::RowId;
 
 use super::{Balancer, Waiting};
-use crate::policy::placement::Row;
 use crate::pools::PoolState;
 
 /// Compares the valid shares of the pools.
@@ -17,7 +17,7 @@ impl Balancer for ValidShare {
         true
     }
 
-    fn take(&mut self, _: Row, _: &Waiting<'_>) -> Option<Row> {
+    fn take(&mut self, _: RowId, _: &Waiting<'_>) -> Option<RowId> {
         None
     }
 

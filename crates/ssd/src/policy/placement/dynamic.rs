@@ -1,9 +1,9 @@
 //! Dynamic: the next row in turn whose die is free.
 
 use wordline_kernel::state;
-use wordline_nand::{Geometry, Pools};
+use wordline_nand::{Geometry, Pools, RowId};
 
-use super::{Placement, Row, RowSet};
+use super::{Placement, RowSet};
 
 /// Goes round the channels first, then the dies, then the rows of a die, and takes the first row that accepts. Each pool
 /// is gone round by itself.
@@ -16,9 +16,9 @@ state!(Dynamic { parts { first } lists { others } });
 
 /// The round over the rows of a pool.
 struct Round {
-    turn: Vec<Row>,
+    turn: Vec<RowId>,
     /// The number of its first row.
-    begins: Row,
+    begins: RowId,
     /// Where each row stands in the turn.
     place: Vec<u32>,
     at: usize,
@@ -32,30 +32,30 @@ const TRIES: usize = 8;
 impl Round {
     fn new(geometry: &Geometry) -> Self {
         let (dies, rows) = (geometry.dies_per_channel, geometry.rows_per_die);
-        let begins = geometry.first.row;
-        let turn: Vec<Row> = (0..geometry.channels * dies * rows)
+        let begins = geometry.first_row();
+        let turn: Vec<RowId> = (0..geometry.channels * dies * rows)
             .filter_map(|n| {
                 let (channel, rest) = (n % geometry.channels, n / geometry.channels);
-                let row = begins + (geometry.first_die_on(channel) + rest % dies) * rows + rest / dies;
-                (rest % dies < geometry.dies_on(channel)).then_some(row)
+                let row = begins.0 + (geometry.first_die_on(channel) + rest % dies) * rows + rest / dies;
+                (rest % dies < geometry.dies_on(channel)).then_some(RowId(row))
             })
             .collect();
         let mut place = vec![0; turn.len()];
-        turn.iter().enumerate().for_each(|(n, row)| place[(row - begins) as usize] = n as u32);
+        turn.iter().enumerate().for_each(|(n, row)| place[(row.0 - begins.0) as usize] = n as u32);
         Self { turn, begins, place, at: 0 }
     }
 
-    fn place(&self, row: Row) -> usize {
-        self.place[(row - self.begins) as usize] as usize
+    fn place(&self, row: RowId) -> usize {
+        self.place[(row.0 - self.begins.0) as usize] as usize
     }
 
     /// How far `row` is ahead in the turn.
-    fn distance(&self, row: Row) -> usize {
+    fn distance(&self, row: RowId) -> usize {
         let place = self.place(row);
         if place >= self.at { place - self.at } else { place + self.turn.len() - self.at }
     }
 
-    fn next(&mut self, rows: &RowSet) -> Option<Row> {
+    fn next(&mut self, rows: &RowSet) -> Option<RowId> {
         let ahead = self.turn[self.at..].iter().take(TRIES).position(|row| rows.contains(*row));
         let place = match ahead {
             Some(further) => self.at + further,
@@ -75,11 +75,11 @@ impl Dynamic {
 }
 
 impl Placement for Dynamic {
-    fn home(&self, _: u32) -> Option<Row> {
+    fn home(&self, _: u32) -> Option<RowId> {
         None
     }
 
-    fn next(&mut self, rows: &RowSet) -> Option<Row> {
+    fn next(&mut self, rows: &RowSet) -> Option<RowId> {
         if self.others.is_empty() {
             return self.first.next(rows);
         }
@@ -101,12 +101,18 @@ mod tests {
         let mut rows = RowSet::new(count);
         let mut placement = Dynamic::new(&config.pools);
         assert_eq!(placement.next(&rows), None);
-        (0..count).for_each(|row| _ = rows.set(row, true));
-        let mut round: Vec<Row> = (0..count).filter_map(|_| placement.next(&rows)).collect();
-        assert_eq!(round[..2].iter().map(|r| r / (count / 2)).collect::<Vec<_>>(), [0, 1], "channels first");
+        let all: Vec<RowId> = config.pools.all_rows().collect();
+        all.iter().for_each(|row| _ = rows.set(*row, true));
+        let mut round: Vec<RowId> = (0..count).filter_map(|_| placement.next(&rows)).collect();
+        assert_eq!(
+            round[..2].iter().map(|row| row.0 / (count / 2)).collect::<Vec<_>>(),
+            [0, 1],
+            "channels first"
+        );
         round.sort_unstable();
-        assert_eq!(round, (0..count).collect::<Vec<_>>());
-        (0..count - 1).for_each(|row| _ = rows.set(row, false));
-        assert_eq!((placement.next(&rows), placement.next(&rows)), (Some(count - 1), Some(count - 1)));
+        assert_eq!(round, all);
+        let (last, others) = all.split_last().expect("there are rows");
+        others.iter().for_each(|row| _ = rows.set(*row, false));
+        assert_eq!((placement.next(&rows), placement.next(&rows)), (Some(*last), Some(*last)));
     }
 }

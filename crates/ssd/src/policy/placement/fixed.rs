@@ -1,14 +1,14 @@
 //! Fixed: the row follows from the logical page number, in one of the orders of channel, way, die and plane.
 
 use wordline_kernel::state;
-use wordline_nand::Geometry;
+use wordline_nand::{Geometry, RowId};
 
-use super::{Placement, Row, RowSet};
+use super::{Placement, RowSet};
 
 /// Spreads consecutive logical pages over the coordinates in a given order, as in the static allocation schemes of
 /// MQSim and SSDSim.
 pub struct Fixed {
-    home: Vec<Row>,
+    home: Vec<RowId>,
 }
 
 state!(Fixed { fixed { home } });
@@ -36,18 +36,18 @@ impl Fixed {
                 *coordinate = rest % count;
                 rest /= count;
             }
-            ((channel * packages + way) * dies + die) * geometry.rows_per_die + row
+            RowId(((channel * packages + way) * dies + die) * geometry.rows_per_die + row)
         });
         Self { home: home.collect() }
     }
 }
 
 impl Placement for Fixed {
-    fn home(&self, page: u32) -> Option<Row> {
+    fn home(&self, page: u32) -> Option<RowId> {
         Some(self.home[page as usize % self.home.len()])
     }
 
-    fn next(&mut self, _: &RowSet) -> Option<Row> {
+    fn next(&mut self, _: &RowSet) -> Option<RowId> {
         None
     }
 }

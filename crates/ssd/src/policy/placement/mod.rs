@@ -5,14 +5,13 @@ mod fixed;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_kernel::Id;
 use wordline_kernel::snapshot::State;
 use wordline_nand::Pools;
 
 pub use dynamic::Dynamic;
 pub use fixed::Fixed;
-
-/// A row of planes of the device, where a program unit can go.
-pub type Row = u32;
+pub use wordline_nand::RowId;
 
 /// The rows that take a program unit now: their last one is done, and they have free pages.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -33,14 +32,14 @@ impl RowSet {
 
     /// Whether `row` is among them.
     #[inline]
-    pub fn contains(&self, row: Row) -> bool {
-        self.words[row as usize / 64] >> (row % 64) & 1 != 0
+    pub fn contains(&self, row: RowId) -> bool {
+        self.words[row.index() / 64] >> (row.0 % 64) & 1 != 0
     }
 
     /// Whether `row` is among them, whatever number it is.
     #[inline]
-    pub(crate) fn has(&self, row: Row) -> bool {
-        self.words.get(row as usize / 64).is_some_and(|word| word >> (row % 64) & 1 != 0)
+    pub(crate) fn has(&self, row: RowId) -> bool {
+        self.words.get(row.index() / 64).is_some_and(|word| word >> (row.0 % 64) & 1 != 0)
     }
 
     /// Whether there are none.
@@ -51,8 +50,8 @@ impl RowSet {
 
     /// Puts `row` in or takes it out; whether it is in and was not.
     #[inline]
-    pub fn set(&mut self, row: Row, member: bool) -> bool {
-        let (word, bit) = (&mut self.words[row as usize / 64], 1 << (row % 64));
+    pub fn set(&mut self, row: RowId, member: bool) -> bool {
+        let (word, bit) = (&mut self.words[row.index() / 64], 1 << (row.0 % 64));
         let before = *word;
         *word = if member { before | bit } else { before & !bit };
         *word & !before != 0
@@ -60,24 +59,24 @@ impl RowSet {
 
     /// The first of them from `row` on.
     #[inline]
-    pub fn next_from(&self, row: Row) -> Option<Row> {
+    pub fn next_from(&self, row: RowId) -> Option<RowId> {
         self.next_where(row, |_| u64::MAX)
     }
 
     /// The first from `row` on that is in another set, too.
     #[inline]
-    pub fn next_common(&self, other: &Self, row: Row) -> Option<Row> {
+    pub fn next_common(&self, other: &Self, row: RowId) -> Option<RowId> {
         self.next_where(row, |word| other.words[word])
     }
 
     /// The first from `row` on of those that `mask` leaves of each word.
     #[inline]
-    fn next_where(&self, row: Row, mask: impl Fn(usize) -> u64) -> Option<Row> {
-        let mut rest = u64::MAX << (row % 64);
-        for word in row as usize / 64..self.words.len() {
+    fn next_where(&self, row: RowId, mask: impl Fn(usize) -> u64) -> Option<RowId> {
+        let mut rest = u64::MAX << (row.0 % 64);
+        for word in row.index() / 64..self.words.len() {
             rest &= self.words[word] & mask(word);
             if rest != 0 {
-                return Some(word as u32 * 64 + rest.trailing_zeros());
+                return Some(RowId(word as u32 * 64 + rest.trailing_zeros()));
             }
             rest = u64::MAX;
         }
@@ -85,11 +84,11 @@ impl RowSet {
     }
 
     /// All of them, ascending.
-    pub fn iter(&self) -> impl Iterator<Item = Row> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = RowId> + '_ {
         self.words.iter().enumerate().flat_map(|(n, word)| {
             std::iter::successors(Some(*word), |rest| Some(rest & rest.wrapping_sub(1)))
                 .take_while(|rest| *rest != 0)
-                .map(move |rest| n as u32 * 64 + rest.trailing_zeros())
+                .map(move |rest| RowId(n as u32 * 64 + rest.trailing_zeros()))
         })
     }
 }
@@ -97,10 +96,10 @@ impl RowSet {
 /// Says where a page goes. It looks and answers; the mechanism checks the answer and acts.
 pub trait Placement: State + Send {
     /// The only row that logical page `page` may go to, if that is fixed by its number.
-    fn home(&self, page: u32) -> Option<Row>;
+    fn home(&self, page: u32) -> Option<RowId>;
     /// For pages without a home: one of the rows that take a program unit, which are of one pool; `None` when there are
     /// none.
-    fn next(&mut self, rows: &RowSet) -> Option<Row>;
+    fn next(&mut self, rows: &RowSet) -> Option<RowId>;
 }
 
 /// The placements that are built in.

@@ -4,9 +4,10 @@
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Stream, state};
+use wordline_kernel::{Column, Stream, state};
+use wordline_nand::RowId;
 
-use super::{Row, WearLeveller};
+use super::WearLeveller;
 
 /// The table of a row.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -33,25 +34,20 @@ pub struct Bet {
     k: u32,
     threshold: u64,
     /// Blocks of each row.
-    blocks: Vec<u32>,
-    rows: Vec<Table>,
+    blocks: Column<RowId, u32>,
+    rows: Column<RowId, Table>,
 }
 
 state!(Bet { values { rows } fixed { k, threshold, blocks } });
 
 impl Bet {
     /// Sets of `2^k` of the `blocks` that each row has; `threshold` erases for each set that saw one are too many.
-    pub fn new(blocks: &[u32], k: u32, threshold: u32) -> Self {
-        let table = |blocks: &u32| {
-            let sets = blocks.div_ceil(1 << k);
+    pub fn new(blocks: Column<RowId, u32>, k: u32, threshold: u32) -> Self {
+        let table = |row| {
+            let sets = blocks[row].div_ceil(1 << k);
             Table { saw_erase: vec![false; sets as usize], marked: 0, erases: 0, at: 0 }
         };
-        Self {
-            k,
-            threshold: threshold.into(),
-            rows: blocks.iter().map(table).collect(),
-            blocks: blocks.into(),
-        }
+        Self { k, threshold: threshold.into(), rows: Column::from_fn(blocks.len(), table), blocks }
     }
 }
 
@@ -60,14 +56,14 @@ impl WearLeveller for Bet {
         true
     }
 
-    fn erased(&mut self, row: Row, block: u32) {
-        let table = &mut self.rows[row as usize];
+    fn erased(&mut self, row: RowId, block: u32) {
+        let table = &mut self.rows[row];
         table.erases += 1;
         table.mark(block >> self.k);
     }
 
-    fn next(&mut self, row: Row, random: &mut Stream) -> Option<Range<u32>> {
-        let table = &mut self.rows[row as usize];
+    fn next(&mut self, row: RowId, random: &mut Stream) -> Option<Range<u32>> {
+        let table = &mut self.rows[row];
         let sets = table.saw_erase.len() as u32;
         if table.marked == 0 || table.erases < self.threshold * u64::from(table.marked) {
             return None;
@@ -85,6 +81,6 @@ impl WearLeveller for Bet {
         let set = table.at;
         table.mark(set);
         table.at = (set + 1) % sets;
-        Some(set << self.k..((set + 1) << self.k).min(self.blocks[row as usize]))
+        Some(set << self.k..((set + 1) << self.k).min(self.blocks[row]))
     }
 }

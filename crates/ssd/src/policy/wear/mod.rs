@@ -7,10 +7,9 @@ use std::ops::Range;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wordline_kernel::Stream;
 use wordline_kernel::snapshot::State;
-
-use super::placement::Row;
+use wordline_kernel::{Column, Stream};
+use wordline_nand::RowId;
 
 pub use bet::Bet;
 pub use none::None;
@@ -21,9 +20,9 @@ pub trait WearLeveller: State + Send {
     /// Whether it ever finds any.
     fn is_on(&self) -> bool;
     /// A block was erased; the blocks of a row are counted from 0.
-    fn erased(&mut self, row: Row, block: u32);
+    fn erased(&mut self, row: RowId, block: u32);
     /// Blocks of a row whose data are to move now. It is asked again until there are none.
-    fn next(&mut self, row: Row, random: &mut Stream) -> Option<Range<u32>>;
+    fn next(&mut self, row: RowId, random: &mut Stream) -> Option<Range<u32>>;
 }
 
 /// The wear levellers that are built in.
@@ -61,7 +60,7 @@ impl WearKind {
     }
 
     /// The policy for a device of rows with so many `blocks` each.
-    pub fn build(&self, blocks: &[u32]) -> Box<dyn WearLeveller> {
+    pub fn build(&self, blocks: Column<RowId, u32>) -> Box<dyn WearLeveller> {
         match *self {
             Self::None {} => Box::new(None),
             Self::Bet { k, threshold } => Box::new(Bet::new(blocks, k, threshold)),

@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use wordline_kernel::{Stream, state};
+use wordline_nand::RowId;
 
-use super::{Row, WearLeveller};
+use super::WearLeveller;
 
 /// Moves nothing for the sake of wear.
 pub struct None;
@@ -16,9 +17,9 @@ impl WearLeveller for None {
         false
     }
 
-    fn erased(&mut self, _: Row, _: u32) {}
+    fn erased(&mut self, _: RowId, _: u32) {}
 
-    fn next(&mut self, _: Row, _: &mut Stream) -> Option<Range<u32>> {
+    fn next(&mut self, _: RowId, _: &mut Stream) -> Option<Range<u32>> {
         Option::None
     }
 }

@@ -5,6 +5,7 @@ use crate::command::{Command, Operation};
 use crate::config::{BufferFile, DeviceFile, FrontFile, FtlFile};
 use crate::policy::victim::VictimKind;
 use crate::space::State;
+use wordline_nand::RowId;
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
 
@@ -74,7 +75,7 @@ fn valid(device: &Device) -> Vec<u32> {
 
 /// Free blocks of all rows.
 fn free(device: &Device) -> usize {
-    (0..device.config().pools.rows()).map(|row| device.core.base.space.free(row)).sum()
+    device.config().pools.all_rows().map(|row| device.core.base.space.free(row)).sum()
 }
 
 /// The largest difference between the shares of values up to some value: the statistic of Kolmogorov and Smirnov.
@@ -146,7 +147,7 @@ fn a_device_that_was_aged_goes_on_cleaning_in_every_row() {
     // Between two parts the collector is paused; rows that were not woken would grow full while others take all writes.
     for _ in 0..40 {
         overwrite_pages(&mut device, 2_500, Some(16), random);
-        let valid: Vec<u32> = (0..4).map(|row| device.core.base.space.valid_in(row)).collect();
+        let valid: Vec<u32> = (0..4).map(|row| device.core.base.space.valid_in(RowId(row))).collect();
         let (least, most) = (valid.iter().min().expect("rows"), valid.iter().max().expect("rows"));
         assert!(most - least < 1_000, "{valid:?}");
     }

@@ -1,13 +1,14 @@
 //! What the collector does where a device has several pools: victims whose pages go to another pool.
 
+use wordline_nand::RowId;
+
 use super::{Collector, Job, Moved, RowState, Step};
-use crate::policy::placement::Row;
 use crate::space::Space;
 
 impl Collector {
     /// The pages of the row's victim leave the pool: they are listed, and each is sent off when it was read.
-    pub fn send_off(&mut self, row: Row) {
-        let state = &mut self.rows[row as usize];
+    pub fn send_off(&mut self, row: RowId) {
+        let state = &mut self.rows[row];
         if let Some((block, place)) = state.job.as_ref().map(Job::reached) {
             state.end();
             self.sources.migration.send_off(row, block, place);
@@ -16,8 +17,8 @@ impl Collector {
 
     /// Those of the listed pages that stay in the pool are programmed when all of the list was read, for no more will come.
     #[inline(never)]
-    pub(super) fn finish_list(&mut self, row: Row, space: &Space) -> Option<Step> {
-        let RowState { job, staged, .. } = &self.rows[row as usize];
+    pub(super) fn finish_list(&mut self, row: RowId, space: &Space) -> Option<Step> {
+        let RowState { job, staged, .. } = &self.rows[row];
         let job = job.as_ref()?;
         let stays = |moved: &Moved| space.is_valid(moved.from) && job.lists(moved.from);
         let some_stay = staged.iter().flatten().any(stays);
@@ -26,13 +27,13 @@ impl Collector {
 
     /// Whether the pages of the row's job leave the pool.
     #[inline]
-    pub fn leaves(&self, row: Row) -> bool {
-        self.rows[row as usize].job.as_ref().is_some_and(|job| job.leaves)
+    pub fn leaves(&self, row: RowId) -> bool {
+        self.rows[row].job.as_ref().is_some_and(|job| job.leaves)
     }
 
     /// Whether pages are leaving the row's pool.
     #[inline]
-    pub fn migrates(&self, row: Row) -> bool {
+    pub fn migrates(&self, row: RowId) -> bool {
         self.sources.migration.is_at(row)
     }
 }

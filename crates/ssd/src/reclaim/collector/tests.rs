@@ -17,7 +17,12 @@ pub(super) fn by_number(_: &[OpenBlock<'_>], _: &Space) -> (usize, u32) {
 }
 
 /// What the collector wants in a row, of a device without designs.
-pub(super) fn next_in(row: Row, collector: &mut Collector, space: &mut Space, leave: Leave) -> Option<Step> {
+pub(super) fn next_in(
+    row: RowId,
+    collector: &mut Collector,
+    space: &mut Space,
+    leave: Leave,
+) -> Option<Step> {
     let config = small().check().expect("the device is sound");
     let (flash, mut policies) = (Flash::new(&config, Seed(1)), Parts::of(&config).split(&config, Seed(1)).0);
     collector.next(row, space, leave, (&flash, &mut policies))
@@ -25,11 +30,11 @@ pub(super) fn next_in(row: Row, collector: &mut Collector, space: &mut Space, le
 
 /// Carries out what the collector wants in the first row, at once; false if it wants nothing.
 fn step(collector: &mut Collector, space: &mut Space) -> bool {
-    step_in(0, collector, space, &mut Vec::new())
+    step_in(RowId(0), collector, space, &mut Vec::new())
 }
 
 /// Carries out what the collector wants in a row, at once, and notes what is erased; false if it wants nothing.
-fn step_in(row: Row, collector: &mut Collector, space: &mut Space, erased: &mut Vec<BlockSetId>) -> bool {
+fn step_in(row: RowId, collector: &mut Collector, space: &mut Space, erased: &mut Vec<BlockSetId>) -> bool {
     match next_in(row, collector, space, Leave::MUST) {
         None => return false,
         Some(step @ (Step::Copyback { .. } | Step::Ask)) => {
@@ -68,9 +73,9 @@ fn table(free: usize) -> Space {
     let GcFile { start_below_free_blocks, stop_at_free_blocks, .. } = GcFile::default();
     blocks.clean_between(0, [start_below_free_blocks, stop_at_free_blocks]);
     let per_block = geometry.pages_per_block_set();
-    while blocks.free(0) > free {
+    while blocks.free(RowId(0)) > free {
         for n in 0..per_block {
-            let page = blocks.take(0, Streams::ONE_EACH.host(0), 1, &mut by_number);
+            let page = blocks.take(RowId(0), Streams::ONE_EACH.host(0), 1, &mut by_number);
             if n >= if page.0 < 8 * per_block { 1 } else { per_block / 2 } {
                 blocks.validate(page);
             }
@@ -87,10 +92,10 @@ fn nearly_full(free: usize, invalid: &[u32]) -> Space {
     blocks.keep(Fifo.needs());
     blocks.clean_between(0, [6, 6]);
     let mut invalid = invalid.iter();
-    while blocks.free(0) > free {
+    while blocks.free(RowId(0)) > free {
         let missing = invalid.next().copied().unwrap_or(0);
-        for n in 0..pools.per_block_of(0) {
-            let page = blocks.take(0, Streams::ONE_EACH.host(0), 1, &mut by_number);
+        for n in 0..pools.per_block_of(RowId(0)) {
+            let page = blocks.take(RowId(0), Streams::ONE_EACH.host(0), 1, &mut by_number);
             if n >= missing {
                 blocks.validate(page);
             }
@@ -112,14 +117,14 @@ fn a_collector_of_few_steps_takes_no_more_until_the_host_writes_or_needs_blocks(
     for _ in 0..4 {
         let steps = (0..100).filter(|_| step(&mut collector, &mut blocks)).count();
         assert_eq!(steps, 3);
-        collector.spend(0, 2);
+        collector.spend(RowId(0), 2);
     }
-    while blocks.free(0) > 2 {
-        let page = blocks.take(0, Streams::ONE_EACH.host(0), 1, &mut by_number);
+    while blocks.free(RowId(0)) > 2 {
+        let page = blocks.take(RowId(0), Streams::ONE_EACH.host(0), 1, &mut by_number);
         blocks.program_done(page);
     }
     let steps = (0..100).filter(|_| step(&mut collector, &mut blocks)).count();
-    assert!(steps > 3 && blocks.free(0) > 2, "{steps} steps to a block beside those kept");
+    assert!(steps > 3 && blocks.free(RowId(0)) > 2, "{steps} steps to a block beside those kept");
 }
 
 /// A program unit has two pages here: what is left of a victim with a single invalid page ends with padding, which fills the
@@ -131,8 +136,11 @@ fn a_collector_rests_where_it_would_gain_nothing_but_its_own_padding() {
         let mut collector = fifo(&GcFile::default());
         let steps = (0..1_000).take_while(|_| step(&mut collector, &mut blocks)).count();
         assert!(steps <= most, "{invalid:?}: {steps} steps");
-        assert_eq!(blocks.invalid_in_closed(0), left, "{invalid:?}: a unit more would be gained");
-        assert!(!collector.is_stuck(0) && collector.affords(0, 2), "{invalid:?}: the host may write");
+        assert_eq!(blocks.invalid_in_closed(RowId(0)), left, "{invalid:?}: a unit more would be gained");
+        assert!(
+            !collector.is_stuck(RowId(0)) && collector.affords(RowId(0), 2),
+            "{invalid:?}: the host may write"
+        );
     }
 }
 
@@ -142,19 +150,22 @@ fn victims_that_are_read_for_long_do_not_end_the_life_of_their_row() {
         let mut blocks = table(2);
         let read = BlockSetId(0);
         let closed = |blocks: &Space| {
-            let of_row = blocks.pools().of_row(0).geometry.blocks_of(0);
+            let of_row = blocks.pools().of_row(RowId(0)).geometry.blocks_of(RowId(0));
             of_row.filter(|block| blocks.state(*block) == State::Closed).collect::<Vec<_>>()
         };
         let reads = if all { closed(&blocks) } else { vec![read] };
         reads.iter().for_each(|block| blocks.read_queued(*block));
         let mut collector = fifo(&GcFile::default());
         while step(&mut collector, &mut blocks) {}
-        assert!(blocks.state(read) == State::Victim && !collector.is_stuck(0), "it waits for the reader");
-        assert_eq!(blocks.free(0) >= 3, !all, "others are cleaned meanwhile, if nobody reads them");
+        assert!(
+            blocks.state(read) == State::Victim && !collector.is_stuck(RowId(0)),
+            "it waits for the reader"
+        );
+        assert_eq!(blocks.free(RowId(0)) >= 3, !all, "others are cleaned meanwhile, if nobody reads them");
         assert!(blocks.read_done(read), "a victim waited for the reader");
         reads.iter().filter(|block| **block != read).for_each(|block| _ = blocks.read_done(*block));
         while step(&mut collector, &mut blocks) {}
-        assert!(blocks.free(0) >= 3 && !collector.is_stuck(0));
+        assert!(blocks.free(RowId(0)) >= 3 && !collector.is_stuck(RowId(0)));
     }
 }
 
@@ -165,9 +176,9 @@ fn listed_pages_move_in_their_order_and_the_blocks_that_they_were_in_stay() {
     let mut collector = fifo(&GcFile::default());
     let listed: Vec<Location> = [5, 4, 12, 0, 40].map(|n| blocks.pools().at(BlockSetId(n % 3), n)).to_vec();
     blocks.invalidate(listed[2]);
-    collector.rows[0].begin(Job::moving(listed.clone(), (BlockSetId(0), 0)));
+    collector.rows[RowId(0)].begin(Job::moving(listed.clone(), (BlockSetId(0), 0)));
     let (mut programmed, mut padded) = (Vec::new(), 0);
-    while let Some(next) = next_in(0, &mut collector, &mut blocks, Leave::MUST) {
+    while let Some(next) = next_in(RowId(0), &mut collector, &mut blocks, Leave::MUST) {
         match next {
             Step::Read { first, end, valid } => {
                 assert_eq!(
@@ -175,12 +186,12 @@ fn listed_pages_move_in_their_order_and_the_blocks_that_they_were_in_stay() {
                     (1, 1),
                     "those beside it are not listed, or come before"
                 );
-                collector.stage(0, 0, Moved { stamp: Stamp::PADDING, from: first });
+                collector.stage(RowId(0), 0, Moved { stamp: Stamp::PADDING, from: first });
             }
             Step::Program { stream } => {
-                let unit = blocks.pools().per_program(0);
-                let first = blocks.take(0, stream, unit, &mut by_number);
-                let moved: Vec<Moved> = collector.take_unit(0).collect();
+                let unit = blocks.pools().per_program(RowId(0));
+                let first = blocks.take(RowId(0), stream, unit, &mut by_number);
+                let moved: Vec<Moved> = collector.take_unit(RowId(0)).collect();
                 padded += unit as usize - moved.len();
                 for (n, page) in moved.iter().enumerate() {
                     blocks.invalidate(page.from);
@@ -191,12 +202,12 @@ fn listed_pages_move_in_their_order_and_the_blocks_that_they_were_in_stay() {
             }
             step => panic!("{step:?} in a row that needs no blocks"),
         }
-        collector.command_done(0);
+        collector.command_done(RowId(0));
     }
     assert_eq!(programmed, [listed[0], listed[1], listed[3], listed[4]], "the third was not valid any more");
     assert_eq!(padded, 0);
     assert!((0..3).all(|n| blocks.state(BlockSetId(n)) == State::Closed), "they are not emptied");
-    assert!(collector.rows[0].job.is_none() && collector.is_idle());
+    assert!(collector.rows[RowId(0)].job.is_none() && collector.is_idle());
 }
 
 #[test]
@@ -205,31 +216,31 @@ fn what_is_cleaned_while_the_host_is_idle_waits_when_it_is_not_until_blocks_are_
     let mut collector = fifo(&GcFile::default());
     let idle = Leave { idle_goal: 7, is_idle: true, ..Leave::MUST };
     let carry_out = |collector: &mut Collector, blocks: &mut Space, leave| {
-        let next = next_in(0, collector, blocks, leave);
+        let next = next_in(RowId(0), collector, blocks, leave);
         if let Some(Step::Read { first, end, .. }) = next {
             for from in (first.0..end.0).map(Location) {
-                collector.stage(0, 0, Moved { stamp: Stamp::PADDING, from });
+                collector.stage(RowId(0), 0, Moved { stamp: Stamp::PADDING, from });
             }
-            collector.command_done(0);
+            collector.command_done(RowId(0));
         }
         next
     };
     let begun = carry_out(&mut collector, &mut blocks, idle);
     assert!(matches!(begun, Some(Step::Read { .. })), "{begun:?}");
     assert_eq!(carry_out(&mut collector, &mut blocks, Leave::MUST), None, "the host is at work");
-    while blocks.free(0) > 2 {
-        let page = blocks.take(0, Streams::ONE_EACH.host(0), 1, &mut by_number);
+    while blocks.free(RowId(0)) > 2 {
+        let page = blocks.take(RowId(0), Streams::ONE_EACH.host(0), 1, &mut by_number);
         blocks.program_done(page);
     }
     let needed = carry_out(&mut collector, &mut blocks, Leave::MUST);
     assert!(needed.is_some(), "what was begun is finished first");
-    let of_row = blocks.pools().of_row(0).geometry.blocks_of(0);
+    let of_row = blocks.pools().of_row(RowId(0)).geometry.blocks_of(RowId(0));
     assert_eq!(of_row.filter(|block| blocks.state(*block) == State::Victim).count(), 1);
 }
 
 /// A table of four rows with super blocks, of which so many blocks are free in each. So many pages of the n-th block of
 /// a row are valid as `valid` says of row and n.
-fn rows_of_super_blocks(policy: &dyn VictimPolicy, free: u32, valid: impl Fn(Row, u32) -> u32) -> Space {
+fn rows_of_super_blocks(policy: &dyn VictimPolicy, free: u32, valid: impl Fn(RowId, u32) -> u32) -> Space {
     let Config { pools, .. } = small().check().expect("the device is sound");
     let Pool { geometry, locations, .. } = pools.first();
     let mut blocks = Space::new(&pools, Streams::ONE_EACH, |_| false);
@@ -239,8 +250,8 @@ fn rows_of_super_blocks(policy: &dyn VictimPolicy, free: u32, valid: impl Fn(Row
     for n in 0..geometry.blocks_per_plane - free {
         for row in 0..geometry.rows() {
             for place in 0..locations.per_block() {
-                let page = blocks.take(row, Streams::ONE_EACH.host(0), 1, &mut by_number);
-                if place < valid(row, n) {
+                let page = blocks.take(RowId(row), Streams::ONE_EACH.host(0), 1, &mut by_number);
+                if place < valid(RowId(row), n) {
                     blocks.validate(page);
                 }
                 blocks.program_done(page);
@@ -257,7 +268,7 @@ fn number(block: BlockSetId, space: &Space) -> u32 {
 }
 
 fn full() -> u32 {
-    small().check().expect("the device is sound").pools.per_block_of(0)
+    small().check().expect("the device is sound").pools.per_block_of(RowId(0))
 }
 
 fn collector_of_four(policy: Box<dyn VictimPolicy>) -> Collector {
@@ -273,7 +284,7 @@ fn all_blocks_of_a_super_block_are_erased_before_another_is_chosen() {
     while steps > 0 {
         steps = 0;
         for row in 0..4 {
-            steps += u32::from(step_in(row, &mut collector, &mut blocks, &mut erased));
+            steps += u32::from(step_in(RowId(row), &mut collector, &mut blocks, &mut erased));
             let now = blocks.super_block_counts().expect("there are some").chosen;
             if now > chosen {
                 assert_eq!(erased.len() as u64, 4 * chosen, "all of the last one are erased");
@@ -286,9 +297,9 @@ fn all_blocks_of_a_super_block_are_erased_before_another_is_chosen() {
     assert!(chosen > 2, "{chosen} were chosen");
     assert_eq!(erased.len() as u64, 4 * chosen);
     for (n, together) in erased.chunks(4).enumerate() {
-        let mut rows: Vec<Row> = together.iter().map(|block| blocks.row_of(*block)).collect();
+        let mut rows: Vec<RowId> = together.iter().map(|block| blocks.row_of(*block)).collect();
         rows.sort_unstable();
-        assert_eq!(rows, [0, 1, 2, 3], "one of each row");
+        assert_eq!(rows, [0, 1, 2, 3].map(RowId), "one of each row");
         assert!(
             together.iter().all(|block| number(*block, &blocks) == n as u32),
             "{erased:?}: the oldest first"
@@ -299,15 +310,15 @@ fn all_blocks_of_a_super_block_are_erased_before_another_is_chosen() {
 #[test]
 fn a_row_to_which_a_super_block_gains_nothing_cleans_a_victim_of_its_own() {
     let full = full();
-    let valid = |row, n| if row == 1 && n < 8 { full } else { full / 2 };
+    let valid = |row, n| if row == RowId(1) && n < 8 { full } else { full / 2 };
     let mut blocks = rows_of_super_blocks(&Fifo, 3, valid);
     let mut collector = collector_of_four(Box::new(Fifo));
     let mut erased = Vec::new();
-    while step_in(1, &mut collector, &mut blocks, &mut erased) {}
-    assert!(blocks.free(1) >= 6, "the row does not wait for the others");
+    while step_in(RowId(1), &mut collector, &mut blocks, &mut erased) {}
+    assert!(blocks.free(RowId(1)) >= 6, "the row does not wait for the others");
     assert!(erased.iter().all(|block| number(*block, &blocks) >= 8), "{erased:?} gained something");
-    assert!(blocks.next_of_super_block(0).is_some_and(|block| number(block, &blocks) == 0));
-    assert_eq!(blocks.next_of_super_block(1), None);
+    assert!(blocks.next_of_super_block(RowId(0)).is_some_and(|block| number(block, &blocks) == 0));
+    assert_eq!(blocks.next_of_super_block(RowId(1)), None);
     blocks.audit_super_blocks();
 }
 
@@ -315,7 +326,7 @@ fn a_row_to_which_a_super_block_gains_nothing_cleans_a_victim_of_its_own() {
 fn a_super_block_that_lost_blocks_is_compared_by_the_share_of_what_is_left() {
     let full = full();
     // Of the first two super blocks a single block will be left, with more and with less of its pages valid than others.
-    let valid = |row, n| if n > 1 || row > 0 { full / 2 } else { [full - 2, full / 4][n as usize] };
+    let valid = |row, n| if n > 1 || row > RowId(0) { full / 2 } else { [full - 2, full / 4][n as usize] };
     let mut blocks = rows_of_super_blocks(&Greedy, 3, valid);
     for (row, n) in [0, 1].into_iter().flat_map(|n| (1..4).map(move |row| (row, n))) {
         blocks.clean(BlockSetId(row * blocks.pools().first().geometry.blocks_per_plane + n));
@@ -323,15 +334,15 @@ fn a_super_block_that_lost_blocks_is_compared_by_the_share_of_what_is_left() {
     let mut random = Seed(1).stream("test.victim", 0);
     let mut order = Vec::new();
     for _ in 0..8 {
-        let candidates = blocks.super_candidates(0).expect("none is being cleaned");
+        let candidates = blocks.super_candidates(RowId(0)).expect("none is being cleaned");
         let chosen = Greedy.choose(candidates, &mut random).expect("there are more");
-        blocks.choose_super_block(0, chosen);
-        order.extend(blocks.next_of_super_block(0).map(|block| number(block, &blocks)));
-        for block in (0..4).filter_map(|row| blocks.next_of_super_block(row)).collect::<Vec<_>>() {
+        blocks.choose_super_block(RowId(0), chosen);
+        order.extend(blocks.next_of_super_block(RowId(0)).map(|block| number(block, &blocks)));
+        for block in (0..4).filter_map(|row| blocks.next_of_super_block(RowId(row))).collect::<Vec<_>>() {
             blocks.clean(block);
         }
         blocks.audit_super_blocks();
-        (0..4).for_each(|row| assert_eq!(blocks.next_of_super_block(row), None));
+        (0..4).for_each(|row| assert_eq!(blocks.next_of_super_block(RowId(row)), None));
         let of_row =
             |row| BlockSetId(row * blocks.pools().first().geometry.blocks_per_plane + order[order.len() - 1]);
         for block in (0..4).map(of_row).collect::<Vec<_>>() {

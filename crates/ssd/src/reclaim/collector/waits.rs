@@ -1,16 +1,15 @@
 //! What the collector waits for, and whether a state that was read can be one of it.
 
-use wordline_nand::{BlockSetId, Location};
+use wordline_nand::{BlockSetId, Location, RowId};
 
 use super::{Collector, Job};
-use crate::policy::placement::Row;
 use crate::snapshot::ensure;
 use crate::space::{Space, State};
 
 impl Collector {
     /// What it does in a row, in words.
-    pub fn tell(&self, row: Row) -> String {
-        let state = &self.rows[row as usize];
+    pub fn tell(&self, row: RowId) -> String {
+        let state = &self.rows[row];
         let (active, stuck, lost) = (state.active, state.stuck, state.lost);
         format!(
             "collector active {active}, stuck {stuck}, row lost {lost}, {} commands under way, job {:?}, another put aside {}, \
@@ -26,8 +25,8 @@ impl Collector {
     }
 
     /// The victims of a row that only reads keep from being erased.
-    pub fn waits_for_readers(&self, row: Row, space: &Space) -> impl Iterator<Item = BlockSetId> {
-        let read = &self.rows[row as usize].read;
+    pub fn waits_for_readers(&self, row: RowId, space: &Space) -> impl Iterator<Item = BlockSetId> {
+        let read = &self.rows[row].read;
         read.iter().copied().filter(|block| space.valid(*block) == 0 && !space.is_clean(*block))
     }
 
@@ -39,7 +38,7 @@ impl Collector {
     /// Checks what was loaded: what is cleaned are victims of the row.
     pub(crate) fn check_loaded(&self, space: &Space) -> Result<(), String> {
         let all = space.pools().block_sets();
-        for (row, state) in (0..).zip(&self.rows) {
+        for (row, state) in self.rows.entries() {
             let is_of_row = |block: BlockSetId| block.0 < all && space.row_of(block) == row;
             let is_victim = |block: BlockSetId| is_of_row(block) && space.state(block) == State::Victim;
             let jobs = || state.job.iter().chain(&state.paused);

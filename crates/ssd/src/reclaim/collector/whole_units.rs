@@ -1,17 +1,17 @@
 //! Pools of whole units: what is valid of a unit is read, and programmed, together.
 
 use std::collections::VecDeque;
+use wordline_nand::RowId;
 
 use super::{Collector, Job, NoRoom, Run, Step};
-use crate::policy::placement::Row;
 use crate::space::Space;
 
 impl Collector {
     /// What was read of a program unit is written as one, in a pool of whole units, when all of it that is valid was read.
     #[inline(never)]
-    pub(super) fn form_whole_unit(&mut self, row: Row, space: &Space) -> Result<Option<Step>, NoRoom> {
+    pub(super) fn form_whole_unit(&mut self, row: RowId, space: &Space) -> Result<Option<Step>, NoRoom> {
         let unit = space.pools().per_program(row);
-        let state = &mut self.rows[row as usize];
+        let state = &mut self.rows[row];
         for (n, staged) in state.staged.iter_mut().enumerate() {
             staged.retain(|moved| space.is_valid(moved.from));
             let Some(first) = staged.front() else { continue };
@@ -35,14 +35,14 @@ impl Collector {
     }
 
     /// The stream that the pages of the unit go to that is being read.
-    pub fn stream_of_unit(&self, row: Row) -> Option<u8> {
-        let staged = &self.rows[row as usize].staged;
+    pub fn stream_of_unit(&self, row: RowId) -> Option<u8> {
+        let staged = &self.rows[row].staged;
         staged.iter().position(|staged| !staged.is_empty()).map(|stream| stream as u8)
     }
 
     /// What was read of a unit is read again with the rest of it, if the present job has to wait for another.
-    pub(super) fn forget_part_of_unit(&mut self, row: Row, space: &Space) {
-        let state = &mut self.rows[row as usize];
+    pub(super) fn forget_part_of_unit(&mut self, row: RowId, space: &Space) {
+        let state = &mut self.rows[row];
         let Some(job) = &mut state.job else { return };
         let Some(first) = state.staged.iter().find_map(VecDeque::front) else { return };
         let (block, place) = space.pools().of_row(row).locations.split(first.from);

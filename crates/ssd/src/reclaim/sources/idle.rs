@@ -1,8 +1,9 @@
 //! Blocks are emptied ahead of need while the host is idle.
 
+use wordline_nand::RowId;
+
 use super::super_block::choose;
 use super::view::{Source, View};
-use crate::policy::placement::Row;
 use crate::reclaim::job::Job;
 
 /// Empties victims for as many free blocks as the background policy wants.
@@ -10,7 +11,7 @@ pub(super) struct Idle;
 
 impl Source for Idle {
     #[inline]
-    fn next(&mut self, row: Row, view: &mut View<'_>) -> Option<Job> {
+    fn next(&mut self, row: RowId, view: &mut View<'_>) -> Option<Job> {
         if view.space.free(row) >= view.leave.idle_goal || !view.gains_unit(row) {
             return None;
         }

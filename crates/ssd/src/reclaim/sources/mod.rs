@@ -10,9 +10,8 @@ pub(super) mod view;
 mod wear;
 
 use wordline_kernel::{Stream, state};
-use wordline_nand::BlockSetId;
+use wordline_nand::{BlockSetId, RowId};
 
-use crate::policy::placement::Row;
 use crate::policy::wear::WearLeveller;
 use crate::reclaim::job::Job;
 use crate::space::Space;
@@ -56,7 +55,7 @@ impl Sources {
 
     /// Whether a row that needs no blocks, for itself or ahead of need, may have a job.
     #[inline]
-    pub(super) fn may_have_one(&self, row: Row, space: &mut Space, leave: &Leave) -> bool {
+    pub(super) fn may_have_one(&self, row: RowId, space: &mut Space, leave: &Leave) -> bool {
         self.migration.is_at(row)
             || self.condemned.has_any(row)
             || self.wear.is_some()
@@ -65,7 +64,7 @@ impl Sources {
     }
 
     /// The next job of a row: that of the first source that has one.
-    pub(super) fn next(&mut self, row: Row, view: &mut View<'_>) -> Option<Job> {
+    pub(super) fn next(&mut self, row: RowId, view: &mut View<'_>) -> Option<Job> {
         self.migration
             .next(row, view)
             .or_else(|| self.condemned.next(row, view))
@@ -77,7 +76,7 @@ impl Sources {
     }
 
     /// The row is out of use as a whole, or the power is cut.
-    pub(super) fn forget(&mut self, row: Row) {
+    pub(super) fn forget(&mut self, row: RowId) {
         self.migration.forget(row);
         self.condemned.forget(row);
         if let Some(wear) = &mut self.wear {

@@ -1,10 +1,9 @@
 //! What a source of jobs sees of a row.
 
-use wordline_nand::BlockSetId;
+use wordline_nand::{BlockSetId, RowId};
 
 use crate::flash::Flash;
 use crate::parts::Policies;
-use crate::policy::placement::Row;
 use crate::reclaim::job::Job;
 use crate::reclaim::row::RowState;
 use crate::reclaim::victims::Victims;
@@ -13,7 +12,7 @@ use crate::space::Space;
 /// A cause of cleaning.
 pub(in crate::reclaim) trait Source {
     /// What is to be done in a row now for this cause; `None` if nothing is.
-    fn next(&mut self, row: Row, view: &mut View<'_>) -> Option<Job>;
+    fn next(&mut self, row: RowId, view: &mut View<'_>) -> Option<Job>;
 }
 
 /// What the collector may do beside what must be done.
@@ -59,7 +58,7 @@ impl View<'_> {
     /// for ever. Each pass from here to the next padding gains a unit at least, so that cleaning comes to an end whatever
     /// mark it is for.
     #[inline]
-    pub(in crate::reclaim) fn gains_unit(&self, row: Row) -> bool {
+    pub(in crate::reclaim) fn gains_unit(&self, row: RowId) -> bool {
         let unit = self.space.pools().per_program(row);
         // A unit that is to be padded has room for so many pages less.
         let begun = self.state.staged() as u32 % unit;
@@ -67,7 +66,7 @@ impl View<'_> {
     }
 
     /// Whether what is valid of a block has somewhere to go, with what waits to fill a program unit, and what is put aside.
-    pub(in crate::reclaim) fn has_room_for(&self, row: Row, block: BlockSetId) -> bool {
+    pub(in crate::reclaim) fn has_room_for(&self, row: RowId, block: BlockSetId) -> bool {
         let unit = self.space.pools().per_program(row) as usize;
         let moving = self.moving_with(block);
         moving.next_multiple_of(unit) <= self.space.collector_room(row)
@@ -75,7 +74,7 @@ impl View<'_> {
 
     /// Whether the first pages of a block fill the unit that is begun, so that the victims which that waits for are erased, and all
     /// others of the block then have somewhere to go.
-    fn fills_unit(&self, row: Row, block: BlockSetId) -> bool {
+    fn fills_unit(&self, row: RowId, block: BlockSetId) -> bool {
         let pools = self.space.pools();
         let (unit, room) = (pools.per_program(row) as usize, self.space.collector_room(row));
         let erased = self.state.read.len() * pools.per_block_of(row) as usize;
@@ -92,7 +91,7 @@ impl View<'_> {
 
     /// A job that empties `block`, or the block with the fewest valid pages where those of `block` have nowhere to go: after a
     /// power cut, blocks that were victims before it may be all that there is room to clean.
-    pub(in crate::reclaim) fn empty_what_fits(&mut self, row: Row, block: BlockSetId) -> Option<Job> {
+    pub(in crate::reclaim) fn empty_what_fits(&mut self, row: RowId, block: BlockSetId) -> Option<Job> {
         let fits = |block: &BlockSetId| self.has_room_for(row, *block) || self.fills_unit(row, *block);
         let victim = Some(block).filter(fits).or_else(|| self.space.emptiest(row).filter(fits));
         self.lacks_room = victim.is_none();

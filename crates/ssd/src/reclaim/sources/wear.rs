@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 
-use wordline_kernel::{Stream, state};
-use wordline_nand::BlockSetId;
+use wordline_kernel::{Column, Stream, state};
+use wordline_nand::{BlockSetId, RowId};
 
 use super::view::{Source, View};
-use crate::policy::placement::Row;
 use crate::policy::wear::WearLeveller;
 use crate::reclaim::job::Job;
 use crate::space::{Space, State};
@@ -16,14 +15,14 @@ pub(super) struct Wear {
     leveller: Box<dyn WearLeveller>,
     random: Stream,
     /// Blocks of each row, counted from 0, that are still to be emptied.
-    still: Vec<Range<u32>>,
+    still: Column<RowId, Range<u32>>,
 }
 
 state!(Wear { values { random, still } parts { leveller } });
 
 impl Wear {
     pub(super) fn new(leveller: Box<dyn WearLeveller>, random: Stream, rows: u32) -> Self {
-        Self { leveller, random, still: vec![0..0; rows as usize] }
+        Self { leveller, random, still: Column::filled(rows as usize, 0..0) }
     }
 
     /// A block was erased.
@@ -33,25 +32,25 @@ impl Wear {
     }
 
     /// The row is out of use as a whole, or the power is cut.
-    pub(super) fn forget(&mut self, row: Row) {
-        self.still[row as usize] = 0..0;
+    pub(super) fn forget(&mut self, row: RowId) {
+        self.still[row] = 0..0;
     }
 
     /// The next block, counted within its row, whose data lie still.
-    fn next_still(&mut self, row: Row) -> Option<u32> {
+    fn next_still(&mut self, row: RowId) -> Option<u32> {
         loop {
-            let next = self.still[row as usize].next();
+            let next = self.still[row].next();
             if next.is_some() {
                 return next;
             }
-            self.still[row as usize] = self.leveller.next(row, &mut self.random)?;
+            self.still[row] = self.leveller.next(row, &mut self.random)?;
         }
     }
 }
 
 impl Source for Wear {
     /// The next of them that is closed, if its pages have somewhere to go, and the row has free blocks enough.
-    fn next(&mut self, row: Row, view: &mut View<'_>) -> Option<Job> {
+    fn next(&mut self, row: RowId, view: &mut View<'_>) -> Option<Job> {
         if view.space.free(row) < view.goal() {
             return None;
         }

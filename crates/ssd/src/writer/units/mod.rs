@@ -18,13 +18,12 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
-use wordline_nand::Stamp;
+use wordline_nand::{RowId, Stamp};
 
 use crate::cache::buffer::{EntryId, NONE};
 use crate::config::Config;
 use crate::design::Waits;
 use crate::map::LogicalPage;
-use crate::policy::placement::Row;
 use crate::pools::EVERYTHING_IN;
 use crate::writer::Writer;
 
@@ -70,7 +69,7 @@ pub(crate) struct SubRequests {
     under_way: Vec<u64>,
     /// Lists that nobody reads between events, kept for their room.
     members: Vec<EntryId>,
-    left: Vec<Row>,
+    left: Vec<RowId>,
     pub(crate) over: Vec<LogicalPage>,
     counts: Counts,
 }

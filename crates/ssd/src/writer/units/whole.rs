@@ -1,14 +1,13 @@
 //! Sub-requests that are programmed as whole units: formed, programmed, and found again after a power cut.
 
 use wordline_kernel::Schedule;
-use wordline_nand::{Location, Stamp};
+use wordline_nand::{Location, RowId, Stamp};
 
 use super::THERE;
 use crate::cache::buffer::NONE;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::map::LogicalPage;
-use crate::policy::placement::Row;
 use crate::writer::{Group, Writer};
 
 impl Writer {
@@ -36,7 +35,7 @@ impl Writer {
         self.gather_whole_unit(sub, row, core);
         if self.counted(row).data == 0 {
             // Everything was discarded meanwhile.
-            self.groups[row as usize].clear();
+            self.groups[row].clear();
             self.sub_request_over(sub, core, calendar);
             return;
         }
@@ -45,10 +44,10 @@ impl Writer {
     }
 
     /// Puts the pages that a sub-request brings into the group of a row, and what it carries along, as far as flash holds it still.
-    fn gather_whole_unit(&mut self, sub: u32, row: Row, core: &mut Core) {
+    fn gather_whole_unit(&mut self, sub: u32, row: RowId, core: &mut Core) {
         let one = self.subs().get(sub);
         let (mut entries, carried) = (std::mem::take(&mut one.entries), std::mem::take(&mut one.carried));
-        let group = &mut self.groups[row as usize];
+        let group = &mut self.groups[row];
         group.extent = Some(sub);
         for (place, stamp) in entries.iter_mut().zip(&carried) {
             let id = *place;
@@ -82,7 +81,7 @@ impl Writer {
     }
 
     /// Notes the rows that pages of an extent leave, which was programmed in `row`: a victim there may be clean now.
-    pub(in crate::writer) fn note_left(&mut self, row: Row, group: &Group, core: &Core) {
+    pub(in crate::writer) fn note_left(&mut self, row: RowId, group: &Group, core: &Core) {
         let mut left = std::mem::take(&mut self.subs().left);
         for (stamp, id) in (0..group.stamps.len()).filter_map(|place| group.page(place)) {
             let is_wanted =
