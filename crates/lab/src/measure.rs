@@ -257,6 +257,7 @@ fn latency(histogram: &Histogram) -> Latency {
         mean: histogram.total_ps() as f64 / 1e6 / histogram.count().max(1) as f64,
         min: histogram.min().us(),
         p50: histogram.quantile(0.5).us(),
+        p80: histogram.quantile(0.8).us(),
         p90: histogram.quantile(0.9).us(),
         p99: histogram.quantile(0.99).us(),
         p999: histogram.quantile(0.999).us(),

@@ -170,6 +170,8 @@ pub struct Latency {
     pub min: f64,
     /// Half are at most this.
     pub p50: f64,
+    /// 80% are at most this.
+    pub p80: f64,
     /// 90% are at most this.
     pub p90: f64,
     /// 99% are at most this.

@@ -142,6 +142,7 @@ fn latency(requests: u64, of: &Latency) -> Vec<(&'static str, Quantity)> {
     let values = [
         ("mean", of.mean),
         ("p50", of.p50),
+        ("p80", of.p80),
         ("p90", of.p90),
         ("p99", of.p99),
         ("p99.9", of.p999),

@@ -279,6 +279,7 @@ fn latency(typical: f64, tail: f64) -> Latency {
         mean: at(0.6),
         min: at(0.0),
         p50: at(0.5),
+        p80: at(0.8),
         p90: at(0.9),
         p99: at(0.99),
         p999: at(0.999),
