@@ -40,6 +40,7 @@ fn with_cells(cycles: f64, hours: f64) -> DeviceFile {
         cycles,
         hours,
         celsius: 30.0,
+        mixture: Vec::new(),
         surges: Vec::new(),
     }));
     file.buffer.size = Bytes::kib(256);
@@ -109,6 +110,8 @@ fn settings_that_make_no_sense_are_refused_by_their_keys() {
     for (settings, wanted) in [
         ("full_above = 1.5", "design.full_above: found 1.5, wanted a share from 0 to 1"),
         ("full_above = -0.1", "design.full_above"),
+        ("active_blocks = 0", "design.active_blocks: found 0, wanted from 1 to 8"),
+        ("active_blocks = 9", "design.active_blocks: found 9, wanted from 1 to 8"),
         ("most_errors = 0.0", "design.most_errors"),
         ("margins = [[0, 100], [0.001, 50]]", "design.margins"),
         ("margins = [[0, 0], [0.001, 1620]]", "less than the window of 1620 mV"),
@@ -120,6 +123,13 @@ fn settings_that_make_no_sense_are_refused_by_their_keys() {
         let found = complaints(settings, with_cells(0.0, 0.0));
         assert!(found.contains(wanted), "{settings}: {found}");
     }
+    let mut file = with_cells(0.0, 0.0);
+    file.part.geometry.blocks_per_plane = 6;
+    assert!(complaints("active_blocks = 7", file).contains("found 7, wanted from 1 to 6"), "a chip has six");
+    let mut file = with_cells(0.0, 0.0);
+    file.part.geometry.pages_per_block = 45;
+    let uneven = complaints("", file);
+    assert!(uneven.contains("4 layers and 45 pages a block"), "{uneven}");
     let mut file = with_cells(0.0, 0.0);
     file.part.cells = None;
     assert!(complaints("", file).contains("a device without cells"));

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use common::{Rig, small};
 use wordline_kernel::{Calendar, Duration, Seed, state};
-use wordline_nand::cell::{Draws, Effects, Written};
+use wordline_nand::cell::{AgeShare, Draws, Effects, Written};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_nand::{BlockSetId, CellMode, Layers, Location};
 use wordline_ssd::design::Combination;
@@ -268,6 +268,10 @@ fn what_was_learnt_is_gone_after_a_power_cut() {
 fn retries_after(hours: f64, tuner: &TunerKind) -> (f64, f64) {
     let mut file = common::with_cells(hours);
     file.ftl.tuner = tuner.clone();
+    retries_on(file)
+}
+
+fn retries_on(file: DeviceFile) -> (f64, f64) {
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);
     let pages = rig.device.config().logical_pages;
@@ -312,6 +316,31 @@ fn reads_of_a_run_are_tried_again_as_often_as_their_cells_say() {
     assert!(wanted < 1e-6 && (0.001..0.02).contains(&lost), "{lost} beside {wanted}");
     let (kept, _) = retries_after(8_760.0, &TunerKind::LastGood {});
     assert!(kept < 0.6 * year, "{kept} after {year}: layers are alike");
+}
+
+/// New cells, but for a share of the blocks, which are worn and hold their data for a year.
+fn partly_aged(share: f64) -> DeviceFile {
+    let mut file = common::with_cells(0.0);
+    let cells = file.part.cells.as_mut().expect("it has cells");
+    cells.mixture = vec![AgeShare { share, cycles: 2_000.0, hours: 8_760.0 }];
+    file
+}
+
+#[test]
+fn blocks_of_two_ages_are_tried_again_in_their_shares() {
+    let (year, lost) = retries_after(8_760.0, &TunerKind::Nominal {});
+    let (all, all_lost) = retries_on(partly_aged(1.0));
+    assert!((all / year - 1.0).abs() < 0.02, "{all} beside {year}: all blocks are of the other age");
+    assert!((all_lost / lost - 1.0).abs() < 0.5, "{all_lost} beside {lost}");
+    // Of 64 blocks and more a half, within three standard deviations.
+    let (half, _) = retries_on(partly_aged(0.5));
+    assert!((0.3..0.7).contains(&(half / year)), "{half} beside {year}");
+    assert_eq!(retries_on(partly_aged(0.5)).0, half, "which block is of which age follows from the seed");
+}
+
+#[test]
+fn blocks_of_two_ages_outlive_faults_cuts_and_snapshots() {
+    contract::check_all(&partly_aged(0.5), |_| Combination::default());
 }
 
 #[test]

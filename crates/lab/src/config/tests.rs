@@ -255,6 +255,11 @@ const CASES: &[(&str, &[&str], &str)] = &[
         "part.cells.set: found nothing, wanted a value for set: it has no default",
     ),
     (
+        "preset = \"cubeftl-device\"\n[part.cells]\nhours = 720.0\n",
+        &[],
+        "part.cells.set: found nothing, wanted a value for set: it has no default",
+    ),
+    (
         "preset = \"cubeftl-device\"\n[part.cells]\nset = \"cubeftl-tlc\"\ncycles = -1.0\n",
         &[],
         "drive.toml:4: part.cells.cycles: found -1, wanted a number from 0 on",
@@ -263,6 +268,21 @@ const CASES: &[(&str, &[&str], &str)] = &[
         "preset = \"cubeftl-device\"\n[part.cells]\nset = \"cubeftl-tlc\"\nhours = -1.0\n",
         &[],
         "drive.toml:4: part.cells.hours: found -1, wanted a number from 0 on",
+    ),
+    (
+        "preset = \"cubeftl-device\"\n[part.cells]\nset = \"cubeftl-tlc\"\nmixture = [{ share = 0.7 }, { share = 0.4 }]\n",
+        &[],
+        "drive.toml:4: part.cells.mixture: found shares of 1.1 in all, wanted at most 1",
+    ),
+    (
+        "preset = \"cubeftl-device\"\n[part.cells]\nset = \"cubeftl-tlc\"\nmixture = [{ share = 0.0, hours = 1.0 }]\n",
+        &[],
+        "drive.toml:4: part.cells.mixture[0].share: found 0, wanted a fraction above 0, up to 1",
+    ),
+    (
+        "preset = \"cubeftl-device\"\n[part.cells]\nset = \"cubeftl-tlc\"\nmixture = [{ share = 0.5, cycles = -1.0 }]\n",
+        &[],
+        "drive.toml:4: part.cells.mixture[0].cycles: found -1, wanted a number from 0 on",
     ),
     (
         "preset = \"cubeftl-device\"\n[part.cells]\nset = \"cubeftl-tlc\"\nhours = 1.0\ncelsius = -280.0\n",

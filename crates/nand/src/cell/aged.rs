@@ -27,9 +27,26 @@ pub struct AgedCellsFile {
     /// The temperature in these hours, in degrees Celsius.
     #[serde(default = "warm")]
     pub celsius: f64,
+    /// Shares of the blocks that are of another age; all others are of that of `cycles` and `hours`. Which block is of which is drawn.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mixture: Vec<AgeShare>,
     /// Spans of simulated time in which cells program faster, as after a sudden rise of temperature; the first one that holds counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub surges: Vec<Surge>,
+}
+
+/// A share of the blocks, and their age.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AgeShare {
+    /// The share.
+    pub share: f64,
+    /// Programs and erases of these blocks before the run.
+    #[serde(default)]
+    pub cycles: f64,
+    /// Hours that the data in them are held for when they are read.
+    #[serde(default)]
+    pub hours: f64,
 }
 
 /// A span of simulated time in which all cells pass their verifies some loops earlier (cubeFTL, section 4.1.4: a sudden change of operating
@@ -50,6 +67,20 @@ pub struct Surge {
 #[schemars(extend("type" = "object"))]
 pub struct SetTable {}
 
+/// How many ages blocks may have beside the one of all. Chosen: tables of error rates are kept for each.
+const MOST_AGES: usize = 16;
+
+fn check_age(key: &str, cycles: f64, hours: f64, wrong: &mut Complaints) {
+    for (name, value) in [("cycles", cycles), ("hours", hours)] {
+        wrong.require(
+            value >= 0.0 && value.is_finite(),
+            &format!("{key}{name}"),
+            value,
+            "a number from 0 on",
+        );
+    }
+}
+
 fn warm() -> f64 {
     Condition::FRESH.celsius
 }
@@ -61,8 +92,19 @@ pub struct AgedCells {
     pub set: Arc<CellSet>,
     /// Their cycles, retention time and temperature.
     pub condition: Condition,
+    /// The shares of the blocks that are of another age.
+    pub mixture: Vec<AgeShare>,
     /// The spans in which they program faster.
     pub surges: Vec<Surge>,
+}
+
+impl AgedCells {
+    /// The ages of its blocks: that of `cycles` and `hours`, and those of the mixture.
+    pub fn conditions(&self) -> impl Iterator<Item = Condition> {
+        let others = self.mixture.iter();
+        let others = others.map(|of| Condition { cycles: of.cycles, hours: of.hours, ..self.condition });
+        std::iter::once(self.condition).chain(others)
+    }
 }
 
 impl AgedCellsFile {
@@ -72,9 +114,7 @@ impl AgedCellsFile {
     /// With the key of each complaint.
     pub fn check(&self, geometry: &DieGeometry) -> Result<AgedCells, Complaints> {
         let mut wrong = Complaints::default();
-        for (key, value) in [("cycles", self.cycles), ("hours", self.hours)] {
-            wrong.require(value >= 0.0 && value.is_finite(), key, value, "a number from 0 on");
-        }
+        check_age("", self.cycles, self.hours, &mut wrong);
         let is_warm = self.celsius > -ZERO_CELSIUS && self.celsius.is_finite();
         wrong.require(is_warm, "celsius", self.celsius, "a temperature above 0 K");
         let set = self.set.check().map_err(|inner| wrong.nest("set", inner)).ok();
@@ -82,6 +122,7 @@ impl AgedCellsFile {
             self.check_idle(set, &mut wrong);
             set.check_part(geometry, &mut wrong);
         }
+        self.check_mixture(&mut wrong);
         for (n, surge) in self.surges.iter().enumerate() {
             let key = format!("surges[{n}].to");
             wrong.require(surge.from < surge.to, &key, surge.to, format!("more than from ({})", surge.from));
@@ -93,23 +134,51 @@ impl AgedCellsFile {
         let Self { cycles, hours, celsius, .. } = *self;
         let condition = Condition { cycles, hours, celsius, ..Condition::FRESH };
         let set = Arc::new(wrong.or_ok(set)?.expect("a set without complaints"));
-        Ok(AgedCells { set, condition, surges: self.surges.clone() })
+        Ok(AgedCells { set, condition, mixture: self.mixture.clone(), surges: self.surges.clone() })
+    }
+
+    /// Complains about shares that are none, and about more than all blocks.
+    fn check_mixture(&self, wrong: &mut Complaints) {
+        for (n, of) in self.mixture.iter().enumerate() {
+            let key = format!("mixture[{n}].");
+            let holds = of.share > 0.0 && of.share <= 1.0;
+            wrong.require(holds, &format!("{key}share"), of.share, "a fraction above 0, up to 1");
+            check_age(&key, of.cycles, of.hours, wrong);
+        }
+        // A few roundings more than all blocks are all of them.
+        let all: f64 = self.mixture.iter().map(|of| of.share).sum();
+        wrong.require(all <= 1.0 + 1e-9, "mixture", format!("shares of {all} in all"), "at most 1");
+        let most = MOST_AGES;
+        wrong.require(
+            self.mixture.len() <= most,
+            "mixture",
+            self.mixture.len(),
+            format!("at most {most} ages"),
+        );
     }
 
     /// Complains about keys that do nothing.
     fn check_idle(&self, set: &CellSet, wrong: &mut Complaints) {
         let measured = matches!(set.base, Base::Measured(_));
-        let idle = [
-            ("cycles", self.cycles > 0.0 && set.cycles.is_none() && set.retention.is_none(), "cycles"),
-            ("hours", self.hours > 0.0 && set.retention.is_none() && !measured, "time"),
+        let no_cycles = set.cycles.is_none() && set.retention.is_none();
+        let no_hours = set.retention.is_none() && !measured;
+        let is_held = self.hours > 0.0 || self.mixture.iter().any(|of| of.hours > 0.0);
+        let is_asked = self.celsius.to_bits() != warm().to_bits();
+        let mut idle = vec![
+            ("cycles".to_owned(), self.cycles > 0.0 && no_cycles, "cycles"),
+            ("hours".to_owned(), self.hours > 0.0 && no_hours, "time"),
             (
-                "celsius",
-                self.celsius.to_bits() != warm().to_bits() && (set.retention.is_none() || self.hours == 0.0),
+                "celsius".to_owned(),
+                is_asked && (set.retention.is_none() || !is_held),
                 "temperature, or cells.hours are 0",
             ),
         ];
+        for (n, of) in self.mixture.iter().enumerate() {
+            idle.push((format!("mixture[{n}].cycles"), of.cycles > 0.0 && no_cycles, "cycles"));
+            idle.push((format!("mixture[{n}].hours"), of.hours > 0.0 && no_hours, "time"));
+        }
         for (key, _, what) in idle.into_iter().filter(|(_, idle, _)| *idle) {
-            wrong.add(key, "a key without effect", format!("none: `{}` says nothing of {what}", set.name));
+            wrong.add(&key, "a key without effect", format!("none: `{}` says nothing of {what}", set.name));
         }
         let line = set.variation.as_ref().map_or(0.0, |variation| variation.line);
         wrong.require(

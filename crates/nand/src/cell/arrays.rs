@@ -153,6 +153,11 @@ impl CellArrays {
         surge.map_or(0, |surge| surge.loops)
     }
 
+    /// What chance gave layers, blocks and chips follows from it.
+    pub(super) fn seed(&self) -> Seed {
+        self.seed
+    }
+
     /// The dies that they are behind.
     pub fn dies(&self) -> Range<u32> {
         let ArrayShape { first_die, blocks, .. } = self.shape;

@@ -30,7 +30,7 @@ mod terms;
 mod variation;
 mod ways;
 
-pub use aged::{AgedCells, AgedCellsFile, Surge};
+pub use aged::{AgeShare, AgedCells, AgedCellsFile, Surge};
 pub use ages::Ages;
 pub use arrays::CellArrays;
 pub use coding::{Coding, CodingError};

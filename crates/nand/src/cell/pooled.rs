@@ -3,48 +3,82 @@
 use wordline_kernel::{Duration, Seed, state};
 
 use super::arrays::CellArrays;
-use crate::geometry::DieId;
+use crate::geometry::PlaneBlock;
 use crate::physics::{DataSheet, Outcome, Physics, Sensed, Work};
 use crate::{Part, Pools};
 
 /// The cells of each pool whose part names a set; the data sheet answers for the others.
 #[derive(Clone, Debug)]
 pub struct PooledArrays {
+    /// One after the other those of each pool; of a pool whose blocks are of several ages as many as there are ages, each of which has all
+    /// blocks and is asked of its own alone.
     arrays: Vec<CellArrays>,
+    mixtures: Vec<Mixture>,
     data_sheet: DataSheet,
 }
 
-state!(PooledArrays { lists { arrays } fixed { data_sheet } });
+state!(PooledArrays { lists { arrays } fixed { mixtures, data_sheet } });
+
+/// The ages of the blocks of a pool.
+#[derive(Clone, Debug)]
+struct Mixture {
+    /// The place of the first age in `arrays`: that of the blocks that nothing else is said of.
+    first: usize,
+    /// The shares of the others.
+    shares: Vec<f64>,
+    /// Planes of a die: blocks with the same number are of one age, for they are programmed together.
+    planes: u32,
+}
+
+impl Mixture {
+    /// Which age a block is of, 0 for that of all. It follows from the seed and the block.
+    fn age(&self, at: PlaneBlock, seed: Seed) -> usize {
+        if self.shares.is_empty() {
+            return 0;
+        }
+        let block = u64::from(at.die.0) << 32 | u64::from(at.block / self.planes);
+        let mut left = seed.stream("cells.ages", block).unit();
+        let is_of = |share: &f64| {
+            left -= share;
+            left < 0.0
+        };
+        self.shares.iter().position(is_of).map_or(0, |n| n + 1)
+    }
+}
 
 impl PooledArrays {
     /// None where no part names cells.
     pub fn of(pools: &Pools, seed: Seed) -> Option<Self> {
-        let arrays: Vec<CellArrays> = pools
-            .iter()
-            .filter_map(|pool| {
-                let cells = pool.part.aged_cells()?;
-                let first = pool.geometry.first.die;
-                let dies = first..first + pool.geometry.dies();
-                let arrays = CellArrays::new(cells.set.clone(), &pool.part, dies, cells.condition, seed);
-                let arrays = arrays.expect("the part was checked with its cells");
-                Some(arrays.with_surges(cells.surges.clone()))
-            })
-            .collect();
-        (!arrays.is_empty()).then_some(Self { arrays, data_sheet: DataSheet {} })
+        let (mut arrays, mut mixtures) = (Vec::new(), Vec::new());
+        for pool in pools.iter() {
+            let Some(cells) = pool.part.aged_cells() else { continue };
+            let shares = cells.mixture.iter().map(|of| of.share).collect();
+            mixtures.push(Mixture { first: arrays.len(), shares, planes: pool.part.geometry.planes });
+            let first = pool.geometry.first.die;
+            let dies = first..first + pool.geometry.dies();
+            for condition in cells.conditions() {
+                let of_age = CellArrays::new(cells.set.clone(), &pool.part, dies.clone(), condition, seed);
+                let of_age = of_age.expect("the part was checked with its cells");
+                arrays.push(of_age.with_surges(cells.surges.clone()));
+            }
+        }
+        (!arrays.is_empty()).then_some(Self { arrays, mixtures, data_sheet: DataSheet {} })
     }
 
-    /// The cells behind a die.
-    fn behind(&mut self, die: DieId) -> &mut dyn Physics {
-        match self.arrays.iter_mut().find(|arrays| arrays.dies().contains(&die.0)) {
-            Some(arrays) => arrays,
-            None => &mut self.data_sheet,
-        }
+    /// The cells of a block.
+    fn behind(&mut self, at: PlaneBlock) -> &mut dyn Physics {
+        let Self { arrays, mixtures, data_sheet } = self;
+        let Some(mixture) = mixtures.iter().find(|of| arrays[of.first].dies().contains(&at.die.0)) else {
+            return data_sheet;
+        };
+        let age = mixture.age(at, arrays[mixture.first].seed());
+        &mut arrays[mixture.first + age]
     }
 }
 
 impl Physics for PooledArrays {
     fn work(&mut self, work: &Work<'_>, outcome: Option<&mut Outcome>) -> Duration {
-        self.behind(work.blocks[0].die).work(work, outcome)
+        self.behind(work.blocks[0]).work(work, outcome)
     }
 
     fn read_levels(&self) -> Option<u8> {
@@ -52,7 +86,7 @@ impl Physics for PooledArrays {
     }
 
     fn is_unread(&mut self, sensed: &Sensed) -> bool {
-        self.behind(sensed.at.die).is_unread(sensed)
+        self.behind(sensed.at).is_unread(sensed)
     }
 
     fn copied(&self) -> Box<dyn Physics> {

@@ -35,6 +35,7 @@ pub fn with_cells(hours: f64) -> DeviceFile {
         cycles,
         hours,
         celsius: 30.0,
+        mixture: Vec::new(),
         surges: Vec::new(),
     }));
     file
