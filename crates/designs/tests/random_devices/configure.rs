@@ -16,6 +16,9 @@ const PARTS: [(&str, &str); 2] = [
     ("centaur-slc-2d", include_str!("../../../../data/parts/centaur-slc-2d.toml")),
 ];
 
+/// The parameter sets of cells that parts name.
+const CELLS: [(&str, &str); 1] = [("cubeftl-tlc", include_str!("../../../../data/cells/cubeftl-tlc.toml"))];
+
 /// A device that was accepted.
 #[derive(Clone, Debug)]
 pub struct Configured {
@@ -61,12 +64,28 @@ fn resolve_part(part: &mut Value) {
     *over = whole;
 }
 
+/// Puts the parameter set in its place that the cells of a part name, without its layers: parts have others.
+fn resolve_cells(part: &mut Value) {
+    let set = part.get_mut("cells").and_then(|cells| cells.get_mut("set"));
+    let Some((set, name)) = set.and_then(|set| set.as_str().map(str::to_owned).map(|name| (set, name)))
+    else {
+        return;
+    };
+    let (_, text) = CELLS.iter().find(|(known, _)| *known == name).unwrap_or_else(|| panic!("cells {name}"));
+    let mut whole = table(text);
+    whole.remove("variation");
+    let because = whole.get_mut("because").and_then(Value::as_table_mut).expect("each number has a source");
+    because.retain(|key, _| !key.starts_with("variation"));
+    *set = Value::Table(whole);
+}
+
 /// The device of these settings, or everything that is wrong with it.
 pub fn configure(settings: &[String]) -> Result<Configured, String> {
     let mut all = table(TINY);
     ["description", "source"].into_iter().for_each(|key| drop(all.remove(key)));
     settings.iter().for_each(|text| overlay(&mut all, setting(text)));
     resolve_part(&mut all["part"]);
+    resolve_cells(&mut all["part"]);
     if let Some(Value::Array(pools)) = all.get_mut("pools") {
         pools.iter_mut().for_each(|pool| resolve_part(&mut pool["part"]));
     }
