@@ -52,6 +52,7 @@ embedded![
     "cubeftl/fig14",
     "cubeftl/fig17",
     "cubeftl/fig17-bursts",
+    "cubeftl/fig17-cells",
     "cubeftl/fig17-factors",
     "cubeftl/fig17-model",
     "cubeftl/fig18",
