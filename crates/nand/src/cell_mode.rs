@@ -120,7 +120,7 @@ impl Part {
         file.geometry.pairing = Pairing::WordLine;
         (file.timing.read, file.timing.program) = (vec![slc.read.into()], vec![slc.program.into()]);
         (file.timing.erase, file.timing.program_typical) = (slc.erase, None);
-        (file.timing.slc, file.timing.reprogram) = (None, None);
+        (file.timing.slc, file.timing.reprogram, file.cells) = (None, None, None);
         Some(file.check().expect("a part of one bit a cell asks less of its numbers"))
     }
 
@@ -134,7 +134,7 @@ impl Part {
         let program = if again { reprogram } else { LunTimes::of(self).two_bit_program };
         file.timing.read = self.read_times()[..2].iter().map(|time| TimeRange::from(*time)).collect();
         (file.timing.program, file.timing.program_typical) = (vec![program.into()], None);
-        (file.timing.slc, file.timing.reprogram) = (None, None);
+        (file.timing.slc, file.timing.reprogram, file.cells) = (None, None, None);
         Some(file.check().expect("a part of two bits a cell asks less of its numbers"))
     }
 
