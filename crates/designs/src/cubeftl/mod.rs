@@ -135,9 +135,7 @@ impl Design for CubeFtl {
         }
         let is_full = self.is_full(view) && !self.leads(&open[0]);
         let has = |one: &OpenBlock<'_>, leader: bool| {
-            let kept = self.opm.layers(one.block);
-            let has_leader = |layer: u32| kept.get(layer as usize).is_some_and(Option::is_some);
-            let choice = Choice::of(one, &has_leader);
+            let choice = Choice::of(one, self.opm.led(one.block));
             if leader { choice.leader().is_some() } else { choice.follower().is_some() }
         };
         // The older first, as the paper does not say which.
@@ -150,9 +148,7 @@ impl Design for CubeFtl {
         self.counts.chosen[usize::from(is_full)] += 1;
         let leaders = self.leads(open);
         let again = self.opm.take_again(open.block);
-        let kept = self.opm.layers(open.block);
-        let has_leader = |layer: u32| kept.get(layer as usize).is_some_and(Option::is_some);
-        let choice = Choice::of(open, &has_leader);
+        let choice = Choice::of(open, self.opm.led(open.block));
         // After a refused follower the next free word line of its layer leads; if there is none, any leader.
         let next = match again.map(|layer| choice.free_of(layer).or_else(|| choice.leader())) {
             Some(leader) => leader.or_else(|| choice.follower()),

@@ -82,9 +82,45 @@ impl Programmer {
 pub struct Opm {
     settings: CubeFile,
     /// Parameters of followers, by open block and layer. An entry lasts until the last follower of its layer is programmed.
-    blocks: BTreeMap<u32, Vec<Option<Kept>>>,
+    blocks: BTreeMap<u32, OfBlock>,
     /// By open block, the layer in which a refused follower is to be programmed again.
     again: BTreeMap<u32, u32>,
+}
+
+/// Parameters of followers in a block, by layer, and a bit for each layer that has some.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "Vec<Option<Kept>>", into = "Vec<Option<Kept>>")]
+struct OfBlock {
+    layers: Vec<Option<Kept>>,
+    led: Vec<u64>,
+}
+
+impl From<Vec<Option<Kept>>> for OfBlock {
+    fn from(layers: Vec<Option<Kept>>) -> Self {
+        let mut led = vec![0; layers.len().div_ceil(64)];
+        for (layer, _) in layers.iter().enumerate().filter(|(_, kept)| kept.is_some()) {
+            led[layer / 64] |= 1 << (layer % 64);
+        }
+        Self { layers, led }
+    }
+}
+
+impl From<OfBlock> for Vec<Option<Kept>> {
+    fn from(block: OfBlock) -> Self {
+        block.layers
+    }
+}
+
+impl OfBlock {
+    fn set(&mut self, layer: u32, kept: Option<Kept>) {
+        let (word, bit) = (layer as usize / 64, 1 << (layer % 64));
+        if kept.is_some() {
+            self.led[word] |= bit;
+        } else {
+            self.led[word] &= !bit;
+        }
+        self.layers[layer as usize] = kept;
+    }
 }
 
 wordline_kernel::state!(Opm { values { blocks, again } fixed { settings } });
@@ -97,12 +133,12 @@ impl Opm {
 
     /// The parameters of the followers of a layer; none before its leader is programmed.
     pub fn kept(&self, block: BlockSetId, layer: u32) -> Option<&Kept> {
-        self.blocks.get(&block.0)?.get(layer as usize)?.as_ref()
+        self.blocks.get(&block.0)?.layers.get(layer as usize)?.as_ref()
     }
 
-    /// The parameters of followers in a block, by layer; empty before its first leader is programmed.
-    pub fn layers(&self, block: BlockSetId) -> &[Option<Kept>] {
-        self.blocks.get(&block.0).map_or(&[], Vec::as_slice)
+    /// A bit for each layer of a block that has a leader; empty before the first one is programmed.
+    pub fn led(&self, block: BlockSetId) -> &[u64] {
+        self.blocks.get(&block.0).map_or(&[], |of| of.led.as_slice())
     }
 
     /// The parameters of a program of a layer.
@@ -133,9 +169,9 @@ impl Opm {
     /// Derives the parameters of a layer's followers from the outcome of its leader. Returns for how many layers of the block such are kept.
     pub fn learn(&mut self, block: BlockSetId, layer: u32, part: &Programmer, outcome: &Outcome) -> usize {
         let kept = self.derived(part, outcome);
-        let layers = self.blocks.entry(block.0).or_insert_with(|| vec![None; part.layers as usize]);
-        layers[layer as usize] = Some(kept);
-        layers.iter().flatten().count()
+        let block = self.blocks.entry(block.0).or_insert_with(|| vec![None; part.layers as usize].into());
+        block.set(layer, Some(kept));
+        block.led.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     /// Accepts the outcome of a program, unless a follower has far more errors than the word line before it.
@@ -146,8 +182,8 @@ impl Opm {
 
     /// Notes the errors of a follower that was accepted: the next one is compared with them.
     pub fn followed(&mut self, block: BlockSetId, layer: u32, outcome: &Outcome) {
-        let layers = self.blocks.get_mut(&block.0);
-        if let Some(kept) = layers.and_then(|layers| layers[layer as usize].as_mut()) {
+        let of_block = self.blocks.get_mut(&block.0);
+        if let Some(kept) = of_block.and_then(|of| of.layers[layer as usize].as_mut()) {
             kept.errors = outcome.bit_errors[0];
         }
     }
@@ -170,8 +206,8 @@ impl Opm {
 
     /// Drops the parameters of a layer: its last follower was programmed, or they do not hold any more.
     pub fn drop_layer(&mut self, block: BlockSetId, layer: u32) {
-        if let Some(layers) = self.blocks.get_mut(&block.0) {
-            layers[layer as usize] = None;
+        if let Some(of_block) = self.blocks.get_mut(&block.0) {
+            of_block.set(layer, None);
         }
     }
 

@@ -11,28 +11,64 @@ use super::config::Order;
 pub struct Choice<'a> {
     shape: WordLines,
     programmed: &'a [u64],
-    has_leader: &'a dyn Fn(u32) -> bool,
+    /// A bit a layer; those behind the last bit have none.
+    led: &'a [u64],
 }
 
 impl<'a> Choice<'a> {
-    /// Among those of `open`.
-    pub fn of(open: &OpenBlock<'a>, has_leader: &'a dyn Fn(u32) -> bool) -> Self {
-        Self { shape: open.shape, programmed: open.programmed, has_leader }
+    /// Among those of `open`, with a bit for each layer that has a leader.
+    pub fn of(open: &OpenBlock<'a>, led: &'a [u64]) -> Self {
+        Self { shape: open.shape, programmed: open.programmed, led }
     }
 
-    fn is_free(&self, word_line: u32) -> bool {
-        self.programmed[word_line as usize / 64] >> (word_line % 64) & 1 == 0
+    /// 64 word lines from one on, a bit for each that is free; those behind the block's last one are not.
+    fn free_from(&self, first: u32) -> u64 {
+        let word = |at: usize| self.programmed.get(at).map_or(0, |programmed| !programmed);
+        let (at, shift) = (first as usize / 64, first % 64);
+        let next = if shift == 0 { 0 } else { word(at + 1) << (64 - shift) };
+        let left = self.shape.count().saturating_sub(first);
+        let mask = if left < 64 { (1 << left) - 1 } else { u64::MAX };
+        (word(at) >> shift | next) & mask
+    }
+
+    /// The first free word line of these.
+    fn first_free(&self, mut of: std::ops::Range<u32>) -> Option<u32> {
+        while of.start < of.end {
+            let free = self.free_from(of.start);
+            if free != 0 {
+                let found = of.start + free.trailing_zeros();
+                return (found < of.end).then_some(found);
+            }
+            of.start += 64;
+        }
+        None
     }
 
     /// The first free word line of a layer.
     pub fn free_of(&self, layer: u32) -> Option<u32> {
         let first = layer * self.shape.per_layer;
-        (first..first + self.shape.per_layer).find(|word_line| self.is_free(*word_line))
+        self.first_free(first..first + self.shape.per_layer)
     }
 
     fn first_where(&self, led: bool) -> Option<u32> {
-        let mut layers = (0..self.shape.layers).filter(|layer| (self.has_leader)(*layer) == led);
-        layers.find_map(|layer| self.free_of(layer))
+        let WordLines { layers, per_layer } = self.shape;
+        let mut layer = self.first_free(0..self.shape.count())? / per_layer;
+        while layer < layers {
+            let word = self.led.get(layer as usize / 64).copied().unwrap_or(0);
+            let wanted = (if led { word } else { !word }) >> (layer % 64);
+            if wanted == 0 {
+                layer = (layer / 64 + 1) * 64;
+                continue;
+            }
+            layer += wanted.trailing_zeros();
+            if layer < layers
+                && let Some(free) = self.free_of(layer)
+            {
+                return Some(free);
+            }
+            layer += 1;
+        }
+        None
     }
 
     /// The next leader: the word line at `iLeader`.
@@ -47,15 +83,14 @@ impl<'a> Choice<'a> {
 
     /// The next one in an order; `is_full` says whether the write buffer is.
     pub fn next(&self, order: Order, is_full: bool) -> Option<u32> {
-        let all = 0..self.shape.count();
         match order {
             Order::Adaptive if is_full => self.follower().or_else(|| self.leader()),
             Order::Adaptive => self.leader().or_else(|| self.follower()),
-            Order::Horizontal => all.into_iter().find(|word_line| self.is_free(*word_line)),
+            Order::Horizontal => self.first_free(0..self.shape.count()),
             Order::Vertical => {
                 let WordLines { layers, per_layer } = self.shape;
-                let in_turn = all.into_iter().map(|n| n % layers * per_layer + n / layers);
-                in_turn.into_iter().find(|word_line| self.is_free(*word_line))
+                let mut in_turn = (0..self.shape.count()).map(|n| n % layers * per_layer + n / layers);
+                in_turn.find(|word_line| self.free_from(*word_line) & 1 != 0)
             }
         }
     }

@@ -81,6 +81,9 @@ impl Order {
     }
 }
 
+/// Open blocks of a stream that are shown without memory of their own being asked for. Chosen: designs have one or two.
+const FEW: usize = 4;
+
 impl Space {
     /// Has it said from now on which word line of a pool's blocks, which are of this shape, is next, and which of so many open
     /// blocks of a stream; before the first one is written.
@@ -163,11 +166,30 @@ impl Space {
             let open = self.open[at].map(|open| shown(works, open)).expect("a block is at work");
             return (works, next(std::slice::from_ref(&open), self).1);
         }
-        let open = order.slots(at).filter_map(|slot| Some((slot, shown(slot, in_slot(slot)?))));
-        let mut open: Vec<_> = open.collect();
-        open.sort_unstable_by_key(|(_, one)| self.opening_of(one.block));
-        let (slots, open): (Vec<usize>, Vec<OpenBlock<'_>>) = open.into_iter().unzip();
-        let (which, word_line) = next(&open, self);
+        let nothing =
+            OpenBlock { block: BlockSetId(0), is_gc: false, written: 0, shape: order.shape, programmed: &[] };
+        let (mut few, mut few_slots) = ([nothing; FEW], [0; FEW]);
+        let (mut many, mut many_slots) = (Vec::new(), Vec::new());
+        let (open, slots) = if order.slots <= FEW {
+            (&mut few[..], &mut few_slots[..])
+        } else {
+            many.resize(order.slots, nothing);
+            many_slots.resize(order.slots, 0);
+            (&mut many[..], &mut many_slots[..])
+        };
+        let mut count = 0;
+        for slot in order.slots(at) {
+            let Some(one) = in_slot(slot) else { continue };
+            // The one opened first comes first.
+            let opening = self.opening_of(one.0);
+            let place = (0..count).rfind(|place| self.opening_of(open[*place].block) < opening);
+            let place = place.map_or(0, |before| before + 1);
+            open.copy_within(place..count, place + 1);
+            slots.copy_within(place..count, place + 1);
+            (open[place], slots[place]) = (shown(slot, one), slot);
+            count += 1;
+        }
+        let (which, word_line) = next(&open[..count], self);
         (slots[which], word_line)
     }
 
