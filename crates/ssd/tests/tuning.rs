@@ -318,29 +318,33 @@ fn reads_of_a_run_are_tried_again_as_often_as_their_cells_say() {
     assert!(kept < 0.6 * year, "{kept} after {year}: layers are alike");
 }
 
-/// New cells, but for a share of the blocks, which are worn and hold their data for a year.
-fn partly_aged(share: f64) -> DeviceFile {
+/// New cells, but for a share of the blocks, which are worn and hold their data for so long.
+fn partly_aged(share: f64, hours: f64) -> DeviceFile {
     let mut file = common::with_cells(0.0);
     let cells = file.part.cells.as_mut().expect("it has cells");
-    cells.mixture = vec![AgeShare { share, cycles: 2_000.0, hours: 8_760.0 }];
+    cells.mixture = vec![AgeShare { share, cycles: 2_000.0, hours }];
     file
 }
 
 #[test]
 fn blocks_of_two_ages_are_tried_again_in_their_shares() {
     let (year, lost) = retries_after(8_760.0, &TunerKind::Nominal {});
-    let (all, all_lost) = retries_on(partly_aged(1.0));
+    let (all, all_lost) = retries_on(partly_aged(1.0, 8_760.0));
     assert!((all / year - 1.0).abs() < 0.02, "{all} beside {year}: all blocks are of the other age");
     assert!((all_lost / lost - 1.0).abs() < 0.5, "{all_lost} beside {lost}");
     // Of 64 blocks and more a half, within three standard deviations.
-    let (half, _) = retries_on(partly_aged(0.5));
+    let (half, _) = retries_on(partly_aged(0.5, 8_760.0));
     assert!((0.3..0.7).contains(&(half / year)), "{half} beside {year}");
-    assert_eq!(retries_on(partly_aged(0.5)).0, half, "which block is of which age follows from the seed");
+    assert_eq!(
+        retries_on(partly_aged(0.5, 8_760.0)).0,
+        half,
+        "which block is of which age follows from the seed"
+    );
 }
 
 #[test]
 fn blocks_of_two_ages_outlive_faults_cuts_and_snapshots() {
-    contract::check_all(&partly_aged(0.5), |_| Combination::default());
+    contract::check_all(&partly_aged(0.5, 100.0), |_| Combination::default());
 }
 
 #[test]

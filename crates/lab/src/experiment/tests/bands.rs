@@ -6,9 +6,9 @@ use std::sync::atomic::AtomicBool;
 use super::*;
 
 /// Whether an experiment is run where `WORDLINE_LONG` is set alone, as `make long` does: the sweeps of whole SSDs of Centaur
-/// behind those of figures 11 to 15 in the list, which take most of the time.
+/// behind those of figures 11 to 15 in the list, and the one of cubeFTL over old cells of the model, which take most of the time.
 pub(super) fn is_long(id: &str) -> bool {
-    ("centaur/fig16".."centaur/table1").contains(&id)
+    ("centaur/fig16".."centaur/table1").contains(&id) || id == "cubeftl/fig17-cells"
 }
 
 /// What comes out of every embedded experiment, scaled down and with a seed of 1; of long ones where `WORDLINE_LONG` is
