@@ -124,9 +124,6 @@ fn settings_that_make_no_sense_are_refused_by_their_keys() {
         assert!(found.contains(wanted), "{settings}: {found}");
     }
     let mut file = with_cells(0.0, 0.0);
-    file.part.geometry.blocks_per_plane = 6;
-    assert!(complaints("active_blocks = 7", file).contains("found 7, wanted from 1 to 6"), "a chip has six");
-    let mut file = with_cells(0.0, 0.0);
     file.part.geometry.pages_per_block = 45;
     let uneven = complaints("", file);
     assert!(uneven.contains("4 layers and 45 pages a block"), "{uneven}");
