@@ -1,5 +1,7 @@
 //! Devices and hosts drawn at random: settings as a user gives them on top of the preset `tiny`, and what a host does.
 
+mod cubeftl;
+
 use wordline_kernel::{Seed, Stream};
 
 use crate::gathers;
@@ -434,38 +436,6 @@ impl Draw {
             self.set("ftl.gc.stop_at_free_blocks", stop);
             self.set("design", format!("{{ name = 'sorts', every = {every}, written = {written} }}"));
         }
-    }
-
-    /// cubeFTL over cells in a device of one pool, beside its streams or its SLC cache.
-    fn cubeftl(&mut self) {
-        let has = |draw: &Self, setting: &str| draw.settings.iter().any(|one| one == setting);
-        let begins = |draw: &Self, key: &str| draw.settings.iter().any(|one| one.starts_with(key));
-        let layered = begins(self, "part.geometry.layers=") && !has(self, "part.geometry.layers=1");
-        let fits = has(self, "part.geometry.bits_per_cell=3") && has(self, "part.geometry.one_shot=true");
-        let taken = ["design=", "pools=", "ftl.mapping.block="];
-        if !layered || !fits || taken.iter().any(|key| begins(self, key)) {
-            return;
-        }
-        // The design answers in the place of these, and its cells say which levels there are.
-        let replaced =
-            ["ftl.frontier", "ftl.tuner", "ftl.read_retry", "ftl.gc.start_below", "ftl.gc.stop_at"];
-        self.settings.retain(|setting| !replaced.iter().any(|key| setting.starts_with(key)));
-        let (order, blocks) =
-            (self.pick(&["adaptive", "adaptive", "horizontal", "vertical"]), self.from(1, 3));
-        let (victims, full) = (self.pick(&["adaptive", "leaders"]), self.random.unit());
-        // Each stream of the host and of the collector may have so many blocks open.
-        let start = 4 + 4 * if order == "adaptive" { blocks } else { 1 };
-        self.set("ftl.gc.start_below_free_blocks", start);
-        self.set("ftl.gc.stop_at_free_blocks", start);
-        self.set(
-            "design",
-            format!(
-                "{{ name = 'cubeftl', order = '{order}', active_blocks = {blocks}, of_collector = '{victims}', \
-                 full_above = {full:.2} }}"
-            ),
-        );
-        let (cycles, hours) = self.pick(&[(0, 0), (0, 0), (2_000, 0), (500, 100)]);
-        self.set("part.cells", format!("{{ set = 'cubeftl-tlc', cycles = {cycles}, hours = {hours} }}"));
     }
 
     fn slc_cache(&mut self) {
