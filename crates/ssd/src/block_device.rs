@@ -9,10 +9,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use wordline_kernel::snapshot::{Broken, Sink, Source, State};
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
+use wordline_nand::TornBy;
 
 use crate::command::{Answer, Command};
 use crate::design::WrongAnswer;
-use crate::device::{Content, Look, PowerCut, Recovered, Steady};
+use crate::device::{Content, Look, Recovered, Steady};
 use crate::metrics::Detail;
 use crate::snapshot::{self, Agenda};
 
@@ -29,6 +30,15 @@ pub struct Shape {
     pub logical_page: Bytes,
     /// What is erased at once; nothing on a device without flash.
     pub block_set: Bytes,
+}
+
+/// What a power cut found and did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PowerCut {
+    /// Commands that were not answered and never will be.
+    pub unanswered: Vec<Command>,
+    /// Programs and erases that it stopped.
+    pub torn: TornBy,
 }
 
 /// How far the command is that a device took up first of those that are not answered.

@@ -30,6 +30,7 @@ pub mod reclaim;
 mod recovery;
 pub mod scheduling;
 pub mod sectors;
+mod sizes;
 pub mod snapshot;
 pub mod space;
 pub mod times;

@@ -8,10 +8,13 @@ use wordline_nand::EnergyReport;
 
 pub use detail::{Detail, DieDetail, PoolDetail};
 
-use crate::device::{Device, SubRequestCounts, Totals, WriteBack};
+use crate::base::Base;
+use crate::device::{SubRequestCounts, Totals, WriteBack};
 use crate::faults::Faults;
 use crate::flash::Counts;
+use crate::front::Front;
 use crate::lifetime::{Worn, write_amplification};
+use crate::writer::Writer;
 
 /// What a device had done at some time.
 #[derive(Clone, Debug)]
@@ -33,38 +36,39 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// What `device` has done until `now`.
-    pub fn of(device: &Device, now: Instant) -> Self {
+    /// What a device of these engines has done until `now`.
+    pub(crate) fn of(base: &Base, writer: &Writer, front: &Front, now: Instant) -> Self {
+        let chips = base.flash.chips();
         Self {
-            totals: device.totals().clone(),
-            flash: device.flash().counts().clone(),
-            energy: device.chips().energy_of_pools(now - Instant::ZERO).collect(),
-            worn: device.worn(),
-            programs: programs(device),
-            sub_requests: device.sub_requests().unwrap_or_default(),
-            written_back: device.written_back().to_vec(),
-            links: detail::link_busy(device, now),
-            buses: device.chips().bus_busy(now).map(Duration::from_ps).collect(),
-            designs: device.measure_designs(),
-            arrays: device.chips().array_busy(now).map(Duration::from_ps).collect(),
+            totals: base.totals.clone(),
+            flash: base.flash.counts().clone(),
+            energy: chips.energy_of_pools(now - Instant::ZERO).collect(),
+            worn: base.worn(),
+            programs: programs(base),
+            sub_requests: writer.sub_requests().unwrap_or_default(),
+            written_back: base.written_back.clone(),
+            links: detail::link_busy(front, now),
+            buses: chips.bus_busy(now).map(Duration::from_ps).collect(),
+            designs: base.policies.designs.measure().collect(),
+            arrays: chips.array_busy(now).map(Duration::from_ps).collect(),
         }
     }
 }
 
 /// Pages that the chips of each pool have programmed.
-fn programs(device: &Device) -> Vec<u64> {
-    device.chips().counts_of_pools().iter().map(|counts| counts.pages_programmed).collect()
+fn programs(base: &Base) -> Vec<u64> {
+    base.flash.chips().counts_of_pools().iter().map(|counts| counts.pages_programmed).collect()
 }
 
 /// The energy of the flash of each pool from a mark to `now`.
-fn energy(device: &Device, mark: &Mark, now: Instant) -> Vec<EnergyReport> {
-    let pools = device.chips().energy_of_pools(now - Instant::ZERO).zip(&mark.energy);
+fn energy(base: &Base, mark: &Mark, now: Instant) -> Vec<EnergyReport> {
+    let pools = base.flash.chips().energy_of_pools(now - Instant::ZERO).zip(&mark.energy);
     pools.map(|(now, before)| now.since(before)).collect()
 }
 
 /// What a device did between a mark and another time.
 struct Since<'a> {
-    device: &'a Device,
+    base: &'a Base,
     totals: Totals,
     flash: Counts,
     joules: f64,
@@ -74,22 +78,22 @@ struct Since<'a> {
 }
 
 impl<'a> Since<'a> {
-    fn new(device: &'a Device, mark: &Mark, now: Instant) -> Self {
-        let worn = device.worn().into_iter().zip(&mark.worn);
+    fn new(base: &'a Base, writer: &Writer, mark: &Mark, now: Instant) -> Self {
+        let worn = base.worn().into_iter().zip(&mark.worn);
         Self {
-            device,
-            totals: device.totals().since(&mark.totals),
-            flash: device.flash().counts().since(&mark.flash),
-            joules: energy(device, mark, now).into_iter().sum::<EnergyReport>().total().joules(),
+            base,
+            totals: base.totals.since(&mark.totals),
+            flash: base.flash.counts().since(&mark.flash),
+            joules: energy(base, mark, now).into_iter().sum::<EnergyReport>().total().joules(),
             worn: worn.map(|(now, before)| now.since(*before)).collect(),
-            programs: programs(device).iter().zip(&mark.programs).map(|(now, before)| now - before).sum(),
-            sent: device.sub_requests().unwrap_or_default().since(&mark.sub_requests),
+            programs: programs(base).iter().zip(&mark.programs).map(|(now, before)| now - before).sum(),
+            sent: writer.sub_requests().unwrap_or_default().since(&mark.sub_requests),
         }
     }
 
     /// Bytes of so many logical pages.
     fn bytes(&self, pages: u64) -> Value {
-        Value::Count(pages * self.device.config().unit.0)
+        Value::Count(pages * self.base.config.unit.0)
     }
 
     /// Logical pages programmed, for whatever reason.
@@ -100,7 +104,7 @@ impl<'a> Since<'a> {
 
     /// Pages programmed. Those of several pools are of different sizes, and counted by the chips.
     fn pages_programmed(&self) -> u64 {
-        let config = self.device.config();
+        let config = &self.base.config;
         match config.pools.count() {
             1 => self.programmed() * config.unit.0 / config.geometry().page_size.0,
             _ => self.programs,
@@ -109,7 +113,7 @@ impl<'a> Since<'a> {
 
     /// Blocks erased, those of each plane for itself.
     fn blocks_erased(&self) -> u64 {
-        let config = self.device.config();
+        let config = &self.base.config;
         let planes = || config.pools.iter().map(|pool| u64::from(pool.geometry.planes_per_row));
         match config.pools.count() {
             1 => self.totals.erases * planes().sum::<u64>(),
@@ -119,7 +123,7 @@ impl<'a> Since<'a> {
 
     /// Blocks that went out of use. With several pools those of the planes of a row count as one.
     fn grown_bad_blocks(&self) -> u64 {
-        let config = self.device.config();
+        let config = &self.base.config;
         let planes = if config.pools.count() == 1 { config.geometry().planes_per_row } else { 1 };
         self.totals.grown_bad_blocks * u64::from(planes)
     }
@@ -194,13 +198,13 @@ const DERIVED: &[Derived] = &[
         Unit::Fraction,
         "Part of the capacity in good blocks that holds nothing valid at the end: the over-provisioning, and what the host \
          never wrote or discarded.",
-        |d| d.device.effective_spare().into(),
+        |d| d.base.effective_spare().into(),
     ),
     derived(
         "flash.valid_share",
         Unit::Fraction,
         "Valid data at the end as a part of all flash, bad blocks included. Centaur's equation 2.",
-        |d| d.device.fullness().share().into(),
+        |d| d.base.fullness().share().into(),
     ),
     derived("faults.grown_bad_blocks", Unit::Blocks, "Blocks that went out of use during the run.", |d| {
         d.grown_bad_blocks().into()
@@ -270,7 +274,7 @@ const OF_POOLS: &[Derived] = &[
         "sub_requests.condition_bytes",
         Unit::Bytes,
         "The size from which on sub-requests go to the first pool, at the end; null where sizes do not decide.",
-        |d| d.device.least_of_first_pool().map(|size| size.0).into(),
+        |d| d.base.policies.least_of_first().map(|size| size.0).into(),
     ),
 ];
 
@@ -289,15 +293,15 @@ pub fn of_pool() -> impl Iterator<Item = &'static Metric> {
     Faults::METRICS.iter().chain([&ENERGY_OF_POOL])
 }
 
-/// What `device` did from `mark` to `now`.
-pub fn since(device: &Device, mark: &Mark, now: Instant) -> Metrics {
-    let since = Since::new(device, mark, now);
+/// What a device of these engines did from `mark` to `now`.
+pub(crate) fn since(base: &Base, writer: &Writer, mark: &Mark, now: Instant) -> Metrics {
+    let since = Since::new(base, writer, mark, now);
     let mut metrics = Metrics::default();
     since.totals.add_to(&mut metrics);
     since.flash.add_to(&mut metrics);
-    let of_pools = if device.config().pools.count() > 1 { OF_POOLS } else { &[] };
+    let of_pools = if base.config.pools.count() > 1 { OF_POOLS } else { &[] };
     DERIVED.iter().chain(of_pools).for_each(|(metric, of)| metrics.add(*metric, of(&since)));
-    for (n, (metric, value)) in device.measure_designs().into_iter().enumerate() {
+    for (n, (metric, value)) in base.policies.designs.measure().enumerate() {
         let before = mark.designs.get(n).map(|(_, value)| *value);
         metrics.add(*metric, added(before, value));
     }

@@ -1,6 +1,6 @@
 //! What a device is made of: its policies, which a research design replaces.
 
-use wordline_kernel::{Column, Complaints, Seed, state};
+use wordline_kernel::{Bytes, Column, Complaints, Seed, state};
 use wordline_nand::{Layers, Pool};
 
 use crate::Config;
@@ -225,6 +225,18 @@ impl Parts {
             wear: self.wear,
         };
         (policies, inner)
+    }
+}
+
+impl Policies {
+    /// The power is cut: what was learned of the cells is forgotten.
+    pub(crate) fn forget(&mut self) {
+        self.tuner.forget();
+    }
+
+    /// The size from which on what was written of a unit goes to the first of several pools, if sizes decide: as it is now.
+    pub(crate) fn least_of_first(&self) -> Option<Bytes> {
+        self.designs.least_of_first().or_else(|| self.router.least_of_first())
     }
 }
 

@@ -45,3 +45,27 @@ counters! {
         faults: OfPools;
     }
 }
+
+/// Programs that were counted when their group was formed, and that will not happen: what each of them was to write.
+impl Totals {
+    /// A group of the host, with what is carried along, that was to take `unit` locations.
+    pub(crate) fn take_back_group(&mut self, host: u64, carried: u64, unit: u64, is_slc: bool) {
+        self.host_programs -= host;
+        self.slc_programs -= if is_slc { host } else { 0 };
+        self.unit_programs -= carried;
+        self.padding -= unit - host - carried;
+    }
+
+    /// Pages of tables.
+    pub(crate) fn take_back_tables(&mut self, pages: u64, unit: u64) {
+        self.translation_programs -= pages;
+        self.padding -= unit - pages;
+    }
+
+    /// Pages that were to move, or to be copied inside their chip.
+    pub(crate) fn take_back_moved(&mut self, pages: u64, unit: u64, inside: bool) {
+        self.gc_programs -= pages;
+        self.gc_copied -= if inside { pages } else { 0 };
+        self.padding -= unit - pages;
+    }
+}

@@ -1,10 +1,15 @@
 //! Notices a device that gets nowhere.
 
+use std::fmt::{self, Write};
+
 use wordline_kernel::{Duration, Instant};
 use wordline_nand::Pool;
 
 use crate::block_device::{BlockDevice, Oldest};
 use crate::config::Config;
+use crate::engines::Core;
+use crate::front::Front;
+use crate::writer::Writer;
 
 /// Notices a command that gets nowhere while simulated time goes on.
 #[derive(Clone, Copy, Debug)]
@@ -66,4 +71,27 @@ impl Config {
         let longest = self.pools.iter().map(of_pool).max().unwrap_or(0);
         Duration::from_ps(u64::try_from(longest).unwrap_or(u64::MAX)).max(Duration::from_ms(600_000))
     }
+}
+
+/// Lines of each kind in a report. Chosen: what hangs is seen in a few of them, and a device may have a thousand dies.
+const LINES: usize = 16;
+
+/// What each engine of an SSD waits for.
+pub(crate) fn what_waits(core: &Core, writer: &Writer, front: &Front, now: Instant) -> String {
+    let mut text = String::new();
+    tell(core, writer, front, now, &mut text).expect("a text takes everything");
+    text
+}
+
+fn tell(core: &Core, writer: &Writer, front: &Front, now: Instant, out: &mut String) -> fmt::Result {
+    let Core { base, map, cache, reclaim } = core;
+    front.tell(now, LINES, |id| cache.is_stalled(id), out)?;
+    out.push_str(&cache.tell(base));
+    writer.tell(LINES, out)?;
+    out.push_str(&map.tell());
+    base.tell(now, LINES, out)?;
+    let pools = base.config.pools.iter();
+    pools.flat_map(|pool| pool.geometry.all_rows().take(LINES)).try_for_each(|row| {
+        writeln!(out, "{}; {}; {}", base.tell_row(row), writer.tell_row(row), reclaim.tell(row))
+    })
 }

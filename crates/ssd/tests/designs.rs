@@ -247,7 +247,7 @@ fn a_design_is_told_of_what_it_observes_and_no_more() {
     let open = told[OPENED] - told[CLOSED];
     assert!(told[CLOSED] >= told[ERASED] && open <= 8, "{open} open in four rows of two streams");
     // What was programmed was valid, but for pages that were written again before that was over.
-    let (data, valid) = (totals.host_programs + totals.gc_programs, rig.device.fullness().valid);
+    let (data, valid) = (totals.host_programs + totals.gc_programs, rig.device.base().fullness().valid);
     let was_valid = told[INVALIDATED] + valid;
     assert!((data * 9 / 10..=data).contains(&was_valid), "{was_valid} of {data}");
     assert!(told[BUFFER] > 10 && told[OUTCOMES] == 0, "{} levels", told[BUFFER]);

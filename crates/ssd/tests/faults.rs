@@ -11,6 +11,7 @@ use wordline_ssd::map::LogicalPage;
 use wordline_ssd::policy::failure::FailureKind;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::victim::VictimKind;
+use wordline_ssd::space::State;
 use wordline_ssd::{BlockDevice, DeviceFile, Operation};
 
 /// Sectors of a page.
@@ -54,7 +55,7 @@ fn totals(rig: &Rig) -> &Totals {
 }
 
 fn retries(rig: &Rig) -> u64 {
-    rig.device.flash().counts().read_retries
+    rig.device.base().flash.counts().read_retries
 }
 
 #[test]
@@ -62,7 +63,7 @@ fn data_of_a_failed_program_are_written_elsewhere_and_its_block_is_retired() {
     let mut rig = filled(&[FaultFile { nth: Some(5), ..rule(Fails::Program) }]);
     rig.overwrite(400);
     assert_eq!((totals(&rig).program_failures, totals(&rig).grown_bad_blocks), (1, 1));
-    assert_eq!(rig.device.bad_blocks(), 1);
+    assert_eq!(rig.device.base().space.bad(), 1);
     assert_eq!((unread(&mut rig), failed(&rig), totals(&rig).lost_pages), (vec![], 0, 0));
 }
 
@@ -83,8 +84,14 @@ fn a_write_is_answered_only_once_its_page_was_programmed_in_good_order() {
 fn a_block_is_retired_by_its_collector_before_anything_is_lost() {
     let mut rig = filled(&[FaultFile { nth: Some(60), ..rule(Fails::Program) }]);
     rig.overwrite(4_000);
-    assert_eq!(rig.device.bad_blocks(), 1);
-    let bad: Vec<_> = rig.device.erases().filter(|(block, _)| rig.device.is_bad(*block)).collect();
+    assert_eq!(rig.device.base().space.bad(), 1);
+    let bad: Vec<_> = rig
+        .device
+        .chips()
+        .erases()
+        .entries()
+        .filter(|(block, _)| rig.device.base().space.state(*block) == State::Bad)
+        .collect();
     assert_eq!(bad.len(), 1, "the block was emptied and is out of use");
 }
 
@@ -109,7 +116,7 @@ fn a_block_whose_erase_fails_is_retired() {
     rig.overwrite(3_000);
     let t = totals(&rig);
     assert_eq!((t.erase_failures, t.grown_bad_blocks), (t.erases / 10, t.erases / 10));
-    assert_eq!(rig.device.bad_blocks(), t.erases / 10);
+    assert_eq!(rig.device.base().space.bad(), t.erases / 10);
     assert_eq!((unread(&mut rig), failed(&rig)), (vec![], 0));
 }
 
@@ -118,8 +125,14 @@ fn the_blocks_of_an_address_are_retired_and_no_others() {
     let rule = FaultFile { die: Some(1.into()), block: Some(20.into()), ..rule(Fails::Program) };
     let mut rig = filled(&[rule]);
     rig.overwrite(6_000);
-    let bad: Vec<u32> =
-        rig.device.erases().map(|(block, _)| block).filter(|b| rig.device.is_bad(*b)).map(|b| b.0).collect();
+    let bad: Vec<u32> = rig
+        .device
+        .chips()
+        .erases()
+        .ids()
+        .filter(|b| rig.device.base().space.state(*b) == State::Bad)
+        .map(|b| b.0)
+        .collect();
     assert_eq!(bad, [24 + 20]);
 }
 
@@ -159,7 +172,7 @@ fn a_page_that_no_retry_reads_is_lost_until_it_is_written_again() {
     rig.alone(Operation::Read, false, 5 * PAGE + 2, 1);
     let t = totals(&rig);
     assert_eq!((retries(&rig), t.unreadable_pages, t.lost_pages), (7, 1, 1));
-    assert_eq!((failed(&rig), rig.device.is_lost(LogicalPage(5))), (1, true));
+    assert_eq!((failed(&rig), rig.device.map().is_lost(LogicalPage(5))), (1, true));
     assert_eq!(unread(&mut rig), [5]);
     rig.alone(Operation::Write, false, 5 * PAGE, 3);
     rig.alone(Operation::Flush, false, 0, 0);
@@ -169,7 +182,7 @@ fn a_page_that_no_retry_reads_is_lost_until_it_is_written_again() {
     rig.alone(Operation::Read, false, 5 * PAGE, PAGE);
     assert_eq!(failed(&rig), told + 1, "the others are lost still");
     rig.alone(Operation::Write, false, 5 * PAGE + 3, 5);
-    assert!(!rig.device.is_lost(LogicalPage(5)));
+    assert!(!rig.device.map().is_lost(LogicalPage(5)));
     assert_eq!((unread(&mut rig), failed(&rig)), (vec![], told + 1));
 }
 
@@ -193,11 +206,11 @@ fn what_the_collector_cannot_read_is_lost_and_told_to_who_reads_it() {
         rig.submit(Operation::Write, false, n * 7919 % u64::from(pages / 2) * 2 * PAGE, PAGE);
     }
     rig.alone(Operation::Flush, false, 0, 0);
-    let lost: Vec<u32> = (0..pages).filter(|page| rig.device.is_lost(LogicalPage(*page))).collect();
+    let lost: Vec<u32> = (0..pages).filter(|page| rig.device.map().is_lost(LogicalPage(*page))).collect();
     assert!(!lost.is_empty() && failed(&rig) == 0, "nobody read what is lost so far");
     let told = unread(&mut rig);
     assert!(lost.iter().all(|page| told.contains(page)));
-    assert!(told.iter().all(|page| rig.device.is_lost(LogicalPage(*page))));
+    assert!(told.iter().all(|page| rig.device.map().is_lost(LogicalPage(*page))));
 }
 
 #[test]
@@ -246,10 +259,16 @@ fn pages_with_a_home_on_a_lost_die_make_the_device_read_only() {
 fn factory_bad_blocks_by_rule_are_never_written() {
     let bad = FaultFile { block: Some("2..3".parse().expect("a range")), ..rule(Fails::FactoryBad) };
     let mut rig = filled(&[bad]);
-    assert_eq!(rig.device.bad_blocks(), 4 * 2);
+    assert_eq!(rig.device.base().space.bad(), 4 * 2);
     rig.overwrite(2_000);
-    assert!(rig.device.erases().all(|(block, erases)| !matches!(block.0 % 24, 2 | 3) || erases == 0));
-    assert_eq!((rig.device.bad_blocks(), totals(&rig).grown_bad_blocks, failed(&rig)), (8, 0, 0));
+    assert!(
+        rig.device
+            .chips()
+            .erases()
+            .entries()
+            .all(|(block, erases)| !matches!(block.0 % 24, 2 | 3) || *erases == 0)
+    );
+    assert_eq!((rig.device.base().space.bad(), totals(&rig).grown_bad_blocks, failed(&rig)), (8, 0, 0));
 }
 
 #[test]

@@ -127,7 +127,7 @@ fn sequential_reads_are_bound_by_the_pcie_link() {
     let ratio = time.ps() as f64 / wanted.ps() as f64;
     assert!((ratio - 1.0).abs() < 0.01, "{time} for {wanted}");
     let elapsed = rig.calendar_now();
-    let port = rig.device.link().expect("the interface has a link");
+    let port = rig.device.front().link().expect("the interface has a link");
     let busy: Vec<f64> = port.busy(elapsed).map(|busy| busy.seconds() / elapsed.seconds()).collect();
     assert!(busy[1] > 0.98 && busy[1] <= 1.0 && busy[0] < 0.01, "{busy:?}");
 }

@@ -114,7 +114,7 @@ fn cut_power(rig: &mut Rig, model: &mut Model) -> bool {
         let forgotten = !model.present.contains_key(&page) && (failing.loses || !keeps_discards(rig));
         let may = forgotten || failing.explain(rig, page, found, model);
         assert!(may, "after a cut, page {page} has version {found:?}, not {:?}", model.present.get(&page));
-        model.written.insert(page, rig.device.versions(LogicalPage(page)));
+        model.written.insert(page, rig.device.map().versions(LogicalPage(page)));
         match found {
             Some(version) => model.present.insert(page, version),
             None => model.present.remove(&page),
@@ -151,9 +151,12 @@ fn hold_against(rig: &mut Rig, model: &Model) {
         let waits =
             |page: &u32| !failing.explain(rig, *page, rig.device.version_in_flash(LogicalPage(*page)), model);
         let left = (0..pages).filter(waits).count();
-        assert!(left <= rig.device.protected_pages() as usize, "{left} pages are not in flash after a flush");
+        assert!(
+            left <= rig.device.base().protected_pages() as usize,
+            "{left} pages are not in flash after a flush"
+        );
     }
-    let any_lost = |rig: &Rig| (0..pages).any(|page| rig.device.is_lost(LogicalPage(page)));
+    let any_lost = |rig: &Rig| (0..pages).any(|page| rig.device.map().is_lost(LogicalPage(page)));
     let before = any_lost(rig);
     rig.alone(Operation::Read, false, 0, u64::from(pages) * per_page);
     // The collector may lose a page that the host has read just before.
@@ -193,7 +196,7 @@ impl Failing {
         if found == wanted {
             return true;
         }
-        if found.is_none() && rig.device.is_lost(LogicalPage(page)) {
+        if found.is_none() && rig.device.map().is_lost(LogicalPage(page)) {
             return self.loses;
         }
         let refused = self.refused.get(&page).copied().unwrap_or(0);

@@ -87,7 +87,7 @@ fn every_victim_policy_and_placement_survives_twenty_drive_writes_at_seven_perce
             overwrite(&mut rig, 20 * pages);
             assert_eq!(rig.answers.len() as u64, 20 * pages, "{victim:?} {scope:?}");
             assert!(rig.answers.iter().all(|(_, answer)| !answer.failed), "{victim:?} {scope:?}");
-            let chosen = rig.device.super_blocks().map_or(0, |counts| counts.chosen);
+            let chosen = rig.device.base().space.super_block_counts().map_or(0, |counts| counts.chosen);
             assert_eq!(chosen > 0, scope == Scope::SuperBlock, "{victim:?} {scope:?}");
         }
     }
@@ -129,8 +129,8 @@ fn a_worn_out_device_refuses_writes_and_still_reads() {
         rig.device.fill(1.0);
         let pages = u64::from(rig.device.config().logical_pages);
         overwrite(&mut rig, 100 * pages);
-        assert!(rig.device.is_read_only() && rig.device.bad_blocks() > 0);
-        let most = rig.device.erases().map(|(_, erases)| erases).max();
+        assert!(rig.device.is_read_only() && rig.device.base().space.bad() > 0);
+        let most = rig.device.chips().erases().iter().copied().max();
         assert_eq!(most, Some(7), "a block fails at the erase after its last");
         let before = rig.answers.len();
         rig.alone(Operation::Write, false, 0, 8);
@@ -146,7 +146,7 @@ fn wear_is_level_under_uniform_writes() {
     rig.device.fill(1.0);
     let pages = u64::from(rig.device.config().logical_pages);
     overwrite(&mut rig, 40 * pages);
-    let erases: Vec<u32> = rig.device.erases().map(|(_, erases)| erases).collect();
+    let erases: Vec<u32> = rig.device.chips().erases().iter().copied().collect();
     let (least, most) = (erases.iter().min(), erases.iter().max());
     let mean = erases.iter().sum::<u32>() / erases.len() as u32;
     let spread = most.zip(least).map(|(most, least)| most - least);
@@ -159,11 +159,11 @@ fn blocks_that_are_bad_from_the_factory_are_never_used() {
     file.ftl.factory_bad_blocks = 0.1;
     file.ftl.over_provisioning = 0.35;
     let mut rig = Rig::new(file, 5);
-    assert_eq!(rig.device.bad_blocks(), 4 * 2);
+    assert_eq!(rig.device.base().space.bad(), 4 * 2);
     rig.device.fill(1.0);
     let pages = u64::from(rig.device.config().logical_pages);
     overwrite(&mut rig, 20 * pages);
-    let unused = rig.device.erases().filter(|(_, erases)| *erases == 0).count();
+    let unused = rig.device.chips().erases().iter().filter(|erases| **erases == 0).count();
     assert_eq!(unused, 8);
 }
 
@@ -254,7 +254,7 @@ fn a_device_that_is_steady_with_half_of_its_pages_cleans_at_once_and_holds_no_mo
         let before = rig.device.totals().erases;
         let block = rig.device.config().locations().per_block() * rig.device.config().geometry().rows();
         overwrite(&mut rig, 4 * u64::from(block));
-        (rig.device.totals().erases - before, rig.device.fullness().share())
+        (rig.device.totals().erases - before, rig.device.base().fullness().share())
     };
     let (erases, _) = rig(&|rig| rig.device.fill(0.5));
     assert_eq!(erases, 0, "a device that is half full has blocks enough");

@@ -96,7 +96,7 @@ fn what_was_discarded_comes_to_flash_though_the_only_row_with_room_beside_its_ho
             rig.alone(Operation::Flush, false, 0, 0);
         }
     }
-    assert_eq!((rig.device.bad_blocks(), rig.device.is_read_only()), (4, false));
+    assert_eq!((rig.device.base().space.bad(), rig.device.is_read_only()), (4, false));
     assert!(rig.device.totals().programs_away > pages / 8);
     rig.audit();
 }
@@ -170,7 +170,7 @@ fn amplification(over_provisioning: f64, kept: f64) -> (f64, f64) {
     rig.audit();
     let totals = rig.device.totals();
     let moved = (totals.gc_programs - before.0) as f64 / (totals.host_programs - before.1) as f64;
-    (1.0 + moved, rig.device.effective_spare())
+    (1.0 + moved, rig.device.base().effective_spare())
 }
 
 #[test]

@@ -10,14 +10,14 @@ use wordline_ssd::config::{BufferMode, Protection, SlcCacheFile};
 use wordline_ssd::design::{Combination, Gathered, Needs, Seam, View};
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::map::checkpoint::DiscardsAtCut;
-use wordline_ssd::metrics::{self, Detail, Mark};
+use wordline_ssd::metrics;
 use wordline_ssd::policy::balancer::BalancerKind;
 use wordline_ssd::policy::frontier::FrontierKind;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::pools::{ChannelsFile, PoolFile};
-use wordline_ssd::{Design, Device, DeviceFile, Operation, Parts, contract};
+use wordline_ssd::{BlockDevice, Design, Device, DeviceFile, Operation, Parts, contract};
 
 /// TLC programmed by word lines of two planes, six pages of 4 KiB, beside SLC of which the planes work by themselves. Pieces of
 /// a unit of at least `least` bytes go to the first.
@@ -86,7 +86,7 @@ fn overwrite_further(rig: &mut Rig, writes: u64) {
 fn a_device_with_two_pools_is_overwritten_many_times() {
     for least in [0, 8_192, 16_384, 24_576, 1 << 20] {
         let rig = overwrite(two_pools(least), 10_000);
-        let counts = rig.device.sub_requests().expect("there are two pools");
+        let counts = rig.device.writer().sub_requests().expect("there are two pools");
         match least {
             0 => assert_eq!(counts.sent[1], 0, "nothing is small"),
             1_048_576 => assert!(counts.sent[0] == 0 && counts.turned_away > 0, "{counts:?}"),
@@ -184,7 +184,7 @@ fn a_design_that_says_what_leaves_together_keeps_the_contract() {
 }
 
 fn valid(rig: &Rig) -> [u64; 2] {
-    let states = rig.device.pool_states();
+    let states = rig.device.base().pool_states();
     [states[0].fullness.valid, states[1].fullness.valid]
 }
 
@@ -232,7 +232,7 @@ fn what_waits_of_a_unit_is_sent_together() {
     rig.alone(Operation::Write, false, 0, 2 * PAGE);
     rig.alone(Operation::Write, false, 3 * PAGE, 2 * PAGE);
     rig.alone(Operation::Flush, false, 0, 0);
-    let counts = rig.device.sub_requests().expect("there are two pools");
+    let counts = rig.device.writer().sub_requests().expect("there are two pools");
     assert_eq!((counts.sent, counts.sent_bytes), ([1, 0], [16_384, 0]), "each alone is small");
 }
 
@@ -242,14 +242,14 @@ fn the_balancer_takes_what_waits_and_the_relocator_empties_victims() {
     // The first pool is fuller than the second: it is the one that is taken from.
     file.ftl.balancer = BalancerKind::ValidShare {};
     let rig = overwrite(file.clone(), 5_000);
-    let counts = rig.device.sub_requests().expect("there are two pools");
+    let counts = rig.device.writer().sub_requests().expect("there are two pools");
     assert!(counts.stolen > 0 && counts.migrated == 0, "{counts:?}");
     // With small writes alone the second is fuller.
     file.ftl.balancer = BalancerKind::None {};
     file.ftl.gc.relocator = RelocatorKind::ValidShare {};
     file.ftl.router = RouterKind::BySize { least: Bytes::mib(1) };
     let rig = overwrite(file, 5_000);
-    let counts = rig.device.sub_requests().expect("there are two pools");
+    let counts = rig.device.writer().sub_requests().expect("there are two pools");
     assert!(counts.stolen == 0 && counts.migrated > 0, "{counts:?}");
     assert!(
         counts.migrated_pages >= counts.migrated,
@@ -267,7 +267,7 @@ fn with_the_buffer_off_nothing_of_a_unit_merges() {
         (0..3).for_each(|page| rig.submit(Operation::Write, false, page * PAGE, PAGE));
         rig.settle();
         rig.audit();
-        let counts = rig.device.sub_requests().expect("there are two pools");
+        let counts = rig.device.writer().sub_requests().expect("there are two pools");
         assert_eq!(counts.sent, [0, sent], "{mode:?}");
         assert_eq!(valid(&rig), [0, 3]);
     }
@@ -315,7 +315,7 @@ fn a_victim_that_leaves_the_pool_leaves_translation_pages_there() {
     let mut file = with_map_in_flash(1 << 20);
     file.ftl.gc.relocator = RelocatorKind::ValidShare {};
     let rig = overwrite(file, 8_000);
-    let counts = rig.device.sub_requests().expect("there are two pools");
+    let counts = rig.device.writer().sub_requests().expect("there are two pools");
     assert!(counts.migrated > 0 && rig.device.totals().translation_programs > 0, "{counts:?}");
 }
 
@@ -367,14 +367,15 @@ fn in_the_steady_state_each_pool_is_as_full_as_the_other_and_cleaning_is_under_w
         rig.audit();
         assert!(steady.overwritten > 0 && steady.amplification >= Some(1.0), "{steady:?}");
         assert_eq!(valid(&rig).iter().sum::<u64>(), u64::from(filled));
-        let shares = rig.device.pool_states().iter().map(|pool| pool.valid_share()).collect::<Vec<_>>();
+        let shares =
+            rig.device.base().pool_states().iter().map(|pool| pool.valid_share()).collect::<Vec<_>>();
         assert!((shares[0] - shares[1]).abs() < 0.1, "{shares:?}");
         assert!(
-            rig.device.erases().all(|(_, erases)| erases == 0),
+            rig.device.chips().erases().iter().all(|erases| *erases == 0),
             "what happens before the run wears nothing"
         );
         overwrite_further(&mut rig, 300);
-        let worn = rig.device.pool_states().iter().map(|pool| pool.worn.erases).collect::<Vec<_>>();
+        let worn = rig.device.base().pool_states().iter().map(|pool| pool.worn.erases).collect::<Vec<_>>();
         assert!(worn.iter().all(|erases| *erases > 0), "both pools are cleaned at once: {worn:?}");
     }
 }
@@ -392,11 +393,11 @@ fn faults_and_energy_of_each_pool_add_up_to_those_of_the_device() {
     ];
     let mut rig = Rig::new(file, 1);
     overwrite_further(&mut rig, 300);
-    let mark = Mark::of(&rig.device, rig.calendar.now());
+    let mark = rig.device.mark(rig.calendar.now());
     overwrite_further(&mut rig, 900);
     let now = rig.calendar.now();
-    let device = metrics::since(&rig.device, &mark, now);
-    let pools = Detail::of(&rig.device, &mark, now).pools;
+    let device = rig.device.metrics(&mark, now);
+    let pools = rig.device.detail(&mark, now).pools;
     for metric in metrics::of_pool() {
         let sum: f64 = pools.iter().filter_map(|pool| pool.metrics.number(metric.name)).sum();
         let all = device.number(metric.name).expect(metric.name);

@@ -262,7 +262,7 @@ impl Play {
             let page = &mut self.pages[n as usize];
             let may = page.may_hold(held, promises) || loses && held == Held::Lost;
             assert!(may, "page {n} holds {held:?}, may hold {page:?}");
-            page.versions = self.rig.device.versions(logical);
+            page.versions = self.rig.device.map().versions(logical);
             let nothing = if page.versions > 0 { Held::Discarded } else { Held::Nothing };
             page.states = vec![if held == Held::Nothing { nothing } else { held }];
         }
@@ -272,7 +272,7 @@ impl Play {
         let page = LogicalPage(page);
         match self.rig.device.version(page) {
             Some(version) => Held::Version(version),
-            None if self.rig.device.is_lost(page) => Held::Lost,
+            None if self.rig.device.map().is_lost(page) => Held::Lost,
             None => Held::Nothing,
         }
     }
@@ -556,7 +556,7 @@ fn a_full_scan_takes_as_long_as_the_pages_of_a_die_one_after_the_other() {
     while let Some(event) = rig.calendar.advance() {
         rig.device.handle(event, &mut rig.calendar);
     }
-    let recovery = *rig.device.recovery().expect("the scan is over");
+    let recovery = rig.device.recovery().expect("the scan is over");
     let one = recovery.time.ps() / most;
     // A read of the spare areas: t_R of 25 us, the command, the choice of each plane, and 256 bytes at 400 MT/s.
     assert!((25_000_000..28_000_000).contains(&one), "{one} ps a read");

@@ -10,6 +10,7 @@ use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::config::DeviceFile;
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::map::checkpoint::{DiscardsAtCut, LowerPages};
+use wordline_ssd::space::State;
 use wordline_ssd::{BlockDevice, Operation, Recovered};
 
 /// Sectors of a page.
@@ -19,7 +20,7 @@ const PAGE: u64 = 8;
 fn cut_and_recover(rig: &mut Rig) -> Recovered {
     rig.cut_power();
     rig.wait_until_ready();
-    *rig.device.recovery().expect("the scan is over")
+    rig.device.recovery().expect("the scan is over")
 }
 
 /// Reads of the scan of each die, in the order of dies: the pages of each block that are programmed, and one more.
@@ -151,12 +152,15 @@ fn a_block_that_is_to_be_retired_is_so_after_a_cut() {
             break;
         }
     }
-    assert!(!rig.device.is_bad(block), "it is to be emptied yet");
+    assert!(rig.device.base().space.state(block) != State::Bad, "it is to be emptied yet");
     cut_and_recover(&mut rig);
     let programmed = rig.device.chips().programmed(block);
     rig.overwrite(6_000);
-    assert!(rig.device.is_bad(block) && rig.device.chips().programmed(block) == programmed);
-    assert_eq!((rig.device.bad_blocks(), rig.device.totals().grown_bad_blocks), (1, 1));
+    assert!(
+        rig.device.base().space.state(block) == State::Bad
+            && rig.device.chips().programmed(block) == programmed
+    );
+    assert_eq!((rig.device.base().space.bad(), rig.device.totals().grown_bad_blocks), (1, 1));
 }
 
 #[test]
@@ -165,7 +169,7 @@ fn what_a_fault_took_does_not_give_way_to_an_older_copy_after_a_cut() {
     let mut rig = failing(&[FaultFile { nth: Some(1), ..FaultFile::new(Fails::Read) }]);
     rig.alone(Operation::Write, true, 0, PAGE);
     rig.alone(Operation::Read, false, 0, PAGE);
-    assert!(last_failed(&rig) && rig.device.is_lost(page));
+    assert!(last_failed(&rig) && rig.device.map().is_lost(page));
     for _ in 0..2 {
         let recovery = cut_and_recover(&mut rig);
         assert_eq!(
@@ -174,16 +178,16 @@ fn what_a_fault_took_does_not_give_way_to_an_older_copy_after_a_cut() {
             "the first version is in flash still"
         );
         rig.alone(Operation::Read, false, 0, PAGE);
-        assert!(last_failed(&rig) && rig.device.is_lost(page));
+        assert!(last_failed(&rig) && rig.device.map().is_lost(page));
     }
     // What the host writes is in the buffer alone, and lost with it.
     rig.alone(Operation::Write, false, 0, PAGE);
-    assert!(!rig.device.is_lost(page));
+    assert!(!rig.device.map().is_lost(page));
     cut_and_recover(&mut rig);
-    assert!(rig.device.is_lost(page));
+    assert!(rig.device.map().is_lost(page));
     rig.alone(Operation::Write, true, 0, PAGE);
     cut_and_recover(&mut rig);
-    assert!(!rig.device.is_lost(page) && rig.device.version(page) == Some(3));
+    assert!(!rig.device.map().is_lost(page) && rig.device.version(page) == Some(3));
     rig.audit();
 }
 
@@ -192,7 +196,7 @@ fn a_die_that_is_lost_is_so_after_a_cut() {
     let mut rig = failing(&[FaultFile { nth: Some(40), die: Some(0.into()), ..FaultFile::new(Fails::Die) }]);
     rig.overwrite(400);
     let lost = |rig: &Rig| {
-        (0..rig.device.config().logical_pages).filter(|n| rig.device.is_lost(LogicalPage(*n))).count()
+        (0..rig.device.config().logical_pages).filter(|n| rig.device.map().is_lost(LogicalPage(*n))).count()
     };
     let before = lost(&rig);
     assert!(rig.device.totals().dead_dies == 1 && before > 0);

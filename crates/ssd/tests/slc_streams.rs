@@ -127,7 +127,7 @@ fn overwrite(rig: &mut Rig, writes: u64) {
 fn what_a_design_relocates_there_is_in_slc_mode_while_the_share_of_the_row_lasts() {
     let mut rig = rig(&tlc(), Sorts::moved());
     overwrite(&mut rig, 6_000);
-    let cached = rig.device.cached_blocks();
+    let cached = rig.device.base().space.cached_blocks();
     assert!(cached > 0 && cached <= 4 * 3, "{cached} blocks of four rows that spare three each");
     assert_eq!(rig.device.totals().slc_programs, 0, "the host's go to blocks of all bits");
     assert!(rig.device.totals().folded > 0, "such blocks are cleaned again");

@@ -56,7 +56,7 @@ fn read_all(rig: &mut Rig) -> u32 {
 }
 
 fn retries(rig: &Rig) -> u64 {
-    rig.device.flash().counts().read_retries
+    rig.device.base().flash.counts().read_retries
 }
 
 /// The first read and the next one where no levels are needed: the bus has to turn round for the next.

@@ -40,7 +40,7 @@ fn run_to_death(rig: &mut Rig, hot: u64) -> u64 {
 
 /// Most erases of a block over the mean.
 fn unevenness(rig: &Rig) -> f64 {
-    let erases: Vec<u32> = rig.device.erases().map(|(_, erases)| erases).collect();
+    let erases: Vec<u32> = rig.device.chips().erases().iter().copied().collect();
     let mean = f64::from(erases.iter().sum::<u32>()) / erases.len() as f64;
     f64::from(*erases.iter().max().expect("a device has blocks")) / mean
 }

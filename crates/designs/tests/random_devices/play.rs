@@ -163,7 +163,7 @@ impl<'a> Play<'a> {
         self.device.recover(&mut self.calendar);
         let (loses, per_page) = (self.loses(), self.config().unit.0 / 512);
         for page in 0..self.config().logical_pages {
-            let lost = self.device.lost_sectors(LogicalPage(page));
+            let lost = self.device.map().lost_sectors(LogicalPage(page));
             assert!(lost.is_empty() || loses, "page {page} is lost, and nothing failed");
             let held = self.device.contents_of(LogicalPage(page));
             for (at, content) in (0..).zip(held) {
@@ -249,7 +249,7 @@ impl<'a> Play<'a> {
         let first = version(pages.start);
         let (Some(expected), false) = (first, self.is_worn()) else { return };
         let is_same = pages.clone().all(|page| version(page) == first);
-        let lost = |page: u64| self.device.is_lost(LogicalPage(page as u32));
+        let lost = |page: u64| self.device.map().is_lost(LogicalPage(page as u32));
         if is_same && !pages.clone().any(lost) {
             self.submit(Command { operation: Operation::Compare, fua: false, expected, ..command });
             self.run_down_to(0);
@@ -279,7 +279,7 @@ impl<'a> Play<'a> {
     fn check_all(&self) {
         let per_page = self.config().unit.0 / 512;
         for page in 0..self.config().logical_pages {
-            let lost = self.device.lost_sectors(LogicalPage(page));
+            let lost = self.device.map().lost_sectors(LogicalPage(page));
             for (at, content) in (0..).zip(self.device.contents_of(LogicalPage(page))) {
                 if !lost.covers(Sectors::range(at, at + 1)) {
                     self.host.check_now(u64::from(page) * per_page + u64::from(at), content);

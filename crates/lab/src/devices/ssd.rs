@@ -108,7 +108,7 @@ impl DeviceType for Ssd {
     }
 
     fn notes(&self, device: &Device) -> Vec<String> {
-        let is_empty = self.config.file.ftl.slc_cache.is_some() && !device.has_slc_cache();
+        let is_empty = self.config.file.ftl.slc_cache.is_some() && !device.base().space.has_slc_cache();
         is_empty.then(|| NOTHING_CACHED.into()).into_iter().collect()
     }
 

@@ -4,7 +4,7 @@ use wordline_nand::{BlockSetId, Done, Location, Operation, RowId};
 
 use super::{Base, Piece};
 use crate::config::BufferMode;
-use crate::design::{Observes, Seam, Seen, Sight, Writes};
+use crate::design::{Level, Observes, Seam, Seen, Sight, Writes};
 use crate::flash::{Task, Ticket};
 use crate::policy::failure::{After, Failure};
 use crate::policy::placement::RowSet;
@@ -62,6 +62,15 @@ impl Base {
     pub(crate) fn tell_news(&mut self) {
         let Self { space, flash, policies, .. } = self;
         policies.designs.tell_news(Sight { flash, space });
+    }
+
+    /// At the end of an event designs hear of what is left to be told; the buffer is as full as `level` says.
+    #[inline(never)]
+    pub(crate) fn tell_rest(&mut self, level: Level) {
+        self.tell_news();
+        if self.policies.designs.note_level(level) {
+            self.observe(Observes::BUFFER, |_| Seen::Buffer { level });
+        }
     }
 
     /// The host wrote of a page.

@@ -3,6 +3,7 @@
 mod audit;
 mod designs;
 mod life;
+mod new;
 mod page;
 mod progress;
 mod read;
@@ -29,10 +30,12 @@ pub(crate) use page::{PageSize, Piece};
 pub(crate) use read::{LocationRead, Wanted};
 
 /// What every engine uses. Its parts are public, so that each can be borrowed alone; it has short helpers and no mechanism.
-pub(crate) struct Base {
+pub struct Base {
     pub(crate) config: Config,
-    pub(crate) flash: Flash,
-    pub(crate) space: Space,
+    /// The chips, the queues of their dies, and what they carry out.
+    pub flash: Flash,
+    /// The block table.
+    pub space: Space,
     pub(crate) policies: Policies,
     pub(crate) life: Life,
     pub(crate) page_size: PageSize,
@@ -55,27 +58,9 @@ state!(Base {
 });
 
 impl Base {
-    /// With nothing written.
-    pub(crate) fn new(config: Config, flash: Flash, space: Space, policies: Policies) -> Self {
-        Self {
-            life: Life::new(&config, &*policies.placement),
-            page_size: PageSize::new(&config),
-            has_homes: policies.placement.home(0).is_some(),
-            states: Vec::new(),
-            digest: Digest::default(),
-            totals: Totals::default(),
-            written_back: vec![WriteBack::default(); config.pools.count()],
-            contents: None,
-            policies,
-            flash,
-            space,
-            config,
-        }
-    }
-
     /// Part of the capacity in good blocks that holds nothing valid: what is spare in effect. It is more than the
     /// over-provisioning by what the host never wrote or discarded. It takes time in proportion to the number of blocks.
-    pub(crate) fn effective_spare(&self) -> f64 {
+    pub fn effective_spare(&self) -> f64 {
         let pools = &self.config.pools;
         let good = |row| u64::from(self.space.good(row)) * u64::from(pools.per_block_of(row));
         let all: u64 = pools.all_rows().map(good).sum();
@@ -83,12 +68,12 @@ impl Base {
     }
 
     /// How full the flash is, blocks out of use included. It takes time in proportion to the number of blocks.
-    pub(crate) fn fullness(&self) -> Fullness {
+    pub fn fullness(&self) -> Fullness {
         Fullness { valid: self.space.total_valid(), total: u64::from(self.config.pools.locations()) }
     }
 
     /// How worn each pool is, in their order. It takes time in proportion to the number of blocks.
-    pub(crate) fn worn(&self) -> Vec<Worn> {
+    pub fn worn(&self) -> Vec<Worn> {
         let pools = self.config.pools.iter().map(|pool| {
             let all = pool.geometry.all_blocks();
             let erases = all.map(|block| u64::from(self.flash.chips().erases()[block])).sum();
@@ -109,6 +94,12 @@ impl Base {
     pub(crate) fn check_loaded(&self) -> Result<(), String> {
         self.space.check_loaded(|block| self.flash.chips().programmed(block))?;
         self.flash.check_loaded()
+    }
+
+    /// From now on it is known what the sectors hold.
+    pub(crate) fn keep_contents(&mut self, mut contents: Contents) {
+        contents.per_page = self.sectors_per_page();
+        self.contents = Some(Box::new(contents));
     }
 
     /// Whether a deliberate fault is switched on.
@@ -158,7 +149,7 @@ impl Base {
 
     /// Written pages in the buffer that still come to flash when the power fails; no more than these are ever in it if
     /// there are any.
-    pub(crate) fn protected_pages(&self) -> u32 {
+    pub fn protected_pages(&self) -> u32 {
         if self.is_protected() { self.config.buffer_pages } else { 0 }
     }
 
@@ -205,7 +196,7 @@ impl Base {
     }
 
     /// What a policy may know of the pools.
-    pub(crate) fn pool_states(&self) -> Vec<PoolState> {
+    pub fn pool_states(&self) -> Vec<PoolState> {
         self.states_now().collect()
     }
 

@@ -1,7 +1,7 @@
 //! Reads of locations: any engine that needs sectors of a logical page queues them here.
 
 use wordline_kernel::{Duration, Instant, Schedule};
-use wordline_nand::{DieId, Done, Location, PageId, Stamp};
+use wordline_nand::{DieId, Done, Location, PageId, RowId, Stamp};
 
 use crate::base::{Base, Piece};
 use crate::command::SECTOR;
@@ -9,6 +9,7 @@ use crate::event::Event;
 use crate::flash::{Class, Task, Ticket};
 use crate::map::LogicalPage;
 use crate::sectors::Sectors;
+use crate::times::Spent;
 
 /// Which sectors of a location are read. A run of them, which most reads are of, is no set before one is needed.
 #[derive(Clone, Copy, Debug)]
@@ -124,6 +125,13 @@ impl Base {
     pub(crate) fn note_fill_time(&mut self, task: &Task, done: &Done, now: Instant) {
         let spent = self.flash.spent(task, done, now);
         self.written_back[self.config.pools.number_of(done.die)].fills.add(&spent);
+    }
+
+    /// A program of what the host wrote is over; where its time went.
+    pub(crate) fn note_program_time(&mut self, row: RowId, task: &Task, done: &Done, now: Instant) -> Spent {
+        let spent = self.flash.spent(task, done, now);
+        self.written_back[self.config.pools.number_of_row(row)].programs.add(&spent);
+        spent
     }
 
     /// Gives an idle die its next command.

@@ -74,6 +74,18 @@ impl Cache {
         Some(Cached::Coming)
     }
 
+    /// What was read to complete a page in the buffer is what the host wrote last, unless that was discarded meanwhile.
+    #[inline]
+    pub(crate) fn check_fill(&self, id: EntryId, read: &Task, base: &mut Base) {
+        let entry = self.entry(id);
+        if !entry.discarded && !entry.void {
+            base.check_read(read);
+        }
+        if let Some(contents) = &mut base.contents {
+            contents.filled(LogicalPage(read.wanted.logical), read.wanted.version);
+        }
+    }
+
     /// Keeps what the host read from flash, unless it was written or discarded meanwhile.
     pub(crate) fn keep_read(&mut self, command: &Command, read: &Task, base: &Base, map: &Map) {
         let logical = LogicalPage(read.wanted.logical);

@@ -1,11 +1,8 @@
 //! The device as whoever drives any device sees it.
 
-use std::fmt::{self, Write};
-
-use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
+use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule, Seed};
 
 use super::{Content, Contents, Device, Event, Look, PowerCut, Recovered, Steady};
-use crate::Config;
 use crate::block_device::{BlockDevice, Next, Oldest, Programmed, Shape};
 use crate::command::{Answer, Command};
 use crate::design::WrongAnswer;
@@ -13,19 +10,7 @@ use crate::engines::Core;
 use crate::flash;
 use crate::metrics::{self, Detail, Mark};
 use crate::snapshot::Agenda;
-
-impl Config {
-    /// What a host must know of the device.
-    pub fn shape(&self) -> Shape {
-        Shape {
-            namespaces: self.namespaces.iter().map(|namespace| namespace.sectors).collect(),
-            capacity: self.capacity(),
-            sector_size: self.file.front.sector_size,
-            logical_page: self.unit,
-            block_set: Bytes(u64::from(self.locations().per_block()) * self.unit.0),
-        }
-    }
-}
+use crate::watchdog;
 
 impl BlockDevice for Device {
     type Event = Event;
@@ -46,7 +31,7 @@ impl BlockDevice for Device {
     }
 
     fn follow_contents(&mut self) {
-        self.keep_contents(Contents::default());
+        self.core.base.keep_contents(Contents::default());
     }
 
     fn carry(&mut self, tag: u32, contents: &[Content]) {
@@ -110,11 +95,15 @@ impl BlockDevice for Device {
     }
 
     fn power_cut(&mut self, now: Instant) -> PowerCut {
-        Self::cut_power(self, now)
+        let unanswered = self.front.forget(&self.core.base.config);
+        PowerCut { unanswered, torn: self.recovery.cut(now, &mut self.core, &mut self.writer) }
     }
 
     fn recover(&mut self, calendar: &mut impl Schedule<Event>) {
-        Self::begin_recovery(self, calendar);
+        self.recovery.begin(&mut self.core, &mut self.writer, calendar.now());
+        for die in self.core.base.config.pools.all_dies() {
+            self.scan_on(die, calendar);
+        }
     }
 
     fn is_ready(&self) -> bool {
@@ -122,7 +111,7 @@ impl BlockDevice for Device {
     }
 
     fn recovery(&self) -> Option<Recovered> {
-        Self::recovery(self).copied()
+        self.recovery.last()
     }
 
     fn pages_recovered(&self) -> u64 {
@@ -134,20 +123,14 @@ impl BlockDevice for Device {
     }
 
     fn fill_while(&mut self, fraction: f64, look: Look<'_>) -> bool {
-        self.core.base.space.pause_news(true);
-        let done = Self::fill_while(self, fraction, look);
-        self.core.base.space.pause_news(false);
-        done
+        Self::fill_while(self, fraction, look)
     }
 
     fn fill_steady_while(&mut self, seed: Seed, fraction: Option<f64>, look: Look<'_>) -> Option<Steady> {
-        self.core.base.space.pause_news(true);
-        let steady = match fraction {
+        match fraction {
             None => Self::fill_steady_while(self, seed, look),
             Some(fraction) => self.fill_steady_to_while(seed, fraction, look),
-        };
-        self.core.base.space.pause_news(false);
-        steady
+        }
     }
 
     fn age(&mut self, next: Next<'_>, depth: Option<u32>) -> Option<Agenda> {
@@ -175,13 +158,11 @@ impl BlockDevice for Device {
     }
 
     fn what_waits(&self, now: Instant) -> String {
-        let mut text = String::new();
-        self.tell(now, &mut text).expect("a text takes everything");
-        text
+        watchdog::what_waits(&self.core, &self.writer, &self.front, now)
     }
 
     fn mark(&self, now: Instant) -> Mark {
-        Mark::of(self, now)
+        Mark::of(&self.core.base, &self.writer, &self.front, now)
     }
 
     #[inline]
@@ -192,11 +173,11 @@ impl BlockDevice for Device {
     }
 
     fn metrics(&self, mark: &Mark, now: Instant) -> Metrics {
-        metrics::since(self, mark, now)
+        metrics::since(&self.core.base, &self.writer, mark, now)
     }
 
     fn detail(&self, mark: &Mark, now: Instant) -> Detail {
-        Detail::of(self, mark, now)
+        Detail::of(&self.core.base, &self.front, mark, now)
     }
 
     fn lengths(&self) -> Vec<usize> {
@@ -205,13 +186,8 @@ impl BlockDevice for Device {
         lengths.chain(cache.shape()).collect()
     }
 
-    /// As many as a field takes that has an entry for each page, block and place of the buffer, beside what grows with the work.
-    /// Chosen: 256 B for an entry, which take less than 100, and 16 MiB.
     fn most_bytes(&self) -> u64 {
-        let config = self.config();
-        let entries =
-            [config.mapped_pages(), config.pools.block_sets(), config.buffer_pages, config.cache_pages];
-        (16 << 20) + 256 * entries.into_iter().map(u64::from).sum::<u64>()
+        self.config().most_bytes()
     }
 
     fn check_loaded(&self, agenda: &Agenda) -> Result<(), String> {
@@ -224,25 +200,6 @@ impl BlockDevice for Device {
         agenda.events.iter().try_for_each(|(_, event)| match event {
             Event::Flash(event) => base.flash.check_event(*event),
             event => self.front.check_event(*event),
-        })
-    }
-}
-
-/// Lines of each kind in a report. Chosen: what hangs is seen in a few of them, and a device may have a thousand dies.
-const LINES: usize = 16;
-
-impl Device {
-    /// What each engine waits for.
-    fn tell(&self, now: Instant, out: &mut String) -> fmt::Result {
-        let Core { base, map, cache, reclaim } = &self.core;
-        self.front.tell(now, LINES, |id| cache.is_stalled(id), out)?;
-        out.push_str(&cache.tell(base));
-        self.writer.tell(LINES, out)?;
-        out.push_str(&map.tell());
-        base.tell(now, LINES, out)?;
-        let pools = base.config.pools.iter();
-        pools.flat_map(|pool| pool.geometry.all_rows().take(LINES)).try_for_each(|row| {
-            writeln!(out, "{}; {}; {}", base.tell_row(row), self.writer.tell_row(row), reclaim.tell(row))
         })
     }
 }

@@ -89,6 +89,20 @@ impl Task {
         self.class == Class::Reclaim
     }
 
+    /// Whether pages in the buffer may go on when it is over.
+    #[inline]
+    pub(crate) fn moves_writes_on(&self) -> bool {
+        match self.ticket {
+            Ticket::Request(_) | Ticket::Prefetch(_) | Ticket::Scan(_) => false,
+            Ticket::Reclaim(_) => self.operation == Operation::Erase,
+            Ticket::Fill(_)
+            | Ticket::UnitFill(_)
+            | Ticket::Table(_)
+            | Ticket::HostUnit(_)
+            | Ticket::TableUnit(_) => true,
+        }
+    }
+
     /// Whether other reads may go with it in one command.
     #[inline]
     pub(super) fn merges(&self) -> bool {

@@ -92,7 +92,7 @@ impl Front {
     }
 
     /// The link to the host, if the interface has one.
-    pub(crate) fn link(&self) -> Option<&Link> {
+    pub fn link(&self) -> Option<&Link> {
         self.port.as_deref().map(|port| port.link())
     }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use wordline_kernel::{Duration, Instant, Schedule};
-use wordline_nand::{DieId, Done, RowId};
+use wordline_nand::{DieId, Done};
 
 use super::answering::answer_soon;
 use crate::base::{LocationRead, Piece, Wanted};
@@ -17,7 +17,6 @@ use crate::flash::{Class, Task, Ticket};
 use crate::front::Front;
 use crate::map::LogicalPage;
 use crate::map::translation::Then;
-use crate::times::Spent;
 use crate::writer::Writer;
 
 /// Where a piece of a page was found.
@@ -238,10 +237,30 @@ impl Front {
         self.part_done(id, core, writer, calendar);
     }
 
-    /// The requests that wait for a page of the unit waited for this program.
-    pub(crate) fn note_program_time(&mut self, row: RowId, spent: &Spent, core: &Core, writer: &Writer) {
-        for (id, version) in writer.group(row).versions() {
-            core.cache.each_waiter(id, version, |waiter| self.get(waiter).spent = *spent);
+    /// A read is over without having found anything.
+    pub(crate) fn read_in_vain(
+        &mut self,
+        task: &Task,
+        done: &Done,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        match task.ticket {
+            Ticket::Fill(entry) => writer.fill_done(task, entry, core, calendar),
+            Ticket::UnitFill(sub) => writer.unit_fill_done(task, sub, core, calendar),
+            Ticket::Table(table) => self.table_read(table, task, core, writer, calendar),
+            Ticket::Prefetch(entry) => {
+                core.cache.each_waiter_for_prefetch(entry, |id| self.note_lost(id, task, core));
+                self.fetched_ahead(entry, task, core, writer, calendar);
+            }
+            Ticket::Request(id) => {
+                self.note_lost(id, task, core);
+                self.host_read_done(task, done, core, writer, calendar);
+            }
+            Ticket::HostUnit(_) | Ticket::TableUnit(_) | Ticket::Reclaim(_) | Ticket::Scan(_) => {
+                unreachable!("{task:?} reads for the host")
+            }
         }
     }
 

@@ -1,17 +1,40 @@
 //! Writes on their way into the buffer.
 
 use wordline_kernel::Schedule;
+use wordline_nand::{Done, RowId};
 
 use super::answering::{answer_soon, is_durable};
 use crate::command::{Operation, RequestId};
 use crate::contents::Mutant;
 use crate::engines::Core;
 use crate::event::Event;
+use crate::flash::Task;
 use crate::front::{Front, Request};
 use crate::map::LogicalPage;
 use crate::writer::Writer;
 
 impl Front {
+    /// A program of what the host wrote is over: who waited for its pages hears of it, and its row goes on.
+    #[inline]
+    pub(crate) fn host_programmed(
+        &mut self,
+        row: RowId,
+        task: &Task,
+        done: &Done,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let spent = core.base.note_program_time(row, task, done, calendar.now());
+        for (id, version) in writer.group(row).versions() {
+            core.cache.each_waiter(id, version, |waiter| self.get(waiter).spent = spent);
+        }
+        writer.host_programmed(row, task.location, core, calendar);
+        self.wake_waiters(core, writer, calendar);
+        writer.collect_where_unit_left(core, calendar);
+        writer.collect(row, core, calendar);
+    }
+
     pub(super) fn begin_write(
         &mut self,
         id: RequestId,

@@ -21,6 +21,11 @@ impl Map {
         }
     }
 
+    /// What is held in a row to be copied, where there is a block map.
+    pub(crate) fn copies(&self, row: RowId) -> Option<&[Moved]> {
+        self.by_block().map(|map| map.held(row))
+    }
+
     /// Queues the reads of a location that is copied: one for each of its page numbers.
     pub(crate) fn queue_copy_reads(
         &mut self,
@@ -54,7 +59,7 @@ impl Map {
         base: &mut Base,
         calendar: &impl Schedule<Event>,
     ) -> DieId {
-        let held = self.by_block().map_or(&[][..], |map| map.held(row));
+        let held = self.copies(row).unwrap_or_default();
         let (copied, per_program) = (held.len() as u64, base.config.locations().per_program);
         let (die, stamps) =
             base.flash.program(calendar.now(), (Ticket::Reclaim(row), Class::Reclaim), to, per_program);

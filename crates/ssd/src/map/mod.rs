@@ -39,7 +39,7 @@ use crate::space::Space;
 pub use mapping::LogicalPage;
 
 /// Where each logical page is, which versions there were, and what was lost or discarded.
-pub(crate) struct Map {
+pub struct Map {
     pages: Mapping,
     /// Sectors that the host wrote and that cannot be read any more.
     lost: Lost,
@@ -200,7 +200,7 @@ impl Map {
     }
 
     /// How many versions of a logical page there were: the next write makes one more.
-    pub(crate) fn versions(&self, page: LogicalPage) -> u32 {
+    pub fn versions(&self, page: LogicalPage) -> u32 {
         self.pages.versions(page)
     }
 
@@ -225,12 +225,12 @@ impl Map {
     }
 
     /// The sectors of a page that are lost: a read of one of them fails until it is written again.
-    pub(crate) fn lost_sectors(&self, page: LogicalPage) -> Sectors {
+    pub fn lost_sectors(&self, page: LogicalPage) -> Sectors {
         self.lost.of(page)
     }
 
     /// Whether some of a logical page is lost: a read of that fails until it is written again.
-    pub(crate) fn is_lost(&self, page: LogicalPage) -> bool {
+    pub fn is_lost(&self, page: LogicalPage) -> bool {
         !self.lost.of(page).is_empty()
     }
 

@@ -4,9 +4,12 @@ use wordline_kernel::{Duration, Instant, Metrics};
 use wordline_nand::{EnergyReport, Pool};
 
 use super::{ENERGY_OF_POOL, Mark, energy, programs};
-use crate::device::{Device, Times, WriteBack};
+use crate::base::Base;
+use crate::device::{Times, WriteBack};
 use crate::faults::Faults;
+use crate::front::Front;
 use crate::lifetime::Worn;
+use crate::space::State;
 
 /// What a device did between two times, by its parts. A device made of devices puts theirs [together](Self::join).
 #[derive(Clone, Debug, Default)]
@@ -59,22 +62,21 @@ pub struct DieDetail {
 }
 
 impl Detail {
-    /// What `device` did from `mark` to `now`.
-    pub fn of(device: &Device, mark: &Mark, now: Instant) -> Self {
-        let (chips, energy) = (device.chips(), energy(device, mark, now));
-        let written_back =
-            device.written_back().iter().zip(&mark.written_back).map(|(now, before)| WriteBack {
-                fills: now.fills.since(&before.fills),
-                programs: now.programs.since(&before.programs),
-            });
+    /// What a device of these engines did from `mark` to `now`.
+    pub(crate) fn of(base: &Base, front: &Front, mark: &Mark, now: Instant) -> Self {
+        let (chips, energy) = (base.flash.chips(), energy(base, mark, now));
+        let written_back = base.written_back.iter().zip(&mark.written_back).map(|(now, before)| WriteBack {
+            fills: now.fills.since(&before.fills),
+            programs: now.programs.since(&before.programs),
+        });
         Self {
-            times: device.totals().times.since(&mark.totals.times),
+            times: base.totals.times.since(&mark.totals.times),
             energy: energy.iter().copied().sum(),
             written_back: written_back.collect(),
-            links: since(link_busy(device, now), &mark.links),
+            links: since(link_busy(front, now), &mark.links),
             buses: since(chips.bus_busy(now).map(Duration::from_ps).collect(), &mark.buses),
             arrays: since(chips.array_busy(now).map(Duration::from_ps).collect(), &mark.arrays),
-            pools: pools(device, mark, &energy),
+            pools: pools(base, mark, &energy),
         }
     }
 
@@ -95,8 +97,8 @@ impl Detail {
 }
 
 /// For how long each direction of the link was taken; none without a link.
-pub(super) fn link_busy(device: &Device, now: Instant) -> Vec<Duration> {
-    device.link().map_or_else(Vec::new, |link| link.busy(now).collect())
+pub(super) fn link_busy(front: &Front, now: Instant) -> Vec<Duration> {
+    front.link().map_or_else(Vec::new, |link| link.busy(now).collect())
 }
 
 fn since(now: Vec<Duration>, before: &[Duration]) -> Vec<Duration> {
@@ -104,17 +106,17 @@ fn since(now: Vec<Duration>, before: &[Duration]) -> Vec<Duration> {
 }
 
 /// What failed in a pool from `mark` on, and this energy.
-fn metrics(device: &Device, mark: &Mark, pool: usize, energy: &EnergyReport) -> Metrics {
-    let faults = device.totals().faults.since(&mark.totals.faults).get(pool);
-    let retried = device.flash().counts().faults.since(&mark.flash.faults).get(pool);
+fn metrics(base: &Base, mark: &Mark, pool: usize, energy: &EnergyReport) -> Metrics {
+    let faults = base.totals.faults.since(&mark.totals.faults).get(pool);
+    let retried = base.flash.counts().faults.since(&mark.flash.faults).get(pool);
     let mut metrics = Metrics::default();
     Faults { read_retries: retried.read_retries, ..faults }.add_to(&mut metrics);
     metrics.add(ENERGY_OF_POOL, energy.total().joules());
     metrics
 }
 
-fn pools(device: &Device, mark: &Mark, energy: &[EnergyReport]) -> Vec<PoolDetail> {
-    let (worn, programs, states) = (device.worn(), programs(device), device.pool_states());
+fn pools(base: &Base, mark: &Mark, energy: &[EnergyReport]) -> Vec<PoolDetail> {
+    let (worn, programs, states) = (base.worn(), programs(base), base.pool_states());
     let detail = |(n, pool): (usize, &Pool)| PoolDetail {
         part: pool.part.name.clone(),
         bytes: pool.geometry.capacity().0,
@@ -123,17 +125,17 @@ fn pools(device: &Device, mark: &Mark, energy: &[EnergyReport]) -> Vec<PoolDetai
         programs: programs[n] - mark.programs[n],
         worn: worn[n].since(mark.worn[n]),
         valid_share: states[n].valid_share(),
-        metrics: metrics(device, mark, n, &energy[n]),
-        dies: dies(device, pool),
+        metrics: metrics(base, mark, n, &energy[n]),
+        dies: dies(base, pool),
     };
-    device.config().pools.iter().enumerate().map(detail).collect()
+    base.config.pools.iter().enumerate().map(detail).collect()
 }
 
-fn dies(device: &Device, pool: &Pool) -> Vec<DieDetail> {
-    let (geometry, erases) = (&pool.geometry, device.chips().erases());
+fn dies(base: &Base, pool: &Pool) -> Vec<DieDetail> {
+    let (geometry, erases) = (&pool.geometry, base.flash.chips().erases());
     let blocks = |die| {
         let of_rows = geometry.rows_of(die).flat_map(|row| geometry.blocks_of(row));
-        of_rows.map(|block| (erases[block], device.is_bad(block))).collect()
+        of_rows.map(|block| (erases[block], base.space.state(block) == State::Bad)).collect()
     };
     geometry.all_dies().map(|die| DieDetail { blocks: blocks(die) }).collect()
 }

@@ -27,7 +27,10 @@ impl Device {
 
     /// The same under the eyes of somebody; false if it was not finished.
     pub fn fill_while(&mut self, fraction: f64, look: Look<'_>) -> bool {
-        self.fill_watched(fraction, &mut Watched::by(look))
+        self.core.base.space.pause_news(true);
+        let done = self.fill_watched(fraction, &mut Watched::by(look));
+        self.core.base.space.pause_news(false);
+        done
     }
 
     fn fill_watched(&mut self, fraction: f64, watched: &mut Watched<'_>) -> bool {

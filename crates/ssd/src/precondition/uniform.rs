@@ -91,6 +91,13 @@ impl Device {
     }
 
     fn reach_steady(&mut self, seed: Seed, filled: u32, end: End, look: Look<'_>) -> Option<Steady> {
+        self.core.base.space.pause_news(true);
+        let steady = self.go_to_steady(seed, filled, end, look);
+        self.core.base.space.pause_news(false);
+        steady
+    }
+
+    fn go_to_steady(&mut self, seed: Seed, filled: u32, end: End, look: Look<'_>) -> Option<Steady> {
         let mut random = seed.stream("ssd.precondition", 0);
         let watched = &mut Watched::by(look);
         if let Some(block) = &self.core.base.config.file.ftl.mapping.block {

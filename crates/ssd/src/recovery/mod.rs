@@ -10,13 +10,15 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, state};
-use wordline_nand::{Location, Pool, Pools, Stamp};
+use wordline_nand::{AtCut, Location, Operation, Pool, Stamp, TornBy};
 
 use crate::base::Base;
 use crate::contents::Mutant;
+use crate::design::{Observes, Seen};
 use crate::engines::Core;
+use crate::flash::Ticket;
 use crate::map::{LogicalPage, Map};
-use crate::writer::Writer;
+use crate::writer::{Counted, Writer};
 
 pub(crate) use scan::Scan;
 
@@ -47,14 +49,34 @@ state!(Recovery { values { scan, last } });
 type Versions = BTreeMap<LogicalPage, u32>;
 
 impl Recovery {
-    /// The power is cut: nothing is known until it is back and the pages are scanned.
-    pub(crate) fn cut(&mut self, pools: &Pools) {
-        self.scan = Some(Scan::of(pools));
+    /// The power is cut at `now`: what the arrays were changing is torn, and all that is not flash is forgotten. Nothing is known until
+    /// the power is back and the pages are scanned.
+    pub(crate) fn cut(&mut self, now: Instant, core: &mut Core, writer: &mut Writer) -> TornBy {
+        let is_protected = core.base.is_protected();
+        let at_cut = match is_protected {
+            true => AtCut::Finished,
+            false => core.base.config.file.ftl.recovery.programs_at_cut.into(),
+        };
+        let torn = cut_flash(now, at_cut, core, writer);
+        core.base.digest.add(now.ps());
+        core.cache.save_buffer(&core.base);
+        if let Some(contents) = &mut core.base.contents {
+            contents.forget(is_protected);
+        }
+        core.base.policies.forget();
+        core.base.policies.designs.note_time(now);
+        core.base.observe(Observes::POWER_LOST, |_| Seen::PowerLost);
+        core.map.forget();
+        core.cache.forget(&core.base.config);
+        core.reclaim.forget();
+        writer.forget();
+        self.scan = Some(Scan::of(&core.base.config.pools));
+        torn
     }
 
     /// What the last one took and found.
-    pub(crate) fn last(&self) -> Option<&Recovered> {
-        self.last.as_ref()
+    pub(crate) fn last(&self) -> Option<Recovered> {
+        self.last
     }
 
     /// The power is back: puts the tables together from the stamps of the pages, and begins the scan that reads them. What the
@@ -82,8 +104,7 @@ impl Recovery {
         self.scan = Some(scan);
     }
 
-    /// The scan is over.
-    pub(crate) fn end(&mut self, scan: &Scan, now: Instant) {
+    fn end(&mut self, scan: &Scan, now: Instant) {
         self.last = Some(scan.found_by(now));
     }
 
@@ -91,6 +112,34 @@ impl Recovery {
     pub(crate) fn is_ready(&self) -> bool {
         self.scan.is_none()
     }
+}
+
+/// Cuts the power of the flash. Programs that were counted when their group was formed and have not happened count no more; those of
+/// a die that has failed would have, and count.
+fn cut_flash(now: Instant, at_cut: AtCut, core: &mut Core, writer: &Writer) -> TornBy {
+    let Core { base: Base { flash, totals, config, .. }, map, reclaim, .. } = core;
+    flash.cut_power(now, at_cut, |task, chips| {
+        let Pool { geometry, locations, .. } = config.pools.of_location(task.location);
+        let block = locations.block_of(task.location);
+        if chips.is_programmed(task.location) || chips.is_dead(geometry.die_of(block)) {
+            return;
+        }
+        let is_slc = chips.is_slc(block);
+        let slc_unit = locations.of_pages_side_by_side(geometry.planes_per_row);
+        let unit = u64::from(if is_slc { slc_unit } else { locations.per_program });
+        match task.ticket {
+            Ticket::HostUnit(row) => {
+                let Counted { host, carried, .. } = writer.counted(row);
+                totals.take_back_group(host, carried, unit, is_slc);
+            }
+            Ticket::TableUnit(row) => totals.take_back_tables(writer.counted(row).data, unit),
+            Ticket::Reclaim(row) if !matches!(task.operation, Operation::Read | Operation::Erase) => {
+                let moved = map.copies(row).unwrap_or_else(|| reclaim.unit(row));
+                totals.take_back_moved(moved.len() as u64, unit, task.operation != Operation::Program);
+            }
+            _ => {}
+        }
+    })
 }
 
 /// What of a torn word line is not programmed yet stays so, where it is next in its block.

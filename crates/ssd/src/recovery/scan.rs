@@ -92,28 +92,30 @@ impl Recovery {
     }
 
     /// Queues the next read of a die's scan, if there is one: the spare areas of the same page in all planes of a row, or
-    /// a page of a table. Gives the scan back once it is over in all dies.
+    /// a page of a table. Whether it is over in all dies: then the device takes commands again.
     pub(crate) fn scan_on(
         &mut self,
         die: DieId,
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
-    ) -> Option<Scan> {
+    ) -> bool {
         let Some(mut scan) = self.scan.take() else { unreachable!("a scan is under way") };
         let Some((page, planes, bytes)) = next_read(&mut scan.dies[die], core) else {
             scan.working -= 1;
             if scan.working == 0 {
-                return Some(scan);
+                self.end(&scan, calendar.now());
+                core.base.digest.add(calendar.now().ps());
+                return true;
             }
             self.scan = Some(scan);
-            return None;
+            return false;
         };
         scan.found.pages_read += u64::from(planes);
         self.scan = Some(scan);
         let read = core.base.flash.read(die, calendar.now(), (Ticket::Scan(die), Class::Read), page);
         (read.planes, read.bytes, read.retried) = (planes, bytes, false);
         core.base.kick(die, calendar);
-        None
+        false
     }
 }
 

@@ -251,6 +251,11 @@ impl Space {
         self.of(row).slc.as_ref().map_or(0, |slc| slc.used[slc.at(row)] - slc.folding[slc.at(row)])
     }
 
+    /// The same of all rows.
+    pub fn cached_blocks(&self) -> u32 {
+        self.pools.all_rows().map(|row| self.cached(row)).sum()
+    }
+
     /// The oldest closed block in SLC mode, if there are more such blocks in the row than `keep`.
     #[inline]
     pub fn to_fold(&mut self, row: RowId, keep: u32) -> Option<BlockSetId> {

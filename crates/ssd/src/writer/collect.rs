@@ -1,10 +1,11 @@
 //! When a row goes on cleaning: where its state changed the writer lets the next step be queued, and notes what the row accepts.
 
 use wordline_kernel::Schedule;
-use wordline_nand::{BlockSetId, DieId, PageId, RowId};
+use wordline_nand::{BlockSetId, DieId, Operation, PageId, RowId};
 
 use crate::engines::Core;
 use crate::event::Event;
+use crate::flash::Task;
 use crate::writer::Writer;
 
 impl Writer {
@@ -67,6 +68,34 @@ impl Writer {
             return false;
         }
         core.reclaim.queue_cleaning(waits, row, &mut core.base, &mut core.map, calendar)
+    }
+
+    /// A command of a step of cleaning is done: the row goes on.
+    #[inline(always)]
+    pub(crate) fn step_over(
+        &mut self,
+        row: RowId,
+        task: &Task,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let Task { page, location, .. } = *task;
+        let by_block = core.map.by_block().is_some();
+        match task.operation {
+            Operation::Erase => core.reclaim.gc_erased(page, &mut core.base, &mut core.map),
+            Operation::Read if by_block => core.map.copy_read(row, task, &mut core.base),
+            Operation::Read => {
+                core.reclaim.gc_read(row, task, &mut core.base);
+                self.migrate_what_leaves(core, calendar);
+            }
+            _ if by_block => core.map.copied(row, location, &mut core.base),
+            _ => core.reclaim.gc_programmed(row, location, &mut core.base, &mut core.map),
+        }
+        if by_block {
+            self.step_done(row, core, calendar);
+        } else if core.reclaim.command_done(row) {
+            self.collect_further(row, core, calendar);
+        }
     }
 
     /// Lets the collector go on in the rows of a die where it stepped aside, unless the host wants the die: it has had its

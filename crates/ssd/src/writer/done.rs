@@ -1,25 +1,19 @@
 //! What the writer does when its reads and programs are done, or failed.
 
 use wordline_kernel::Schedule;
-use wordline_nand::{DieId, Location, RowId};
+use wordline_nand::{DieId, Done, Location, RowId};
 
 use crate::cache::buffer::EntryId;
 use crate::engines::Core;
 use crate::event::Event;
-use crate::flash::Task;
+use crate::flash::{Task, Ticket};
 use crate::map::LogicalPage;
 use crate::policy::failure::Failed;
 use crate::writer::Writer;
 
 impl Writer {
     /// The host's group of `row` was not programmed: its pages, which the buffer still has, go elsewhere at once.
-    pub(crate) fn host_program_failed(
-        &mut self,
-        failed: Failed,
-        row: RowId,
-        first: Location,
-        core: &mut Core,
-    ) {
+    fn host_program_failed(&mut self, failed: Failed, row: RowId, first: Location, core: &mut Core) {
         let mut group = std::mem::take(&mut self.groups[row]);
         self.programming -= group.brought();
         core.base.space.program_done(first);
@@ -38,13 +32,7 @@ impl Writer {
     }
 
     /// The unit of translation pages of `row` was not programmed: they are in memory still.
-    pub(crate) fn table_program_failed(
-        &mut self,
-        failed: Failed,
-        row: RowId,
-        first: Location,
-        core: &mut Core,
-    ) {
+    fn table_program_failed(&mut self, failed: Failed, row: RowId, first: Location, core: &mut Core) {
         let mut group = std::mem::take(&mut self.groups[row]);
         core.base.space.program_done(first);
         for stamp in group.stamps.iter().rev().filter(|stamp| stamp.is_data()) {
@@ -54,6 +42,64 @@ impl Writer {
         self.rows.set_busy(row, false);
         self.groups[row] = group;
         core.reclaim.program_failed(failed, first, &mut core.base, &mut core.map);
+    }
+
+    /// A program or an erase failed, or a program was refused.
+    #[cold]
+    pub(crate) fn change_failed(
+        &mut self,
+        failed: Failed,
+        task: &Task,
+        done: &Done,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        core.base.tell_programmed(task, done, true);
+        let row = match task.ticket {
+            Ticket::HostUnit(row) => {
+                self.host_program_failed(failed, row, task.location, core);
+                row
+            }
+            Ticket::TableUnit(row) => {
+                self.table_program_failed(failed, row, task.location, core);
+                row
+            }
+            Ticket::Reclaim(row) => {
+                core.reclaim.step_failed(failed, row, task, &mut core.base, &mut core.map);
+                row
+            }
+            _ => unreachable!("{task:?} changes pages"),
+        };
+        self.note_row(row, core);
+        self.collect(row, core, calendar);
+    }
+
+    /// Some pages of a read, a bit each, could not be read however often it was tried: they are lost. Whether what it was to find is
+    /// read elsewhere instead.
+    #[cold]
+    pub(crate) fn read_failed(
+        &mut self,
+        task: &Task,
+        unread: u32,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) -> bool {
+        core.cache.lose_unread(task, unread, &mut core.base, &mut core.map);
+        let block = core.base.config.pools.block_of_page(task.page);
+        core.reclaim.failed(Failed::Read, block, &mut core.base, &mut core.map);
+        let row = core.base.space.row_of(block);
+        self.note_row(row, core);
+        // The read for a victim is a step that is not over yet: nothing new begins then.
+        self.collect(row, core, calendar);
+        if task.is_reclaim() {
+            return false;
+        }
+        let elsewhere = core.map.read_elsewhere(task, &mut core.base, calendar.now());
+        if let Some(die) = elsewhere {
+            core.base.kick(die, calendar);
+            self.read_over(task.page, core, calendar);
+        }
+        elsewhere.is_some()
     }
 
     /// A command of this die failed: the die may be lost, with everything in it.

@@ -40,7 +40,7 @@ pub(crate) struct Counted {
 }
 
 /// Brings dirty pages of the buffer to flash.
-pub(crate) struct Writer {
+pub struct Writer {
     /// Complete pages that wait: a list for each stream of the host, or, where pages have homes, for each row and stream.
     ready: Lists,
     /// Reads and look-ups that entries on their way to a list wait for.
@@ -64,7 +64,9 @@ state!(Writer {
 
 impl Writer {
     /// Nothing is on its way.
-    pub(crate) fn new(base: &Base, slc: Option<&SlcShare>) -> Self {
+    pub(crate) fn new(base: &Base) -> Self {
+        let share = base.config.slc_share(base.policies.slc_streams());
+        let slc = share.as_ref().filter(|slc| slc.streams.host.is_some());
         let (config, streams, rows) = (&base.config, base.space.streams(), base.config.pools.rows());
         let units = new_units(config, streams, slc, base.has_homes);
         let lists = Lists::new(units, streams.host.into(), base.has_homes);

@@ -77,5 +77,5 @@ impl UnderWay {
 pub fn is_lost(device: &Device, sector: u64) -> bool {
     let per_page = device.config().unit.0 / 512;
     let at = (sector % per_page) as u32;
-    device.lost_sectors(LogicalPage((sector / per_page) as u32)).covers(Sectors::range(at, at + 1))
+    device.map().lost_sectors(LogicalPage((sector / per_page) as u32)).covers(Sectors::range(at, at + 1))
 }

@@ -243,7 +243,7 @@ impl Writer {
     }
 
     /// What became of sub-requests; none in a device with one pool.
-    pub(crate) fn sub_requests(&self) -> Option<Counts> {
+    pub fn sub_requests(&self) -> Option<Counts> {
         self.subs.as_ref().map(|subs| subs.counts)
     }
 }

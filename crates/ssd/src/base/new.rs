@@ -1,0 +1,86 @@
+//! A new device's flash and block table, as its configuration and its policies want them.
+
+use wordline_kernel::{Digest, Seed};
+use wordline_nand::Pool;
+
+use super::{Base, Life, PageSize};
+use crate::config::{Config, Scope};
+use crate::flash::Flash;
+use crate::parts::Policies;
+use crate::policy::frontier::WordLines;
+use crate::policy::victim::Indexes;
+use crate::pools::EVERYTHING_IN;
+use crate::space::{SlcShare, Space, Streams, bad_from_factory};
+use crate::times::WriteBack;
+use crate::totals::Totals;
+
+impl Base {
+    /// With nothing written; `needs` is what a policy needs to choose victims.
+    pub(crate) fn new(config: Config, policies: Policies, needs: Indexes, seed: Seed) -> Self {
+        let streams = config.file.streams_beside(policies.host_streams(), policies.collector_streams());
+        let slc = config.slc_share(policies.slc_streams());
+        let mut flash = Flash::new(&config, seed);
+        let mut space = new_blocks(&config, streams, slc, &mut flash, seed);
+        keep_for(policies.indexes(needs), &config, &mut space);
+        order_word_lines(&policies, &config, &mut flash, &mut space);
+        space.watch(policies.designs.observed());
+        flash.tune_programs(policies.tunes_programs());
+        Self {
+            life: Life::new(&config, &*policies.placement),
+            page_size: PageSize::new(&config),
+            has_homes: policies.placement.home(0).is_some(),
+            states: Vec::new(),
+            digest: Digest::default(),
+            totals: Totals::default(),
+            written_back: vec![WriteBack::default(); config.pools.count()],
+            contents: None,
+            policies,
+            flash,
+            space,
+            config,
+        }
+    }
+}
+
+/// The table of the blocks, of which some are bad from the factory.
+fn new_blocks(
+    config: &Config,
+    streams: Streams,
+    cache: Option<SlcShare>,
+    flash: &mut Flash,
+    seed: Seed,
+) -> Space {
+    let mut bad = bad_from_factory(config, seed);
+    flash.chips().factory_bad().into_iter().for_each(|block| bad[block.0 as usize] = true);
+    let mut blocks = Space::new(&config.pools, streams, |block| bad[block.0 as usize]);
+    blocks.allocate(config.file.ftl.wear.allocation);
+    if let Some(share) = cache {
+        assert!(flash.offer_slc_mode(), "the part of a device with an SLC cache has the mode");
+        blocks.cache(EVERYTHING_IN, share);
+    }
+    for pool in 0..config.pools.count() {
+        blocks.clean_between(pool, config.cleaning_marks(pool));
+    }
+    if let Some(pool) = config.pool_of_whole_units() {
+        blocks.map_whole_units(pool);
+    }
+    blocks
+}
+
+/// Lets a frontier say which word line is programmed next, unless that is always the one after the last.
+fn order_word_lines(policies: &Policies, config: &Config, flash: &mut Flash, space: &mut Space) {
+    for (n, Pool { part, geometry, .. }) in config.pools.iter().enumerate() {
+        if policies.orders_word_lines(n) {
+            flash.program_in_any_order();
+            space.order(n, WordLines::of(part, geometry), policies.open_blocks(n));
+        }
+    }
+}
+
+/// Keeps what the choice of victims needs.
+fn keep_for(indexes: Indexes, config: &Config, space: &mut Space) {
+    space.keep(indexes);
+    if config.file.ftl.gc.scope == Scope::SuperBlock {
+        (0..config.pools.count()).for_each(|pool| space.form_super_blocks(pool));
+    }
+}

@@ -1,0 +1,26 @@
+//! What follows from the sizes of a device for who drives it and who keeps its state.
+
+use wordline_kernel::Bytes;
+
+use crate::block_device::Shape;
+use crate::config::Config;
+
+impl Config {
+    /// What a host must know of the device.
+    pub fn shape(&self) -> Shape {
+        Shape {
+            namespaces: self.namespaces.iter().map(|namespace| namespace.sectors).collect(),
+            capacity: self.capacity(),
+            sector_size: self.file.front.sector_size,
+            logical_page: self.unit,
+            block_set: Bytes(u64::from(self.locations().per_block()) * self.unit.0),
+        }
+    }
+
+    /// As many as a field of the state takes that has an entry for each page, block and place of the buffer, beside what grows with the
+    /// work. Chosen: 256 B for an entry, which take less than 100, and 16 MiB.
+    pub(crate) fn most_bytes(&self) -> u64 {
+        let entries = [self.mapped_pages(), self.pools.block_sets(), self.buffer_pages, self.cache_pages];
+        (16 << 20) + 256 * entries.into_iter().map(u64::from).sum::<u64>()
+    }
+}
