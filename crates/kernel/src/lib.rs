@@ -3,6 +3,7 @@
 //! that name a key. Nothing here knows what flash is.
 
 pub mod calendar;
+pub mod chart;
 pub mod column;
 pub mod complaint;
 pub mod digest;
@@ -19,6 +20,7 @@ pub mod time;
 pub mod units;
 
 pub use calendar::{Calendar, Schedule, Within};
+pub use chart::Chart;
 pub use column::{Column, Id};
 pub use complaint::{Complaint, Complaints, one_of};
 pub use digest::Digest;

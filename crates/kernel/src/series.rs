@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Duration, Instant};
 
 /// Windows that double in width whenever the run outgrows them. `T` is what a window adds up.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Series<T> {
     width: Duration,
     windows: Vec<T>,
@@ -61,6 +63,13 @@ impl<T: Default + Clone> Series<T> {
     /// Width of each window.
     pub fn width(&self) -> Duration {
         self.width
+    }
+
+    /// The middle of each window, in seconds, with its value; those without one are left out.
+    pub fn points(&self, value: impl Fn(&T) -> Option<f64>) -> Vec<[f64; 2]> {
+        let middle = |n: usize| (n as f64 + 0.5) * self.width.ps() as f64 / 1e12;
+        let values = self.windows.iter().enumerate();
+        values.filter_map(|(n, window)| value(window).map(|value| [middle(n), value])).collect()
     }
 
     /// The windows from the start of the run.

@@ -14,7 +14,7 @@ use crate::log::Log;
 use crate::provenance::{Fingerprint, TraceFile};
 use crate::report::Quantity;
 use crate::run::Load;
-use crate::summary::{Host, Latency, Outcome, Share, Summary, TimeShare, Window, Windows};
+use crate::summary::{DesignChart, Host, Latency, Outcome, Share, Summary, TimeShare, Window, Windows};
 use crate::{pools, wear};
 
 /// Measurements under way.
@@ -167,6 +167,7 @@ impl<D: BlockDevice> Measurements<D> {
             die_utilisation,
             wear,
             power_cuts: Vec::new(),
+            charts: device.charts(&self.before).into_iter().map(DesignChart::of).collect(),
             windows,
             host: self.host(&all, elapsed),
             metrics,

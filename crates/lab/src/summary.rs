@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use wordline_kernel::Metrics;
+use wordline_kernel::chart::{Chart, Drawn, Over};
 
 pub use wordline_trace::{Source, SourceKind};
 
@@ -74,10 +75,44 @@ pub struct Summary {
     /// The power cuts; left out without any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub power_cuts: Vec<PowerCut>,
+    /// The charts of the designs; left out where they have none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub charts: Vec<DesignChart>,
     /// Things that the user should know: wrapped addresses, clock jumps, a generated profile.
     pub notes: Vec<String>,
     /// The run over simulated time, in windows of equal width.
     pub windows: Windows,
+}
+
+/// A chart of a design.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct DesignChart {
+    /// The design, and after a hyphen the chart.
+    pub name: String,
+    /// What it shows.
+    pub title: String,
+    /// How to read it.
+    pub caption: String,
+    /// What lies on its horizontal axis; null for simulated time, from the beginning of the run.
+    #[schemars(with = "String")]
+    pub over: Option<String>,
+    /// What its vertical axis shows.
+    pub value: String,
+    /// Its points: a time in seconds, or a size, and the value there.
+    pub points: Vec<[f64; 2]>,
+}
+
+impl DesignChart {
+    /// A chart that a design of this name drew.
+    pub fn of((design, drawn): (&'static str, Drawn)) -> Self {
+        let Chart { name, title, caption, over, value } = *drawn.chart;
+        let over = match over {
+            Over::Time => None,
+            Over::Sizes(title) => Some(title.to_owned()),
+        };
+        let (title, caption, value) = (title.to_owned(), caption.to_owned(), value.to_owned());
+        Self { name: format!("{design}-{name}"), title, caption, over, value, points: drawn.points }
+    }
 }
 
 /// One of several pools.

@@ -7,6 +7,7 @@ use std::fmt;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use wordline_kernel::chart::Drawn;
 use wordline_kernel::snapshot::{Broken, Sink, Source, State};
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
 use wordline_nand::TornBy;
@@ -194,6 +195,11 @@ pub trait BlockDevice: State {
 
     /// What it did from `mark` to `now`, number by number.
     fn metrics(&self, mark: &Self::Mark, now: Instant) -> Metrics;
+
+    /// What its designs draw of what happened since `mark`, each with the name of the design.
+    fn charts(&self, _mark: &Self::Mark) -> Vec<(&'static str, Drawn)> {
+        Vec::new()
+    }
 
     /// What it did from `mark` to `now`, by channel, die, block and component.
     fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail;

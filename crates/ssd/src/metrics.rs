@@ -2,6 +2,7 @@
 
 mod detail;
 
+use wordline_kernel::chart::Drawn;
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Duration, Instant, Metric, Metrics};
 use wordline_nand::EnergyReport;
@@ -33,6 +34,9 @@ pub struct Mark {
     arrays: Vec<Duration>,
     /// Those of designs.
     designs: Vec<(&'static Metric, Value)>,
+    /// Their charts, and the time.
+    charts: Vec<(&'static str, Drawn)>,
+    at: Instant,
 }
 
 impl Mark {
@@ -50,6 +54,8 @@ impl Mark {
             links: detail::link_busy(front, now),
             buses: chips.bus_busy(now).map(Duration::from_ps).collect(),
             designs: base.policies.designs.measure().collect(),
+            charts: base.policies.designs.charts().collect(),
+            at: now,
             arrays: chips.array_busy(now).map(Duration::from_ps).collect(),
         }
     }
@@ -306,6 +312,19 @@ pub(crate) fn since(base: &Base, writer: &Writer, mark: &Mark, now: Instant) -> 
         metrics.add(*metric, added(before, value));
     }
     metrics
+}
+
+/// What designs draw of what happened since `mark`.
+pub(crate) fn charts_since(base: &Base, mark: &Mark) -> Vec<(&'static str, Drawn)> {
+    let before = |design: &str, drawn: &Drawn| {
+        let of_before = |(other, before): &&(&str, Drawn)| *other == design && before.chart == drawn.chart;
+        mark.charts.iter().find(of_before).map(|(_, before)| before)
+    };
+    let since = |(design, drawn): (&'static str, Drawn)| {
+        let before = before(design, &drawn);
+        (design, drawn.since(mark.at, before))
+    };
+    base.policies.designs.charts().map(since).collect()
 }
 
 /// Of a count what was added, of another number what it is now.

@@ -3,8 +3,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_kernel::chart::{Chart, Drawn, Over};
 use wordline_kernel::metrics::{Unit, Value};
-use wordline_kernel::{Column, Complaints, Metric, state};
+use wordline_kernel::{Column, Complaints, Instant, Metric, Series, state};
 use wordline_lab::devices::{DesignType, Embedded};
 use wordline_ssd::design::{Needs, Observes, Seam, Seen, View};
 use wordline_ssd::policy::placement::{RowId, RowSet};
@@ -18,15 +19,46 @@ pub struct ShortestQueue {
     erases: Column<RowId, u32>,
     /// Programs that went elsewhere than to the first row that took them.
     passed: u64,
+    /// Programs by the tasks that they found waiting for their die, and over time with the sum of these.
+    found: Vec<u64>,
+    over_time: Series<[u64; 2]>,
 }
 
-state!(ShortestQueue { values { erases, passed } fixed { tasks_of_erase } });
+state!(ShortestQueue { values { erases, passed, found, over_time } fixed { tasks_of_erase } });
 
 static PASSED: Metric = Metric::new(
     "shortest_queue.passed",
     Unit::Count,
     "Programs for which the first free row was passed over.",
 );
+
+static QUEUES: [Chart; 2] = [
+    Chart {
+        name: "queues",
+        title: "Tasks that a program found waiting",
+        caption: "Programs by the tasks that waited for their die when they were placed.",
+        over: Over::Sizes("Tasks that waited"),
+        value: "Programs",
+    },
+    Chart {
+        name: "queues-over-time",
+        title: "Tasks that a program found waiting, over time",
+        caption: "The mean of the tasks that waited for the die of a program when it was placed, by window.",
+        over: Over::Time,
+        value: "Tasks that waited",
+    },
+];
+
+impl ShortestQueue {
+    /// A program goes to a die with so many tasks waiting.
+    fn note(&mut self, tasks: u32, now: Instant) {
+        let at = tasks as usize;
+        self.found.resize(self.found.len().max(at + 1), 0);
+        self.found[at] += 1;
+        let add = |sum: &mut [u64; 2], more: &[u64; 2]| *sum = [sum[0] + more[0], sum[1] + more[1]];
+        add(self.over_time.window(now, add), &[1, tasks.into()]);
+    }
+}
 
 impl Design for ShortestQueue {
     fn name(&self) -> &'static str {
@@ -45,6 +77,7 @@ impl Design for ShortestQueue {
         };
         let best = rows.iter().min_by_key(cost).expect("a row takes the program");
         self.passed += u64::from(rows.next_from(RowId(0)) != Some(best));
+        self.note(view.queue_length(view.die_of_row(best)), view.now());
         best
     }
 
@@ -56,6 +89,13 @@ impl Design for ShortestQueue {
 
     fn measure(&self) -> Vec<(&'static Metric, Value)> {
         vec![(&PASSED, Value::Count(self.passed))]
+    }
+
+    fn charts(&self) -> Vec<Drawn> {
+        let by_size = self.found.iter().enumerate().map(|(tasks, programs)| [tasks as f64, *programs as f64]);
+        let mean = |[programs, tasks]: &[u64; 2]| (*programs > 0).then(|| *tasks as f64 / *programs as f64);
+        let points = [by_size.collect(), self.over_time.points(mean)];
+        QUEUES.iter().zip(points).map(|(chart, points)| Drawn { chart, points }).collect()
     }
 }
 
@@ -82,7 +122,13 @@ impl DesignType for ShortestQueue {
 
     fn build(file: &File, config: &Config) -> Box<dyn Design> {
         let erases = Column::filled(config.pools.rows() as usize, 0);
-        Box::new(Self { tasks_of_erase: file.tasks_of_erase, erases, passed: 0 })
+        Box::new(Self {
+            tasks_of_erase: file.tasks_of_erase,
+            erases,
+            passed: 0,
+            found: Vec::new(),
+            over_time: Series::default(),
+        })
     }
 
     fn metrics() -> Vec<&'static Metric> {

@@ -47,6 +47,23 @@ fn the_design_runs_beside_built_in_devices_with_its_own_metric() {
 }
 
 #[test]
+fn a_report_has_the_charts_that_it_draws() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let report = folder.path().join("report").to_string_lossy().into_owned();
+    let run = ["run", "--preset", "shortest-queue", "--report", &report, "--json"];
+    let run = json(&[&run[..], &WORK, &FILLED].concat());
+    let points = |n: usize| run["charts"][n]["points"].as_array().expect("a list of points");
+    let programs: f64 = points(0).iter().filter_map(|point| point[1].as_f64()).sum();
+    assert!(programs > 100.0 && points(0).len() > 1 && points(1).len() > 1, "{}", run["charts"]);
+    for name in ["queues", "queues-over-time"] {
+        let chart = folder.path().join(format!("report/charts/shortest-queue-{name}.vl.json"));
+        let chart = std::fs::read(&chart).unwrap_or_else(|wrong| panic!("{}: {wrong}", chart.display()));
+        let chart: Value = serde_json::from_slice(&chart).expect("it is JSON");
+        assert!(chart["title"].as_str().is_some_and(|title| title.starts_with("Tasks that a program found")));
+    }
+}
+
+#[test]
 fn its_settings_and_those_of_the_ssd_are_checked_key_by_key() {
     let check = |set: &str| refusal(&["config", "check", "--preset", "shortest-queue", "--set", set]);
     let wrong = check("design.shortest-queue.tasks_of_erase=2000");

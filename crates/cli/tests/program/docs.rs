@@ -33,7 +33,7 @@ fn commands(lines: &[String]) -> Vec<String> {
 }
 
 /// The words of a command as a shell reads them, and where its output goes.
-fn words(command: &str) -> (Vec<String>, Option<String>) {
+pub fn words(command: &str) -> (Vec<String>, Option<String>) {
     let (command, to) = match command.split_once(" > ") {
         Some((command, to)) => (command, Some(to.trim().to_owned())),
         None => (command, None),
@@ -71,7 +71,7 @@ fn small(words: &[String]) -> Vec<String> {
 }
 
 /// Calls the program in `folder`, which has what a clone has.
-fn call(folder: &Folder, words: &[String], input: Option<&str>) -> Output {
+pub fn call(folder: &Folder, words: &[String], input: Option<&str>) -> Output {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let mut command = program(&words);
     command.current_dir(folder.path("")).env("COLUMNS", "100");
@@ -83,7 +83,7 @@ fn call(folder: &Folder, words: &[String], input: Option<&str>) -> Output {
 }
 
 /// A folder with the files of a clone that pages name.
-fn clone() -> Folder {
+pub fn clone() -> Folder {
     let folder = Folder::new();
     for file in [
         "data/traces/rocksdb-ext4.csv.zst",

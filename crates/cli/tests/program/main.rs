@@ -3,6 +3,7 @@
 mod bad_configurations;
 mod bad_traces;
 mod cells;
+mod combinations;
 mod devices;
 mod docs;
 mod experiments;

@@ -263,6 +263,8 @@ pub fn schema(registry: &Registry) -> String {
 #[cfg(test)]
 mod answering;
 #[cfg(test)]
+mod beside_tests;
+#[cfg(test)]
 mod effect_tests;
 #[cfg(test)]
 mod schema_tests;

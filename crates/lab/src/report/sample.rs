@@ -38,6 +38,7 @@ pub fn mixed() -> Summary {
         die_utilisation: (0..64).map(|die| 0.42 + 0.3 * wave(die)).collect(),
         wear: wear(64, 256),
         power_cuts: Vec::new(),
+        charts: Vec::new(),
         pools: Vec::new(),
         notes: vec!["3 requests went beyond the device and were wrapped".to_owned()],
         windows: windows(300, 9.63 / 300.0),

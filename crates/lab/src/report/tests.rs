@@ -6,10 +6,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{Origin, charts, comparison, html, json, json_list, sample, schema, table};
+use super::{Chart, Origin, charts, comparison, html, json, json_list, sample, schema, table};
 use crate::error::Result;
 use crate::output::ReportFolder;
-use crate::summary::{PoolUse, Summary};
+use crate::summary::{DesignChart, PoolUse, Summary};
 
 const ORIGIN: Origin<'_> = Origin {
     config: "[device]\nname = \"</code></script><b>\"\n",
@@ -168,6 +168,43 @@ fn a_full_report_has_each_of_the_promised_charts() {
     ];
     assert_eq!(names, wanted);
     assert!(charts(&[]).is_empty());
+}
+
+/// A run with the charts of a design: one over time, and one of sizes.
+fn with_charts_of_a_design(mut run: Summary) -> Summary {
+    let chart = |name: &str, over: Option<&str>, points: &[[f64; 2]]| DesignChart {
+        name: name.to_owned(),
+        title: format!("The chart {name}"),
+        caption: "What a design drew.".to_owned(),
+        over: over.map(str::to_owned),
+        value: "Pages".to_owned(),
+        points: points.to_vec(),
+    };
+    let times = chart("mine-over-time", None, &[[0.5, 3.0], [2.5, 4.0]]);
+    run.charts = vec![times, chart("mine-sizes", Some("Size"), &[[0.0, 7.0], [1.0, 9.0], [2.0, 1.0]])];
+    run
+}
+
+#[test]
+fn a_report_has_the_charts_that_designs_draw_behind_its_own() {
+    let run = with_charts_of_a_design(sample::mixed());
+    let all = charts(&[sample::mixed(), run.clone()]);
+    let [times, sizes] = &all[all.len() - 2..] else { panic!("two charts") };
+    assert_eq!([times.name.as_str(), &sizes.name], ["mine-over-time", "mine-sizes"]);
+    let values = |chart: &Chart| chart.spec["data"]["values"].as_array().expect("a chart has data").clone();
+    assert_eq!((values(times).len(), values(sizes).len()), (2, 3), "only the one run has them");
+    assert_eq!(values(times)[1]["value"], 4.0);
+    assert_eq!(
+        values(sizes)[1],
+        serde_json::json!({ "run": values(times)[0]["run"], "size": 1.0, "value": 9.0 })
+    );
+    let page = html(&[run.clone()], ORIGIN);
+    assert!(
+        page.contains("The chart mine-sizes") && page.contains("<th scope=\"col\">Size</th>"),
+        "its numbers"
+    );
+    let json: Value = serde_json::from_str(&json(&run)).expect("it is JSON");
+    assert_eq!(json["charts"][0]["points"][1], serde_json::json!([2.5, 4.0]));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Asks whoever answers a question, checks the answer, and tells designs what happened.
 
+use wordline_kernel::chart::Drawn;
 use wordline_kernel::metrics::Value;
 use wordline_kernel::{Bytes, Duration, Instant, Metric};
 use wordline_nand::{BlockSetId, Outcome, Parameters, RowId};
@@ -109,6 +110,13 @@ impl Designs {
     /// The metrics of all designs, with what they say.
     pub(crate) fn measure(&self) -> impl Iterator<Item = (&'static Metric, Value)> + '_ {
         self.all.iter().flat_map(|one| one.design.measure())
+    }
+
+    /// The charts of all designs, each with the name of its design.
+    pub(crate) fn charts(&self) -> impl Iterator<Item = (&'static str, Drawn)> + '_ {
+        self.all
+            .iter()
+            .flat_map(|one| one.design.charts().into_iter().map(|drawn| (one.design.name(), drawn)))
     }
 
     /// The size from which on what was written of a unit goes to the first of several pools.

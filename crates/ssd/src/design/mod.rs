@@ -13,6 +13,7 @@ mod table;
 mod view;
 mod wrong;
 
+use wordline_kernel::chart::Drawn;
 use wordline_kernel::metrics::Value;
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Bytes, Duration, Metric};
@@ -234,6 +235,11 @@ pub trait Design: State + Send {
     /// Its own metrics and what they say. Of a count, which goes on from when the device was made, a run reports what was added during
     /// the run; of another number, what it is in the end.
     fn measure(&self) -> Vec<(&'static Metric, Value)> {
+        Vec::new()
+    }
+
+    /// Charts for the report of a run, each with its points as of now.
+    fn charts(&self) -> Vec<Drawn> {
         Vec::new()
     }
 }

@@ -1,5 +1,6 @@
 //! The device as whoever drives any device sees it.
 
+use wordline_kernel::chart::Drawn;
 use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule, Seed};
 
 use super::{Content, Contents, Device, Event, Look, PowerCut, Recovered, Steady};
@@ -174,6 +175,10 @@ impl BlockDevice for Device {
 
     fn metrics(&self, mark: &Mark, now: Instant) -> Metrics {
         metrics::since(&self.core.base, &self.writer, mark, now)
+    }
+
+    fn charts(&self, mark: &Mark) -> Vec<(&'static str, Drawn)> {
+        metrics::charts_since(&self.core.base, mark)
     }
 
     fn detail(&self, mark: &Mark, now: Instant) -> Detail {

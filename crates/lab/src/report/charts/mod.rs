@@ -1,6 +1,7 @@
 //! The charts of a report as Vega-Lite specifications: made here once, for the page and for everything else that
 //! draws Vega-Lite. They carry their data and no colours of their own, so that a page or a paper may theme them.
 
+mod designs;
 mod latency;
 mod over_time;
 mod parts;
@@ -47,6 +48,7 @@ pub fn charts(runs: &[Summary]) -> Vec<Chart> {
         wear::distribution(&runs),
     ];
     all.extend((0..runs.all.len()).flat_map(|index| wear::maps(&runs, index)).map(Some));
+    all.extend(designs::all(&runs).into_iter().map(Some));
     all.into_iter().flatten().collect()
 }
 

@@ -92,13 +92,13 @@ pub fn amplification(runs: &Runs<'_>) -> Option<Chart> {
     )
 }
 
-struct Axis<'a> {
-    title: &'a str,
-    kinds: &'a [&'a str],
-    latency: bool,
+pub(super) struct Axis<'a> {
+    pub title: &'a str,
+    pub kinds: &'a [&'a str],
+    pub latency: bool,
 }
 
-fn line(
+pub(super) fn line(
     runs: &Runs<'_>,
     name: &str,
     title: &str,
@@ -187,7 +187,7 @@ fn length(run: &Summary) -> f64 {
 }
 
 /// The unit that suits the longest run, in seconds, and its name.
-fn time_unit(runs: &Runs<'_>) -> (f64, &'static str) {
+pub(super) fn time_unit(runs: &Runs<'_>) -> (f64, &'static str) {
     let longest = runs.all.iter().map(length).fold(0.0, f64::max);
     let units = [(86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes"), (1.0, "s"), (1e-3, "ms")];
     // Two of a unit at least, so that an axis has more than one whole number on it.

@@ -1,0 +1,84 @@
+//! Charts as data: what a design draws of what it measured. A report makes a picture of each.
+
+use crate::Instant;
+
+/// What is known of a chart before it is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chart {
+    /// Its name, of small letters and hyphens. A report puts the name of the design before it.
+    pub name: &'static str,
+    /// What it shows.
+    pub title: &'static str,
+    /// How to read it.
+    pub caption: &'static str,
+    /// What lies on its horizontal axis.
+    pub over: Over,
+    /// What its vertical axis shows.
+    pub value: &'static str,
+}
+
+/// What lies on the horizontal axis of a chart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// Simulated time: a line. A point is at a time in seconds since the device was made, such as those of a
+    /// [`Series`](crate::Series).
+    Time,
+    /// What was counted, by size, with the title of the axis: bars. A point is a size and how often it was met since the device was
+    /// made; a run shows what was added during the run.
+    Sizes(&'static str),
+}
+
+/// A chart with its points.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Drawn {
+    /// The chart.
+    pub chart: &'static Chart,
+    /// Its points, from left to right.
+    pub points: Vec<[f64; 2]>,
+}
+
+impl Drawn {
+    /// What it shows of a run that began at `begin`, when it was as `before`.
+    #[must_use]
+    pub fn since(mut self, begin: Instant, before: Option<&Self>) -> Self {
+        match self.chart.over {
+            Over::Time => {
+                let begin = begin.ps() as f64 / 1e12;
+                self.points.retain(|[time, _]| *time >= begin);
+                self.points.iter_mut().for_each(|[time, _]| *time -= begin);
+            }
+            Over::Sizes(_) => {
+                let earlier = |size: f64| {
+                    let before = before.into_iter().flat_map(|before| &before.points);
+                    before.filter(|[other, _]| *other == size).map(|[_, count]| count).sum::<f64>()
+                };
+                self.points.iter_mut().for_each(|[size, count]| *count -= earlier(*size));
+            }
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Duration;
+
+    const OVER: [Over; 2] = [Over::Time, Over::Sizes("Size")];
+    static CHARTS: [Chart; 2] = [chart(OVER[0]), chart(OVER[1])];
+
+    const fn chart(over: Over) -> Chart {
+        Chart { name: "one", title: "One", caption: "One of them.", over, value: "Times" }
+    }
+
+    #[test]
+    fn a_chart_of_a_run_shows_what_came_after_its_beginning() {
+        let begin = Instant::ZERO + Duration::from_ms(2_000);
+        let drawn = |n: usize, points: &[[f64; 2]]| Drawn { chart: &CHARTS[n], points: points.to_vec() };
+        let times = drawn(0, &[[1.5, 7.0], [2.5, 8.0], [3.5, 9.0]]).since(begin, None);
+        assert_eq!(times.points, [[0.5, 8.0], [1.5, 9.0]]);
+        let before = drawn(1, &[[0.0, 4.0], [2.0, 1.0]]);
+        let sizes = drawn(1, &[[0.0, 9.0], [1.0, 3.0], [2.0, 1.0]]).since(begin, Some(&before));
+        assert_eq!(sizes.points, [[0.0, 5.0], [1.0, 3.0], [2.0, 0.0]]);
+    }
+}

@@ -1,0 +1,58 @@
+//! The charts that designs draw of what they measured.
+
+use serde_json::{Value, json};
+
+use super::over_time::{Axis, line, time_unit};
+use super::{Chart, Runs, chart, shown};
+use crate::summary::DesignChart;
+
+/// Those of all runs: one for each name, in the order in which the runs have them.
+pub fn all(runs: &Runs<'_>) -> Vec<Chart> {
+    let mut kinds: Vec<&DesignChart> = Vec::new();
+    for one in runs.all.iter().flat_map(|run| &run.charts) {
+        if kinds.iter().all(|known| known.name != one.name) {
+            kinds.push(one);
+        }
+    }
+    kinds.into_iter().filter_map(|kind| drawn(runs, kind)).collect()
+}
+
+fn drawn(runs: &Runs<'_>, kind: &DesignChart) -> Option<Chart> {
+    match &kind.over {
+        None => over_time(runs, kind),
+        Some(title) => over_sizes(runs, kind, title),
+    }
+}
+
+/// The points of each run that has the chart, with the label of the run.
+fn points<'a>(runs: &'a Runs<'_>, kind: &'a DesignChart) -> impl Iterator<Item = (&'a str, [f64; 2])> {
+    runs.iter().flat_map(move |(run, label)| {
+        let own = run.charts.iter().filter(|one| one.name == kind.name);
+        own.flat_map(|one| &one.points).map(move |point| (label, *point))
+    })
+}
+
+fn over_time(runs: &Runs<'_>, kind: &DesignChart) -> Option<Chart> {
+    let (divisor, _) = time_unit(runs);
+    let row = |(run, [time, value]): (&str, [f64; 2])| json!({ "run": run, "kind": kind.value, "time": shown(time / divisor), "value": shown(value) });
+    let rows: Vec<Value> = points(runs, kind).map(row).collect();
+    let axis = Axis { title: &kind.value, kinds: &[&kind.value], latency: false };
+    line(runs, &kind.name, &kind.title, &kind.caption, rows, &axis)
+}
+
+fn over_sizes(runs: &Runs<'_>, kind: &DesignChart, title: &str) -> Option<Chart> {
+    let row =
+        |(run, [size, value]): (&str, [f64; 2])| json!({ "run": run, "size": size, "value": shown(value) });
+    let rows: Vec<Value> = points(runs, kind).map(row).collect();
+    let mut encoding = json!({
+        "x": { "field": "size", "type": "ordinal", "title": title, "axis": { "labelAngle": 0, "labelOverlap": true } },
+        "y": { "field": "value", "type": "quantitative", "title": kind.value, "scale": { "zero": true } },
+        "tooltip": [{ "field": "run" }, { "field": "size", "title": title },
+            { "field": "value", "type": "quantitative", "title": kind.value, "format": ",.4~g" }],
+    });
+    if runs.are_several() {
+        encoding["color"] = runs.colour();
+        encoding["xOffset"] = json!({ "field": "run" });
+    }
+    chart(&kind.name, &kind.title, &kind.caption, rows, json!({ "mark": "bar", "encoding": encoding }))
+}
