@@ -42,6 +42,7 @@ fn two_pools() -> DeviceFile {
         start_below_free_blocks: None,
         stop_at_free_blocks: None,
         frontier: FrontierKind::default(),
+        slc_cache: None,
     }];
     file
 }

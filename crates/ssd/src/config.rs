@@ -1,5 +1,6 @@
 //! The configuration of a device: raw structs as they are written, and the check that makes a [`Config`] of them.
 
+mod chips;
 mod streams;
 
 use schemars::JsonSchema;
@@ -10,7 +11,6 @@ use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
 use wordline_nand::{Fault, Geometry, Locations, Part, Pool, Pools};
 
-use crate::command::SECTOR;
 use crate::front::namespaces::{self, Namespace};
 use crate::map::checkpoint::{DiscardsAtCut, LowerPages, RecoveryFile};
 pub use crate::map::config::MappingFile;
@@ -27,7 +27,6 @@ use crate::policy::tuner::TunerKind;
 use crate::pools::{self, PoolFile};
 pub use crate::reclaim::config::{GcFile, Scope};
 use crate::scheduling::SchedulingFile;
-use crate::sectors::Sectors;
 pub use crate::space::slc_cache::SlcCacheFile;
 pub use crate::space::wear::WearFile;
 use crate::space::{SlcShare, SlcStreams, Streams};
@@ -198,7 +197,7 @@ impl DeviceFile {
             wrong.add(format!("ftl.frontier.{key}"), found, wanted);
         }
         if let Some(cache) = &self.ftl.slc_cache {
-            cache.check(part, locations, geometry, &mut wrong);
+            cache.check("ftl.slc_cache", part, locations, geometry, &mut wrong);
         }
         let faults = self.check_faults(&pools, &mut wrong);
         let most = self.logical_pages(&pools, unit, &faults, &mut wrong);
@@ -216,19 +215,6 @@ impl DeviceFile {
             cache_pages,
             faults,
         })
-    }
-
-    /// No controller asks the planes of a die to sense by themselves.
-    fn check_reads(&self, wrong: &mut Complaints) {
-        let pools = self.pools.iter().enumerate().map(|(n, pool)| (format!("pools[{n}].part"), &pool.part));
-        for (table, part) in std::iter::once(("part".to_owned(), &self.part)).chain(pools) {
-            wrong.require(
-                !part.geometry.independent_reads,
-                &format!("{table}.geometry.independent_reads"),
-                true,
-                "false: the controller reads planes together or one after another, and never each by itself",
-            );
-        }
     }
 
     fn check_ftl(&self, wrong: &mut Complaints) {
@@ -288,7 +274,7 @@ impl DeviceFile {
         let time = ftl.read_retry.time;
         wrong.require(time <= Duration::from_ms(1_000), "ftl.read_retry.time", time, "at most 1s");
         ftl.gc.check(self.streams(), wrong);
-        let (stop, least) = (ftl.gc.stop_at_free_blocks, self.least_stop());
+        let (stop, least) = (ftl.gc.stop_at_free_blocks, self.least_stop(1));
         wrong.require(
             stop >= least || stop < ftl.gc.start_below_free_blocks,
             "ftl.gc.stop_at_free_blocks",
@@ -306,30 +292,25 @@ impl DeviceFile {
         self.faults.iter().enumerate().filter_map(check).collect()
     }
 
-    /// How the pages are divided into mapping units.
-    fn check_unit(&self, geometry: &Geometry, wrong: &mut Complaints) -> Option<Locations> {
-        let page = geometry.page_size;
-        let unit = self.ftl.mapping.unit.unwrap_or(page);
-        let most = SECTOR * u64::from(Sectors::MOST);
-        let locations =
-            if (SECTOR..=most).contains(&unit) { Locations::of_size(geometry, unit) } else { None };
-        wrong.require(
-            locations.is_some(),
-            "ftl.mapping.unit",
-            unit,
-            format!(
-                "from 512B to {most}: a page ({page}) divided by a power of two, or pages of which a program unit ({}) is \
-                 a multiple; fewer than 2^31 in all",
-                page * u64::from(geometry.pages_per_program)
-            ),
-        );
-        locations
-    }
-
     /// Whether the router, or whoever answers in its place, or the collector has a stream for blocks in SLC mode.
     pub fn uses_slc_cache(&self) -> bool {
         let of_router = matches!(self.ftl.router, RouterKind::SlcCache { .. });
-        self.demands.map_or(of_router, |demands| demands.cached || demands.cached_by_gc)
+        self.demands.map_or(of_router, |_| self.writes_slc_in(0))
+    }
+
+    /// Whether a stream of the host or of the collector is for blocks in SLC mode of a pool, as far as designs were asked.
+    pub fn writes_slc_in(&self, pool: usize) -> bool {
+        self.demands.is_some_and(|demands| (demands.cached | demands.cached_by_gc) >> pool & 1 != 0)
+    }
+
+    /// The blocks of a pool for streams in SLC mode.
+    pub fn slc_cache_of(&self, pool: usize) -> Option<SlcCacheFile> {
+        pool.checked_sub(1).map_or(self.ftl.slc_cache, |n| self.pools[n].slc_cache)
+    }
+
+    /// Whether some pool has blocks for streams in SLC mode.
+    pub fn has_slc_cache(&self) -> bool {
+        (0..=self.pools.len()).any(|pool| self.slc_cache_of(pool).is_some())
     }
 
     /// The write streams of each row with so many of the router's and the relocator's, and those that `streams_of_map` adds on each side.
@@ -343,7 +324,7 @@ impl DeviceFile {
     fn streams_of_map(&self) -> u8 {
         let kept = self.ftl.recovery.discards == DiscardsAtCut::Kept;
         let written = kept && self.buffer.power_loss_protection == Protection::None;
-        let apart = kept && self.ftl.slc_cache.is_some() || written && !self.pools.is_empty();
+        let apart = kept && self.has_slc_cache() || written && !self.pools.is_empty();
         u8::from(self.ftl.mapping.cache.is_some() || apart)
     }
 
@@ -400,7 +381,8 @@ impl DeviceFile {
         let tables = of_map + self.discard_pages(unit, logical);
         let shares = pools::Shares::of(pools, logical, tables);
         for (n, own) in self.pools.iter().enumerate() {
-            let working = working_beside(own.stop_at_free_blocks.unwrap_or(self.ftl.gc.stop_at_free_blocks));
+            let working = working_beside(own.stop_at_free_blocks.unwrap_or(self.ftl.gc.stop_at_free_blocks))
+                .saturating_add(own.slc_cache.map_or(0, |cache| cache.blocks));
             shares.check(n, usable(pools.get(n + 1), working), wrong);
         }
         let (all_here, tables) =
@@ -517,18 +499,23 @@ impl Config {
         self.file.ftl.mapping.cache_size(self.unit, self.logical_pages)
     }
 
-    /// What may be cached in SLC mode, where these streams are.
-    pub fn slc_share(&self, streams: SlcStreams) -> Option<SlcShare> {
+    /// What may be cached in SLC mode in each pool, where these streams of it are.
+    pub(crate) fn slc_shares(&self, streams: impl Fn(usize) -> SlcStreams) -> Vec<Option<SlcShare>> {
+        (0..self.pools.count()).map(|pool| self.slc_share(pool, streams(pool))).collect()
+    }
+
+    /// What may be cached in SLC mode in a pool, where these streams of it are.
+    pub fn slc_share(&self, pool: usize, streams: SlcStreams) -> Option<SlcShare> {
         let SlcCacheFile { blocks, spare, .. } =
-            self.file.ftl.slc_cache.filter(|_| streams != SlcStreams::NONE)?;
-        let Pool { geometry, locations, .. } = self.pools.first();
+            self.file.slc_cache_of(pool).filter(|_| streams != SlcStreams::NONE)?;
+        let Pool { geometry, locations, .. } = self.pools.get(pool);
         Some(SlcShare {
             streams,
             unit: locations.of_pages_side_by_side(geometry.planes_per_row),
             bits: geometry.bits_per_cell(),
             blocks,
             spare,
-            spare_above: self.file.ftl.gc.start_below_free_blocks as usize,
+            spare_above: self.cleaning_marks(pool)[0] as usize,
         })
     }
 }
@@ -571,6 +558,7 @@ pub(crate) mod tests {
             start_below_free_blocks: None,
             stop_at_free_blocks: None,
             frontier: FrontierKind::default(),
+            slc_cache: None,
         });
         file.part.geometry.independent_reads = false;
         let wrong = file.check().expect_err("no controller uses them");

@@ -22,6 +22,7 @@ use crate::snapshot::Agenda;
 use crate::{BlockDevice, Command, Config, Design, Device, DeviceFile, Event, Operation, Parts};
 
 include!("../tests/common/small.rs");
+include!("../tests/common/two_modes.rs");
 
 /// Devices of each kind. Chosen: a second or so in all for a small device, in a program without optimisation.
 const SEEDS: u64 = 3;

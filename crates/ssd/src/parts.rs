@@ -92,8 +92,8 @@ impl Parts {
             host: self.router.streams(),
             gc: self.relocator.streams(),
             open_blocks: 1,
-            cached: self.router.cached().is_some(),
-            cached_by_gc: false,
+            cached: u16::from(self.router.cached().is_some()),
+            cached_by_gc: 0,
         };
         self.designs.demands(own, pools)
     }

@@ -15,6 +15,7 @@ use crate::policy::name_of;
 use crate::policy::placement::PlacementKind;
 use crate::policy::relocator::RelocatorKind;
 use crate::policy::router::RouterKind;
+use crate::space::slc_cache::SlcCacheFile;
 
 /// A pool of dies beside the first one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -36,6 +37,9 @@ pub struct PoolFile {
     /// Which word line of an open block of the pool is programmed next; `ftl.frontier` says that for the first pool.
     #[serde(default, skip_serializing_if = "FrontierKind::is_in_order")]
     pub frontier: FrontierKind,
+    /// Blocks of the pool that are written in SLC mode, by a stream of a design; `ftl.slc_cache` says that for the first pool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slc_cache: Option<SlcCacheFile>,
 }
 
 /// What a policy may know of a pool.
@@ -150,6 +154,7 @@ pub fn check(file: &DeviceFile, pools: &Pools, unit: Bytes, wrong: &mut Complain
         if let Some((key, found, wanted)) = file.pools[n].frontier.complaint(&pool.part, &pool.geometry) {
             wrong.add(format!("pools[{n}].frontier.{key}"), found, wanted);
         }
+        check_cache(file, n, pool, wrong);
     }
     let Pool { locations, .. } = pools.first();
     let per_program = unit * u64::from(locations.per_program);
@@ -165,6 +170,21 @@ pub fn check(file: &DeviceFile, pools: &Pools, unit: Bytes, wrong: &mut Complain
     wrong.require(fits, "ftl.mapping.sub_request", piece, wanted);
     let of_pages = |pool: &Pool| pool.locations.pages() == 1;
     wrong.require(pools.iter().all(of_pages), "ftl.mapping.unit", unit, "at most a page of each pool");
+}
+
+/// The blocks in SLC mode of the pool `n` of the file.
+fn check_cache(file: &DeviceFile, n: usize, pool: &Pool, wrong: &mut Complaints) {
+    let Pool { part, geometry, locations } = pool;
+    let key = format!("pools[{n}].slc_cache");
+    match &file.pools[n].slc_cache {
+        Some(cache) => cache.check(&key, part, locations, geometry, wrong),
+        None => wrong.require(
+            !file.writes_slc_in(n + 1),
+            &key,
+            "nothing",
+            "how many blocks are for the stream in SLC mode that a design has in this pool",
+        ),
+    }
 }
 
 /// What does not go together with several pools.
@@ -262,6 +282,13 @@ fn check_collection(file: &DeviceFile, n: usize, pool: &Pool, wrong: &mut Compla
         wrong.require(stop >= start, &at_stop, stop, wanted);
     }
     let stop = own.stop_at_free_blocks.unwrap_or(gc.stop_at_free_blocks).max(start);
+    let least = file.least_stop(1 << (n + 1));
+    wrong.require(
+        stop >= least,
+        &at_stop,
+        stop,
+        format!("at least {least}: the collector opens blocks in SLC mode while more are free than those kept for it"),
+    );
     let blocks = pool.geometry.blocks_per_plane;
     // As in the first pool: two blocks are at work beside those that are kept free, and a block must be left for data.
     let most = blocks.saturating_sub(3);

@@ -249,6 +249,7 @@ fn what_does_not_go_with_a_block_map_is_named() {
                 start_below_free_blocks: None,
                 stop_at_free_blocks: None,
                 frontier: FrontierKind::default(),
+                slc_cache: None,
             }];
         }),
         ("ftl.placement.policy", |f| f.ftl.placement = PlacementKind::Dynamic {}),

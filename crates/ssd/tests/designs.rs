@@ -115,7 +115,7 @@ impl Design for Probe {
         Some(if self.wrong { BlockSetId(u32::MAX) } else { block })
     }
 
-    fn relocate(&mut self, _: &Leaving, _: &mut View<'_>) -> u8 {
+    fn relocate(&mut self, _: &Leaving, _: u8, _: &mut View<'_>) -> u8 {
         if self.wrong { 1 } else { 0 }
     }
 

@@ -41,6 +41,7 @@ fn two_pools(least: u64) -> DeviceFile {
         start_below_free_blocks: None,
         stop_at_free_blocks: None,
         frontier: FrontierKind::default(),
+        slc_cache: None,
     }];
     file
 }

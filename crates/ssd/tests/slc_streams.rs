@@ -2,14 +2,15 @@
 
 mod common;
 
-use common::{Rig, small};
-use wordline_kernel::{Calendar, Duration, Seed, state};
+use common::Rig;
+use wordline_kernel::{Bytes, Calendar, Duration, Seed, state};
 use wordline_nand::CellMode;
-use wordline_nand::part::SlcTiming;
 use wordline_ssd::config::SlcCacheFile;
 use wordline_ssd::design::{Combination, Needs, Observes, Seam, Seen, View, WriteStream, Writes};
+use wordline_ssd::policy::frontier::FrontierKind;
 use wordline_ssd::policy::relocator::Leaving;
-use wordline_ssd::policy::router::Outgoing;
+use wordline_ssd::policy::router::{Outgoing, RouterKind};
+use wordline_ssd::pools::{ChannelsFile, PoolFile};
 use wordline_ssd::{Config, Design, Device, DeviceFile, Operation, Parts, contract};
 
 /// Sends the pages below a number to blocks in SLC mode: what the host writes of them, what is moved, or both.
@@ -60,12 +61,14 @@ impl Design for Sorts {
         }
     }
 
-    fn stream(&mut self, written: &Outgoing<'_>, _: u8, _: &mut View<'_>) -> u8 {
-        u8::from(written.logical < self.below)
+    fn stream(&mut self, written: &Outgoing<'_>, pool: u8, _: &mut View<'_>) -> u8 {
+        let has_both = self.streams.iter().filter(|stream| stream.pool == pool).count() > 1;
+        u8::from(has_both && written.logical < self.below)
     }
 
-    fn relocate(&mut self, page: &Leaving, _: &mut View<'_>) -> u8 {
-        u8::from(page.logical < self.below)
+    fn relocate(&mut self, page: &Leaving, pool: u8, _: &mut View<'_>) -> u8 {
+        let has_both = self.of_collector.iter().filter(|stream| stream.pool == pool).count() > 1;
+        u8::from(has_both && page.logical < self.below)
     }
 
     fn observe(&mut self, seen: &Seen<'_>, view: &mut View<'_>) {
@@ -87,24 +90,9 @@ static MOVED: wordline_kernel::Metric = wordline_kernel::Metric::new(
     "Programs of the collector in SLC mode.",
 );
 
-/// A one-shot part of three bits a cell with an SLC mode, of which three blocks of each row are for it.
-fn tlc() -> DeviceFile {
-    let us = Duration::from_us;
-    let mut file = small();
-    (file.part.geometry.bits_per_cell, file.part.geometry.one_shot) = (3, true);
-    file.part.timing.program = vec![us(900).into()];
-    file.part.timing.slc = Some(SlcTiming { read: us(20), program: us(100), erase: us(1_000) });
-    file.part.geometry.pages_per_block = 24;
-    file.ftl.over_provisioning = 0.5;
-    let gc = &mut file.ftl.gc;
-    (gc.start_below_free_blocks, gc.stop_at_free_blocks) = (4, 5);
-    file.ftl.slc_cache = Some(SlcCacheFile { blocks: 3, ..SlcCacheFile::default() });
-    file
-}
-
-fn rig(file: &DeviceFile, design: Sorts) -> Rig {
+fn rig(file: &DeviceFile, design: impl Fn(&Config) -> Box<dyn Design>) -> Rig {
     let config = file.clone().check().expect("the device is sound");
-    let parts = Parts { designs: Combination::of(vec![Box::new(design)]), ..Parts::of(&config) };
+    let parts = Parts { designs: Combination::of(vec![design(&config)]), ..Parts::of(&config) };
     let config = parts.check(&config).unwrap_or_else(|wrong| panic!("{wrong}"));
     Rig::of(Device::with(config, parts, Seed(1)), Calendar::new())
 }
@@ -125,7 +113,7 @@ fn overwrite(rig: &mut Rig, writes: u64) {
 
 #[test]
 fn what_a_design_relocates_there_is_in_slc_mode_while_the_share_of_the_row_lasts() {
-    let mut rig = rig(&tlc(), Sorts::moved());
+    let mut rig = rig(&contract::small_with_slc(), |_| Box::new(Sorts::moved()));
     overwrite(&mut rig, 6_000);
     let cached = rig.device.base().space.cached_blocks();
     assert!(cached > 0 && cached <= 4 * 3, "{cached} blocks of four rows that spare three each");
@@ -135,7 +123,7 @@ fn what_a_design_relocates_there_is_in_slc_mode_while_the_share_of_the_row_lasts
 
 #[test]
 fn a_read_of_a_page_that_was_relocated_there_takes_the_time_of_the_mode() {
-    let mut rig = rig(&tlc(), Sorts::moved());
+    let mut rig = rig(&contract::small_with_slc(), |_| Box::new(Sorts::moved()));
     overwrite(&mut rig, 6_000);
     let times: Vec<Duration> = (0..100).map(|page| rig.alone(Operation::Read, false, page * 8, 8)).collect();
     let (least, most) = (times.iter().min().expect("some"), times.iter().max().expect("some"));
@@ -151,32 +139,86 @@ fn sorts(streams: bool, of_collector: bool) -> impl Fn(&Config) -> Box<dyn Desig
 
 #[test]
 fn streams_in_slc_mode_keep_the_contract() {
-    contract::check(&tlc(), sorts(false, true));
-    contract::check(&tlc(), sorts(true, true));
-    contract::check(&tlc(), sorts(true, false));
+    contract::check(&contract::small_with_slc(), sorts(false, true));
+    contract::check(&contract::small_with_slc(), sorts(true, true));
+    contract::check(&contract::small_with_slc(), sorts(true, false));
 }
 
 #[test]
 fn streams_in_slc_mode_keep_the_contract_where_room_is_short() {
-    let mut file = tlc();
+    let mut file = contract::small_with_slc();
     file.ftl.slc_cache = Some(SlcCacheFile { blocks: 1, spare: 0.5, fold_above: Some(1) });
     file.ftl.over_provisioning = 0.36;
     contract::check(&file, sorts(false, true));
     contract::check(&file, sorts(true, true));
 }
 
+/// A second pool of the same chips, to which small pieces go, beside a first one that is native.
+fn two_pools() -> DeviceFile {
+    let mut file = contract::small_with_slc();
+    let mut part = file.part.clone();
+    part.geometry.blocks_per_plane = 32;
+    file.ftl.mapping.whole_units = true;
+    file.ftl.router = RouterKind::BySize { least: Bytes::kib(16) };
+    file.ftl.over_provisioning = 0.8;
+    file.pools = vec![PoolFile {
+        part,
+        layout: file.layout,
+        channels: ChannelsFile::Shared,
+        start_below_free_blocks: Some(5),
+        stop_at_free_blocks: Some(6),
+        frontier: FrontierKind::default(),
+        slc_cache: file.ftl.slc_cache.take(),
+    }];
+    file
+}
+
+/// Streams of the second pool: a native one, and one in SLC mode.
+fn in_second(streams: bool, of_collector: bool) -> impl Fn(&Config) -> Box<dyn Design> {
+    let both = vec![stream(CellMode::Native, 1), stream(CellMode::Slc, 1)];
+    let first = std::iter::once(stream(CellMode::Native, 0));
+    let of_host: Vec<WriteStream> = if streams { first.chain(both.clone()).collect() } else { Vec::new() };
+    let of_collector = if of_collector { both } else { Vec::new() };
+    move |_| Box::new(Sorts::new(of_host.clone(), of_collector.clone()))
+}
+
 #[test]
-fn a_stream_in_slc_mode_wants_blocks_for_it_in_the_first_pool_and_a_native_one_beside_it() {
+fn a_stream_in_slc_mode_of_another_pool_than_the_first_keeps_the_contract() {
+    for (streams, of_collector) in [(false, true), (true, true), (true, false)] {
+        contract::check(&two_pools(), in_second(streams, of_collector));
+    }
+}
+
+#[test]
+fn blocks_of_the_second_pool_are_in_slc_mode_where_a_design_has_its_stream_there() {
+    let mut rig = rig(&two_pools(), in_second(true, true));
+    overwrite(&mut rig, 6_000);
+    let cached = rig.device.base().space.cached_blocks();
+    assert!(cached > 0 && cached <= 4 * 3, "{cached} blocks of four rows that spare three each");
+    assert!(rig.device.totals().slc_programs > 0 && rig.device.totals().folded > 0);
+    let parts = |file: &DeviceFile| {
+        let config = file.clone().check().expect("the device is sound");
+        let designs = Combination::of(vec![in_second(true, true)(&config)]);
+        Parts { designs, ..Parts::of(&config) }.check(&config).map(drop)
+    };
+    let mut without = two_pools();
+    without.pools[0].slc_cache = None;
+    let wrong = parts(&without).expect_err("no block is for the stream").to_string();
+    assert!(wrong.contains("pools[0].slc_cache: found nothing, wanted how many blocks"), "{wrong}");
+}
+
+#[test]
+fn a_stream_in_slc_mode_wants_blocks_for_it_and_a_native_one_beside_it() {
     let refused = |file: &DeviceFile, design: Sorts| {
         let config = file.clone().check().expect("the device is sound");
         let parts = Parts { designs: Combination::of(vec![Box::new(design)]), ..Parts::of(&config) };
         parts.check(&config).map(drop).expect_err("it does not fit").to_string()
     };
-    let mut without = tlc();
+    let mut without = contract::small_with_slc();
     without.ftl.slc_cache = None;
     let wrong = refused(&without, Sorts::moved());
     assert!(wrong.contains("ftl.slc_cache: found nothing, wanted the settings of the cache that"), "{wrong}");
-    let mut late = tlc();
+    let mut late = contract::small_with_slc();
     late.ftl.gc.stop_at_free_blocks = 4;
     let wrong = refused(&late, Sorts::moved());
     assert!(
@@ -184,12 +226,12 @@ fn a_stream_in_slc_mode_wants_blocks_for_it_in_the_first_pool_and_a_native_one_b
         "{wrong}"
     );
     let first = vec![stream(CellMode::Slc, 0), stream(CellMode::Native, 0)];
-    let wrong = refused(&tlc(), Sorts::new(Vec::new(), first));
+    let wrong = refused(&contract::small_with_slc(), Sorts::new(Vec::new(), first));
     assert!(wrong.contains("sorts with the stream low in SLC mode as the first of the collector"), "{wrong}");
     let elsewhere = vec![stream(CellMode::Native, 0), stream(CellMode::Slc, 1)];
-    let wrong = refused(&tlc(), Sorts::new(Vec::new(), elsewhere));
-    assert!(wrong.contains("the stream low in SLC mode in pool 1"), "{wrong}");
+    let wrong = refused(&contract::small_with_slc(), Sorts::new(Vec::new(), elsewhere));
+    assert!(wrong.contains("the stream low in pool 1, wanted pools from 0 to 0"), "{wrong}");
     let twice = vec![stream(CellMode::Slc, 0), stream(CellMode::Slc, 0)];
-    let wrong = refused(&tlc(), Sorts::new(twice, both()));
+    let wrong = refused(&contract::small_with_slc(), Sorts::new(twice, both()));
     assert!(wrong.contains("sorts with 2 streams of the host in SLC mode"), "{wrong}");
 }

@@ -53,7 +53,7 @@ impl Design for ReadHot {
         self.stream_of(written.logical)
     }
 
-    fn relocate(&mut self, page: &Leaving, _: &mut View<'_>) -> u8 {
+    fn relocate(&mut self, page: &Leaving, _: u8, _: &mut View<'_>) -> u8 {
         self.stream_of(page.logical)
     }
 

@@ -18,7 +18,7 @@ pub struct CentaurFile {
     pub least: Bytes,
     /// The most that it becomes.
     pub most: Bytes,
-    /// By how much it changes at a time; 0 keeps it as it is.
+    /// By how much it changes at a time; with 0 it stays as it is.
     pub step: Bytes,
     /// After how many pieces it changes: up if the second pool has spent less of its lifetime than the first, else down.
     pub adjust_every: u32,

@@ -1,8 +1,8 @@
 //! The hybrid of SLC and MLC (Chang, IEEE Transactions on Computers 2010, as Centaur describes it in section 6.2.5).
 //!
-//! What the description leaves open is chosen once: the epoch, as long as Centaur's between two adjustments; and how many hot
-//! pieces go to MLC, of which it says that the difference of the lifetimes decides: the share `1 - l_MLC / l_SLC` of them, evenly
-//! spread. It counts requests; a design sees what of a unit leaves the buffer together.
+//! The description leaves two things open, which are chosen here. The epoch is as long as the time between two adjustments of
+//! Centaur. Of how many hot pieces go to MLC it says only that the difference of the lifetimes decides: chosen is the share
+//! `1 - l_MLC / l_SLC`, evenly spread. The paper counts requests; a design sees what of a unit leaves the buffer together.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

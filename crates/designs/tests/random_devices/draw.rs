@@ -4,7 +4,7 @@ mod cubeftl;
 
 use wordline_kernel::{Seed, Stream};
 
-use crate::gathers;
+use crate::{gathers, sorts};
 
 /// What a host does next. Places are parts of 65,536 of a namespace; what the kinds mean is the play's.
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +79,11 @@ impl Case {
         if number % 4 == 3 {
             let chances = [(); 3].map(|()| draw.pick(&[0, 30, 90, 100]));
             gathers::add_to(&mut draw.settings, chances);
+        }
+        draw.random = Seed(seed).stream("case.second", number);
+        if number % 8 == 5 {
+            let (every, written) = (draw.from(1, 4), draw.percent(50));
+            sorts::add_to_second_pool(&mut draw.settings, every, written);
         }
         Self { number, settings: draw.settings, start, depth, steps }
     }

@@ -58,20 +58,24 @@ impl DesignType for Gathers {
     }
 }
 
-/// Adds the design to the settings of a device, beside another one or alone, with these chances.
+/// Adds the design to the settings of a device, with these chances.
 pub fn add_to(settings: &mut Vec<String>, [now, with, along]: [u64; 3]) {
     let own = format!("{{ now = {now}, with = {with}, along = {along} }}");
+    add_design(settings, "gathers", &own, "coalesce");
+}
+
+/// Adds a design with its settings to those of a device, alone or beside another one. It answers a question that Centaur may answer, too.
+pub fn add_design(settings: &mut Vec<String>, name: &str, own: &str, seam: &str) {
+    settings.push(format!("design.{name}={own}"));
     let other = settings.iter().position(|setting| setting.starts_with("design={ name = "));
     let Some(other) = other.map(|at| settings.remove(at)) else {
-        settings.push("designs=['gathers']".into());
-        return settings.push(format!("design.gathers={own}"));
+        return settings.push(format!("designs=['{name}']"));
     };
     let mut parts = other.splitn(3, '\'');
-    let (Some(name), Some(rest)) = (parts.nth(1), parts.next()) else { panic!("{other}") };
-    settings.push(format!("designs=['{name}', 'gathers']"));
-    settings.push(format!("design.gathers={own}"));
-    settings.push(format!("design.{name}={{ {}", rest.trim_start_matches([',', ' '])));
-    if name == "centaur" {
-        settings.push("decides.coalesce='gathers'".into());
+    let (Some(beside), Some(rest)) = (parts.nth(1), parts.next()) else { panic!("{other}") };
+    settings.push(format!("designs=['{beside}', '{name}']"));
+    settings.push(format!("design.{beside}={{ {}", rest.trim_start_matches([',', ' '])));
+    if beside == "centaur" {
+        settings.push(format!("decides.{seam}='{name}'"));
     }
 }

@@ -10,6 +10,8 @@ use wordline_ssd::policy::relocator::Leaving;
 use wordline_ssd::policy::router::Outgoing;
 use wordline_ssd::{Config, Design};
 
+use crate::gathers::add_design;
+
 /// Every so manieth page goes there.
 pub struct Sorts {
     settings: File,
@@ -22,19 +24,21 @@ pub struct File {
     every: u32,
     /// Whether what the host writes goes there, too.
     written: bool,
+    /// The pool in which they are.
+    pool: u8,
 }
 
 impl Default for File {
     fn default() -> Self {
-        Self { every: 3, written: true }
+        Self { every: 3, written: true, pool: 0 }
     }
 }
 
 state!(Sorts { fixed { settings } });
 
 impl Sorts {
-    fn stream_of(&self, page: u32) -> u8 {
-        u8::from(page.is_multiple_of(self.settings.every))
+    fn stream_of(&self, page: u32, pool: u8) -> u8 {
+        u8::from(pool == self.settings.pool && page.is_multiple_of(self.settings.every))
     }
 }
 
@@ -45,19 +49,21 @@ impl Design for Sorts {
 
     fn needs(&self) -> Needs {
         let named = [("usual", CellMode::Native), ("some", CellMode::Slc)];
-        let both = named.map(|(name, mode)| WriteStream { name, pool: 0, mode }).to_vec();
+        let pool = self.settings.pool;
+        let both = named.map(|(name, mode)| WriteStream { name, pool, mode }).to_vec();
         let answers: &[Seam] =
             if self.settings.written { &[Seam::Stream, Seam::Relocate] } else { &[Seam::Relocate] };
-        let streams = if self.settings.written { both.clone() } else { Vec::new() };
+        let before = (0..pool).map(|pool| WriteStream { name: "usual", pool, mode: CellMode::Native });
+        let streams = if self.settings.written { before.chain(both.clone()).collect() } else { Vec::new() };
         Needs { streams, collector_streams: both, ..Needs::of(answers) }
     }
 
-    fn stream(&mut self, written: &Outgoing<'_>, _: u8, _: &mut View<'_>) -> u8 {
-        self.stream_of(written.logical)
+    fn stream(&mut self, written: &Outgoing<'_>, pool: u8, _: &mut View<'_>) -> u8 {
+        self.stream_of(written.logical, pool)
     }
 
-    fn relocate(&mut self, page: &Leaving, _: &mut View<'_>) -> u8 {
-        self.stream_of(page.logical)
+    fn relocate(&mut self, page: &Leaving, pool: u8, _: &mut View<'_>) -> u8 {
+        self.stream_of(page.logical, pool)
     }
 }
 
@@ -70,4 +76,26 @@ impl DesignType for Sorts {
     fn build(file: &File, _: &Config) -> Box<dyn Design> {
         Box::new(Self { settings: file.clone() })
     }
+}
+
+/// Makes the second pool of a device one of three bits a cell with an SLC mode, and adds the design, whose streams are there.
+pub fn add_to_second_pool(settings: &mut Vec<String>, every: u64, written: bool) {
+    let Some(at) = settings.iter().position(|setting| setting.starts_with("pools=[")) else { return };
+    let pool = settings.remove(at);
+    let (before, after) = pool.split_once("geometry.pages_per_block = ").expect("a pool has a geometry");
+    let (pages, after) = after.split_once(',').expect("and more keys");
+    let pages = 3 * pages.parse::<u32>().expect("a number of pages");
+    let after = after.strip_suffix("}]").expect("the end of the only pool").trim_end();
+    let slc = "geometry.bits_per_cell = 3, geometry.one_shot = true, \
+        timing.slc = { read = '20us', program = '100us', erase = '1ms' }";
+    settings.push(format!(
+        "{before}geometry.pages_per_block = {pages}, {slc},{after}, slc_cache = {{ blocks = 2 }}, \
+         start_below_free_blocks = 6, stop_at_free_blocks = 7 }}]"
+    ));
+    settings.retain(|setting| {
+        !setting.starts_with("ftl.gc.start_below") && !setting.starts_with("ftl.gc.stop_at")
+    });
+    settings.extend(["ftl.gc.start_below_free_blocks=6", "ftl.gc.stop_at_free_blocks=7"].map(String::from));
+    let own = format!("{{ every = {every}, written = {written}, pool = 1 }}");
+    add_design(settings, "sorts", &own, "relocate");
 }

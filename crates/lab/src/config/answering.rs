@@ -13,14 +13,17 @@ use wordline_ssd::{Config, Design};
 #[serde(deny_unknown_fields, default)]
 pub(super) struct File {
     seams: Vec<Seam>,
+    /// The pool in which its stream of the host is in SLC mode.
+    slc: Option<u8>,
 }
 
 /// The design.
 pub(super) struct Answering {
     seams: Vec<Seam>,
+    slc: Option<u8>,
 }
 
-state!(Answering { fixed { seams } });
+state!(Answering { fixed { seams, slc } });
 
 impl Design for Answering {
     fn name(&self) -> &'static str {
@@ -29,7 +32,8 @@ impl Design for Answering {
 
     fn needs(&self) -> Needs {
         let stream = |pool| WriteStream { name: "host", pool, mode: CellMode::Native };
-        let streams = if self.seams.contains(&Seam::Stream) { vec![stream(0)] } else { Vec::new() };
+        let mut streams = if self.seams.contains(&Seam::Stream) { vec![stream(0)] } else { Vec::new() };
+        streams.extend(self.slc.map(|pool| WriteStream { mode: CellMode::Slc, ..stream(pool) }));
         Needs { streams, ..Needs::of(&self.seams) }
     }
 }
@@ -41,6 +45,6 @@ impl DesignType for Answering {
     type File = File;
 
     fn build(file: &File, _: &Config) -> Box<dyn Design> {
-        Box::new(Self { seams: file.seams.clone() })
+        Box::new(Self { seams: file.seams.clone(), slc: file.slc })
     }
 }

@@ -190,8 +190,7 @@ pub const CONDITIONS: &[Condition] = &[
         keys: &["ftl.recovery.discards"],
         gates: &["buffer.power_loss_protection"],
         works: |config| {
-            config.file.buffer.power_loss_protection == Protection::None
-                || config.file.ftl.slc_cache.is_some()
+            config.file.buffer.power_loss_protection == Protection::None || config.file.has_slc_cache()
         },
         wants: "buffer.power_loss_protection = \"none\"",
         reason: "what keeps the buffer keeps them as well",

@@ -171,6 +171,18 @@ fn what_does_something_is_taken() {
     }
 }
 
+#[test]
+fn blocks_in_slc_mode_of_a_pool_without_a_stream_for_them_are_refused() {
+    let cached = "$;ftl.over_provisioning=0.6;ftl.router={policy='by-size',least='12KiB'};pools.0.part.geometry.bits_per_cell=3;\
+        pools.0.part.geometry.one_shot=true;pools.0.part.geometry.pages_per_block=24;\
+        pools.0.part.timing.slc={read='20us',program='100us',erase='1ms'};pools.0.slc_cache={blocks=1}";
+    let wrong = device(cached, true).expect_err("no stream goes there").to_string();
+    assert!(
+        wrong.contains("pools[0].slc_cache") && wrong.contains("wanted the key left out, or a design"),
+        "{wrong}"
+    );
+}
+
 /// The text of a whole device holds each key with its usual value, beside designs that answer in the place of the policies.
 #[test]
 fn a_policy_that_is_not_asked_is_refused_by_name_from_whoever_set_it() {

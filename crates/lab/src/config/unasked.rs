@@ -27,7 +27,7 @@ const GATES: &[&str] = &[DESIGNS, DESIGN, DECIDES, "pools"];
 pub(super) fn keys(config: &Config, designs: &Chosen) -> Vec<Idle> {
     let combination = designs.combination(config);
     if combination.is_empty() {
-        return Vec::new();
+        return caches(config).collect();
     }
     let pools = config.pools.count();
     let owners = |seam| combination.owners(seam, pools);
@@ -40,7 +40,16 @@ pub(super) fn keys(config: &Config, designs: &Chosen) -> Vec<Idle> {
         Some(idle(key, Seam::Frontier, &[owner?]))
     };
     let frontiers = owners(Seam::Frontier).into_iter().enumerate().filter_map(of_pool);
-    in_all.chain(frontiers).chain(router(&combination, pools)).collect()
+    in_all.chain(frontiers).chain(router(&combination, pools)).chain(caches(config)).collect()
+}
+
+/// Blocks for streams in SLC mode of pools beside the first that have no such stream: only a design has one there.
+fn caches(config: &Config) -> impl Iterator<Item = Idle> + '_ {
+    let in_vain = |n: &usize| config.file.slc_cache_of(n + 1).is_some() && !config.file.writes_slc_in(n + 1);
+    (0..config.file.pools.len()).filter(in_vain).map(|n| {
+        let wanted = "the key left out, or a design with a stream in SLC mode in this pool".to_owned();
+        Idle { key: format!("pools.{n}.slc_cache"), gates: GATES, wanted, even_usual: true }
+    })
 }
 
 /// The router says which pool a page goes to, and which stream of the first pool.

@@ -198,7 +198,7 @@ fn a_report_has_the_charts_that_designs_draw_behind_its_own() {
         values(sizes)[1],
         serde_json::json!({ "run": values(times)[0]["run"], "size": 1.0, "value": 9.0 })
     );
-    let page = html(&[run.clone()], ORIGIN);
+    let page = html(std::slice::from_ref(&run), ORIGIN);
     assert!(
         page.contains("The chart mine-sizes") && page.contains("<th scope=\"col\">Size</th>"),
         "its numbers"

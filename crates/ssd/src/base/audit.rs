@@ -8,8 +8,8 @@ use super::Base;
 
 impl Base {
     /// Checks that what the chips programmed is what was counted; a bug if not. Of units under way at most two a row are
-    /// counted and not programmed. Beside the program units of the pools there may be a smaller one.
-    pub(crate) fn audit(&self, unit: Option<u32>, elapsed: Duration) {
+    /// counted and not programmed, which are of the pools or of blocks in SLC mode.
+    pub(crate) fn audit(&self, elapsed: Duration) {
         let (pools, t) = (&self.config.pools, &self.totals);
         let programmed = |(pool, counts): (&Pool, &Counts)| {
             let locations = &pool.locations;
@@ -17,12 +17,13 @@ impl Base {
         };
         let timed: u64 = pools.iter().zip(self.flash.chips().counts_of_pools()).map(programmed).sum();
         let programmed = timed + self.flash.laid();
-        let of_pools = pools.iter().map(|pool| u64::from(pool.locations.per_program)).fold(0, gcd);
+        let units = pools.iter().map(|pool| pool.locations.per_program).chain(self.space.smaller_units());
+        let unit = units.map(u64::from).fold(0, gcd);
         let most: u64 = pools.all_rows().map(|row| u64::from(2 * pools.per_program(row))).sum();
         let counted = t.host_programs + t.unit_programs + t.gc_programs + t.translation_programs + t.padding;
         let queued = counted - programmed;
         assert!(
-            queued.is_multiple_of(unit.map_or(of_pools, |unit| gcd(of_pools, unit.into()))) && queued <= most,
+            queued.is_multiple_of(unit) && queued <= most,
             "pages programmed are the host's, the map's, the collector's and padding, but for units under way: {queued}"
         );
         self.space.audit_super_blocks();

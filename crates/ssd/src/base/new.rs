@@ -9,7 +9,6 @@ use crate::flash::Flash;
 use crate::parts::Policies;
 use crate::policy::frontier::WordLines;
 use crate::policy::victim::Indexes;
-use crate::pools::EVERYTHING_IN;
 use crate::space::{SlcShare, Space, Streams, bad_from_factory};
 use crate::times::WriteBack;
 use crate::totals::Totals;
@@ -18,9 +17,9 @@ impl Base {
     /// With nothing written; `needs` is what a policy needs to choose victims.
     pub(crate) fn new(config: Config, policies: Policies, needs: Indexes, seed: Seed) -> Self {
         let streams = config.file.streams_beside(policies.host_streams(), policies.collector_streams());
-        let slc = config.slc_share(policies.slc_streams());
+        let slc = config.slc_shares(|pool| policies.slc_streams(pool));
         let mut flash = Flash::new(&config, seed);
-        let mut space = new_blocks(&config, streams, slc, &mut flash, seed);
+        let mut space = new_blocks(&config, streams, &slc, &mut flash, seed);
         keep_for(policies.indexes(needs), &config, &mut space);
         order_word_lines(&policies, &config, &mut flash, &mut space);
         space.watch(policies.designs.observed());
@@ -46,7 +45,7 @@ impl Base {
 fn new_blocks(
     config: &Config,
     streams: Streams,
-    cache: Option<SlcShare>,
+    caches: &[Option<SlcShare>],
     flash: &mut Flash,
     seed: Seed,
 ) -> Space {
@@ -54,9 +53,9 @@ fn new_blocks(
     flash.chips().factory_bad().into_iter().for_each(|block| bad[block.0 as usize] = true);
     let mut blocks = Space::new(&config.pools, streams, |block| bad[block.0 as usize]);
     blocks.allocate(config.file.ftl.wear.allocation);
-    if let Some(share) = cache {
+    for (pool, share) in caches.iter().enumerate().filter_map(|(pool, share)| Some((pool, (*share)?))) {
         assert!(flash.offer_slc_mode(), "the part of a device with an SLC cache has the mode");
-        blocks.cache(EVERYTHING_IN, share);
+        blocks.cache(pool, share);
     }
     for pool in 0..config.pools.count() {
         blocks.clean_between(pool, config.cleaning_marks(pool));

@@ -18,14 +18,15 @@ impl DeviceFile {
 
     /// Free blocks up to which rows are cleaned at the least: beyond those kept for the collector, where it writes blocks in SLC mode, for
     /// it opens none of the kept ones for that.
-    pub(super) fn least_stop(&self) -> u32 {
-        let is_cached = self.demands.is_some_and(|demands| demands.cached_by_gc);
+    /// `pools` has a bit for each pool that this is asked for.
+    pub(crate) fn least_stop(&self, pools: u16) -> u32 {
+        let is_cached = self.demands.is_some_and(|demands| demands.cached_by_gc & pools != 0);
         self.streams().kept_blocks() as u32 + 1 + u32::from(is_cached)
     }
 
     /// Raises the marks of cleaning that nobody chose to what the streams need.
     pub fn raise_marks(&mut self, [start_is_chosen, stop_is_chosen]: [bool; 2]) {
-        let (streams, least) = (self.streams(), self.least_stop());
+        let (streams, least) = (self.streams(), self.least_stop(u16::MAX));
         let gc = &mut self.ftl.gc;
         gc.raise_marks(streams, start_is_chosen, stop_is_chosen);
         if !stop_is_chosen {

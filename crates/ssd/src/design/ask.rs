@@ -5,7 +5,7 @@ use wordline_kernel::metrics::Value;
 use wordline_kernel::{Bytes, Duration, Instant, Metric};
 use wordline_nand::{BlockSetId, Outcome, Parameters, RowId};
 
-use super::table::{Designs, ROUTES, Routes};
+use super::table::{Designs, ROUTES};
 use super::{Design, Gathered, Level, Observes, Seam, Seen, Sight, View, Waits, WrongAnswer};
 use crate::parts::Policies;
 use crate::policy::background::Resting;
@@ -26,7 +26,7 @@ impl Designs {
         self.claimed.has(seam)
     }
 
-    /// Whether some design has a say in the host's streams.
+    /// Whether some design answers a question about the host's streams.
     #[inline]
     pub(crate) fn routes(&self) -> bool {
         self.claimed.has_any(ROUTES)
@@ -55,7 +55,7 @@ impl Designs {
         self.now = now;
     }
 
-    /// The buffer is at this level; whether it was at another one.
+    /// Notes the level of the buffer; true if it has changed.
     pub(crate) fn note_level(&mut self, level: Level) -> bool {
         std::mem::replace(&mut self.level, level) != level
     }
@@ -148,13 +148,13 @@ impl Policies {
         }
     }
 
-    /// The streams that go to blocks in SLC mode.
-    pub(crate) fn slc_streams(&self) -> SlcStreams {
+    /// The streams that go to blocks of a pool in SLC mode.
+    pub(crate) fn slc_streams(&self, pool: usize) -> SlcStreams {
         let Designs { routes, gathered, .. } = &self.designs;
-        let declared = routes.as_ref().and_then(Routes::cached);
-        let asks_router = self.designs.owner(Seam::Stream, 0).is_none();
+        let declared = routes.as_ref().and_then(|routes| routes.cached(pool));
+        let asks_router = pool == 0 && self.designs.owner(Seam::Stream, 0).is_none();
         let host = declared.or_else(|| self.router.cached().filter(|_| asks_router));
-        SlcStreams { host, gc: gathered.slc }
+        SlcStreams { host, gc: gathered.slc[pool] }
     }
 
     /// The stream that what leaves the buffer goes to.
@@ -171,7 +171,7 @@ impl Policies {
         0
     }
 
-    /// The same where a design has a say: the pool first, then the stream in it.
+    /// The same where a design answers a part of it: the pool first, then the stream in it.
     #[inline(never)]
     fn routed(&mut self, page: &Outgoing<'_>, sight: Sight<'_>) -> u8 {
         let pools = sight.space.pools().count();
@@ -366,7 +366,9 @@ impl Policies {
     #[inline(never)]
     fn relocated(&mut self, page: &Leaving, pool: usize, sight: Sight<'_>) -> u8 {
         let answer = match self.designs.owner(Seam::Relocate, pool) {
-            Some(design) => self.designs.ask(design, sight, |design, view| design.relocate(page, view)),
+            Some(design) => {
+                self.designs.ask(design, sight, |design, view| design.relocate(page, pool as u8, view))
+            }
             None => self.relocator.route(page),
         };
         let streams = self.designs.gathered.of_pools[pool];

@@ -47,8 +47,8 @@ pub struct WriteStream {
     pub name: &'static str,
     /// The pool that it is in.
     pub pool: u8,
-    /// The mode in which its blocks are opened: the native one, or SLC, in the first pool, while the share of the row for such blocks
-    /// lasts (`ftl.slc_cache`), and the native one beyond that.
+    /// The mode in which its blocks are opened. Blocks are opened in SLC mode up to the share of each row for them (`ftl.slc_cache` in the
+    /// first pool, `pools.slc_cache` in another); beyond that they are native ones.
     pub mode: CellMode,
 }
 
@@ -64,7 +64,7 @@ pub struct Needs {
     /// The collector's streams that it tells apart, up to 16 in a pool, if it answers [`Seam::Relocate`]: it answers with the number of one
     /// of those of the pool. One that is native comes first. A pool of which none is named has a native one.
     pub collector_streams: Vec<WriteStream>,
-    /// What it looks at of the candidates, if it answers [`Seam::Victim`].
+    /// The orders in which candidates are kept for it, if it answers [`Seam::Victim`].
     pub indexes: Indexes,
     /// Blocks that a stream of a row has open at once, from 1 to 8, if it answers [`Seam::Frontier`].
     pub open_blocks: u8,
@@ -136,8 +136,8 @@ pub trait Design: State + Send {
         0
     }
 
-    /// [`Seam::Frontier`]: which of several open blocks of a stream is programmed next, the one opened first before the others. There
-    /// are as many as it [needs](Needs::open_blocks), but where a row has no more free blocks than are kept for the collector.
+    /// [`Seam::Frontier`]: which of several open blocks of a stream is programmed next. The one that was opened first comes first. There
+    /// are as many as it [needs](Needs::open_blocks), or fewer where a row has no more free blocks than are kept for the collector.
     fn open_block(&mut self, _open: &[OpenBlock<'_>], _view: &mut View<'_>) -> usize {
         0
     }
@@ -158,9 +158,9 @@ pub trait Design: State + Send {
         from.fewest_valid()
     }
 
-    /// [`Seam::Relocate`]: which of its streams of the collector a valid page of a victim goes to, counted from 0 within the pool of the
-    /// victim. What is in a block in SLC mode goes to the first where another one in that mode is named: cleaning has to gain space.
-    fn relocate(&mut self, _page: &Leaving, _view: &mut View<'_>) -> u8 {
+    /// [`Seam::Relocate`]: which of its streams of the collector in `pool` a valid page of a victim there goes to, counted from 0 within the
+    /// pool. What is in a block in SLC mode goes to the first where another one in that mode is named: cleaning has to gain space.
+    fn relocate(&mut self, _page: &Leaving, _pool: u8, _view: &mut View<'_>) -> u8 {
         0
     }
 
@@ -170,14 +170,14 @@ pub trait Design: State + Send {
         false
     }
 
-    /// [`Seam::Balance`], where pages have homes: a row with something waiting of which `idle` takes a program unit, for its die is
-    /// idle and nothing waits for it.
+    /// [`Seam::Balance`], where pages have homes: the row from which `idle` takes a program unit. The die of `idle` has nothing to do, and
+    /// nothing waits for that row.
     fn take(&mut self, _idle: RowId, _waiting: &Waiting<'_>, _view: &mut View<'_>) -> Option<RowId> {
         None
     }
 
-    /// [`Seam::Balance`], with several pools: which of those that wait for the first pool, the oldest first, goes to pool `to`
-    /// instead, where a die is idle; `None` for none.
+    /// [`Seam::Balance`], with several pools: which of the sub-requests that wait for the first pool goes to pool `to` instead, where a
+    /// die is idle. The oldest comes first; `None` if none goes there. Every other pool with an idle die is asked about in turn.
     fn steal(&mut self, _waiting: &[Waits], _to: usize, _view: &mut View<'_>) -> Option<usize> {
         None
     }
@@ -217,9 +217,9 @@ pub trait Design: State + Send {
         Parameters::DATA_SHEET
     }
 
-    /// [`Seam::Tune`]: whether the outcome of a program is accepted, where its parameters asked for one. What a program wrote that is not is
-    /// given up, and its pages are written elsewhere, as after one that failed; [`Seam::Fail`] is asked about the block, and by
-    /// default it is written on.
+    /// [`Seam::Tune`]: whether the outcome of a program is accepted, where its parameters asked for one. If not, what the
+    /// program wrote is given up, and its pages are written elsewhere, as after a program that failed. [`Seam::Fail`] is asked about the
+    /// block, which by default is written on.
     fn accepts(&self, _page: &ProgrammedPage, _outcome: &Outcome) -> bool {
         true
     }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub enum Seam {
     /// Which pool what leaves the buffer goes to. Asked of one design of the device.
     Pool,
-    /// What an idle row, or pool, takes of what waits for others. Asked of one design of the device.
+    /// What an idle row or pool takes from others that have something waiting. Asked of one design of the device.
     Balance,
     /// How far blocks are cleaned while the host is idle. Asked of one design of the device.
     Background,

@@ -109,9 +109,12 @@ impl Combination {
         };
         let open_blocks = needs.iter().enumerate().filter_map(orders).max().unwrap_or(policies.open_blocks);
         let host = routes.as_ref().map_or(policies.host, |routes| routes.streams.len() as u8);
-        let declared = routes.is_some_and(|routes| routes.cached().is_some());
-        let cached = declared || policies.cached && table[0][Seam::Stream as usize] == NOBODY;
-        Ok(Demands { host, gc: gathered.most(), open_blocks, cached, cached_by_gc: gathered.slc != 0 })
+        let bits =
+            |is: &dyn Fn(usize) -> bool| (0..pools).map(|pool| u16::from(is(pool)) << pool).sum::<u16>();
+        let declared = bits(&|pool| routes.as_ref().is_some_and(|routes| routes.cached(pool).is_some()));
+        let of_policies = if table[0][Seam::Stream as usize] == NOBODY { policies.cached } else { 0 };
+        let (cached, cached_by_gc) = (declared | of_policies, bits(&|pool| gathered.slc[pool] != 0));
+        Ok(Demands { host, gc: gathered.most(), open_blocks, cached, cached_by_gc })
     }
 
     fn needs(&self) -> Vec<Needs> {
@@ -187,7 +190,7 @@ impl Combination {
     }
 }
 
-/// Who answers which stream of a pool a page goes to must have streams there, and no others than the device has pools for.
+/// A design that answers `stream` in a pool declares streams there, and all streams are in pools of the device.
 fn check_streams(table: &[Row], needs: &[Needs], names: &[&str], wrong: &mut Complaints) {
     for (n, needs) in needs.iter().enumerate() {
         for (pool, row) in table.iter().enumerate() {
@@ -214,36 +217,33 @@ fn check_streams(table: &[Row], needs: &[Needs], names: &[&str], wrong: &mut Com
         let open = needs.open_blocks;
         let found = format!("{} with {open} open blocks a stream", names[n]);
         wrong.require((1..=8).contains(&open), "designs", found, "from 1 to 8");
+        let all = needs.streams.iter().chain(&needs.collector_streams);
+        for stream in all.filter(|stream| usize::from(stream.pool) >= table.len()) {
+            let found = format!("{} with the stream {} in pool {}", names[n], stream.name, stream.pool);
+            wrong.add("designs", found, format!("pools from 0 to {}", table.len() - 1));
+        }
         check_modes(needs, names[n], wrong);
     }
 }
 
-/// Blocks in SLC mode are those of the first pool that `ftl.slc_cache` leaves room for: one stream of the host goes there, and of the
-/// collector some beside a native one.
+/// In each pool one stream of the host at most goes to blocks in SLC mode, and of the collector some beside a native one.
 fn check_modes(needs: &Needs, name: &str, wrong: &mut Complaints) {
-    let is_slc = |stream: &&WriteStream| stream.mode == CellMode::Slc;
-    let cached = needs.streams.iter().chain(&needs.collector_streams).filter(is_slc);
-    for stream in cached.filter(|stream| stream.pool != 0) {
-        let found = format!("{name} with the stream {} in SLC mode in pool {}", stream.name, stream.pool);
-        wrong.add("designs", found, "such streams in the first pool, which has the blocks of ftl.slc_cache");
+    let is_slc = |stream: &WriteStream| stream.mode == CellMode::Slc;
+    let pools = needs.streams.iter().chain(&needs.collector_streams).map(|stream| stream.pool).max();
+    for pool in 0..=pools.unwrap_or(0) {
+        let here =
+            |streams: &[WriteStream]| streams.iter().filter(|stream| stream.pool == pool).copied().collect();
+        let [of_host, of_collector]: [Vec<WriteStream>; 2] =
+            [here(&needs.streams), here(&needs.collector_streams)];
+        let count = of_host.iter().filter(|stream| is_slc(stream)).count();
+        let found = format!("{name} with {count} streams of the host in SLC mode in pool {pool}");
+        wrong.require(count <= 1, "designs", found, "one at most");
+        if let Some(first) = of_collector.first().filter(|stream| is_slc(stream)) {
+            let found =
+                format!("{name} with the stream {} in SLC mode as the first of the collector", first.name);
+            wrong.add("designs", found, "a native one before it, for what finds no room in SLC mode");
+        }
     }
-    let count = needs.streams.iter().filter(is_slc).count();
-    wrong.require(
-        count <= 1,
-        "designs",
-        format!("{name} with {count} streams of the host in SLC mode"),
-        "one at most",
-    );
-    let first = needs.collector_streams.iter().find(|stream| stream.pool == 0);
-    wrong.require(
-        first.is_none_or(|stream| stream.mode != CellMode::Slc),
-        "designs",
-        format!(
-            "{name} with the stream {} in SLC mode as the first of the collector",
-            first.map_or("", |it| it.name)
-        ),
-        "a native one before it, for what finds no room in SLC mode",
-    );
 }
 
 /// The collector's streams in each pool.
@@ -251,21 +251,24 @@ fn check_modes(needs: &Needs, name: &str, wrong: &mut Complaints) {
 pub(super) struct Gathered {
     /// How many there are in each pool.
     pub of_pools: Vec<u8>,
-    /// Those of the first pool in SLC mode, one bit each.
-    pub slc: u16,
+    /// Those of each pool in SLC mode, one bit each.
+    pub slc: Vec<u16>,
 }
 
 impl Gathered {
-    /// Of the relocator, which tells so many streams apart, are those of the pools for which no design answers.
+    /// Where no design answers for a pool, its streams are those of the relocator, which has so many.
     fn of(table: &[Row], needs: &[Needs], relocated: u8) -> Self {
         let owner = |row: &Row| needs.get(usize::from(row[Seam::Relocate as usize]));
         let in_pool = |(pool, row): (u8, &Row)| match owner(row) {
             Some(needs) => collected(needs, pool).count().max(1) as u8,
             None => relocated,
         };
-        let first = owner(&table[0]).into_iter().flat_map(|needs| collected(needs, 0).enumerate());
-        let slc = first.filter(|(_, stream)| stream.mode == CellMode::Slc).map(|(n, _)| 1 << n);
-        Self { slc: slc.sum(), of_pools: (0..).zip(table).map(in_pool).collect() }
+        let slc_of = |(pool, row): (u8, &Row)| {
+            let own = owner(row).into_iter().flat_map(|needs| collected(needs, pool).enumerate());
+            own.filter(|(_, stream)| stream.mode == CellMode::Slc).map(|(n, _)| 1 << n).sum()
+        };
+        let pools = || (0u8..).zip(table);
+        Self { slc: pools().map(slc_of).collect(), of_pools: pools().map(in_pool).collect() }
     }
 
     /// How many there are in the pool that has most.
@@ -279,7 +282,7 @@ fn collected(needs: &Needs, pool: u8) -> impl Iterator<Item = &WriteStream> {
     needs.collector_streams.iter().filter(move |stream| stream.pool == pool)
 }
 
-/// The host's streams where designs have a say in them: those of each pool side by side.
+/// The host's streams where a design answers a question about them, pool after pool.
 #[derive(Clone, Debug)]
 pub(super) struct Routes {
     /// Each with its pool.
@@ -289,8 +292,8 @@ pub(super) struct Routes {
 }
 
 impl Routes {
-    /// None where no design answers a question about streams. Of the router, which tells `routed` streams apart, are those of the first
-    /// pool for which no design answers.
+    /// None where no design answers a question about streams. The `routed` streams of the router are in the first pool, unless a design
+    /// answers for it.
     fn of(table: &[Row], needs: &[Needs], routed: u8) -> Option<Self> {
         let (pool, stream) = (Seam::Pool as usize, Seam::Stream as usize);
         if table.iter().all(|row| row[pool] == NOBODY && row[stream] == NOBODY) {
@@ -311,9 +314,10 @@ impl Routes {
         Some(Self { streams, first })
     }
 
-    /// The one in SLC mode.
-    pub fn cached(&self) -> Option<u8> {
-        self.streams.iter().position(|stream| stream.mode == CellMode::Slc).map(|at| at as u8)
+    /// The one of a pool in SLC mode.
+    pub fn cached(&self, pool: usize) -> Option<u8> {
+        let is_it = |stream: &WriteStream| stream.mode == CellMode::Slc && usize::from(stream.pool) == pool;
+        self.streams.iter().position(is_it).map(|at| at as u8)
     }
 }
 

@@ -18,7 +18,7 @@ pub struct BlockFacts {
     pub valid: u32,
     /// How often it was erased.
     pub erases: u32,
-    /// Which opening of a block of the device was its last: a larger number was opened later.
+    /// The number of its last opening: the device counts them, so that a larger one is later.
     pub opened: u64,
     /// Whether it is in SLC mode.
     pub is_slc: bool,
@@ -73,7 +73,7 @@ impl View<'_> {
         self.level
     }
 
-    /// Tasks that wait for a die, those that it is at among them. It counts them.
+    /// Tasks that wait for a die or are under way on it. Each call counts them.
     pub fn queue_length(&self, die: DieId) -> u32 {
         self.sight.flash.queue_length(die)
     }

@@ -147,7 +147,7 @@ impl BlockDevice for Device {
         map.audit(base);
         cache.audit(map);
         self.writer.audit(&self.core);
-        base.audit(self.writer.least_program(), elapsed);
+        base.audit(elapsed);
     }
 
     fn oldest(&self) -> Option<Oldest> {

@@ -11,8 +11,8 @@ pub struct Demands {
     pub gc: u8,
     /// Blocks that each has open at once, at most, in any pool.
     pub open_blocks: u8,
-    /// Whether one of the host goes to blocks in SLC mode.
-    pub cached: bool,
-    /// Whether some of the collector do.
-    pub cached_by_gc: bool,
+    /// The pools in which one of the host goes to blocks in SLC mode, one bit each.
+    pub cached: u16,
+    /// Those in which some of the collector do.
+    pub cached_by_gc: u16,
 }

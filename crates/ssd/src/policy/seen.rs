@@ -96,7 +96,7 @@ pub enum Seen<'a> {
         /// Which one.
         block: BlockSetId,
     },
-    /// The level of the write buffer is another one than at the end of the event before.
+    /// The level of the write buffer has changed since the end of the last event.
     Buffer {
         /// It now.
         level: Level,

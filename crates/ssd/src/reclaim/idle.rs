@@ -64,7 +64,11 @@ impl Reclaim {
     /// What the collector may do in a row beside what it must; more, if the background policy says so, while the host
     /// rests. Nothing is cleaned for free blocks where a block's worth of pages is not to be gained.
     pub(super) fn leave_to_collect(&self, waits: bool, row: RowId, now: Instant, base: &mut Base) -> Leave {
-        let leave = Leave { waits, keep_cached: self.keep_cached, ..Leave::MUST };
+        let leave = Leave {
+            waits,
+            keep_cached: self.keep_cached[base.config.pools.number_of_row(row)],
+            ..Leave::MUST
+        };
         let rest = self.rest;
         let Base { space: blocks, flash, policies, life, .. } = base;
         let rested = policies.rests_after().is_some_and(|idle| !rest.host_works && now >= rest.since + idle);

@@ -28,7 +28,7 @@ pub(crate) struct Reclaim {
     /// Whether the collector waits while the host wants the die.
     preemptible: bool,
     /// Blocks in SLC mode that stay in a row while the host is at work.
-    keep_cached: u32,
+    keep_cached: Vec<u32>,
     /// Whether ageing left victims half cleaned; the collector goes on with them at the first write of the host.
     left_at_work: bool,
     /// Which steps the collector begins.
@@ -68,7 +68,7 @@ impl Reclaim {
         Self {
             collector,
             preemptible: gc.preemptible,
-            keep_cached: config.file.ftl.slc_cache.and_then(|cache| cache.fold_above).unwrap_or(u32::MAX),
+            keep_cached: (0..config.pools.count()).map(|pool| kept_in(config, pool)).collect(),
             left_at_work: false,
             begins: Begins::All,
             rest: Rest::default(),
@@ -181,4 +181,9 @@ impl Reclaim {
     pub(crate) fn take_back(&mut self, leaving: Vec<Stamp>) {
         self.leaving = leaving;
     }
+}
+
+/// Blocks of a row in SLC mode above which the oldest are folded while the host is at work.
+fn kept_in(config: &Config, pool: usize) -> u32 {
+    config.file.slc_cache_of(pool).and_then(|cache| cache.fold_above).unwrap_or(u32::MAX)
 }

@@ -114,6 +114,11 @@ impl Space {
         self.each.iter().any(|pool| pool.slc.is_some())
     }
 
+    /// Locations that programs in SLC mode write, in each pool that has such blocks.
+    pub fn smaller_units(&self) -> impl Iterator<Item = u32> + '_ {
+        self.each.iter().filter_map(|pool| Some(pool.slc.as_ref()?.share.unit))
+    }
+
     /// Whether blocks of a row are opened in SLC mode.
     #[inline]
     pub fn caches(&self, row: RowId) -> bool {

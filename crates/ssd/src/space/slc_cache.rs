@@ -29,30 +29,37 @@ impl Default for SlcCacheFile {
 }
 
 impl SlcCacheFile {
-    /// What is wrong with the settings on these chips.
-    pub fn check(&self, part: &Part, locations: &Locations, geometry: &Geometry, wrong: &mut Complaints) {
+    /// What is wrong with the settings below this key on these chips.
+    pub fn check(
+        &self,
+        key: &str,
+        part: &Part,
+        locations: &Locations,
+        geometry: &Geometry,
+        wrong: &mut Complaints,
+    ) {
         wrong.require(
             (0.0..=1.0).contains(&self.spare),
-            "ftl.slc_cache.spare",
+            &format!("{key}.spare"),
             self.spare,
             "a fraction from 0 to 1",
         );
         wrong.require(
             self.blocks > 0 || self.spare > 0.0,
-            "ftl.slc_cache.blocks",
+            &format!("{key}.blocks"),
             self.blocks,
-            "at least 1, or ftl.slc_cache.spare above 0",
+            format!("at least 1, or {key}.spare above 0"),
         );
         let blocks = geometry.blocks_per_plane;
         wrong.require(
             self.blocks < blocks,
-            "ftl.slc_cache.blocks",
+            &format!("{key}.blocks"),
             self.blocks,
             format!("fewer than the {blocks} blocks of a row of planes"),
         );
         wrong.require(
             part.timing.slc.is_some() && part.geometry.bits_per_cell > 1,
-            "ftl.slc_cache",
+            key,
             format!("the part {}", part.name),
             "a part of several bits a cell with an SLC mode: part.timing.slc",
         );

@@ -65,8 +65,7 @@ state!(Writer {
 impl Writer {
     /// Nothing is on its way.
     pub(crate) fn new(base: &Base) -> Self {
-        let share = base.config.slc_share(base.policies.slc_streams());
-        let slc = share.as_ref().filter(|slc| slc.streams.host.is_some());
+        let slc = &base.config.slc_shares(|pool| base.policies.slc_streams(pool));
         let (config, streams, rows) = (&base.config, base.space.streams(), base.config.pools.rows());
         let units = new_units(config, streams, slc, base.has_homes);
         let lists = Lists::new(units, streams.host.into(), base.has_homes);
@@ -114,11 +113,6 @@ impl Writer {
     /// The rows that take a program unit of tables.
     pub(crate) fn rows_for_tables(&self) -> &RowSet {
         self.rows.of_all().last().expect("there is a stream of the host")
-    }
-
-    /// The fewest locations that a program writes, where some are in another mode than that of their part.
-    pub(crate) fn least_program(&self) -> Option<u32> {
-        self.rows.slc_unit()
     }
 
     /// The rows that take a program unit of a stream of the host.
@@ -190,9 +184,10 @@ impl Writer {
 }
 
 /// The pages that make a program unit at least, of each list of complete pages.
-fn new_units(config: &Config, streams: Streams, slc: Option<&SlcShare>, has_homes: bool) -> Vec<u32> {
+fn new_units(config: &Config, streams: Streams, slc: &[Option<SlcShare>], has_homes: bool) -> Vec<u32> {
     let lists = usize::from(streams.host) as u32;
-    let unit = |row| config.pools.per_program(row).min(slc.map_or(u32::MAX, |slc| slc.unit));
+    let of_host = |row| slc[config.pools.number_of_row(row)].filter(|slc| slc.streams.host.is_some());
+    let unit = |row| config.pools.per_program(row).min(of_host(row).map_or(u32::MAX, |slc| slc.unit));
     match has_homes {
         true => (0..config.pools.rows() * lists).map(|list| unit(RowId(list / lists))).collect(),
         false => vec![config.pools.all_rows().map(unit).min().unwrap_or(1); lists as usize],

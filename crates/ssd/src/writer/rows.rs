@@ -20,19 +20,19 @@ pub(crate) struct Rows {
     pools: Vec<usize>,
     /// The streams that go to each pool, one bit each.
     streams: Vec<u32>,
-    /// None unless a stream of the host goes to blocks in SLC mode.
-    slc: Option<Box<SlcRows>>,
+    /// The streams of the host that go to blocks in SLC mode.
+    slc: Vec<SlcRows>,
     /// Whether a row was passed over because it holds as many valid pages as it may.
     some_full: bool,
     /// Whether a row has begun to accept a stream, or was lost, since this was last forgotten.
     opened: bool,
 }
 
-state!(Rows { values { accepting, is_busy, some_full, opened } parts { slc } fixed { pools, streams } });
+state!(Rows { values { accepting, is_busy, some_full, opened } lists { slc } fixed { pools, streams } });
 
 impl Rows {
     /// No row accepts anything as yet.
-    pub fn new(base: &Base, slc: Option<&SlcShare>) -> Self {
+    pub fn new(base: &Base, slc: &[Option<SlcShare>]) -> Self {
         let (rows, pools) = (base.config.pools.rows(), pools_of_streams(base));
         let bits =
             |of: usize| pools.iter().zip(0..).fold(0, |bits, (pool, n)| bits | u32::from(*pool == of) << n);
@@ -41,7 +41,7 @@ impl Rows {
             is_busy: Column::filled(rows as usize, false),
             streams: (0..base.config.pools.count()).map(bits).collect(),
             pools,
-            slc: slc.and_then(|share| SlcRows::new(share, &base.config)).map(Box::new),
+            slc: slc.iter().flatten().filter_map(|share| SlcRows::new(share, &base.config)).collect(),
             some_full: false,
             opened: false,
         }
@@ -103,13 +103,13 @@ impl Rows {
     /// did not take before, or is lost, pages may wait for that.
     #[inline]
     pub fn note(&mut self, row: RowId, base: &Base, reclaim: &Reclaim) {
-        let before = if self.slc.is_some() { self.accepted_of(row) } else { 0 };
+        let before = if !self.slc.is_empty() { self.accepted_of(row) } else { 0 };
         let is_full = base.space.is_full(row, base.config.pools.per_program(row));
         self.some_full |= is_full;
         if is_full || self.is_busy[row] || !self.note_streams(row, base, reclaim) {
             self.accepting.iter_mut().for_each(|accepting| _ = accepting.set(row, false));
         }
-        if self.slc.is_some() {
+        if !self.slc.is_empty() {
             self.note_slc(row, base);
             self.opened |= self.accepted_of(row) & !before != 0;
         }
@@ -130,7 +130,7 @@ impl Rows {
             let has_place = may_open || base.space.takes(row, base.space.streams().host(n as u8), may_share);
             let opens = self.accepting[n].set(row, has_place && here >> n & 1 != 0);
             // What an SLC cache takes is known only when that was asked too.
-            self.opened |= opens && self.slc.is_none();
+            self.opened |= opens && self.slc.is_empty();
         }
         true
     }
@@ -153,7 +153,7 @@ impl Rows {
     #[inline(never)]
     fn note_slc(&mut self, row: RowId, base: &Base) {
         let Self { slc, accepting, .. } = self;
-        if let Some(slc) = slc {
+        for slc in slc {
             let is_slc = base.space.writes_slc(row, StreamId(slc.stream as u8));
             slc.rows.set(row, is_slc && accepting[slc.stream].contains(row));
         }
@@ -171,33 +171,28 @@ impl Rows {
         self.pools[stream]
     }
 
-    /// Locations of a program in SLC mode, if there are any.
-    pub fn slc_unit(&self) -> Option<u32> {
-        self.slc.as_ref().map(|slc| slc.unit)
-    }
-
     /// Complete pages that make a program unit of a stream, where rows cache it or where they do not.
     #[inline]
     pub fn unit_of(&self, stream: usize, base: &Base) -> u32 {
-        match &self.slc {
-            Some(slc) if slc.caches(stream) => slc.unit,
-            _ => base.config.pools.get(self.pool_of(stream)).locations.per_program,
+        match self.slc.iter().find(|slc| slc.caches(stream)) {
+            Some(slc) => slc.unit,
+            None => base.config.pools.get(self.pool_of(stream)).locations.per_program,
         }
     }
 
     /// The row for the next program unit of a stream, by the placement: one that caches it is preferred.
     #[inline]
     pub fn that_take(&self, stream: usize) -> &RowSet {
-        match &self.slc {
-            Some(slc) if slc.caches(stream) => &slc.rows,
-            _ => &self.accepting[stream],
+        match self.slc.iter().find(|slc| slc.caches(stream)) {
+            Some(slc) => &slc.rows,
+            None => &self.accepting[stream],
         }
     }
 
     /// Whether a row takes larger program units of a stream than it did when it was last looked at.
     #[inline]
     pub fn is_outgrown(&self, row: RowId, stream: usize, unit: u32, base: &Base) -> bool {
-        self.slc.is_some() && base.space.unit(row, StreamId(stream as u8)) > unit
+        !self.slc.is_empty() && base.space.unit(row, StreamId(stream as u8)) > unit
     }
 }
 

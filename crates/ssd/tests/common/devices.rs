@@ -316,6 +316,7 @@ fn add_pool(mut file: DeviceFile, drawn: DrawnPool) -> DeviceFile {
         start_below_free_blocks: None,
         stop_at_free_blocks: None,
         frontier,
+        slc_cache: None,
     }];
     set_marks(&mut file, drawn.marks, most);
     file

@@ -79,14 +79,19 @@ impl Writer {
         }
     }
 
-    /// The oldest sub-request that waits for a whole program unit goes to another pool page by page, if the balancer says
-    /// so and a die of that pool does nothing.
+    /// A sub-request that waits for a whole program unit goes to another pool page by page, if the balancer says so and a die of that
+    /// pool does nothing. The pools are tried in their order.
     pub(in crate::writer) fn steal(&mut self, core: &mut Core) -> bool {
         if !core.base.policies.balances() || self.subs().ready.iter().all(VecDeque::is_empty) {
             return false;
         }
-        let Some(to) = self.idle_stream(core) else { return false };
-        let pool = self.subs().pool_of(to);
+        let pools = 0..core.base.config.pools.count();
+        pools.filter(|pool| *pool != EVERYTHING_IN).any(|pool| self.steal_to(pool, core))
+    }
+
+    /// The same for one pool.
+    fn steal_to(&mut self, pool: usize, core: &mut Core) -> bool {
+        let Some(to) = self.idle_stream(pool, core) else { return false };
         core.base.gather_states();
         let Base { policies, states, flash, space, .. } = &mut core.base;
         let subs = self.subs.as_ref().expect(THERE);
@@ -103,8 +108,8 @@ impl Writer {
         true
     }
 
-    /// A stream of another pool than the first, of which a row accepts pages and its die does nothing.
-    fn idle_stream(&self, core: &Core) -> Option<u8> {
+    /// A stream of a pool, of which a row accepts pages and its die does nothing.
+    fn idle_stream(&self, pool: usize, core: &Core) -> Option<u8> {
         let subs = self.subs.as_ref().expect(THERE);
         let idle = |stream: &usize| {
             let waits = !self.ready[*stream].pages.is_empty();
@@ -112,7 +117,7 @@ impl Writer {
             !waits && self.rows.of(*stream).iter().any(|row| core.base.flash.chips().is_idle(die(row)))
         };
         (0..subs.pools.len())
-            .filter(|stream| subs.pool_of(*stream as u8) != EVERYTHING_IN)
+            .filter(|stream| subs.pool_of(*stream as u8) == pool)
             .find(idle)
             .map(|stream| stream as u8)
     }

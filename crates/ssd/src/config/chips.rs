@@ -1,0 +1,43 @@
+//! What a device wants of its chips: planes that are read together, and pages that divide into mapping units.
+
+use wordline_kernel::Complaints;
+use wordline_nand::{Geometry, Locations};
+
+use super::DeviceFile;
+use crate::command::SECTOR;
+use crate::sectors::Sectors;
+
+impl DeviceFile {
+    /// No controller asks the planes of a die to sense by themselves.
+    pub(super) fn check_reads(&self, wrong: &mut Complaints) {
+        let pools = self.pools.iter().enumerate().map(|(n, pool)| (format!("pools[{n}].part"), &pool.part));
+        for (table, part) in std::iter::once(("part".to_owned(), &self.part)).chain(pools) {
+            wrong.require(
+                !part.geometry.independent_reads,
+                &format!("{table}.geometry.independent_reads"),
+                true,
+                "false: the controller reads planes together or one after another, and never each by itself",
+            );
+        }
+    }
+
+    /// How the pages are divided into mapping units.
+    pub(super) fn check_unit(&self, geometry: &Geometry, wrong: &mut Complaints) -> Option<Locations> {
+        let page = geometry.page_size;
+        let unit = self.ftl.mapping.unit.unwrap_or(page);
+        let most = SECTOR * u64::from(Sectors::MOST);
+        let locations =
+            if (SECTOR..=most).contains(&unit) { Locations::of_size(geometry, unit) } else { None };
+        wrong.require(
+            locations.is_some(),
+            "ftl.mapping.unit",
+            unit,
+            format!(
+                "from 512B to {most}: a page ({page}) divided by a power of two, or pages of which a program unit ({}) is \
+                 a multiple; fewer than 2^31 in all",
+                page * u64::from(geometry.pages_per_program)
+            ),
+        );
+        locations
+    }
+}

@@ -1,0 +1,18 @@
+// A small device whose chips have an SLC mode, for the tests of designs.
+
+/// [`small`] with chips of three bits a cell that have an SLC mode, and with three blocks of each row for streams in that mode.
+pub fn small_with_slc() -> DeviceFile {
+    use wordline_nand::part::SlcTiming;
+
+    use crate::config::SlcCacheFile;
+    let us = Duration::from_us;
+    let mut file = small();
+    (file.part.geometry.bits_per_cell, file.part.geometry.one_shot) = (3, true);
+    file.part.geometry.pages_per_block = 24;
+    file.part.timing.program = vec![us(900).into()];
+    file.part.timing.slc = Some(SlcTiming { read: us(20), program: us(100), erase: us(1_000) });
+    file.ftl.over_provisioning = 0.5;
+    (file.ftl.gc.start_below_free_blocks, file.ftl.gc.stop_at_free_blocks) = (4, 5);
+    file.ftl.slc_cache = Some(SlcCacheFile { blocks: 3, ..SlcCacheFile::default() });
+    file
+}
