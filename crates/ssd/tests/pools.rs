@@ -486,6 +486,46 @@ fn what_is_discarded_in_a_pool_stays_so_after_a_power_cut() {
 }
 
 #[test]
+fn a_pool_of_tables_that_a_power_cut_crowds_gives_pages_to_the_first() {
+    let mut file = two_pools(1 << 20);
+    file.ftl.recovery.discards = DiscardsAtCut::Kept;
+    file.ftl.over_provisioning = 0.7;
+    (file.ftl.gc.start_below_free_blocks, file.ftl.gc.stop_at_free_blocks) = (5, 5);
+    file.buffer.flush_interval = Duration::ZERO;
+    let mut rig = Rig::new(file, 1);
+    let pages = u64::from(rig.device.config().logical_pages);
+    // Small pieces fill the second pool, and the first takes what is too much.
+    for page in 0..pages {
+        rig.run_down_to(3);
+        rig.submit(Operation::Write, false, page * PAGE, PAGE);
+    }
+    rig.alone(Operation::Flush, false, 0, 0);
+    let [_, full] = valid(&rig);
+    // What is discarded there makes room for others, and is there again where no flush told of it.
+    let in_second = |page: &u64| {
+        let location = rig.device.map().get(LogicalPage(*page as u32));
+        location.is_some_and(|location| rig.device.config().pools.number_of_location(location) == 1)
+    };
+    let (second, first): (Vec<u64>, Vec<u64>) = (0..pages).partition(in_second);
+    for page in &second[..100] {
+        rig.alone(Operation::Discard, false, page * PAGE, PAGE);
+    }
+    for page in &first[..100] {
+        rig.alone(Operation::Write, true, page * PAGE, PAGE);
+    }
+    rig.cut_power();
+    rig.wait_until_ready();
+    let [_, crowded] = valid(&rig);
+    assert!(crowded > full + 20, "{full} valid pages before, {crowded} after the cut");
+    assert!(!rig.device.is_read_only(), "the first pool has room");
+    rig.alone(Operation::Discard, false, second[0] * PAGE, PAGE);
+    rig.alone(Operation::Flush, false, 0, 0);
+    overwrite_further(&mut rig, 500);
+    let [_, left] = valid(&rig);
+    assert!(left <= full + 20, "pages left the second pool: {left} are there");
+}
+
+#[test]
 fn what_the_buffer_holds_for_several_pools_outlives_the_power_where_it_is_protected() {
     let mut file = two_pools(16_384);
     file.buffer.power_loss_protection = Protection::Capacitors;

@@ -3,6 +3,7 @@
 use crate::base::Base;
 use crate::map::Map;
 use crate::map::discards::Discards;
+use crate::pools::EVERYTHING_IN;
 
 impl Map {
     /// Whether each row has the good blocks that its logical blocks need.
@@ -21,19 +22,23 @@ impl Map {
             !self.holds_homes(base)
         } else {
             !base.config.shares().fit(base.config.pools.iter().map(|pool| base.room_of(pool)))
-                || self.crowds_tables_out(base)
         };
+        if self.crowds_tables_out(base) {
+            let number = base.config.shares().pool_of_tables();
+            let room = base.room_of(base.config.pools.get(number));
+            base.space.hold_at_most(number, room);
+        }
     }
 
-    /// Whether pages of the host leave no room for those that tell of discards, which a flush waits for. Pages of the host stay in a
-    /// pool that has become too small for them. What was under way when the last of its room was given away, a program unit in each
-    /// row, is there beyond that.
+    /// Whether pages of the host leave no room for those that tell of discards, which a flush waits for: blocks of that pool have failed,
+    /// or pages that were discarded are there again after a power cut. What was under way when the last of its room was given away, a
+    /// program unit in each row, is there beyond that. The first pool has room for all that the host wrote.
     fn crowds_tables_out(&self, base: &Base) -> bool {
         let number = base.config.shares().pool_of_tables();
         let pool = base.config.pools.get(number);
         let under_way = u64::from(pool.geometry.all_rows().count() as u32 * pool.locations.per_program);
         let is_written = self.discards.as_ref().is_some_and(Discards::is_written);
-        is_written && self.held(number, base) > base.life.room[number] + under_way
+        number != EVERYTHING_IN && is_written && self.held(number, base) > base.life.room[number] + under_way
     }
 
     /// Whether each row can hold the pages that have their home there and the tables that it was given, and one of them

@@ -89,7 +89,7 @@ impl Map {
 
     /// Where a page is.
     #[inline]
-    pub(crate) fn get(&self, page: LogicalPage) -> Option<Location> {
+    pub fn get(&self, page: LogicalPage) -> Option<Location> {
         self.pages.get(page)
     }
 

@@ -1,7 +1,7 @@
 //! The collector's steps as commands of the dies, and what follows when these are done.
 
 use wordline_kernel::{Instant, Schedule};
-use wordline_nand::{DieId, Location, PageId, Pool, RowId};
+use wordline_nand::{BlockSetId, DieId, Location, PageId, Pool, RowId};
 
 use crate::base::Base;
 use crate::design::Sight;
@@ -35,6 +35,9 @@ impl Reclaim {
             true => self.leave_to_collect(waits, row, calendar.now(), base),
             false => Leave { waits, ..Leave::MUST },
         };
+        if base.space.is_crowded(row) {
+            self.relieve(row, base);
+        }
         let step = loop {
             let Base { space, flash, policies, .. } = &mut *base;
             let Some(step) = self.collector.next(row, space, leave, (flash, policies)) else {
@@ -153,6 +156,27 @@ impl Reclaim {
     #[inline]
     fn ticket(&self, row: RowId) -> (Ticket, Class) {
         (Ticket::Reclaim(row), self.collector.class(row))
+    }
+
+    /// Too much is valid in the pool of a row: the pages of its emptiest block without tables leave for the first pool, unless some
+    /// are on their way.
+    #[cold]
+    fn relieve(&mut self, row: RowId, base: &mut Base) {
+        if self.collector.migrates(row) || self.collector.leaves(row) {
+            return;
+        }
+        let pools = &base.config.pools;
+        let is_of_host = |block: &BlockSetId| {
+            let mut places = 0..pools.per_block(*block);
+            !places.any(|place| {
+                let at = pools.at(*block, place);
+                base.space.is_valid(at) && Map::is_table(base.flash.stamp(at).logical, base)
+            })
+        };
+        if let Some(block) = base.space.emptiest_of(row, is_of_host) {
+            base.space.clean(block);
+            self.collector.give_up(row, block);
+        }
     }
 
     /// Whether the pages of a victim leave the pool is asked once, when the first of them are going to be read.

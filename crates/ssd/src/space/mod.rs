@@ -208,8 +208,7 @@ impl Space {
 
     /// The closed block of a row with the fewest valid pages; the lowest number wins a tie. It looks at all of them.
     pub fn emptiest(&self, row: RowId) -> Option<BlockSetId> {
-        let closed = self.blocks_of(row).filter(|block| self.state(*block) == State::Closed);
-        closed.min_by_key(|block| self.valid(*block))
+        self.emptiest_of(row, |_| true)
     }
 
     /// Valid pages of a row.

@@ -2,12 +2,12 @@
 //! and mode their blocks are written, and what is cleaned together. A device has one such pool at least; none is special.
 
 use wordline_kernel::state;
-use wordline_nand::{Location, RowId};
+use wordline_nand::{BlockSetId, Location, RowId};
 
 use super::order::Order;
 use super::slc::SlcBlocks;
 use super::super_blocks::SuperBlocks;
-use super::{Space, Streams};
+use super::{Space, State, Streams};
 
 /// What the rows of a pool have in common.
 pub(super) struct PoolSpace {
@@ -21,6 +21,8 @@ pub(super) struct PoolSpace {
     whole_unit: Option<u32>,
     /// Valid pages.
     valid: u64,
+    /// Valid pages beyond which those of the host leave the pool for the first.
+    most: u64,
     /// None unless blocks are used as an SLC cache.
     pub slc: Option<Box<SlcBlocks>>,
     /// None where word lines are programmed by their numbers.
@@ -30,7 +32,7 @@ pub(super) struct PoolSpace {
 }
 
 state!(PoolSpace {
-    values { valid }
+    values { valid, most }
     parts { slc, order, super_blocks }
     fixed { kept, at_work, marks, whole_unit }
 });
@@ -44,6 +46,7 @@ impl PoolSpace {
             marks: [0, 0],
             whole_unit: None,
             valid: 0,
+            most: u64::MAX,
             slc: None,
             order: None,
             super_blocks: None,
@@ -52,7 +55,7 @@ impl PoolSpace {
 
     /// Nothing is valid any more, and nothing is known of the blocks.
     pub fn forget(&mut self) {
-        self.valid = 0;
+        (self.valid, self.most) = (0, u64::MAX);
         if let Some(slc) = &mut self.slc {
             slc.forget();
         }
@@ -111,9 +114,27 @@ impl Space {
         self.each[self.pools.number_of_location(location)].whole_unit.is_none()
     }
 
+    /// Pages of the host leave a pool, which is not the first, as long as more than so many are valid there.
+    pub fn hold_at_most(&mut self, pool: usize, pages: u64) {
+        self.each[pool].most = pages;
+    }
+
+    /// Whether pages of the host are to leave the pool of a row for the first.
+    #[inline]
+    pub fn is_crowded(&self, row: RowId) -> bool {
+        let pool = self.of(row);
+        pool.valid > pool.most
+    }
+
     /// Valid pages of a pool.
     pub fn valid_of(&self, pool: usize) -> u64 {
         self.each[pool].valid
+    }
+
+    /// The closed block of a row with the fewest valid pages, of those that are `wanted`. It looks at all of them.
+    pub fn emptiest_of(&self, row: RowId, wanted: impl Fn(&BlockSetId) -> bool) -> Option<BlockSetId> {
+        let closed = self.blocks_of(row).filter(|block| self.state(*block) == State::Closed);
+        closed.filter(wanted).min_by_key(|block| self.valid(*block))
     }
 
     /// Valid pages of the device.

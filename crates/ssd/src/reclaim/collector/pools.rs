@@ -1,6 +1,6 @@
 //! What the collector does where a device has several pools: victims whose pages go to another pool.
 
-use wordline_nand::RowId;
+use wordline_nand::{BlockSetId, RowId};
 
 use super::{Collector, Job, Moved, RowState, Step};
 use crate::space::Space;
@@ -13,6 +13,11 @@ impl Collector {
             state.end();
             self.sources.migration.send_off(row, block, place);
         }
+    }
+
+    /// The pages of a block of the row, which became a victim, leave the pool.
+    pub fn give_up(&mut self, row: RowId, block: BlockSetId) {
+        self.sources.migration.send_off(row, block, 0);
     }
 
     /// Those of the listed pages that stay in the pool are programmed when all of the list was read, for no more will come.
