@@ -35,10 +35,11 @@ impl<D: BlockDevice> Prepared<D> {
         observer: &mut dyn Observer,
     ) -> Result<Self> {
         let seed = job.load.seed;
+        let kind = format!("a device of type {}", T::NAME);
         let prepared = match &job.from_snapshot {
             None => {
                 let made = device.build(Seed(seed));
-                Self::preconditioned(made, job.precondition, seed, Some(&job.load), observer)?
+                Self::preconditioned(made, job.precondition, seed, Some((&job.load, &kind)), observer)?
             }
             Some(path) => Self::restored(path, device)?,
         };
@@ -61,12 +62,12 @@ impl<D: BlockDevice> Prepared<D> {
         Ok(Self { device, agenda, seed, history })
     }
 
-    /// A device that was just made, in the state that is asked for.
+    /// A device that was just made, in the state that is asked for: with the workload, and what ages, where it runs.
     pub(crate) fn preconditioned(
         mut device: D,
         precondition: Precondition,
         seed: u64,
-        load: Option<&Load>,
+        load: Option<(&Load, &str)>,
         observer: &mut dyn Observer,
     ) -> Result<Self> {
         let mut agenda = Agenda { now: Instant::ZERO, events: Vec::new() };
@@ -89,8 +90,8 @@ impl<D: BlockDevice> Prepared<D> {
             }
             Precondition::Workload(drives) => {
                 device.fill_while(1.0, look).then_some(()).ok_or(Error::Stopped)?;
-                let load = load.ok_or_else(no_workload)?;
-                let (aged, done) = warm_up(&mut device, drives, load, observer)?;
+                let (load, kind) = load.ok_or_else(no_workload)?;
+                let (aged, done) = warm_up(&mut device, drives, load, kind, observer)?;
                 agenda = aged;
                 done
             }

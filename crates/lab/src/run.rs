@@ -212,7 +212,13 @@ pub fn run_on<D: BlockDevice>(
         let files = Files::open(load.log.as_deref(), None)?;
         let started = std::time::Instant::now();
         observer.phase(PRECONDITIONING, None);
-        let prepared = Prepared::preconditioned(device, precondition, load.seed, Some(&load), observer)?;
+        let prepared = Prepared::preconditioned(
+            device,
+            precondition,
+            load.seed,
+            Some((&load, "this device")),
+            observer,
+        )?;
         drive(prepared, load, files, started, (observer, position))
     })
 }

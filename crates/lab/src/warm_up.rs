@@ -151,11 +151,12 @@ impl Source<'_> {
     }
 }
 
-/// Ages a device that is filled. Returns when it is, what is about to happen to it, and what was done.
+/// Ages a device that is filled; `kind` says in words what it is. Returns when it is, what is about to happen to it, and what was done.
 pub(crate) fn warm_up<D: BlockDevice>(
     device: &mut D,
     wanted: Option<f64>,
     load: &Load,
+    kind: &str,
     observer: &mut dyn Observer,
 ) -> Result<(Agenda<D::Event>, String)> {
     let refuse = |found: &str, wanted: &str| {
@@ -211,7 +212,7 @@ pub(crate) fn warm_up<D: BlockDevice>(
     match (agenda, failed) {
         (_, Some(error)) => Err(error),
         _ if stopped => Err(Error::Stopped),
-        (None, _) => refuse("workload, on a device that cannot be aged", "empty or filled"),
+        (None, _) => refuse(&format!("workload, on {kind}, which does not age"), "empty or filled"),
         (Some(agenda), _) => {
             let told = progress.told(device.programmed(), source.written as f64 / sectors);
             Ok((agenda, told))

@@ -167,7 +167,7 @@ pub trait BlockDevice: State {
     /// Carries out what `next` gives until it gives nothing more, with the clock of the flash off: a command takes no time, wears
     /// nothing and never fails. With a `depth` so many are outstanding at once, and times are not looked at; else each comes at its
     /// time, and the device is at rest before that. `next` is told what was programmed so far. Returns when the device is and what
-    /// is about to happen to it; none if it cannot do so.
+    /// is about to happen to it; none if it cannot do so. A device that can is one that [`Ages`](crate::ageing::Ages), and passes this on.
     fn age(&mut self, _next: Next<'_>, _depth: Option<u32>) -> Option<Agenda<Self::Event>> {
         None
     }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed, state};
 
+use crate::ageing::Ages;
 use crate::block_device::{BlockDevice, Oldest, Programmed, Shape};
 use crate::command::{Answer, Command, Operation, SECTOR};
 use crate::device::{Content, Look, PowerCut, Recovered, Steady, ZEROES};
@@ -205,6 +206,29 @@ impl BlockDevice for FixedLatency {
         let all = agenda.events.iter().all(|(_, done)| is_known(*done));
         let holds = all && agenda.events.len() == self.under_way.len();
         if holds { Ok(()) } else { Err("its events are not those of its commands".into()) }
+    }
+}
+
+/// It has no flash: nothing of it ages.
+impl Ages for FixedLatency {
+    fn is_timer(_: &Self::Event) -> bool {
+        false
+    }
+
+    fn stop_clock(&mut self) -> bool {
+        false
+    }
+
+    fn next_over(&mut self, _: &mut impl Schedule<Self::Event>) -> bool {
+        false
+    }
+
+    fn hold_still(&mut self) {}
+
+    fn start_clock(&mut self) {}
+
+    fn time_of_a_page(&self) -> Duration {
+        Duration::ZERO
     }
 }
 

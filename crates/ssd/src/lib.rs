@@ -2,6 +2,7 @@
 //! [open-channel](open_channel) device over the same flash. Mechanisms are here, each with the policy trait that steers it; no research
 //! design is known.
 
+pub mod ageing;
 mod base;
 pub mod block_device;
 pub mod cache;

@@ -51,7 +51,7 @@ fn aged(rig: &mut Rig, drives: f64, hot: (f64, f64), depth: Option<u32>) -> f64 
         // A write each millisecond is less than the device could take.
         (given <= all).then(|| (Instant::ZERO + Duration::from_ms(1) * given, command()))
     };
-    let agenda = rig.device.age(&mut next, depth);
+    let agenda = rig.device.age(&mut next, depth).expect("it has flash");
     rig.calendar = agenda.calendar(|event| event);
     rig.audit();
     amplification(from, to)

@@ -2,7 +2,8 @@
 
 use wordline_kernel::metrics::Value;
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metric, Metrics, Schedule, Seed};
-use wordline_ssd::block_device::{Oldest, Programmed, Shape};
+use wordline_ssd::ageing::{self, Ages};
+use wordline_ssd::block_device::{Next, Oldest, Programmed, Shape};
 use wordline_ssd::device::{Content, Look, Steady};
 use wordline_ssd::lifetime::write_amplification;
 use wordline_ssd::metrics::Detail;
@@ -138,6 +139,10 @@ impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
         self.overwrite(seed, pages, look)
     }
 
+    fn age(&mut self, next: Next<'_>, depth: Option<u32>) -> Option<Agenda<Self::Event>> {
+        ageing::age(self, next, depth)
+    }
+
     fn digest(&self) -> Digest {
         let mut digest = self.digest;
         digest.add(self.device().digest().value());
@@ -216,5 +221,33 @@ impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
         }
         self.ftl.check_loaded()?;
         self.device().check_loaded(&Agenda { now: agenda.now, events: of_device })
+    }
+}
+
+/// With the clock of its device off a command of the FTL is answered as it is submitted: nothing is over later.
+impl<D: PhysicalDevice> Ages for HostFtl<D> {
+    fn is_timer(_: &Self::Event) -> bool {
+        false
+    }
+
+    fn stop_clock(&mut self) -> bool {
+        self.ftl.device.stop_clock();
+        true
+    }
+
+    fn next_over(&mut self, _: &mut impl Schedule<Self::Event>) -> bool {
+        false
+    }
+
+    /// It cleans only where the host has no room.
+    fn hold_still(&mut self) {}
+
+    fn start_clock(&mut self) {
+        self.ftl.device.start_clock();
+    }
+
+    /// Nothing waits for a time.
+    fn time_of_a_page(&self) -> Duration {
+        Duration::ZERO
     }
 }

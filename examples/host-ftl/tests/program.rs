@@ -40,6 +40,21 @@ fn a_workload_runs_on_the_preset_with_the_metrics_of_the_ftl_and_the_device() {
 }
 
 #[test]
+fn a_workload_ages_the_ftl_and_the_device_below() {
+    let run = |precondition: &str| {
+        let run =
+            ["run", "--preset", "host-ftl", "--workload", "randwrite-4k", "--requests", "20000", "--json"];
+        let out = success(&[&run[..], &["--precondition", precondition]].concat());
+        let result: Value = serde_json::from_str(&out).expect("it is JSON");
+        (out, result["write_amplification"].as_f64().expect("something was written"))
+    };
+    let ((_, filled), (told, aged), (_, steady)) = (run("filled"), run("workload"), run("steady-state"));
+    assert!(told.contains("aged with the workload itself: "), "{told}");
+    assert!(aged > filled, "lines are as random writes leave them: {aged} after {filled}");
+    assert!((0.9..1.1).contains(&(aged / steady)), "uniform writes lead to one state: {aged} and {steady}");
+}
+
+#[test]
 fn keys_are_checked_by_name() {
     let check = |set: &str| {
         let (code, _, err) = call(&["config", "check", "--preset", "host-ftl", "--set", set]);

@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed, counters, state};
-use wordline_ssd::block_device::{Oldest, Programmed, Shape};
+use wordline_ssd::ageing::{self, Ages};
+use wordline_ssd::block_device::{Next, Oldest, Programmed, Shape};
 use wordline_ssd::design::WrongAnswer;
 use wordline_ssd::device::{Content, Look, NOTHING, Steady, Written};
 use wordline_ssd::metrics::Detail;
@@ -166,7 +167,7 @@ impl<D: BlockDevice> Raid0<D> {
     }
 }
 
-impl<D: BlockDevice> BlockDevice for Raid0<D> {
+impl<D: Ages> BlockDevice for Raid0<D> {
     type Event = OfMember<D::Event>;
     type Mark = Mark<D::Mark>;
 
@@ -337,6 +338,10 @@ impl<D: BlockDevice> BlockDevice for Raid0<D> {
         Some(all)
     }
 
+    fn age(&mut self, next: Next<'_>, depth: Option<u32>) -> Option<Agenda<Self::Event>> {
+        ageing::age(self, next, depth)
+    }
+
     fn digest(&self) -> Digest {
         let mut digest = self.digest;
         self.members.iter().for_each(|member| digest.add(member.digest().value()));
@@ -406,6 +411,39 @@ impl<D: BlockDevice> BlockDevice for Raid0<D> {
         }
         let mut each = self.members.iter().zip(0..);
         each.try_for_each(|(member, number)| member.check_loaded(&Self::agenda_of(number, agenda)))
+    }
+}
+
+impl<D: Ages> Ages for Raid0<D> {
+    fn is_timer(event: &Self::Event) -> bool {
+        D::is_timer(&event.event)
+    }
+
+    fn stop_clock(&mut self) -> bool {
+        self.members.iter_mut().all(D::stop_clock)
+    }
+
+    fn next_over(&mut self, clock: &mut impl Schedule<Self::Event>) -> bool {
+        self.all_members().any(|member| {
+            let mut own = clock.within(|event| OfMember { member, event });
+            let is_over = self.members[usize::from(member)].next_over(&mut own);
+            self.take_answers(member, clock.now());
+            is_over
+        })
+    }
+
+    fn hold_still(&mut self) {
+        self.members.iter_mut().for_each(D::hold_still);
+    }
+
+    fn start_clock(&mut self) {
+        self.members.iter_mut().for_each(D::start_clock);
+    }
+
+    /// The members are at work at once.
+    fn time_of_a_page(&self) -> Duration {
+        let of_one = self.members.iter().map(D::time_of_a_page).max().unwrap_or(Duration::ZERO);
+        Duration::from_ps(of_one.ps() / self.members.len() as u64)
     }
 }
 

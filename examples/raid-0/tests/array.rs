@@ -6,7 +6,7 @@ use wordline_lab::config::{Device, Selection};
 use wordline_lab::devices::Registry;
 use wordline_lab::plan::{Origin, Plan};
 use wordline_lab::power::CutAfter;
-use wordline_lab::run::{self, Unobserved};
+use wordline_lab::run::{self, Precondition, Unobserved};
 use wordline_lab::summary::{Outcome, Summary};
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{BlockDevice, Command, FixedLatency, Operation};
@@ -47,6 +47,30 @@ fn an_array_loses_its_power_and_recovers() {
     let [cut] = run.power_cuts[..] else { panic!("{:?}", run.power_cuts) };
     assert!(cut.pages_read > 0 && cut.recovery_seconds > 0.0, "{cut:?}");
     assert_eq!(run.outcome, Outcome::Complete);
+}
+
+#[test]
+fn an_array_is_aged_with_the_workload_as_its_members_are() {
+    let aged = Plan { precondition: Some(Precondition::Workload(Some(2.0))), ..Plan::default() };
+    let [one, two] = [1, 2].map(|members| run_small("randwrite-4k", members, aged.clone()));
+    let amplification = |run: &Summary| {
+        let [moved, written] = ["flash.gc_bytes", "flash.host_bytes"].map(|name| run.metrics.count(name));
+        1.0 + moved as f64 / written as f64
+    };
+    for run in [&one, &two] {
+        let told = "aged with the workload itself: 2.00 drive writes, with ";
+        assert!(run.notes.iter().any(|note| note.starts_with(told)), "{:?}", run.notes);
+    }
+    assert!(amplification(&one) > 1.5, "a device that is full cleans: {}", amplification(&one));
+    let ratio = amplification(&two) / amplification(&one);
+    assert!((0.95..1.05).contains(&ratio), "each member is as a device alone: {ratio}");
+}
+
+#[test]
+fn an_array_without_flash_does_not_age() {
+    let fixed = || FixedLatency::new(Bytes(1 << 20), Duration::from_us(70));
+    let mut array = Raid0::new(vec![fixed(), fixed()], Bytes(64 << 10));
+    assert!(array.age(&mut |_| unreachable!("nothing is asked for"), Some(1)).is_none());
 }
 
 type Event = OfMember<wordline_ssd::Event>;

@@ -91,3 +91,17 @@ fn what_the_buffer_takes_ages_nothing_and_ends() {
     let found = summary(named(&file), Precondition::Workload(Some(0.2)), Some(100)).expect("a run");
     assert!(found.notes.iter().any(|note| note.contains("the buffer took")), "{:?}", found.notes);
 }
+
+#[test]
+fn a_device_without_flash_is_not_aged_and_named() {
+    let selection = Selection { preset: Some("fixed-latency".into()), ..Selection::default() };
+    let device = Device::load(&selection).expect("a device");
+    let plan = Plan {
+        origin: Origin::Named("randwrite-4k".into()),
+        precondition: Some(Precondition::Workload(Some(1.0))),
+        ..Plan::default()
+    };
+    let refused = run(plan.job(&device).expect("a job"), &mut Unobserved).expect_err("nothing of it ages");
+    let told = "precondition: found workload, on a device of type fixed-latency, which does not age, wanted empty or filled";
+    assert!(refused.to_string().contains(told), "{refused}");
+}

@@ -4,6 +4,7 @@ use wordline_kernel::chart::Drawn;
 use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule, Seed};
 
 use super::{Content, Contents, Device, Event, Look, PowerCut, Recovered, Steady};
+use crate::ageing;
 use crate::block_device::{BlockDevice, Next, Oldest, Programmed, Shape};
 use crate::command::{Answer, Command};
 use crate::design::WrongAnswer;
@@ -135,7 +136,7 @@ impl BlockDevice for Device {
     }
 
     fn age(&mut self, next: Next<'_>, depth: Option<u32>) -> Option<Agenda> {
-        Some(Self::age(self, next, depth))
+        ageing::age(self, next, depth)
     }
 
     fn digest(&self) -> Digest {

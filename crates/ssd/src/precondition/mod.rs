@@ -15,9 +15,8 @@ use crate::device::Device;
 use crate::map::LogicalPage;
 
 use lay::Layer;
-pub use uniform::Steady;
 use watched::Watched;
-pub use watched::{Look, Written};
+pub use watched::{Look, Steady, Written};
 
 impl Device {
     /// Writes the first `fraction` of the logical pages of a new device once, in order.

@@ -9,7 +9,8 @@ use wordline_nand::{RowId, Stamp};
 use super::in_place::Movers;
 use super::lay::{Layer, Share};
 use super::shape::{Drawn, Shape};
-use super::watched::{Look, Watched};
+use super::watched::{Look, Steady, Watched};
+use crate::ageing::{Ages, Untimed, carry_out};
 use crate::block_device::{BlockDevice, Programmed};
 use crate::command::{Command, Operation, SECTOR};
 use crate::config::Config;
@@ -17,17 +18,8 @@ use crate::design::Seam;
 use crate::device::Device;
 use crate::map::LogicalPage;
 use crate::policy::victim::Preference;
-use crate::precondition::ageing::{End, Untimed};
+use crate::precondition::ageing::End;
 use crate::reclaim::config::Scope;
-
-/// What bringing a device to its steady state took.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Steady {
-    /// Pages overwritten until the write amplification stood still.
-    pub overwritten: u64,
-    /// Write amplification over the last window: pages programmed a page written. None where nothing is overwritten.
-    pub amplification: Option<f64>,
-}
 
 /// Blocks of pages for each row that are overwritten between two looks at the write amplification, where the shape that was laid
 /// is that of the policy. Chosen: one is enough for a row to come to its next cleaning, and two for rows that by chance get
@@ -226,12 +218,13 @@ impl Device {
             });
             watched.wrote(unit.into()).then_some((Instant::ZERO, command?))
         };
-        let mut clock = Untimed::default();
+        let mut clock = Untimed::of::<Self>();
         // Whoever follows contents finds the device filled, whatever it was overwritten with.
         let contents = self.core.base.contents.take();
         self.core.base.space.pause_cache(true);
         let movers = self.writer.has_units().then(|| Movers::set_aside(&mut self.core.base.policies));
-        self.carry_out(next, depth, Duration::ZERO, &mut clock);
+        self.stop_clock();
+        carry_out(self, next, depth, Duration::ZERO, &mut clock);
         self.write_out(end, &mut clock);
         self.come_to(end, &mut clock);
         self.forget_timers();

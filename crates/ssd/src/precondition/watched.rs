@@ -18,6 +18,15 @@ pub struct Written {
     pub expected: u64,
 }
 
+/// What bringing a device to its steady state took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Steady {
+    /// Pages overwritten until the write amplification stood still.
+    pub overwritten: u64,
+    /// Write amplification over the last window: pages programmed a page written. None where nothing is overwritten.
+    pub amplification: Option<f64>,
+}
+
 /// What is written before the run, and who looks on.
 pub(super) struct Watched<'a> {
     look: Look<'a>,

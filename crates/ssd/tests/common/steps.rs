@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use wordline_kernel::{Duration, Instant, Seed};
 use wordline_ssd::map::LogicalPage;
-use wordline_ssd::{Command, Operation};
+use wordline_ssd::{BlockDevice, Command, Operation};
 
 use super::Rig;
 
@@ -77,6 +77,6 @@ fn age(rig: &mut Rig, depth: Option<u32>) {
         let (sector, count) = if operation == Operation::Flush { (0, 0) } else { (sector, count) };
         Some((time, Command { operation, fua, sector, sectors: count, ..Command::default() }))
     };
-    let agenda = rig.device.age(&mut next, depth);
+    let agenda = rig.device.age(&mut next, depth).expect("it has flash");
     rig.calendar = agenda.calendar(|event| event);
 }

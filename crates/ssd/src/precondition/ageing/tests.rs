@@ -1,6 +1,7 @@
-use wordline_kernel::{Bytes, Seed, Stream};
+use wordline_kernel::{Bytes, Instant, Seed, Stream};
 
 use super::*;
+use crate::block_device::BlockDevice;
 use crate::command::{Command, Operation};
 use crate::config::{BufferFile, DeviceFile, FrontFile, FtlFile};
 use crate::policy::victim::VictimKind;

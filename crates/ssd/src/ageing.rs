@@ -1,0 +1,170 @@
+//! Ageing: a device carries out a workload before the run, with the clock of its flash off.
+//!
+//! What the device decides and what it moves and writes is what it would be in a run, but for what follows from waiting:
+//! queues are empty, and a program is over before the next command comes. In a closed loop the device is left at work: the host always
+//! has something to write. By the times of the workload it goes as far as it wants before the next command.
+
+use std::collections::VecDeque;
+
+use wordline_kernel::{Duration, Instant, Schedule};
+
+use crate::block_device::{BlockDevice, Next};
+use crate::command::SECTOR;
+use crate::snapshot::Agenda;
+
+/// A device as it is aged: with the clock of its flash switched off. A device made of devices asks its members.
+pub trait Ages: BlockDevice {
+    /// Whether an event waits for its time, though the clock is off; any other happens at once.
+    fn is_timer(event: &Self::Event) -> bool;
+
+    /// From now on commands of the flash take no time, wear nothing and never fail; false if there is no flash that ages.
+    fn stop_clock(&mut self) -> bool;
+
+    /// The next command of the flash that is over is noted; false if there is none.
+    fn next_over(&mut self, clock: &mut impl Schedule<Self::Event>) -> bool;
+
+    /// Begins no cleaning from now on, for the host stops in the midst of its work.
+    fn hold_still(&mut self);
+
+    /// From now on flash takes time.
+    fn start_clock(&mut self);
+
+    /// The time in which the flash programs a logical page with all of its dies at work.
+    fn time_of_a_page(&self) -> Duration;
+}
+
+/// The calendar of a device that takes no time: what it does itself happens soon, and what it set a timer for at its time.
+#[derive(Debug)]
+pub struct Untimed<E> {
+    now: Instant,
+    soon: VecDeque<E>,
+    timers: Vec<(Instant, E)>,
+    is_timer: fn(&E) -> bool,
+}
+
+impl<E> Schedule<E> for Untimed<E> {
+    fn now(&self) -> Instant {
+        self.now
+    }
+
+    fn at(&mut self, time: Instant, event: E) {
+        match (self.is_timer)(&event) {
+            true => self.timers.push((time, event)),
+            false => self.soon.push_back(event),
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        true
+    }
+
+    fn next(&mut self, event: E) {
+        self.soon.push_front(event);
+    }
+}
+
+impl<E> Untimed<E> {
+    /// That of a device, at the beginning of time.
+    pub fn of<D: Ages<Event = E>>() -> Self {
+        Self { now: Instant::ZERO, soon: VecDeque::new(), timers: Vec::new(), is_timer: D::is_timer }
+    }
+
+    /// The first timer that is due by `time`.
+    fn due(&mut self, time: Instant) -> Option<(Instant, E)> {
+        let (first, _) = self.timers.iter().enumerate().min_by_key(|(_, (time, _))| *time)?;
+        (self.timers[first].0 <= time).then(|| self.timers.remove(first))
+    }
+
+    /// What is left of it, for the calendar of a run.
+    fn agenda(mut self) -> Agenda<E> {
+        self.timers.sort_by_key(|(time, _)| *time);
+        Agenda { now: self.now, events: self.timers }
+    }
+}
+
+/// Carries out what `next` gives with the clock of the flash off: [`BlockDevice::age`] of a device that [`Ages`].
+pub fn age<D: Ages>(device: &mut D, next: Next<'_>, depth: Option<u32>) -> Option<Agenda<D::Event>> {
+    device.stop_clock().then_some(())?;
+    let mut clock = Untimed::of::<D>();
+    // A host that has to wait for its writes is as fast as the flash.
+    let time_of_a_page = device.time_of_a_page();
+    carry_out(device, next, depth, time_of_a_page, &mut clock);
+    if depth.is_some() {
+        device.hold_still();
+    }
+    rest(device, &mut clock);
+    Some(clock.agenda())
+}
+
+/// Finishes what is begun. From then on flash takes time.
+pub(crate) fn rest<D: Ages>(device: &mut D, clock: &mut Untimed<D::Event>) {
+    while advance(device, clock) {}
+    device.start_clock();
+}
+
+/// Carries out what `next` gives, the clock being off, until all of it is answered, or the device takes no more writes. In a closed loop time goes on by
+/// `time_of_a_page` for each page.
+pub(crate) fn carry_out<D: Ages>(
+    device: &mut D,
+    next: Next<'_>,
+    depth: Option<u32>,
+    time_of_a_page: Duration,
+    clock: &mut Untimed<D::Event>,
+) {
+    let sectors = device.shape().logical_page.0 / SECTOR.0;
+    let mut upcoming = next(device.programmed());
+    while let Some((time, command)) = upcoming
+        && !device.is_read_only()
+        && device.wrong_answer().is_none()
+    {
+        let has_room = depth.is_some_and(|depth| device.outstanding() < depth as usize);
+        if has_room {
+            let end = (command.sector + command.sectors).div_ceil(sectors);
+            let pages = if command.sectors == 0 { 0 } else { end - command.sector / sectors };
+            clock.now += time_of_a_page * pages;
+            device.submit(command, clock);
+        } else if advance(device, clock) {
+            continue;
+        } else if depth.is_none() {
+            wait_until(device, time, clock);
+            device.submit(command, clock);
+        } else {
+            // Whatever waits has to wait for a timer.
+            let Some((time, event)) = clock.due(Instant::LIMIT) else {
+                assert!(device.give_up(clock), "nothing moves: {}", device.what_waits(clock.now));
+                continue;
+            };
+            clock.now = clock.now.max(time);
+            device.handle(event, clock);
+            continue;
+        }
+        device.forget_answers();
+        upcoming = next(device.programmed());
+    }
+    while device.outstanding() > 0 && (advance(device, clock) || device.give_up(clock)) {}
+    assert_eq!(device.outstanding(), 0, "nothing moves: {}", device.what_waits(clock.now));
+    device.forget_answers();
+}
+
+/// Lets a device do the next thing that it has to do now; false if there is nothing.
+pub(crate) fn advance<D: Ages>(device: &mut D, clock: &mut Untimed<D::Event>) -> bool {
+    if let Some(event) = clock.soon.pop_front() {
+        device.handle(event, clock);
+    } else if let Some((_, event)) = clock.due(clock.now) {
+        device.handle(event, clock);
+    } else {
+        return device.next_over(clock);
+    }
+    true
+}
+
+/// Lets time go on to the arrival of a command.
+fn wait_until<D: Ages>(device: &mut D, time: Instant, clock: &mut Untimed<D::Event>) {
+    let time = time.max(clock.now);
+    while let Some((due, event)) = clock.due(time) {
+        clock.now = due.max(clock.now);
+        device.handle(event, clock);
+        while advance(device, clock) {}
+    }
+    clock.now = time;
+}
