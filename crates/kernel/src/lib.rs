@@ -28,7 +28,7 @@ pub use divisor::gcd;
 pub use histogram::Histogram;
 pub use metrics::{Metric, Metrics};
 pub use prefetch::prefetch;
-pub use random::{Seed, Stream};
+pub use random::{Seed, Stream, Streams};
 pub use series::Series;
 pub use table::LookupTable;
 pub use time::{Duration, Instant};

@@ -10,11 +10,25 @@ pub struct Seed(pub u64);
 impl Seed {
     /// The stream called `name`, number `index`.
     pub fn stream(self, name: &str, index: u64) -> Stream {
-        let mut state = self.0 ^ 0x9e37_79b9_7f4a_7c15;
-        for byte in name.bytes() {
-            state = scramble(state ^ u64::from(byte));
-        }
-        state = scramble(state ^ index);
+        self.streams(name).stream(index)
+    }
+
+    /// All streams called `name`, for who begins many of them.
+    pub fn streams(self, name: &str) -> Streams {
+        let all = self.0 ^ 0x9e37_79b9_7f4a_7c15;
+        Streams(name.bytes().fold(all, |state, byte| scramble(state ^ u64::from(byte))))
+    }
+}
+
+/// The streams of one name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Streams(u64);
+
+impl Streams {
+    /// Number `index` of them.
+    #[inline]
+    pub fn stream(self, index: u64) -> Stream {
+        let mut state = scramble(self.0 ^ index);
         let mut next = || {
             state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
             scramble(state)

@@ -314,3 +314,66 @@ fn a_page_in_slc_mode_is_read_at_the_first_try_where_a_native_one_is_not() {
     assert!(unread(&mut cells, CellMode::Native, 128) > 45);
     assert_eq!(unread(&mut cells, CellMode::Slc, 129), 0);
 }
+
+#[test]
+fn a_page_that_is_read_twice_needs_about_the_same_entry_of_the_table() {
+    let mut cells = cells(Condition { cycles: 2_000.0, hours: 2_000.0, ..Condition::FRESH });
+    let entry = |cells: &mut CellArrays, block, word_line| {
+        let at = PlaneBlock { die: DieId(1), block };
+        let sensed = |level| Sensed { at, word_line, page_type: 1, mode: CellMode::Native, level };
+        f64::from((0..27).find(|level| !cells.is_unread(&sensed(*level))).unwrap_or(27))
+    };
+    // The word lines of one layer of one block: nothing but what chance gives a page tells them apart.
+    let lines: Vec<u32> = (0..4).map(|line| 31 * 4 + line).collect();
+    let (mut within, mut between) = (0.0, 0.0);
+    for block in 0..100 {
+        let first: Vec<f64> = lines.iter().map(|line| entry(&mut cells, block, *line)).collect();
+        let again: Vec<f64> = lines.iter().map(|line| entry(&mut cells, block, *line)).collect();
+        for n in 0..4 {
+            within += (first[n] - again[n]).powi(2);
+            between += (first[n] - again[(n + 1) % 4]).powi(2);
+        }
+    }
+    assert!(between > 100.0 && within < 0.5 * between, "{within} of {between}");
+    // Written anew, the block has other pages.
+    let old: Vec<f64> = (0..100).map(|block| entry(&mut cells, block, 124)).collect();
+    (0..100).for_each(|block| _ = ask(&mut cells, Stage::Ber, (1, block, 0), &USUAL));
+    let moved = (0..100).filter(|block| entry(&mut cells, *block, 124) != old[*block as usize]);
+    assert!(moved.count() > 20);
+}
+
+/// Pages of memory that the process has.
+#[cfg(target_os = "linux")]
+fn resident() -> usize {
+    let text = std::fs::read_to_string("/proc/self/statm").expect("the system says it");
+    text.split(' ').nth(1).expect("it is the second number").parse().expect("a number")
+}
+
+/// 1 TiB: 267 dies of 428 blocks. What is kept by block and word line is there after a program that is not the data sheet's, and what
+/// is kept of reads after those of pages all over the device.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_tables_of_a_tebibyte_take_less_than_200_megabytes() {
+    let part = part("cubeftl-tlc");
+    let before = resident();
+    let mut cells = CellArrays::new(set(), &part, 0..267, YEAR, Seed(1)).expect("the set fits the part");
+    let skipping = Parameters { skipped_verifies: [1; 31], outcome: true, ..USUAL };
+    for (die, block) in (0..267).flat_map(|die| (0..428).map(move |block| (die, block))) {
+        let word_line = (die * 428 + block) % 192;
+        let at = PlaneBlock { die: DieId(die), block };
+        let work = Work {
+            stage: Stage::Tin,
+            part: &part,
+            mode: CellMode::Native,
+            page: word_line * 3,
+            blocks: &[at],
+            parameters: if block % 2 == 0 { &skipping } else { &USUAL },
+            begin: Instant::ZERO,
+            data_sheet: Duration::from_us(700),
+        };
+        cells.work(&work, Some(&mut Outcome::default()));
+        cells.is_unread(&Sensed { at, word_line, page_type: 1, mode: CellMode::Native, level: 0 });
+    }
+    let megabytes = (resident() - before) * 4_096 / 1_000_000;
+    assert!((20..200).contains(&megabytes), "{megabytes} MB");
+}

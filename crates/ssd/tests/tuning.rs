@@ -295,11 +295,10 @@ fn retries_of_the_model(hours: f64) -> (f64, f64) {
         let levels = set.levels(&strength, &cells.condition, Effects::ALL, &Written::default());
         for page in 0..3 {
             let rates = reading.rates(&levels, page, &set.references);
-            let retries = reading.retries(&rates, 0, bits);
-            all += retries.share * retries.mean;
             let best = rates.iter().copied().fold(1.0, f64::min);
-            let hard = rates[..rates.len() - 1].iter().map(|rate| reading.ecc.failure(*rate, bits));
-            lost += hard.product::<f64>() * reading.ecc.soft_failure(best, bits);
+            let retries = reading.retries(&reading.tries(rates, bits), 0);
+            all += retries.share * retries.mean;
+            lost += reading.ecc.soft_failure(best, bits);
         }
     }
     let pages = f64::from(variation.layers * 3);

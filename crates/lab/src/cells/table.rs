@@ -79,6 +79,7 @@ fn facts(answer: &Answer) -> Vec<Vec<String>> {
     if answer.program.loops > 0.0 || plain.share > 0.0 {
         say("reads tried again", percent(plain.share));
         say("retries of those", format!("{:.1}", plain.mean));
+        say("decoding of a read", format!("{:.1} us", plain.decoding_us));
         say("the same, levels kept by layer", format!("{}, {:.1}", percent(aware.share), aware.mean));
         say("not corrected", percent(plain.uncorrectable));
     }

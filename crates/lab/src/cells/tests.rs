@@ -126,3 +126,13 @@ fn followers_have_the_margin_that_their_leader_leaves_over() {
     assert!((0.0..new).contains(&old) && new <= 320.0, "{new} {old}");
     assert_eq!(narrow("follow = true\nfollow_limit = 0.0"), 0.0);
 }
+
+#[test]
+fn each_retry_is_decoded_and_a_page_that_nothing_corrects_softly_as_well() {
+    let new = ask("layer = 'kappa'").expect("it is one");
+    assert!((new.retries.decoding_us - 10.0).abs() < 1e-6, "a read of new cells is decoded once");
+    let old = ask("layer = 'kappa'\ncycles = 2000.0\nhours = 8760.0").expect("it is one").retries;
+    let wanted = 10.0 * (1.0 + old.mean_of_all) + 50.0 * old.uncorrectable;
+    assert!(old.mean_of_all > 10.0 && old.uncorrectable > 0.01, "{old:?}");
+    assert!((old.decoding_us - wanted).abs() < 1e-9, "{old:?}");
+}

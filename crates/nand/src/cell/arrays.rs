@@ -13,9 +13,11 @@ use wordline_kernel::{Complaints, Duration, Instant, Seed, Stream};
 use super::aged::Surge;
 use super::coding::Coding;
 use super::condition::Condition;
-use super::math::count;
+use super::deviate::Chance;
+use super::math::count_by;
 use super::mode::Held;
-use super::rates::{RateTable, Sensing, Wanted};
+use super::rates::{RateTable, Wanted};
+use super::read::deviation_of;
 use super::reprogram::Bit;
 use super::set::CellSet;
 use super::variation::{Place, Variation};
@@ -35,14 +37,13 @@ pub struct CellArrays {
     seed: Seed,
     shape: ArrayShape,
     random: Stream,
+    chance: Chance,
     /// Erases of each block of each die.
     erases: Vec<u32>,
     ways: Ways,
     /// How programs of each way go, for each place within a loop.
     programs: Vec<Vec<Option<Done>>>,
     rates: RateTable,
-    /// The place of each layer of each block within a loop, as a class.
-    faster: Vec<u8>,
     surges: Vec<Surge>,
 }
 
@@ -53,11 +54,11 @@ impl State for CellArrays {
             random,
             erases,
             ways,
+            chance: _,
             set: _,
             shape: _,
             programs: _,
             rates: _,
-            faster: _,
             surges: _,
         } = self;
         to.value("seed", seed)?;
@@ -72,8 +73,8 @@ impl State for CellArrays {
         self.erases = from.value("erases")?;
         self.ways.load_state(from)?;
         // What chance gave layers, blocks and chips follows from the seed; how programs go, from the ways.
+        self.chance = Chance::new(self.seed);
         self.programs.clear();
-        self.faster.fill(u8::MAX);
         self.rates.forget_ways();
         self.rates.draw(self.dies(), self.shape.blocks, self.seed);
         Ok(())
@@ -81,13 +82,20 @@ impl State for CellArrays {
 }
 
 /// How a program went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug)]
 struct Done {
     time: Duration,
     /// Loops, and the verifies in them.
     steps: (u32, u32),
     first: [u8; MOST_STATES],
     last: [u8; MOST_STATES],
+}
+
+impl Done {
+    fn tell(&self, outcome: &mut Outcome) {
+        (outcome.loops, outcome.verifies) = self.steps;
+        (outcome.first_loops, outcome.last_loops) = (self.first, self.last);
+    }
 }
 
 /// The properties of a part that determine the index of a word line in the tables.
@@ -130,11 +138,11 @@ impl CellArrays {
             seed,
             shape,
             random: seed.stream("cells.arrays", u64::from(shape.first_die)),
+            chance: Chance::new(seed),
             erases: vec![0; all_blocks],
             ways: Ways::new(all_blocks, shape.word_lines),
             programs: Vec::new(),
             rates,
-            faster: vec![u8::MAX; all_blocks * shape.layers as usize],
             surges: Vec::new(),
             set,
         })
@@ -173,18 +181,14 @@ impl CellArrays {
         (u64::from(word_line) * u64::from(self.shape.layers) / u64::from(self.shape.word_lines)) as u32
     }
 
-    /// The place of a word line's layer within a loop, as a class.
-    fn faster(&mut self, at: PlaneBlock, layer: u32) -> usize {
-        let index = self.block(at) * self.shape.layers as usize + layer as usize;
-        if self.faster[index] == u8::MAX {
-            let faster = Variation::faster(Place { chip: at.die.0, block: at.block, layer }, self.seed);
-            self.faster[index] = ((faster * FASTER as f64) as u8).min(FASTER as u8 - 1);
-        }
-        usize::from(self.faster[index])
+    /// The place of a layer within a loop, as a class. To draw it each time takes less than to fetch it.
+    fn faster(&self, at: PlaneBlock, layer: u32) -> usize {
+        let faster = Variation::faster(Place { chip: at.die.0, block: at.block, layer }, self.chance.speeds);
+        (faster * FASTER as f64) as usize
     }
 
     /// How a program of a word line goes in such a way.
-    fn program(&mut self, way: u8, class: usize) -> Option<Done> {
+    fn program(&mut self, way: u8, class: usize) -> Option<&Done> {
         self.set.ispp.as_ref()?;
         let (way, number) = (self.ways.get(way), usize::from(way));
         if self.programs.len() <= number {
@@ -200,14 +204,14 @@ impl CellArrays {
             let steps = (done.verifies.len() as u32, done.all_verifies());
             *known = Some(Done { time: done.time, steps, first, last });
         }
-        *known
+        known.as_ref()
     }
 
-    /// The error rate of a page, or, in the place of the page after the last one, BER_EP1 right after a program.
-    fn rate(&mut self, at: PlaneBlock, word_line: u32, page: u32, way: u8, sensing: Sensing<'_>) -> f64 {
+    /// The error rate of a page.
+    fn rate(&mut self, at: PlaneBlock, word_line: u32, page: u32, way: u8, offsets: &[i8]) -> f64 {
         let (block, layer) = (self.block(at), self.layer(word_line));
         let way = (way, self.ways.get(way));
-        self.rates.rate(Wanted { block, erases: self.erases[block], layer, page, way, sensing })
+        self.rates.rate(Wanted { block, erases: self.erases[block], layer, page, way }, offsets)
     }
 
     /// The way in which a word line was programmed that is read in a mode: where that is another one than it was programmed in, the
@@ -255,9 +259,7 @@ impl CellArrays {
         let layer = self.block(at) as u64 * u64::from(self.shape.layers) + u64::from(layer);
         let cells = self.shape.page_bits as f64 * 2.0 / self.set.states() as f64;
         outcome.erased_to_p1 = (factors.erased_to_p1(layer, self.seed) * cells).round() as u32;
-        let done = self.program(0, 0)?;
-        (outcome.loops, outcome.verifies) = done.steps;
-        (outcome.first_loops, outcome.last_loops) = (done.first, done.last);
+        self.program(0, 0)?.tell(outcome);
         Some(time)
     }
 
@@ -277,31 +279,35 @@ impl CellArrays {
             let class = self.faster(*at, layer);
             let held = self.held_after(work, *at, word_line);
             let way = self.ways.number(parameters, states, early, held);
-            slowest = slowest.max(self.program(way, class));
+            let done = self.program(way, class).map(|done| (done.time, done.steps, (way, class)));
+            slowest = slowest.max(done);
             self.ways.note(self.block(*at), word_line, way);
             first_way.get_or_insert(way);
         }
-        let time = slowest.map_or(work.data_sheet, |done| done.time);
-        if let (Some(outcome), Some(way)) = (outcome, first_way) {
-            self.tell_program(work, slowest, way, outcome);
+        let Some((time, _, (way, class))) = slowest else { return work.data_sheet };
+        if let (Some(outcome), Some(first)) = (outcome, first_way) {
+            if let Some(done) = &self.programs[usize::from(way)][class] {
+                done.tell(outcome);
+            }
+            self.tell_errors(work, first, outcome);
         }
         time
     }
 
-    /// What a program leaves, of the slowest plane and, of errors, of the first one.
-    fn tell_program(&mut self, work: &Work<'_>, slowest: Option<Done>, way: u8, outcome: &mut Outcome) {
-        let Some(done) = slowest else { return };
-        (outcome.loops, outcome.verifies) = done.steps;
-        (outcome.first_loops, outcome.last_loops) = (done.first, done.last);
+    /// The errors of a word line of the first plane right after its program.
+    fn tell_errors(&mut self, work: &Work<'_>, way: u8, outcome: &mut Outcome) {
         let (at, word_line) = (work.blocks[0], work.word_line());
         let bits = work.mode.bits(self.set.coding.bits());
+        let (block, layer) = (self.block(at), self.layer(word_line));
+        let way = (way, self.ways.get(way));
+        let wanted = Wanted { block, erases: self.erases[block], layer, page: 0, way };
+        let [erased_to_p1, all_pages] = self.rates.just_programmed(wanted);
         let cells = self.shape.page_bits as f64 * 2.0 / f64::from(1 << bits);
-        let page = self.set.coding.bits();
-        let rate = self.rate(at, word_line, page, way, Sensing::Moved(&[]));
-        outcome.erased_to_p1 = count(rate * cells, &mut self.random);
-        let rate = self.rate(at, word_line, page + 1, way, Sensing::Moved(&[]));
+        outcome.erased_to_p1 =
+            count_by(|random| self.chance.deviates.deviate(random), erased_to_p1 * cells, &mut self.random);
         let all = self.shape.page_bits * u64::from(bits);
-        outcome.bit_errors[0] = count(rate * all as f64, &mut self.random);
+        outcome.bit_errors[0] =
+            count_by(|random| self.chance.deviates.deviate(random), all_pages * all as f64, &mut self.random);
     }
 
     fn reads(&mut self, work: &Work<'_>, outcome: &mut Outcome) {
@@ -313,8 +319,12 @@ impl CellArrays {
             if plane == 0 {
                 outcome.senses = self.senses(page, way);
             }
-            let rate = self.rate(*at, word_line, page, way, Sensing::Moved(offsets));
-            outcome.bit_errors[plane] = count(rate * self.shape.page_bits as f64, &mut self.random);
+            let rate = self.rate(*at, word_line, page, way, offsets);
+            outcome.bit_errors[plane] = count_by(
+                |random| self.chance.deviates.deviate(random),
+                rate * self.shape.page_bits as f64,
+                &mut self.random,
+            );
         }
     }
 
@@ -355,19 +365,27 @@ impl Physics for CellArrays {
     fn is_unread(&mut self, sensed: &Sensed) -> bool {
         let Some(reading) = &self.set.reading else { return false };
         let last = (reading.entries() - 1) as u8;
+        let Sensed { at, word_line, page_type: page, mode, level } = *sensed;
+        let block = self.block(at);
+        let erases = self.erases[block];
+        let in_block = u64::from(word_line * self.set.coding.bits() + page);
         if let Some(factors) = &self.set.factors {
-            if sensed.mode != CellMode::Native {
-                return false;
-            }
-            let page = u64::from(sensed.word_line * self.set.coding.bits() + sensed.page_type);
-            let block = self.block(sensed.at);
-            let number = (block as u64) << 40 | u64::from(self.erases[block]) << 16 | page;
-            return factors.is_unread(self.rates.hours(), (number, self.seed), sensed.level, last);
+            let hours = self.rates.hours();
+            let number = (block as u64) << 40 | u64::from(erases) << 16 | in_block;
+            return mode == CellMode::Native && factors.is_unread(hours, (number, self.seed), level, last);
         }
-        let entry = sensed.level.min(last);
-        let way = self.way_of(sensed.at, sensed.word_line, sensed.mode);
-        let fails = self.rate(sensed.at, sensed.word_line, sensed.page_type, way, Sensing::Entry(entry));
-        fails > 0.0 && self.random.unit() < fails
+        let way = self.way_of(at, word_line, mode);
+        let wanted =
+            Wanted { block, erases, layer: self.layer(word_line), page, way: (way, self.ways.get(way)) };
+        let limit = self.rates.limit(wanted, level.min(last));
+        if limit.is_infinite() {
+            return limit < 0.0;
+        }
+        // What recurs when the page is read again belongs to the page, until its block is erased.
+        let number = u64::from(at.die.0) << 52 | u64::from(at.block) << 32;
+        let number = number | u64::from(erases & 0xFFFF) << 16 | in_block;
+        let of_page = self.chance.deviates.deviate(&mut self.chance.pages.stream(number));
+        deviation_of(of_page, self.chance.deviates.deviate(&mut self.random)) > limit
     }
 
     fn copied(&self) -> Box<dyn Physics> {

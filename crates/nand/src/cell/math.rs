@@ -124,11 +124,18 @@ pub fn normal(random: &mut Stream) -> f64 {
 /// How many of many independent events with `mean` in all happen: Poisson, and from a mean of 30 on the normal distribution of
 /// the same mean and deviation (chosen: there the two differ by less than a hundredth in any quantile).
 pub fn count(mean: f64, random: &mut Stream) -> u32 {
+    count_by(normal, mean, random)
+}
+
+/// The same with normal deviates of another kind.
+#[inline]
+pub fn count_by(normal: impl Fn(&mut Stream) -> f64, mean: f64, random: &mut Stream) -> u32 {
     if mean <= 0.0 {
         return 0;
     }
     if mean >= 30.0 {
-        return (mean + mean.sqrt() * normal(random)).round().max(0.0) as u32;
+        // What is above 0 is rounded as it is cut off, and what is below becomes 0.
+        return (mean + mean.sqrt() * normal(random) + 0.5) as u32;
     }
     let mut left = random.unit();
     let mut share = libm::exp(-mean);
@@ -150,19 +157,36 @@ pub fn more_than(most: u32, mean: f64) -> f64 {
     if mean >= 1_000.0 {
         return upper_tail((f64::from(most) + 0.5 - mean) / mean.sqrt());
     }
-    let term = |n: u32| libm::exp(f64::from(n) * libm::log(mean) - mean - libm::lgamma(f64::from(n) + 1.0));
-    if f64::from(most) < mean {
-        return (1.0 - (0..=most).map(term).sum::<f64>()).max(0.0);
-    }
-    let (mut all, mut n) = (0.0, most + 1);
-    loop {
-        let share = term(n);
-        all += share;
-        if share <= all * 1e-16 {
-            return all;
+    let share = |n: f64| libm::exp(n * libm::log(mean) - mean - libm::lgamma(n + 1.0));
+    let (mut all, mut n) = (0.0, f64::from(most));
+    // Shares fall to either side of the mean: each follows from the one before.
+    if n < mean {
+        let mut here = share(n);
+        while here > all * 1e-17 {
+            all += here;
+            (here, n) = (here * n / mean, n - 1.0);
         }
-        n += 1;
+        return (1.0 - all).max(0.0);
     }
+    let mut here = share(n + 1.0);
+    while here > all * 1e-17 {
+        (all, n) = (all + here, n + 1.0);
+        here *= mean / (n + 1.0);
+    }
+    all
+}
+
+/// The deviate above which this share of a normal distribution lies.
+pub fn with_tail(share: f64) -> f64 {
+    if share <= 0.0 || share >= 1.0 {
+        return if share <= 0.0 { f64::INFINITY } else { f64::NEG_INFINITY };
+    }
+    let (mut low, mut high) = (-9.0, 39.0);
+    for _ in 0..64 {
+        let z = f64::midpoint(low, high);
+        if upper_tail(z) > share { low = z } else { high = z }
+    }
+    f64::midpoint(low, high)
 }
 
 /// Where `cost`, which falls and then rises, is least between `low` and `high` (golden section; to 1e-9 of the interval).
@@ -227,5 +251,25 @@ mod tests {
             assert!((share - more_than(most, mean)).abs() < 0.01, "{mean}: {share}");
         }
         assert!(more_than(72, 10.0) > 0.0 && more_than(72, 10.0) < 1e-30);
+    }
+
+    #[test]
+    fn poisson_tails_are_sums_of_their_terms() {
+        let term = |n: u32, mean: f64| {
+            libm::exp(f64::from(n) * libm::log(mean) - mean - libm::lgamma(f64::from(n) + 1.0))
+        };
+        for (most, mean) in [(0, 0.3), (3, 9.0), (72, 60.0), (72, 72.0), (72, 90.0), (72, 400.0)] {
+            let wanted: f64 = (most + 1..1_200).map(|n| term(n, mean)).sum();
+            assert!((more_than(most, mean) / wanted - 1.0).abs() < 1e-9, "{most} of {mean}");
+        }
+    }
+
+    #[test]
+    fn a_deviate_has_the_tail_that_it_was_found_by() {
+        for share in [1e-300, 1e-12, 0.01, 0.5, 0.99, 1.0 - 1e-12] {
+            let found = upper_tail(with_tail(share));
+            assert!((found / share - 1.0).abs() < 1e-9, "{share}: {found}");
+        }
+        assert_eq!((with_tail(0.0), with_tail(1.0)), (f64::INFINITY, f64::NEG_INFINITY));
     }
 }

@@ -37,13 +37,17 @@ pub enum Held {
 impl Held {
     /// What a word line holds that is in `mode`, where nothing else is known of it. Chosen of rewrites: the low bit each time, which
     /// moves cells furthest.
+    #[inline]
     pub fn of(mode: CellMode) -> Self {
-        let times = match mode {
-            CellMode::Native => return Self::Native,
-            CellMode::Slc => return Self::Slc,
-            CellMode::TwoBit => 0,
-            CellMode::Reprogrammed(times) => times.min(TwoBits::MOST_REWRITES),
-        };
+        match mode {
+            CellMode::Native => Self::Native,
+            CellMode::Slc => Self::Slc,
+            CellMode::TwoBit => Self::rewritten(0),
+            CellMode::Reprogrammed(times) => Self::rewritten(times.min(TwoBits::MOST_REWRITES)),
+        }
+    }
+
+    fn rewritten(times: u8) -> Self {
         let coding = TwoBits::of_history(&vec![Bit::Low; usize::from(times)]).expect("so many rewrites fit");
         Self::of_coding(coding, 0)
     }

@@ -8,8 +8,9 @@ use wordline_kernel::Seed;
 use super::condition::{Condition, Effects};
 use super::ispp::How;
 use super::levels::Levels;
-use super::math::{class_of, middles};
+use super::math::{class_of, middles, with_tail};
 use super::mode::{Held, Used};
+use super::read::Reading;
 use super::set::{CellSet, Written};
 use super::variation::{Draws, Place, Strength, Variation};
 
@@ -19,6 +20,11 @@ const AGES: u32 = 32;
 const DRAWN: usize = 16;
 /// A rate that was not calculated yet.
 const UNKNOWN: f32 = -1.0;
+/// A limit that was not calculated yet.
+const NO_LIMIT: i16 = i16::MIN;
+/// Parts of a deviation in which limits are kept. Chosen: a part moves the share of reads beyond a limit by less than two in
+/// ten thousand.
+const FINE: f64 = 2_048.0;
 
 /// A way to program: what the controller changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -44,22 +50,10 @@ pub struct Wanted<'a> {
     pub erases: u32,
     /// Its layer.
     pub layer: u32,
-    /// The bit of its cells, 0 for the lowest; as many as the cells have bits for BER_EP1 right after a program, and
-    /// one more for the mean of all pages then.
+    /// The bit of its cells, 0 for the lowest.
     pub page: u32,
     /// How its word line was programmed, by its number and in words.
     pub way: (u8, &'a Way),
-    /// The read levels.
-    pub sensing: Sensing<'a>,
-}
-
-/// The read levels with which a page is sensed, and what is wanted of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sensing<'a> {
-    /// Those of the part, each moved by so many steps: the share of wrong bits.
-    Moved(&'a [i8]),
-    /// An entry of the table that is tried: the share of reads that the error correction does not take.
-    Entry(u8),
 }
 
 /// The error rates of all blocks.
@@ -75,16 +69,18 @@ pub struct RateTable {
     middles: Vec<f64>,
     page_bits: u64,
     known: Vec<Known>,
-    /// The place in `known` of each entry of the table, one way to program after the other.
-    of_entries: Vec<Option<u16>>,
+    /// By way to program and age, empty until one is looked at; then by class of block, layer, page and, side by side, entry of the
+    /// table: [`limit`](Self::limit).
+    limits: Vec<Vec<Vec<i16>>>,
+    entries: u32,
 }
 
 /// Error rates for one set of program parameters and one set of read levels.
 #[derive(Clone, Debug)]
 struct Known {
     way: u8,
-    /// None for an entry of the table.
-    offsets: Option<Vec<i8>>,
+    /// The steps by which each read level is moved.
+    offsets: Vec<i8>,
     /// By age, empty until one is looked at; then by class of block, layer and page.
     of_ages: Vec<Vec<f32>>,
 }
@@ -114,9 +110,20 @@ impl RateTable {
     ) -> Self {
         let cycles_of_class = f64::from(endurance.max(AGES)) / f64::from(AGES);
         let (drawn, middles) = (Vec::new(), middles(DRAWN));
-        let (known, of_entries) = (Vec::new(), Vec::new());
-        let mut table =
-            Self { set, condition, layers, cycles_of_class, drawn, middles, page_bits, known, of_entries };
+        let (known, limits) = (Vec::new(), Vec::new());
+        let entries = set.reading.as_ref().map_or(1, Reading::entries);
+        let mut table = Self {
+            set,
+            condition,
+            layers,
+            cycles_of_class,
+            drawn,
+            middles,
+            page_bits,
+            known,
+            limits,
+            entries,
+        };
         table.draw(dies, blocks, seed);
         table
     }
@@ -130,7 +137,7 @@ impl RateTable {
     /// The numbers of ways to program stand for other ones from now on.
     pub fn forget_ways(&mut self) {
         self.known.clear();
-        self.of_entries.clear();
+        self.limits.clear();
     }
 
     /// The hours that all data are held for.
@@ -138,50 +145,86 @@ impl RateTable {
         self.condition.hours
     }
 
-    /// The share of wrong bits of a page, or of its reads that the error correction does not take.
-    pub fn rate(&mut self, wanted: Wanted<'_>) -> f64 {
-        let known = match wanted.sensing {
-            Sensing::Moved(offsets) => self.moved(wanted.way.0, offsets),
-            Sensing::Entry(entry) => self.entry(wanted.way.0, entry),
-        };
-        let age = ((f64::from(wanted.erases) / self.cycles_of_class) as u32).min(2 * AGES);
+    fn age(&self, erases: u32) -> usize {
+        // Blocks that were not erased need no division.
+        if erases == 0 {
+            return 0;
+        }
+        ((f64::from(erases) / self.cycles_of_class) as usize).min(2 * AGES as usize)
+    }
+
+    /// The share of wrong bits of a page with read levels that are each moved by so many steps.
+    pub fn rate(&mut self, wanted: Wanted<'_>, offsets: &[i8]) -> f64 {
+        let [rate] = self.rates([wanted.page], wanted, offsets);
+        rate
+    }
+
+    /// BER_EP1 of a word line right after its program, and the mean of all of its pages.
+    pub fn just_programmed(&mut self, wanted: Wanted<'_>) -> [f64; 2] {
+        let bits = self.set.coding.bits();
+        self.rates([bits, bits + 1], wanted, &[])
+    }
+
+    /// The rates of pages of one word line. After its pages come BER_EP1 and the mean right after a program.
+    fn rates<const N: usize>(&mut self, pages: [u32; N], wanted: Wanted<'_>, offsets: &[i8]) -> [f64; N] {
+        let known = self.moved(wanted.way.0, offsets);
+        let age = self.age(wanted.erases);
         let (class, locations) = (self.drawn[wanted.block], self.set.coding.bits() + 2);
         let of_class = (self.layers * locations) as usize;
-        let location = usize::from(class) * of_class + (wanted.layer * locations + wanted.page) as usize;
-        let rates = &mut self.known[known].of_ages[age as usize];
-        if rates.is_empty() {
-            rates.resize(DRAWN * DRAWN * of_class, UNKNOWN);
+        let location = usize::from(class) * of_class + (wanted.layer * locations) as usize;
+        if self.known[known].of_ages[age].is_empty() {
+            self.known[known].of_ages[age].resize(DRAWN * DRAWN * of_class, UNKNOWN);
         }
-        if rates[location] == UNKNOWN {
-            let rate = self.calculated(class, age, wanted) as f32;
-            self.known[known].of_ages[age as usize][location] = rate;
-            return f64::from(rate);
+        let mut rates = [0.0; N];
+        for (rate, page) in rates.iter_mut().zip(pages) {
+            let at = location + page as usize;
+            let mut found = self.known[known].of_ages[age][at];
+            if found == UNKNOWN {
+                found = self.calculated(class, age, Wanted { page, ..wanted }, offsets) as f32;
+                self.known[known].of_ages[age][at] = found;
+            }
+            *rate = f64::from(found);
         }
-        f64::from(rates[location])
+        rates
+    }
+
+    /// By how many deviations a read of a page with an entry of the table has to err for the error correction not to take it; an
+    /// infinity where each or none is taken.
+    pub fn limit(&mut self, wanted: Wanted<'_>, entry: u8) -> f64 {
+        let age = self.age(wanted.erases);
+        let (class, pages, way) =
+            (self.drawn[wanted.block], self.set.coding.bits(), usize::from(wanted.way.0));
+        let of_class = (self.layers * pages * self.entries) as usize;
+        let location = usize::from(class) * of_class
+            + ((wanted.layer * pages + wanted.page) * self.entries + u32::from(entry)) as usize;
+        if self.limits.len() <= way {
+            self.limits.resize(way + 1, vec![Vec::new(); 2 * AGES as usize + 1]);
+        }
+        let limits = &mut self.limits[way][age];
+        if limits.is_empty() {
+            limits.resize(DRAWN * DRAWN * of_class, NO_LIMIT);
+        }
+        let mut limit = limits[location];
+        if limit == NO_LIMIT {
+            let (used, levels) = self.levels(class, age, wanted);
+            let found = with_tail(self.failure(&levels, &used, wanted.page, entry));
+            limit = (found * FINE).round().clamp(-f64::from(i16::MAX), f64::from(i16::MAX)) as i16;
+            self.limits[way][age][location] = limit;
+        }
+        match limit {
+            i16::MAX => f64::INFINITY,
+            limit if limit == -i16::MAX => f64::NEG_INFINITY,
+            limit => f64::from(limit) / FINE,
+        }
     }
 
     fn moved(&mut self, way: u8, offsets: &[i8]) -> usize {
-        let is_of = |known: &[i8]| same(known, offsets);
-        let is_it = |known: &Known| known.way == way && known.offsets.as_deref().is_some_and(is_of);
-        self.known.iter().position(is_it).unwrap_or_else(|| self.add(way, Some(offsets.to_vec())))
-    }
-
-    fn entry(&mut self, way: u8, entry: u8) -> usize {
-        let at = usize::from(way) << 8 | usize::from(entry);
-        if let Some(Some(known)) = self.of_entries.get(at) {
-            return usize::from(*known);
+        let is_it = |known: &Known| known.way == way && same(&known.offsets, offsets);
+        if let Some(known) = self.known.iter().position(is_it) {
+            return known;
         }
-        if self.of_entries.len() <= at {
-            self.of_entries.resize(at + 1, None);
-        }
-        let known = self.add(way, None);
-        self.of_entries[at] = Some(known as u16);
-        known
-    }
-
-    fn add(&mut self, way: u8, offsets: Option<Vec<i8>>) -> usize {
-        let of_ages = vec![Vec::new(); (2 * AGES + 1) as usize];
-        self.known.push(Known { way, offsets, of_ages });
+        let of_ages = vec![Vec::new(); 2 * AGES as usize + 1];
+        self.known.push(Known { way, offsets: offsets.to_vec(), of_ages });
         self.known.len() - 1
     }
 
@@ -193,14 +236,15 @@ impl RateTable {
         variation.of_draws(layer, draws, Effects::ALL)
     }
 
-    fn calculated(&self, class: u8, age: u32, wanted: Wanted<'_>) -> f64 {
+    /// The states that the cells of a page use, and the levels of these.
+    fn levels(&self, class: u8, age: usize, wanted: Wanted<'_>) -> (Used, Levels) {
         let strength = self.strength(class, wanted.layer);
         // Errors are those in the middle of a loop: what a word line's place in it does to the cells that skipped verifies
         // over-program is left out.
         let how = wanted.way.1.how(0.5);
         let used = self.set.used(wanted.way.1.held);
         let written = used.ispp(&self.set).map(|ispp| Written::of(&how, &ispp.program(&how)));
-        let cycles = if age == 0 { 0.0 } else { (f64::from(age) + 0.5) * self.cycles_of_class };
+        let cycles = if age == 0 { 0.0 } else { (age as f64 + 0.5) * self.cycles_of_class };
         let just_programmed = wanted.page >= self.set.coding.bits();
         let condition = Condition {
             cycles: self.condition.cycles + cycles,
@@ -208,20 +252,25 @@ impl RateTable {
             ..self.condition
         };
         let levels = used.levels(&self.set, &strength, &condition, &written.unwrap_or_default());
-        if just_programmed {
-            let is_mean = wanted.page > self.set.coding.bits();
-            let references = &used.references;
-            return if is_mean { levels.mean_error(references) } else { lowest_two(&levels, references) };
+        (used, levels)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn calculated(&self, class: u8, age: usize, wanted: Wanted<'_>, offsets: &[i8]) -> f64 {
+        let (Used { references, .. }, levels) = self.levels(class, age, wanted);
+        let bits = self.set.coding.bits();
+        if wanted.page >= bits {
+            let is_mean = wanted.page > bits;
+            return if is_mean { levels.mean_error(&references) } else { lowest_two(&levels, &references) };
         }
-        match wanted.sensing {
-            Sensing::Moved(offsets) => {
-                let step = self.set.reading.as_ref().map_or(1.0, |reading| reading.level_step);
-                let moved = used.references.iter().zip(offsets);
-                let references: Vec<f64> = moved.map(|(at, offset)| at + step * f64::from(*offset)).collect();
-                levels.page_error(wanted.page, &references)
-            }
-            Sensing::Entry(entry) => self.failure(&levels, &used, wanted.page, entry),
+        if offsets.is_empty() {
+            return levels.page_error(wanted.page, &references);
         }
+        let step = self.set.reading.as_ref().map_or(1.0, |reading| reading.level_step);
+        let moved = references.iter().zip(offsets);
+        let references: Vec<f64> = moved.map(|(at, offset)| at + step * f64::from(*offset)).collect();
+        levels.page_error(wanted.page, &references)
     }
 
     /// The share of reads of a page that the error correction does not take with an entry of the table. Behind the last one soft

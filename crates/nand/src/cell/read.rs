@@ -3,7 +3,20 @@
 use wordline_kernel::{Duration, Stream};
 
 use super::levels::Levels;
-use super::math::{count, more_than};
+use super::math::{count, more_than, normal, upper_tail, with_tail};
+
+/// The share of the variance of a page's errors that is the same each time that it is read: most cells that fail in one read fail in
+/// the next. Chosen: the rest is the noise of sensing, for which no source has a share.
+pub const RECURRING: f64 = 0.9;
+/// Steps of what recurs to either side of the mean, for a mean over pages, and their width in deviations: six deviations to each side.
+const STEPS: i32 = 32;
+const WIDTH: f64 = 0.1875;
+
+/// By how many deviations a read of a page errs: by what recurs of the page, and by chance of this read.
+#[inline]
+pub fn deviation_of(page: f64, read: f64) -> f64 {
+    RECURRING.sqrt() * page + (1.0 - RECURRING).sqrt() * read
+}
 
 /// The capability and the times of the error correction.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,6 +100,16 @@ pub struct ReadOutcome {
     pub decoding: Duration,
 }
 
+/// The entries of the table for a page.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tries {
+    /// The error rate with each.
+    rates: Vec<f64>,
+    /// By how many deviations a read has to err for the error correction not to take it.
+    limits: Vec<f64>,
+    page_bits: u64,
+}
+
 impl Reading {
     /// Entries of the table, that of the data sheet among them.
     pub fn entries(&self) -> u32 {
@@ -110,49 +133,63 @@ impl Reading {
         (0..self.entries()).map(at).collect()
     }
 
-    /// How often a page is tried again that is first read with entry `first` and then with those that follow.
-    pub fn retries(&self, rates: &[f64], first: u32, page_bits: u64) -> Retries {
-        let (mut left, mut sum, mut share) = (1.0, 0.0, 0.0);
-        for (step, rate) in rates[first as usize..].iter().enumerate() {
-            let fails = self.ecc.failure(*rate, page_bits);
-            if step == 0 {
-                share = fails;
-            }
-            sum += left * (1.0 - fails) * step as f64;
-            left *= fails;
-        }
-        sum += left * (rates.len() - 1 - first as usize) as f64;
-        Retries { share, mean: if share > 0.0 { sum / share } else { 0.0 }, uncorrectable: left }
+    /// What the entries of the table are for a page with these error rates, one for each entry.
+    pub fn tries(&self, rates: Vec<f64>, page_bits: u64) -> Tries {
+        let limits = rates.iter().map(|rate| with_tail(self.ecc.failure(*rate, page_bits))).collect();
+        Tries { rates, limits, page_bits }
     }
 
-    /// One read of a page whose error rates with each entry are `rates`, beginning with entry `first`.
+    /// How often a page is tried again that is first read with entry `first` and then with those that follow: a mean over what
+    /// chance gives pages, and reads of them.
+    pub fn retries(&self, tries: &Tries, first: u32) -> Retries {
+        let limits = &tries.limits[first as usize..];
+        let share = self.ecc.failure(tries.rates[first as usize], tries.page_bits);
+        let (mut sum, mut uncorrectable) = (0.0, 0.0);
+        let scale = (1.0 - RECURRING).sqrt();
+        for step in -STEPS..=STEPS {
+            let page = f64::from(step) * WIDTH;
+            // The share of pages here.
+            let mut left = WIDTH * libm::exp(-0.5 * page * page) / (2.0 * std::f64::consts::PI).sqrt();
+            for (step, limit) in limits.iter().enumerate() {
+                // As many reads as are left before a step take it; all that fail take the first.
+                sum += if step > 1 { left } else { 0.0 };
+                left *= upper_tail((limit - deviation_of(page, 0.0)) / scale);
+            }
+            uncorrectable += left;
+        }
+        let sum = if limits.len() > 1 { share + sum } else { 0.0 };
+        let mean = if share > 0.0 { sum / share } else { 0.0 };
+        Retries { share, mean, uncorrectable }
+    }
+
+    /// One read of a page that errs by `page` deviations each time, beginning with entry `first`.
     pub fn read(
         &self,
-        rates: &[f64],
+        (tries, page): (&Tries, f64),
         first: u32,
         boundaries: usize,
-        page_bits: u64,
         random: &mut Stream,
     ) -> ReadOutcome {
-        let frames = page_bits.div_ceil(u64::from(self.ecc.frame));
-        let last = rates.len() - 1 - first as usize;
-        for (step, rate) in rates[first as usize..].iter().enumerate() {
-            let mean = rate * f64::from(self.ecc.frame);
-            let found: Vec<u32> = (0..frames).map(|_| count(mean, random)).collect();
-            let most = found.iter().copied().max().unwrap_or_default();
-            if most <= self.ecc.bits || step == last {
-                let soft = most > self.ecc.bits;
-                return ReadOutcome {
-                    steps: step as u32,
-                    offsets: self.offsets(first + step as u32, boundaries),
-                    errors: found.iter().sum(),
-                    uncorrectable: f64::from(most) > f64::from(self.ecc.bits) * self.ecc.soft_gain,
-                    decoding: self.ecc.hard * (step as u64 + 1)
-                        + if soft { self.ecc.soft } else { Duration::ZERO },
-                };
+        let Tries { rates, limits, page_bits } = tries;
+        let mut entry = first as usize;
+        loop {
+            let deviation = deviation_of(page, normal(random));
+            let fails = deviation > limits[entry];
+            if fails && entry + 1 < rates.len() {
+                entry += 1;
+                continue;
             }
+            let steps = entry as u32 - first;
+            let by_soft = || with_tail(self.ecc.soft_failure(rates[entry], *page_bits));
+            return ReadOutcome {
+                steps,
+                offsets: self.offsets(entry as u32, boundaries),
+                errors: count(rates[entry] * *page_bits as f64, random),
+                uncorrectable: fails && deviation > by_soft(),
+                decoding: self.ecc.hard * (u64::from(steps) + 1)
+                    + if fails { self.ecc.soft } else { Duration::ZERO },
+            };
         }
-        unreachable!("the last entry ends the read")
     }
 }
 
@@ -186,14 +223,38 @@ mod tests {
         let (reading, bits) = (reading(), 16 * 8_192);
         // Means of 80, 75, 65, 60 errors a frame: the last two are mostly corrected.
         let rates: Vec<f64> = [80.0, 75.0, 65.0, 60.0, 60.0, 60.0].map(|mean| mean / 8_192.0).to_vec();
-        let expected = reading.retries(&rates, 0, bits);
+        let tries = reading.tries(rates, bits);
+        let expected = reading.retries(&tries, 0);
         let mut random = Seed(6).stream("reads", 0);
-        let drawn: Vec<ReadOutcome> =
-            (0..4_000).map(|_| reading.read(&rates, 0, 3, bits, &mut random)).collect();
+        let mut read = |_| {
+            let page = normal(&mut random);
+            reading.read((&tries, page), 0, 3, &mut random)
+        };
+        let drawn: Vec<ReadOutcome> = (0..4_000).map(&mut read).collect();
         let again = drawn.iter().filter(|read| read.steps > 0).count() as f64;
         let mean = drawn.iter().map(|read| f64::from(read.steps)).sum::<f64>() / again;
         assert!((again / 4e3 - expected.share).abs() < 0.01, "{again} {expected:?}");
         assert!((mean / expected.mean - 1.0).abs() < 0.03, "{mean} {expected:?}");
+    }
+
+    #[test]
+    fn a_page_takes_about_as_many_retries_each_time_that_it_is_read() {
+        let (reading, bits) = (reading(), 16 * 8_192);
+        // Each entry takes some more of the pages than the one before.
+        let rates: Vec<f64> = [62.0, 57.0, 52.0, 47.0, 43.0, 40.0].map(|mean| mean / 8_192.0).to_vec();
+        let tries = reading.tries(rates, bits);
+        let mut random = Seed(7).stream("reads", 0);
+        let mut pairs = |_| {
+            let page = normal(&mut random);
+            let mut steps = || f64::from(reading.read((&tries, page), 0, 3, &mut random).steps);
+            (steps(), steps())
+        };
+        let pairs: Vec<(f64, f64)> = (0..4_000).map(&mut pairs).collect();
+        let mean = |value: &dyn Fn(&(f64, f64)) -> f64| pairs.iter().map(value).sum::<f64>() / 4e3;
+        let (first, second) = (mean(&|pair| pair.0), mean(&|pair| pair.1));
+        let variance = mean(&|pair| (pair.0 - first).powi(2));
+        let common = mean(&|pair| (pair.0 - first) * (pair.1 - second)) / variance;
+        assert!(variance > 0.3 && (0.6..0.95).contains(&common), "{variance} {common}");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! strongly the layers of a block differ is drawn for the block, how soon a chip ages for the chip. Each draw has a stream of its own,
 //! named after what it is for, so that block 17 of die 3 is the same in every run.
 
-use wordline_kernel::Seed;
+use wordline_kernel::{Seed, Streams};
 
 use super::condition::{Effect, Effects};
 use super::math::normal;
@@ -113,7 +113,8 @@ impl Strength {
 impl Variation {
     /// The properties of the cells of `place`, where the effects of layer, block, chip and word line count.
     pub fn strength(&self, place: Place, effects: Effects, seed: Seed) -> Strength {
-        let faster = if effects.has(Effect::WordLine) { Self::faster(place, seed) } else { 0.0 };
+        let faster =
+            if effects.has(Effect::WordLine) { Self::faster(place, Self::speeds(seed)) } else { 0.0 };
         Strength { faster, ..self.of_draws(place.layer, Self::draws(place, seed), effects) }
     }
 
@@ -135,9 +136,15 @@ impl Variation {
         libm::exp(self.line * normal(&mut seed.stream("cells.line", index)))
     }
 
+    /// The streams of [`faster`](Self::faster).
+    pub fn speeds(seed: Seed) -> Streams {
+        seed.streams("cells.speed")
+    }
+
     /// By how much of a loop the cells of a layer are programmed faster than the slowest ones.
-    pub fn faster(place: Place, seed: Seed) -> f64 {
-        seed.stream("cells.speed", place.of_block() << 8 | u64::from(place.layer & 0xFF)).unit()
+    #[inline]
+    pub fn faster(place: Place, speeds: Streams) -> f64 {
+        speeds.stream(place.of_block() << 8 | u64::from(place.layer & 0xFF)).unit()
     }
 
     /// The properties of the cells of a layer in a block of such draws, at the slow end of a loop.

@@ -4,7 +4,7 @@ use wordline_kernel::snapshot::{Broken, Reader, State, Writer};
 
 use super::mode::Held;
 use super::rates::{Way, same};
-use crate::physics::Parameters;
+use crate::physics::{MOST_STATES, Parameters};
 
 /// The ways to program that occurred, and the one of each word line.
 #[derive(Clone, Debug)]
@@ -50,8 +50,8 @@ impl Ways {
     /// The number of the way in which a command with these parameters programs, for so many programmed states, while cells pass some
     /// loops early.
     pub fn number(&mut self, parameters: &Parameters, states: usize, early: u8, held: Held) -> u8 {
-        let skipped = &parameters.skipped_verifies[..states];
-        let skipped = if skipped.iter().all(|n| *n == 0) { &[] } else { skipped };
+        let none = parameters.skipped_verifies == [0; MOST_STATES];
+        let skipped = if none { &[] } else { &parameters.skipped_verifies[..states] };
         let Parameters { start_margin, final_margin, .. } = *parameters;
         let is_it = |way: &Way| {
             (way.start_margin, way.final_margin, way.early) == (start_margin, final_margin, early)
@@ -62,8 +62,8 @@ impl Ways {
             return known as u8;
         }
         if self.all.len() > usize::from(u8::MAX) {
-            // More ways than a byte counts: errors are those of the one that is most like it, the last.
-            return u8::MAX;
+            // More ways than a byte counts: errors are those of the one that is most like it, the last of cells that hold the same.
+            return self.all.iter().rposition(|way| way.held == held).unwrap_or(0) as u8;
         }
         self.all.push(Way { start_margin, final_margin, skipped: skipped.to_vec(), early, held });
         (self.all.len() - 1) as u8

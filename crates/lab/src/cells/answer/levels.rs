@@ -1,0 +1,164 @@
+//! What levels and errors are like: states, pages, layers, the worst page.
+
+use serde::Serialize;
+use wordline_kernel::Seed;
+use wordline_nand::cell::{CellSet, Level, Levels, Place, drawn_count};
+
+use super::super::question::Asked;
+use super::Answer;
+use super::places::{Found, is_same_block};
+
+/// A state of the first place.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct StateAnswer {
+    /// ER, P1, P2 ...
+    pub name: String,
+    /// The mean of its threshold voltages.
+    pub mean: f64,
+    /// Their deviation.
+    pub deviation: f64,
+    /// Share of its cells left behind by the background.
+    pub left: f64,
+}
+
+/// A page of a word line.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PageAnswer {
+    /// The page, the lowest first: p0, p1 ...
+    pub name: String,
+    /// How often the cells are sensed for it.
+    pub senses: u64,
+    /// The share of wrong bits at the references that are asked for.
+    pub error_rate: f64,
+    /// The same at the best references.
+    pub best_error_rate: f64,
+}
+
+/// How something is distributed over places.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Spread {
+    /// The mean.
+    pub mean: f64,
+    /// The first percentile.
+    pub p1: f64,
+    /// The 99th percentile.
+    pub p99: f64,
+}
+
+impl Answer {
+    pub(super) fn say_levels(
+        &mut self,
+        set: &CellSet,
+        asked: &Asked,
+        references: &[f64],
+        (found, best): (&[Found], &[Vec<f64>]),
+    ) {
+        let first = &found[0].levels;
+        let base = asked.two_bits.as_ref().map_or(0, |(base, _)| *base);
+        let state = |(n, level): (usize, &Level)| StateAnswer {
+            name: state_name(base + n),
+            mean: level.mean,
+            deviation: level.deviation,
+            left: level.left.share,
+        };
+        self.states = first.states.iter().enumerate().map(state).collect();
+        self.references = references.to_vec();
+        self.best_references.clone_from(&best[0]);
+        let places = found.len() as f64;
+        for page in 0..first.coding.bits() {
+            let default = found.iter().map(|found| found.levels.page_error(page, references)).sum::<f64>();
+            let at_best = found.iter().zip(best);
+            let at_best = at_best.map(|(found, best)| found.levels.page_error(page, best)).sum::<f64>();
+            self.pages.push(PageAnswer {
+                name: format!("p{page}"),
+                senses: first.coding.sensed(page).count() as u64,
+                error_rate: default / places,
+                best_error_rate: at_best / places,
+            });
+        }
+        let mean =
+            |rate: fn(&PageAnswer) -> f64| self.pages.iter().map(rate).sum::<f64>() / self.pages.len() as f64;
+        (self.error_rate, self.best_error_rate) = (mean(|p| p.error_rate), mean(|p| p.best_error_rate));
+        let bits = (asked.question.page_size.0 * 8) as f64;
+        (self.page_errors, self.best_page_errors) = (self.error_rate * bits, self.best_error_rate * bits);
+        if asked.two_bits.is_some() {
+            return;
+        }
+        self.erased_to_p1 = spread(found.iter().map(|found| set.erased_to_p1(&found.levels)).collect());
+    }
+
+    /// The results that differ from layer to layer. Word lines of a layer do not differ.
+    pub(super) fn say_layers(&mut self, set: &CellSet, found: &[Found]) {
+        let by_block: Vec<&[Found]> = found.chunk_by(|a, b| is_same_block(a.place, b.place)).collect();
+        let ratio = |block: &&[Found]| {
+            let (worst, best) = ends(block);
+            if best.error > 0.0 { worst.error / best.error } else { 1.0 }
+        };
+        let ratios: Vec<f64> = by_block.iter().map(ratio).collect();
+        self.layer_ratio = ratios.iter().sum::<f64>() / ratios.len() as f64;
+        let differs = ratios.windows(2).map(|pair| pair[0].max(pair[1]) / pair[0].min(pair[1]) - 1.0);
+        self.layer_ratio_differs_percent = 100.0 * differs.fold(0.0, f64::max);
+        let (worst, best) = ends(by_block[0]);
+        (self.worst_layer, self.best_layer) = (layer_name(set, worst.place), layer_name(set, best.place));
+    }
+
+    /// The worst page of all, each with a number of errors that is drawn.
+    pub(super) fn say_worst_pages(
+        &mut self,
+        asked: &Asked,
+        references: &[f64],
+        (found, best): (&[Found], &[Vec<f64>]),
+        seed: Seed,
+    ) {
+        let bits = (asked.question.page_size.0 * 8) as f64;
+        let word_lines = if found.len() > asked.places.len() { 1 } else { asked.word_lines };
+        let mut random = seed.stream("cells.pages", 0);
+        for (found, best) in found.iter().zip(best) {
+            for page in 0..found.levels.coding.bits() {
+                let rates = [references, best].map(|at| found.levels.page_error(page, at));
+                for _ in 0..word_lines {
+                    let [default, at_best] = rates.map(|rate| drawn_count(rate * bits, &mut random));
+                    self.most_page_errors = self.most_page_errors.max(default);
+                    self.best_most_page_errors = self.best_most_page_errors.max(at_best);
+                }
+            }
+        }
+    }
+
+    /// How far states reach beyond the best references, at the worst place.
+    pub(super) fn say_crossed(&mut self, found: &[Found], best: &[Vec<f64>]) {
+        for (found, best) in found.iter().zip(best) {
+            let Levels { states, shape, .. } = &found.levels;
+            for (pair, reference) in states.windows(2).zip(best) {
+                self.crossed_left = self.crossed_left.max(pair[1].below(*reference, *shape));
+                self.crossed_right = self.crossed_right.max(pair[0].above(*reference, *shape));
+            }
+        }
+        if self.crossed_right > 0.0 {
+            self.crossed_left_by_right = self.crossed_left / self.crossed_right;
+        }
+    }
+}
+
+pub(super) fn state_name(state: usize) -> String {
+    if state == 0 { "ER".to_owned() } else { format!("P{state}") }
+}
+
+/// The places with the most and the fewest errors.
+fn ends(found: &[Found]) -> (&Found, &Found) {
+    let worst = found.iter().max_by(|a, b| a.error.total_cmp(&b.error)).expect("there is a place");
+    let best = found.iter().min_by(|a, b| a.error.total_cmp(&b.error)).expect("there is a place");
+    (worst, best)
+}
+
+fn layer_name(set: &CellSet, place: Place) -> String {
+    let roles = set.variation.iter().flat_map(|variation| &variation.anchors);
+    let role = roles.into_iter().find(|anchor| anchor.layer == place.layer);
+    role.map_or_else(|| place.layer.to_string(), |anchor| anchor.role.name().to_owned())
+}
+
+fn spread(mut values: Vec<f64>) -> Spread {
+    values.sort_by(f64::total_cmp);
+    let at = |share: f64| values[((values.len() - 1) as f64 * share).round() as usize];
+    Spread { mean: values.iter().sum::<f64>() / values.len() as f64, p1: at(0.01), p99: at(0.99) }
+}

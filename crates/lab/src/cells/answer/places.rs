@@ -1,0 +1,168 @@
+//! Evaluates a parameter set at each place that a question names.
+
+use wordline_kernel::{Seed, Stream};
+use wordline_nand::cell::{CellSet, Condition, How, Levels, Place, Programmed, Role, Strength, Written};
+
+use super::super::question::{Asked, Question};
+
+/// The results at one place.
+pub(super) struct Found {
+    pub place: Place,
+    pub levels: Levels,
+    pub programmed: Option<Programmed>,
+    /// By how much the window of its program is narrower, in millivolts.
+    pub margin: f64,
+    pub error: f64,
+}
+
+impl Asked {
+    pub(super) fn references(&self, set: &CellSet) -> Vec<f64> {
+        let offset = |at: usize| self.question.offsets.get(at).copied().unwrap_or_default();
+        let (base, count) = match &self.two_bits {
+            Some((base, coding)) => (*base, coding.states() - 1),
+            None => (0, set.references.len()),
+        };
+        let moved = set.references.iter().enumerate().skip(base).take(count);
+        moved.map(|(at, reference)| reference + offset(at) + self.question.offset).collect()
+    }
+
+    fn strength(&self, set: &CellSet, place: Place, seed: Seed) -> Strength {
+        let variation = set.variation.as_ref();
+        variation.map_or(Strength::USUAL, |variation| variation.strength(place, self.effects, seed))
+    }
+
+    /// Every place; in super layers every word line, each with how often cells above were ahead of its own.
+    pub(super) fn all(&self, set: &CellSet, references: &[f64], seed: Seed) -> Vec<Found> {
+        let layers = self.question.super_layer;
+        if self.question.lines || self.order.is_some() {
+            return self.by_line(set, references, seed);
+        }
+        if layers < 2 {
+            return self.places.iter().map(|place| self.found(set, *place, references, seed)).collect();
+        }
+        let moves = self.moves as usize;
+        let mut random = seed.stream("cells.order", 0);
+        let mut all = Vec::new();
+        let blocks = self.places.chunk_by(|a, b| is_same_block(*a, *b));
+        for group in blocks.flat_map(|block| block.chunks(layers as usize)) {
+            for _ in 0..self.word_lines {
+                let ahead = ahead_of(group.len(), moves, &mut random);
+                for (place, ahead) in group.iter().zip(ahead) {
+                    let condition = Condition { ahead: f64::from(ahead), ..self.condition };
+                    let asked = Self { condition, ..self.clone() };
+                    all.push(asked.found(set, *place, references, seed));
+                }
+            }
+        }
+        all
+    }
+
+    /// Every word line of every place, with what its neighbours that are programmed after it do.
+    fn by_line(&self, set: &CellSet, references: &[f64], seed: Seed) -> Vec<Found> {
+        let variation = set.variation.as_ref().expect("questions of word lines are of sets with layers");
+        let later = self.order.map(|order| order.later_neighbours(variation.layers, self.word_lines));
+        let mut all = Vec::new();
+        for place in &self.places {
+            for line in 0..self.word_lines {
+                let at = (place.layer * self.word_lines + line) as usize;
+                let later = later.as_ref().map_or(0, |later| later[at]);
+                let again = self.condition.again + f64::from(later);
+                let asked = Self { condition: Condition { again, ..self.condition }, ..self.clone() };
+                let mut strength = self.strength(set, *place, seed);
+                strength.width *= variation.line_width(*place, line, seed);
+                all.push(asked.found_of(set, *place, strength, references));
+            }
+        }
+        all
+    }
+
+    fn found(&self, set: &CellSet, place: Place, references: &[f64], seed: Seed) -> Found {
+        self.found_of(set, place, self.strength(set, place, seed), references)
+    }
+
+    /// The results at a place whose cells are of such a strength.
+    fn found_of(&self, set: &CellSet, place: Place, strength: Strength, references: &[f64]) -> Found {
+        let question = &self.question;
+        let mut how = How {
+            start_margin: question.start_margin,
+            final_margin: question.final_margin,
+            faster: strength.faster,
+            early: 0,
+            skipped: &[],
+        };
+        if question.follow {
+            let margin = self.follower_margin(set, &strength);
+            how.start_margin += margin * question.follow_start;
+            how.final_margin += margin * (1.0 - question.follow_start);
+        }
+        let mut skipped = Vec::new();
+        if let Some(ispp) = &set.ispp {
+            let safe = ispp.safe_skips(&how);
+            skipped = if question.skip { safe.clone() } else { vec![0; safe.len()] };
+            if let Some(state) = (question.skip_state as usize).checked_sub(1) {
+                skipped[state] = safe[state].saturating_add(question.skip_more);
+            }
+        }
+        how.skipped = &skipped;
+        let programmed = set.ispp.as_ref().map(|ispp| ispp.program(&how));
+        let written = programmed.as_ref().map_or_else(Written::default, |done| Written::of(&how, done));
+        let levels = set.levels(&strength, &self.condition, self.effects, &written);
+        let levels = match &self.two_bits {
+            Some((base, coding)) => levels.part(*base, coding.clone()),
+            None => levels,
+        };
+        let error = levels.mean_error(references);
+        let margin = how.start_margin + how.final_margin;
+        Found { place, levels, programmed, margin, error }
+    }
+
+    /// By how much the window of word lines is narrower whose leader was programmed as the data sheet says: what its BER_EP1 leaves over,
+    /// in proportion.
+    fn follower_margin(&self, set: &CellSet, strength: &Strength) -> f64 {
+        let Question { follow_limit, follow_spare, follow_margin, .. } = self.question;
+        let after = Condition { hours: 0.0, ..self.condition };
+        let leader = set.levels(strength, &after, self.effects, &Written::default());
+        let spare = follow_limit - set.erased_to_p1(&leader);
+        follow_margin * (spare / follow_spare).clamp(0.0, 1.0)
+    }
+
+    /// The greatest margin, in tens of millivolts, with which the layer that is asked for has no more errors than the worst layer
+    /// has without: errors are balanced (cubeFTL, figure 9).
+    pub(super) fn safe(
+        &self,
+        set: &CellSet,
+        references: &[f64],
+        seed: Seed,
+        put: impl Fn(f64, &mut Question),
+    ) -> f64 {
+        let kappa = set.variation.as_ref().and_then(|variation| variation.layer_of(Role::Kappa));
+        let (Some(worst), Some(place)) = (kappa, self.places.first()) else { return 0.0 };
+        let error = |layer: u32, margin: f64| {
+            let mut question = Question { start_margin: 0.0, final_margin: 0.0, ..self.question.clone() };
+            put(margin, &mut question);
+            let asked = Self { question, ..self.clone() };
+            asked.found(set, Place { layer, ..*place }, references, seed).error
+        };
+        let most = error(worst, 0.0);
+        let fits = |tens: &u32| error(place.layer, 10.0 * f64::from(*tens)) <= most;
+        // The window ends somewhere; 100 tens are more than half of it.
+        10.0 * f64::from((1..100).take_while(fits).last().unwrap_or_default())
+    }
+}
+
+/// Word lines of a string of `layers` layers, the upper one first, are each programmed again `moves` times in an order that is drawn. For
+/// each, over its moves, how many word lines above it were then ahead of it.
+fn ahead_of(layers: usize, moves: usize, random: &mut Stream) -> Vec<u32> {
+    let mut order: Vec<usize> = (0..layers).flat_map(|layer| vec![layer; moves]).collect();
+    random.shuffle(&mut order);
+    let (mut done, mut ahead) = (vec![0; layers], vec![0; layers]);
+    for layer in order {
+        ahead[layer] += done[..layer].iter().filter(|above| **above > done[layer]).count() as u32;
+        done[layer] += 1;
+    }
+    ahead
+}
+
+pub(super) fn is_same_block(a: Place, b: Place) -> bool {
+    (a.chip, a.block) == (b.chip, b.block)
+}

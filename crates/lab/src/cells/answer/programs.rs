@@ -1,0 +1,60 @@
+//! How word lines are programmed.
+
+use serde::Serialize;
+use wordline_nand::cell::{CellSet, Programmed};
+
+use super::places::Found;
+
+/// How word lines are programmed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ProgramAnswer {
+    /// Loops.
+    pub loops: f64,
+    /// Verifies.
+    pub verifies: f64,
+    /// Verifies that were skipped.
+    pub skipped: f64,
+    /// tPROG, in microseconds.
+    pub time_us: f64,
+    /// The shortest tPROG of a word line.
+    pub least_us: f64,
+    /// The longest.
+    pub most_us: f64,
+    /// By how much the window is narrower, in millivolts.
+    pub margin_mv: f64,
+    /// Share of the cells of all programmed states that lie a state or more too high.
+    pub over_programmed: f64,
+    /// Verifies that may be skipped of each programmed state, of the first place.
+    pub safe_skips: Vec<u8>,
+    /// For each programmed state the loops in which its cells pass, of the first place.
+    pub first_loops: Vec<u32>,
+    /// The last of them.
+    pub last_loops: Vec<u32>,
+}
+
+/// The program of each place, as means.
+pub(super) fn program(set: &CellSet, found: &[Found]) -> ProgramAnswer {
+    let done: Vec<&Programmed> = found.iter().filter_map(|found| found.programmed.as_ref()).collect();
+    let (Some(first), Some(ispp)) = (done.first(), &set.ispp) else { return ProgramAnswer::default() };
+    let mean = |value: &dyn Fn(&Programmed) -> f64| {
+        done.iter().map(|one| value(one)).sum::<f64>() / done.len() as f64
+    };
+    let states = ispp.loops.len();
+    let us = || done.iter().map(|one| one.time.us());
+    let all = |one: &Programmed| one.loops.iter().map(|loops| loops.last).sum::<u32>();
+    ProgramAnswer {
+        loops: mean(&|one| one.verifies.len() as f64),
+        verifies: mean(&|one| f64::from(one.all_verifies())),
+        skipped: mean(&|one| f64::from(all(one) - one.all_verifies())),
+        time_us: mean(&|one| one.time.us()),
+        least_us: us().fold(f64::INFINITY, f64::min),
+        most_us: us().fold(0.0, f64::max),
+        margin_mv: found.iter().map(|found| found.margin).sum::<f64>() / found.len() as f64,
+        over_programmed: mean(&|one| {
+            (0..states).map(|state| one.over_programmed(state)).sum::<f64>() / states as f64
+        }),
+        safe_skips: first.loops.iter().map(|loops| (loops.first - 1) as u8).collect(),
+        first_loops: first.loops.iter().map(|loops| loops.first).collect(),
+        last_loops: first.loops.iter().map(|loops| loops.last).collect(),
+    }
+}

@@ -1,0 +1,100 @@
+//! How often reads are tried again.
+
+use serde::Serialize;
+use wordline_kernel::Seed;
+use wordline_nand::cell::{Place, Reading, Tries, drawn_deviate};
+
+use super::super::question::Asked;
+use super::Answer;
+use super::places::Found;
+
+/// How often reads are tried again, each page of each word line once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct RetryAnswer {
+    /// The share of reads that are tried again.
+    pub share: f64,
+    /// Retries of those, on average.
+    pub mean: f64,
+    /// Retries on average over all reads.
+    pub mean_of_all: f64,
+    /// The share of reads that no read level corrects.
+    pub uncorrectable: f64,
+    /// The time of decoding a read, in microseconds: once for each time that it is sensed, and softly after the last.
+    pub decoding_us: f64,
+}
+
+impl Answer {
+    pub(super) fn say_reads(
+        &mut self,
+        reading: &Reading,
+        asked: &Asked,
+        references: &[f64],
+        found: &[Found],
+        seed: Seed,
+    ) {
+        let bits = asked.question.page_size.0 * 8;
+        let word_lines = asked.word_lines;
+        let (mut default, mut aware) = (Sum::default(), Sum::default());
+        for found in found {
+            let pages = 0..found.levels.coding.bits();
+            let tries: Vec<Tries> = pages
+                .map(|page| reading.tries(reading.rates(&found.levels, page, references), bits))
+                .collect();
+            for tries in &tries {
+                let retries = reading.retries(tries, 0);
+                let again = retries.share * retries.mean;
+                let decoding =
+                    reading.ecc.hard.us() * (1.0 + again) + reading.ecc.soft.us() * retries.uncorrectable;
+                default.add(retries.share, again, retries.uncorrectable, decoding);
+            }
+            let Place { chip, block, layer } = found.place;
+            let index = (u64::from(chip) << 40) | (u64::from(block) << 8) | u64::from(layer);
+            let mut random = seed.stream("cells.reads", index);
+            // The first read of a layer knows nothing; each leaves what it ended with, rounded down to a quarter of the table.
+            let (mut first, quarter) = (0, reading.entries().div_ceil(4));
+            for tries in (0..word_lines).flat_map(|_| &tries) {
+                let page = drawn_deviate(&mut random);
+                let read = reading.read((tries, page), first, references.len(), &mut random);
+                let lost = f64::from(u8::from(read.uncorrectable));
+                let again = f64::from(read.steps);
+                aware.add(again.min(1.0), again, lost, read.decoding.us());
+                first = (first + read.steps) / quarter * quarter;
+            }
+        }
+        (self.retries, self.aware_retries) = (default.answer(), aware.answer());
+        if self.retries.mean > 0.0 {
+            self.aware_reduction_percent = 100.0 * (1.0 - self.aware_retries.mean / self.retries.mean);
+        }
+    }
+}
+
+/// Reads that are summed up.
+#[derive(Default)]
+struct Sum {
+    share: f64,
+    retries: f64,
+    uncorrectable: f64,
+    decoding_us: f64,
+    reads: f64,
+}
+
+impl Sum {
+    fn add(&mut self, share: f64, retries: f64, uncorrectable: f64, decoding_us: f64) {
+        self.share += share;
+        self.retries += retries;
+        self.uncorrectable += uncorrectable;
+        self.decoding_us += decoding_us;
+        self.reads += 1.0;
+    }
+
+    fn answer(&self) -> RetryAnswer {
+        let mean = if self.share > 0.0 { self.retries / self.share } else { 0.0 };
+        RetryAnswer {
+            share: self.share / self.reads,
+            mean,
+            mean_of_all: self.retries / self.reads,
+            uncorrectable: self.uncorrectable / self.reads,
+            decoding_us: self.decoding_us / self.reads,
+        }
+    }
+}
