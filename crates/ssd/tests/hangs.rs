@@ -8,14 +8,16 @@ use common::{Rig, small};
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Energy, Instant};
 use wordline_nand::faults::{Fails, FaultFile};
-use wordline_ssd::config::Protection;
+use wordline_ssd::config::{BufferMode, Protection, Scope};
 use wordline_ssd::device::Watchdog;
 use wordline_ssd::map::checkpoint::DiscardsAtCut;
 use wordline_ssd::policy::balancer::{BalancerKind, Reach};
 use wordline_ssd::policy::placement::PlacementKind;
+use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
+use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::scheduling::GcPriority;
-use wordline_ssd::{DeviceFile, Operation};
+use wordline_ssd::{BlockDevice, DeviceFile, Operation};
 
 /// A die that is lost, by the count of its commands or by time.
 fn lost_die() -> impl Strategy<Value = FaultFile> {
@@ -102,6 +104,38 @@ fn a_command_that_gets_nowhere_is_noticed_and_told() {
     let mut watchdog = Watchdog::with_limit(Duration::from_ms(1), ms(5));
     rig.run_down_to(0);
     assert_eq!(watchdog.look(&rig.device, ms(7)), Ok(()));
+}
+
+/// Two rows of blocks of four units each, of which super blocks are cleaned that are chosen at random.
+fn super_blocks_at_random() -> DeviceFile {
+    let mut file = small();
+    (file.part.geometry.bits_per_cell, file.part.geometry.pages_per_block) = (2, 8);
+    (file.layout.dies_per_package, file.layout.planes_per_row) = (1, Some(1));
+    file.ftl.over_provisioning = 0.55;
+    file.ftl.mapping.unit = Some(Bytes(1_024));
+    file.ftl.gc.victim = VictimKind::Random {};
+    file.ftl.gc.scope = Scope::SuperBlock;
+    file.ftl.gc.relocator = RelocatorKind::Generations { streams: 1 };
+    file.ftl.gc.copyback = true;
+    (file.ftl.gc.start_below_free_blocks, file.ftl.gc.stop_at_free_blocks) = (3, 3);
+    file.buffer.mode = BufferMode::WriteThrough;
+    file.buffer.flush_interval = Duration::ZERO;
+    file
+}
+
+#[test]
+fn a_device_of_super_blocks_with_little_to_spare_is_aged_and_takes_writes() {
+    let never = FaultFile { nth: Some(1 << 40), ..FaultFile::new(Fails::Die) };
+    for depth in [None, Some(1), Some(2), Some(8)] {
+        let alone = super_blocks_at_random();
+        for file in [that_steals(alone.clone(), Reach::Die, never.clone()), alone] {
+            let mut rig = Rig::new(tight(&file), 1);
+            Start::Aged(depth).prepare(&mut rig);
+            assert!(!rig.device.is_read_only(), "{depth:?}, {:?}", rig.device.what_waits(Instant::ZERO));
+            rig.overwrite(2_000);
+            assert!(!rig.device.is_read_only(), "{depth:?} after 2,000 writes more");
+        }
+    }
 }
 
 proptest! {
