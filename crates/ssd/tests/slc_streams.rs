@@ -15,6 +15,7 @@ use wordline_ssd::{Config, Design, Device, DeviceFile, Operation, Parts, contrac
 
 /// Sends the pages below a number to blocks in SLC mode: what the host writes of them, what is moved, or both.
 struct Sorts {
+    name: &'static str,
     below: u32,
     streams: Vec<WriteStream>,
     of_collector: Vec<WriteStream>,
@@ -22,7 +23,7 @@ struct Sorts {
     moved_there: u64,
 }
 
-state!(Sorts { values { moved_there } fixed { below, streams, of_collector } });
+state!(Sorts { values { moved_there } fixed { name, below, streams, of_collector } });
 
 fn stream(mode: CellMode, pool: u8) -> WriteStream {
     WriteStream { name: if mode == CellMode::Slc { "low" } else { "high" }, pool, mode }
@@ -35,7 +36,7 @@ fn both() -> Vec<WriteStream> {
 
 impl Sorts {
     fn new(streams: Vec<WriteStream>, of_collector: Vec<WriteStream>) -> Self {
-        Self { below: 100, streams, of_collector, moved_there: 0 }
+        Self { name: "sorts", below: 100, streams, of_collector, moved_there: 0 }
     }
 
     /// Those of the collector alone.
@@ -46,7 +47,7 @@ impl Sorts {
 
 impl Design for Sorts {
     fn name(&self) -> &'static str {
-        "sorts"
+        self.name
     }
 
     fn needs(&self) -> Needs {
@@ -205,6 +206,26 @@ fn blocks_of_the_second_pool_are_in_slc_mode_where_a_design_has_its_stream_there
     without.pools[0].slc_cache = None;
     let wrong = parts(&without).expect_err("no block is for the stream").to_string();
     assert!(wrong.contains("pools[0].slc_cache: found nothing, wanted how many blocks"), "{wrong}");
+}
+
+#[test]
+fn more_streams_than_a_device_can_tell_apart_are_refused() {
+    let many = |pool: u8, count: usize| Sorts::new(vec![stream(CellMode::Native, pool); count], Vec::new());
+    let mut file = two_pools();
+    file.pools[0].slc_cache = None;
+    let config = file.check().expect("the device is sound");
+    // One design for each pool; that of the second answers for no other.
+    let both = |first, second| {
+        let other: Box<dyn Design> = Box::new(Sorts { name: "others", ..many(1, second) });
+        let of_first: Box<dyn Design> = Box::new(many(0, first));
+        let designs = Combination::of(vec![of_first]).and(other).in_pool(1, &["others".to_owned()]);
+        Parts { designs, ..Parts::of(&config) }.check(&config).map(drop)
+    };
+    let wrong = both(16, 16).expect_err("32 and one of tables").to_string();
+    assert!(
+        wrong.contains("designs: found 32 streams of the host in all pools together, wanted at most 31"),
+        "{wrong}"
+    );
 }
 
 #[test]

@@ -13,6 +13,9 @@ use crate::policy::router::Router;
 /// Nobody: the policies of the device are asked.
 const NOBODY: u8 = u8::MAX;
 
+/// Streams of the host in all pools together, of which a bit each fits a word beside that of the pages of tables.
+const MOST_STREAMS: usize = 31;
+
 /// The questions about streams.
 pub(super) const ROUTES: Seams = Seams::of(&[Seam::Pool, Seam::Stream]);
 
@@ -100,7 +103,7 @@ impl Combination {
     pub fn demands(&self, policies: Demands, pools: usize) -> Result<Demands, Complaints> {
         let needs = self.needs();
         let (table, wrong) = self.table(&needs, pools);
-        wrong.or_ok(())?;
+        let mut wrong = wrong.or_ok(Complaints::default())?;
         let routes = Routes::of(&table, &needs, policies.host);
         let gathered = Gathered::of(&table, &needs, policies.gc);
         let orders = |(design, needs): (usize, &Needs)| {
@@ -109,6 +112,14 @@ impl Combination {
         };
         let open_blocks = needs.iter().enumerate().filter_map(orders).max().unwrap_or(policies.open_blocks);
         let host = routes.as_ref().map_or(policies.host, |routes| routes.streams.len() as u8);
+        let of_all = routes.as_ref().map_or(0, |routes| routes.streams.len());
+        wrong.require(
+            of_all <= MOST_STREAMS,
+            "designs",
+            format!("{of_all} streams of the host in all pools together"),
+            format!("at most {MOST_STREAMS}"),
+        );
+        wrong.or_ok(())?;
         let bits =
             |is: &dyn Fn(usize) -> bool| (0..pools).map(|pool| u16::from(is(pool)) << pool).sum::<u16>();
         let declared = bits(&|pool| routes.as_ref().is_some_and(|routes| routes.cached(pool).is_some()));

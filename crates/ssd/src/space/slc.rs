@@ -26,7 +26,7 @@ impl SlcStreams {
     #[inline]
     fn has(self, stream: StreamId, of_host: u8) -> bool {
         match stream.0.checked_sub(of_host) {
-            Some(gc) => self.gc >> gc & 1 != 0,
+            Some(gc) => u32::from(self.gc) >> gc & 1 != 0,
             None => self.host == Some(stream.0),
         }
     }
