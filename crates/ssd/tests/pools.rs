@@ -97,7 +97,6 @@ fn a_device_with_two_pools_is_overwritten_many_times() {
     }
 }
 
-/// Valid pages of the pools.
 /// Pages leave the buffer as soon as so many of a unit wait, with the others of so many, and pages of the second pool go along or do
 /// not.
 #[derive(Clone, Copy)]
@@ -184,6 +183,7 @@ fn a_design_that_says_what_leaves_together_keeps_the_contract() {
     }
 }
 
+/// Valid pages of the pools.
 fn valid(rig: &Rig) -> [u64; 2] {
     let states = rig.device.base().pool_states();
     [states[0].fullness.valid, states[1].fullness.valid]
