@@ -64,6 +64,13 @@ impl Base {
         policies.designs.tell_news(Sight { flash, space });
     }
 
+    /// Whether designs are to hear of something at the end of an event, with the buffer as full as `level` says.
+    #[inline]
+    pub(crate) fn has_rest(&self, level: Level) -> bool {
+        let designs = &self.policies.designs;
+        !designs.is_empty() && (level != designs.level() || self.space.has_news())
+    }
+
     /// At the end of an event designs hear of what is left to be told; the buffer is as full as `level` says.
     #[inline(never)]
     pub(crate) fn tell_rest(&mut self, level: Level) {

@@ -142,6 +142,7 @@ impl Cache {
     }
 
     /// How full the write buffer is.
+    #[inline]
     pub(crate) fn level(&self) -> Level {
         Level { used: self.buffer.in_use(), capacity: self.buffer.pages() }
     }

@@ -55,6 +55,12 @@ impl Designs {
         self.now = now;
     }
 
+    /// The level of the buffer that was noted last.
+    #[inline]
+    pub(crate) fn level(&self) -> Level {
+        self.level
+    }
+
     /// Notes the level of the buffer; true if it has changed.
     pub(crate) fn note_level(&mut self, level: Level) -> bool {
         std::mem::replace(&mut self.level, level) != level

@@ -68,8 +68,9 @@ impl Device {
     /// At the end of an event designs hear of what is left to be told.
     #[inline(always)]
     fn tell_designs(&mut self) {
-        if !self.core.base.policies.designs.is_empty() {
-            self.core.base.tell_rest(self.core.cache.level());
+        let level = self.core.cache.level();
+        if self.core.base.has_rest(level) {
+            self.core.base.tell_rest(level);
         }
     }
 

@@ -52,8 +52,13 @@ impl Space {
     /// What happened since this was asked last; none if nothing did.
     #[inline]
     pub(crate) fn take_news(&self) -> Option<Vec<Seen<'static>>> {
-        let list = self.news.as_ref()?.take();
-        (!list.is_empty()).then_some(list)
+        self.has_news().then(|| self.news.as_ref().expect("it has news").take())
+    }
+
+    /// Whether something happened since designs were told last.
+    #[inline]
+    pub(crate) fn has_news(&self) -> bool {
+        self.news.as_ref().is_some_and(|news| news.waits())
     }
 
     /// The list comes back for its room.

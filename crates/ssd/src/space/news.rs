@@ -9,6 +9,8 @@ pub(super) struct News {
     /// What is noted.
     kinds: Observes,
     list: Cell<Vec<Seen<'static>>>,
+    /// Whether the list holds something.
+    waits: Cell<bool>,
     /// While this is set, nothing is noted.
     paused: bool,
 }
@@ -17,7 +19,8 @@ impl News {
     /// Nothing yet; none where none of these kinds is news.
     pub fn of(kinds: Observes) -> Option<Box<Self>> {
         let wanted = kinds.has(Observes::INVALIDATED | Observes::BLOCKS);
-        wanted.then(|| Box::new(Self { kinds, list: Cell::default(), paused: false }))
+        wanted
+            .then(|| Box::new(Self { kinds, list: Cell::default(), waits: Cell::new(false), paused: false }))
     }
 
     /// Takes nothing down while `paused`.
@@ -32,11 +35,19 @@ impl News {
             let mut list = self.list.take();
             list.push(seen);
             self.list.set(list);
+            self.waits.set(true);
         }
+    }
+
+    /// Whether something was taken down.
+    #[inline]
+    pub fn waits(&self) -> bool {
+        self.waits.get()
     }
 
     /// What was taken down, and nothing of it is left.
     pub fn take(&self) -> Vec<Seen<'static>> {
+        self.waits.set(false);
         self.list.take()
     }
 
