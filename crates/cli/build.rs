@@ -5,7 +5,7 @@ use std::env;
 use std::path::Path;
 use std::process::Command;
 
-/// What git answers in the folder of this package.
+/// The output of git in the folder of this package.
 fn git(arguments: &[&str]) -> Option<String> {
     let folder = env::var_os("CARGO_MANIFEST_DIR")?;
     let output = Command::new("git").args(arguments).current_dir(folder).output().ok()?;

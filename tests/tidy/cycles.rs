@@ -154,7 +154,7 @@ fn module(file: &File, of: &Way, all: &BTreeSet<Way>) -> Module {
         rest.push('\n');
     }
     module.ways = rest.lines().flat_map(|line| ways(&without_visibility(line)).collect::<Vec<_>>()).collect();
-    // What is passed on is used too where the code names it.
+    // An import that is passed on is used too where the code names it.
     let named: BTreeSet<&str> = rest.split(|c| !is_word(c)).collect();
     module.passes_on.retain(|name| !named.contains(name.as_str()));
     module
@@ -191,7 +191,7 @@ fn uses(modules: &Modules) -> BTreeMap<Way, BTreeSet<Way>> {
     modules.iter().map(of).collect()
 }
 
-/// What can be reached from a module.
+/// All modules that can be reached from a module.
 fn reached(from: &Way, uses: &BTreeMap<Way, BTreeSet<Way>>) -> BTreeSet<Way> {
     let mut seen = BTreeSet::new();
     let mut open: Vec<&Way> = vec![from];

@@ -29,7 +29,7 @@ const ORDER: &[Engine] = &[
 /// Modules of the crate to the right of an engine.
 fn to_the_right(engine: &Engine) -> impl Iterator<Item = &'static str> {
     let after = ORDER.iter().skip_while(|other| other.folder != engine.folder).skip(1);
-    // What lends the engines up to `reclaim` together is no business of these.
+    // `engines` lends the engines up to `reclaim` together, which is for those to the right of `reclaim` alone.
     let lent =
         ["writer", "recovery", "front"].iter().all(|folder| *folder != engine.folder).then_some("engines");
     after.map(|other| other.folder).chain(lent).chain(["device"])

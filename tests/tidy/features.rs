@@ -32,7 +32,7 @@ const WIRING: [&str; 12] = [
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Feature {
-    /// What stands in names of it, in small letters, without what separates words.
+    /// The words by which identifiers name it, in small letters, without separators.
     names: Vec<String>,
     /// Its own files and folders, below the room.
     own: Vec<String>,
@@ -64,7 +64,7 @@ fn places(feature: &Feature, named: &BTreeMap<&str, BTreeSet<String>>) -> BTreeS
     others.map(|(place, _)| (*place).to_owned()).collect()
 }
 
-/// What is wrong with the places of a feature.
+/// The offences in the recorded places of a feature.
 fn differences(name: &str, feature: &Feature, now: &BTreeSet<String>) -> Vec<Offence> {
     let new = now.difference(&feature.elsewhere);
     let new =

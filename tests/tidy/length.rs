@@ -53,7 +53,7 @@ fn function(chars: &[char]) -> Option<Function> {
     None
 }
 
-/// What is too long in `file`, and adds to `used` the exceptions that it needs.
+/// The functions of `file`, and `file` itself, that are too long; adds to `used` the exceptions that they need.
 fn too_long(file: &File, exceptions: &Exceptions, used: &mut Vec<String>) -> Vec<Offence> {
     let mut measured = vec![(file.path.clone(), file.text.lines().count(), LONGEST_FILE)];
     let code = Source::split(&file.text).code;

@@ -24,7 +24,7 @@ const CRATES: &str = "crates/";
 struct Offence {
     /// The file, and the line where there is one.
     place: String,
-    /// What stands there, and the cure.
+    /// The text found there, and the cure.
     complaint: String,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{File, Offence, assert_none, files, subjects};
 
-/// What stands in backquotes in a line, and is the name of a source file or of a folder. A word in capitals stands for a name.
+/// The words in backquotes in a line that are the name of a source file or of a folder. A word in capitals stands for a name.
 fn named(line: &str) -> impl Iterator<Item = &str> {
     let is_name = |text: &&str| text.chars().all(|c| c.is_ascii_lowercase() || "0123456789_-./".contains(c));
     let quoted = line.split('`').skip(1).step_by(2).filter(is_name);
@@ -18,7 +18,7 @@ fn exists(name: &str, paths: &[&str]) -> bool {
     })
 }
 
-/// What a page names and is not there.
+/// The files that a page names and that do not exist.
 fn missing(page: &File, paths: &[&str]) -> Vec<Offence> {
     let lines = page.text.lines().enumerate();
     let names = lines.flat_map(|(n, line)| named(line).map(move |name| (n, name)));

@@ -9,7 +9,7 @@ pub struct Source {
     pub comments: String,
 }
 
-/// What a stretch of the source is.
+/// The kind of a stretch of the source.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Code,
@@ -36,7 +36,7 @@ impl Source {
     }
 }
 
-/// What begins at `at`, and how many characters it takes.
+/// The kind of the stretch that begins at `at`, and its length in characters.
 fn stretch(chars: &[char], at: usize) -> (Kind, usize) {
     let rest = &chars[at..];
     let inside_a_word = at > 0 && is_word(chars[at - 1]);

@@ -19,7 +19,7 @@ const EXAMPLES: &str = "examples/";
 const POLICIES: [&str; 2] = ["crates/ssd/src/policy/", "crates/nand/src/unit/"];
 const PAGES: &str = "docs/policies/";
 
-/// What `manifest` (a crate's `Cargo.toml`) may not say.
+/// The dependencies that `manifest` (a crate's `Cargo.toml`) may not have.
 fn wrong_arrows(manifest: &File) -> Vec<Offence> {
     let name = manifest.crate_name();
     let layer = LAYERS.iter().position(|layer| *layer == name);

@@ -95,7 +95,7 @@ fn fields(of: &(String, String), structs: &Structs, methods: &Methods, seen: &mu
     one.fields.len() + held.iter().map(|name| fields(name, structs, methods, seen)).sum::<usize>()
 }
 
-/// What is measured of each type that is larger than the rule, as `room::Type`.
+/// The measure of each type that is larger than the rule, by `room::Type`.
 fn larger(files: &[&File]) -> [BTreeMap<String, usize>; 2] {
     let (mut all, mut changed) = (Structs::new(), Methods::new());
     for file in files {

@@ -14,8 +14,8 @@ const READING_MAY: [&str; 5] = ["HashMap", "HashSet", "std::env", "std::fs", "st
 /// A word and what to write in its place.
 type Ban = (&'static str, &'static str);
 
-/// What a model crate may not use. `clippy.toml` bans the types and methods among them too; this list also sees
-/// macros and whole modules.
+/// Words banned from a model crate. `clippy.toml` bans the types and methods among them too; this list also
+/// sees macros and whole modules.
 const MODEL_BANS: [Ban; 17] = [
     ("HashMap", "its order differs by process: use a `Column`, a `Vec` or a `BTreeMap`"),
     ("HashSet", "its order differs by process: use a `Column`, a `Vec` or a `BTreeSet`"),

@@ -51,19 +51,19 @@ impl DeviceArguments {
     }
 }
 
-/// What a trace file holds, where it cannot be found out.
+/// The format of a trace file, where it cannot be found out.
 #[derive(Args)]
 pub struct FormatArguments {
     /// The trace's format, where it is not found or wrongly found; see `wordline trace formats`.
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
-    /// What the format leaves open, such as `time_unit=us`; can be repeated. See `wordline trace formats`.
+    /// An option that the format leaves open, such as `time_unit=us`; can be repeated. See `wordline trace formats`.
     #[arg(long = "trace-option", value_name = "KEY=VALUE")]
     pub options: Vec<String>,
 }
 
 impl FormatArguments {
-    /// What the user said about the trace.
+    /// The options that the user gave for the trace.
     pub fn options(&self) -> Result<Options, Error> {
         let mut options = Options::from_pairs(self.options.iter().map(String::as_str))?;
         if let Some(format) = &self.format {
@@ -90,7 +90,7 @@ pub struct WorkloadArguments {
     /// How many requests: at most so many of a trace, exactly so many of a workload.
     #[arg(long, value_name = "N", value_parser = whole::<u64, 1>, allow_negative_numbers = true)]
     requests: Option<u64>,
-    /// What happens to requests beyond the device: wrap, scale or refuse.
+    /// Treatment of requests beyond the device: wrap, scale or refuse.
     #[arg(long, value_name = "HOW", default_value = "wrap", value_parser = named::<Fit>)]
     fit: Fit,
     /// Factor on the times between requests; 0.5 is twice as fast.
@@ -138,7 +138,7 @@ impl WorkloadArguments {
         self.trace.as_deref().or(workload).is_some_and(is_standard)
     }
 
-    /// What the user asked to run.
+    /// The run that the user asked for.
     pub fn plan(&self) -> Result<Plan, Error> {
         let options = self.format.options()?;
         let origin = match (&self.trace, &self.workload) {

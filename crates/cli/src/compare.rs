@@ -76,7 +76,7 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     lock(&reached).give()
 }
 
-/// What was reached so far.
+/// The results so far.
 struct Reached {
     runs: Vec<Summary>,
     /// Where it goes; taken by whoever gives it out.

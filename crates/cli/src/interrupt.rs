@@ -21,7 +21,7 @@ static RESULT: Mutex<Held> = Mutex::new(Held::Nothing);
 /// Gives out the results that there are.
 type Give = Box<dyn FnOnce() + Send>;
 
-/// What is to be shown if the program is stopped.
+/// The results to show if the program is stopped.
 enum Held {
     Nothing,
     /// Results of what came before.

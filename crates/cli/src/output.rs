@@ -122,7 +122,7 @@ pub fn table(text: &str) -> Result<(), Failure> {
     written(out.write_all(screen::painted(&text).as_bytes()).and_then(|()| out.flush()))
 }
 
-/// What became of writing to standard output.
+/// The result of writing to standard output.
 pub fn written(result: std::io::Result<()>) -> Result<(), Failure> {
     Ok(result.map_err(|reason| Error::File { path: "standard output".into(), action: "write", reason })?)
 }

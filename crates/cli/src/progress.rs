@@ -24,7 +24,7 @@ fn counter_of(unit: &str) -> String {
     format!("{{msg}} {{spinner}} {{elapsed}} {{human_pos}} {unit}, {{rate}}")
 }
 
-/// What is counted in a phase.
+/// The unit in which a phase is counted.
 fn unit_of(phase: &str) -> &'static str {
     match phase {
         PRECONDITIONING | OVERWRITING | WARMING_UP | RECOVERING => "pages",
@@ -86,7 +86,7 @@ fn left(state: &ProgressState, before: u64) -> Duration {
     }
 }
 
-/// What a bar looks like, of which so much was `before` it began.
+/// The style of a bar for work of which `before` was done when it began.
 fn style(unit: &str, total: Option<u64>, before: u64) -> ProgressStyle {
     let template = if total.is_some() { bar_of(unit) } else { counter_of(unit) };
     let style = ProgressStyle::with_template(&template).expect("the template is well formed");

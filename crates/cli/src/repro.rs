@@ -161,7 +161,7 @@ fn repeat(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Fail
     }
 }
 
-/// What was reached so far.
+/// The results so far.
 struct Reached {
     outcomes: Vec<Outcome>,
     /// Where it goes; taken by whoever gives it out.
@@ -173,7 +173,7 @@ impl Reached {
     fn give(&mut self) -> Result<(), Failure> {
         match (self.json.take(), &self.outcomes[..], self.form) {
             (None, ..) => Ok(()),
-            // What would be one object is none, and no list.
+            // Without an outcome a single object is not written, nor a list in its place.
             (Some(_), [], Form::One) => Ok(()),
             (Some(json), [outcome], Form::One) => json.give(outcome),
             (Some(json), outcomes, _) => json.give(&outcomes),

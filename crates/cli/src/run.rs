@@ -110,7 +110,7 @@ fn device_of(file: &Path, settings: &[String], registry: &Registry) -> Result<De
     Snapshot::open(file)?.device_with(registry, settings)
 }
 
-/// What results are in JSON, however many there are.
+/// The form of results in JSON, whatever their number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// An object.

@@ -1,4 +1,5 @@
-//! What reaches the terminal: nothing that a file could hide in a text, colours where they are wanted, and no line wider than it.
+//! Output to the terminal: without control characters from a file's text, with colours where they are wanted, and with no line
+//! wider than it.
 
 use std::borrow::Cow;
 use std::io::{stderr, stdout};
@@ -54,7 +55,7 @@ const YELLOW: &str = "\u{1b}[33m";
 const CYAN: &str = "\u{1b}[36m";
 const RESET: &str = "\u{1b}[0m";
 
-/// What the user wants of `--color`, before the arguments are read as a whole: a message about them has colours too.
+/// The user's `--color`, read before the other arguments: a message about them has colours too.
 pub fn wanted(arguments: impl IntoIterator<Item = String>) -> Wanted {
     let mut arguments = arguments.into_iter();
     let mut found = None;

@@ -47,7 +47,7 @@ struct Make {
     to: PathBuf,
     #[command(flatten)]
     device: DeviceArguments,
-    /// What is done to the device: empty, filled, steady-state, steady-state:0.5 of a part, or the fraction to fill.
+    /// State to bring the device to: empty, filled, steady-state, steady-state:0.5 of a part, or the fraction to fill.
     #[arg(long, value_name = "STATE", default_value = "steady-state")]
     precondition: Precondition,
     #[command(flatten)]
@@ -86,7 +86,7 @@ fn make(arguments: Make, registry: &Registry) -> Result<(), Failure> {
     make_snapshot(&device, precondition, seed.seed, saved, &mut watch)?;
     drop(watch);
     interrupt::looks(false);
-    // What went through a pipe cannot be read again.
+    // A snapshot that went through a pipe cannot be read again.
     if to.is_file() { show(&to, json, registry) } else { Ok(()) }
 }
 

@@ -296,7 +296,7 @@ impl<'a> Writing<'a> {
     }
 }
 
-/// What was written, in a sentence.
+/// The report of a written trace, in a sentence.
 fn written(to: &Path, report: &WriteReport) -> String {
     let to = if is_standard(to) { "standard output".into() } else { to.display().to_string() };
     let mut text = format!("{to}: {} requests written", report.written);

@@ -1,4 +1,4 @@
-//! What a configuration says of designs: their names, for the device and for a pool, who of them decides, and their settings.
+//! Designs in a configuration: their names, for the device and for a pool, which of them decides, and their settings.
 //!
 //! ```toml
 //! designs = ["one", "other"]     # the questions of the device, and of the pools that name none
@@ -33,7 +33,7 @@ pub struct DesignsFile {
     of_device: Vec<String>,
     /// Those of a table `[[pools]]`, by its number.
     of_pools: BTreeMap<usize, Vec<String>>,
-    /// Who answers where several could, by seam.
+    /// The design that decides where several could, by seam.
     decides: BTreeMap<String, String>,
     /// Settings by design.
     settings: BTreeMap<String, Table>,
@@ -167,7 +167,7 @@ impl DesignsFile {
     /// The device of `device` with these designs, or everything that is wrong with the two.
     ///
     /// # Errors
-    /// What does not fit, by key.
+    /// The keys that do not fit.
     pub fn check(mut self, designs: &Designs, device: DeviceFile) -> Result<(Config, Chosen), Complaints> {
         let device = DeviceFile { demands: None, ..device };
         let mut wrong = Complaints::default();

@@ -18,7 +18,7 @@ use crate::cubeftl::CubeFtl;
 pub trait DesignType: 'static {
     /// Its name, in lower case with hyphens.
     const NAME: &'static str;
-    /// What it is, in a sentence.
+    /// Its description, in a sentence.
     const DESCRIPTION: &'static str;
     /// Its page in Markdown; may be empty.
     const PAGE: &'static str = "";
@@ -115,7 +115,7 @@ impl Designs {
 pub trait Entry: Send + Sync {
     /// Its name.
     fn name(&self) -> &'static str;
-    /// What it is, in a sentence.
+    /// Its description, in a sentence.
     fn description(&self) -> &'static str;
     /// Its page; may be empty.
     fn page(&self) -> &'static str;

@@ -215,7 +215,7 @@ fn refused(designs: &str, file: DeviceFile) -> Vec<String> {
     wrong.0.into_iter().map(|complaint| complaint.key).collect()
 }
 
-/// What is said of settings that stand in the wrong place.
+/// The message about settings that stand in the wrong place.
 fn misplaced(text: &str) -> String {
     let mut table: Table = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
     DesignsFile::take_from(&mut table).expect_err("they stand in the wrong place").to_string()

@@ -236,7 +236,8 @@ proptest! {
     }
 }
 
-/// What followers do after a leader whose cells first pass in these loops and of which so many cells are misread.
+/// The parameters of followers after a leader whose cells first pass in these loops, and have this many bit
+/// errors from erased to P1.
 fn follows(first_loops: &[u8], erased_to_p1: u32, file: &CubeFile) -> Parameters {
     let (programmer, block) = (Programmer::of(&part()).expect("it has cells"), BlockSetId(3));
     let mut opm = Opm::new(file);

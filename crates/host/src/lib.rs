@@ -1,4 +1,4 @@
-//! What stands above a device in the computer: the queues through which commands reach it.
+//! The host side of a device: the queues through which commands reach it.
 
 pub mod queue;
 

@@ -79,7 +79,7 @@ pub struct Arrival {
     pub command: Command,
 }
 
-/// What the queue wants done.
+/// The next action of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submission {
     /// Submit this command now.
@@ -192,7 +192,7 @@ impl<S: Iterator<Item = Arrival>> HostQueue<S> {
         Self { begin, ..self }
     }
 
-    /// What to do at `now`. The caller does it and asks again until told to wait.
+    /// The action at `now`. The caller does it and asks again until told to wait.
     #[inline]
     pub fn next(&mut self, now: Instant) -> Submission {
         let next = usize::from(self.second_is_next);

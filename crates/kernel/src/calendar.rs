@@ -96,7 +96,7 @@ where
 #[derive(Clone, Debug)]
 pub struct Calendar<E> {
     now: Instant,
-    /// What happens before all other events, now.
+    /// The event of the present instant that precedes all others, if there is one.
     next: Option<E>,
     /// A stretch of time is 2 to this power of picoseconds.
     stretch: u32,
@@ -318,7 +318,7 @@ impl<E: Copy + PartialEq> Calendar<E> {
         (time.ps() >> self.stretch) as usize % BUCKETS
     }
 
-    /// What seldom happens is called last, so that the usual way has no registers to save.
+    /// Schedules `event` at `time`. The rare cases are tail calls, so that the usual path saves no registers.
     #[inline]
     fn put(&mut self, time: Instant, event: E) {
         if time.ps() - self.now.ps() >= self.reach {

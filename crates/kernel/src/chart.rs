@@ -2,29 +2,29 @@
 
 use crate::Instant;
 
-/// What is known of a chart before it is drawn.
+/// The definition of a chart, without its points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chart {
     /// Its name, of small letters and hyphens. A report puts the name of the design before it.
     pub name: &'static str,
-    /// What it shows.
+    /// Its title.
     pub title: &'static str,
     /// How to read it.
     pub caption: &'static str,
-    /// What lies on its horizontal axis.
+    /// Its horizontal axis.
     pub over: Over,
-    /// What its vertical axis shows.
+    /// The title of its vertical axis.
     pub value: &'static str,
 }
 
-/// What lies on the horizontal axis of a chart.
+/// The horizontal axis of a chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
     /// Simulated time: a line. A point is at a time in seconds since the device was made, such as those of a
     /// [`Series`](crate::Series).
     Time,
-    /// What was counted, by size, with the title of the axis: bars. A point is a size and how often it was met since the device was
-    /// made; a run shows what was added during the run.
+    /// The size of the things counted, with the title of the axis: bars. A point is a size and how often it was met since the
+    /// device was made; a run shows the increase during the run.
     Sizes(&'static str),
 }
 
@@ -38,7 +38,7 @@ pub struct Drawn {
 }
 
 impl Drawn {
-    /// What it shows of a run that began at `begin`, when it was as `before`.
+    /// The part of it that belongs to a run which began at `begin`, when the chart was as `before`.
     #[must_use]
     pub fn since(mut self, begin: Instant, before: Option<&Self>) -> Self {
         match self.chart.over {

@@ -1,4 +1,4 @@
-//! What is wrong with an input: the full key, what was found and what was wanted, all complaints at once.
+//! Complaints about an input: the full key, what was found and what was wanted, all complaints at once.
 
 use std::fmt;
 
@@ -7,9 +7,9 @@ use std::fmt;
 pub struct Complaint {
     /// The key in full, such as `ftl.gc.start_below_free_blocks`.
     pub key: String,
-    /// What stands there.
+    /// The value found.
     pub found: String,
-    /// What would be right.
+    /// The values that would be right.
     pub wanted: String,
 }
 

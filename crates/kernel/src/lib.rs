@@ -1,4 +1,4 @@
-//! What every simulated thing is made of: instants and durations in picoseconds, bytes, energy, typed ids and
+//! The basis of every simulated thing: instants and durations in picoseconds, bytes, energy, typed ids and
 //! the columns they index, the calendar of events, named random streams, counters and histograms, and errors
 //! that name a key. Nothing here knows what flash is.
 

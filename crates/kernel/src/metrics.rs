@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-/// What a metric is measured in.
+/// The unit of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unit {
     /// Things or events.
@@ -65,14 +65,14 @@ impl Unit {
     }
 }
 
-/// What is known of a metric before it is measured.
+/// The definition of a metric, without its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metric {
     /// Its name: a section and a word, with a dot between them, or a word alone.
     pub name: &'static str,
-    /// What it is measured in.
+    /// Its unit.
     pub unit: Unit,
-    /// What it means, in a sentence. Where it may have no value, the sentence says when, with the word null.
+    /// Its meaning, in a sentence. Where it may have no value, the sentence says when, with the word null.
     pub meaning: &'static str,
 }
 
@@ -98,7 +98,7 @@ impl Metric {
     }
 }
 
-/// What a metric came to.
+/// The value of a metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
     /// A whole number.
@@ -148,7 +148,7 @@ impl Serialize for Value {
     }
 }
 
-/// What was measured, in the order in which it was added. Written as a table with a table for each section.
+/// Metrics with their values, in the order in which they were added. Written as a table with a table for each section.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Metrics(Vec<(Metric, Value)>);
 
@@ -266,12 +266,12 @@ macro_rules! counters {
         }
 
         impl $name {
-            /// What the counters are.
+            /// The metrics of the counters.
             pub const METRICS: &'static [$crate::metrics::Metric] = &[
                 $($crate::metrics::Metric::new($metric, $crate::metrics::Unit::$unit, $meaning),)*
             ];
 
-            /// What was counted since `earlier`; nothing where more was taken back than was counted.
+            /// The counts since `earlier`; zero where a counter fell.
             #[must_use]
             pub fn since(&self, earlier: &Self) -> Self {
                 Self {

@@ -131,9 +131,9 @@ fn read<Q: Quantity>(text: &str) -> Result<Q, String> {
     u64::try_from(scaled / tens).ok().and_then(Q::from_base).ok_or_else(complain)
 }
 
-/// What [`read`] takes, as a regular expression of JSON Schema (ECMA 262). It refuses what has no number, no unit or another
-/// one, a part of the base unit, and nothing of what must be something; not what is too large, nor a part of the base unit that
-/// is spelled in a larger one.
+/// The strings that [`read`] takes, as a regular expression of JSON Schema (ECMA 262). It refuses a missing number, a missing
+/// or unknown unit, a part of the base unit, and zero where zero is not allowed. It does not refuse a number that is too large,
+/// nor a part of the base unit that is spelled in a larger one.
 fn pattern<Q: Quantity>() -> String {
     let units = |base: bool| {
         let names = Q::UNITS.iter().filter(|(_, size)| (*size == 1) == base).map(|(name, _)| *name);

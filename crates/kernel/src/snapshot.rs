@@ -89,9 +89,9 @@ pub enum Broken {
     },
     /// A list of a fixed length has another one.
     Length {
-        /// What stands there.
+        /// The length in the source.
         found: u64,
-        /// What the configuration makes it.
+        /// The length that the configuration gives.
         wanted: u64,
     },
     /// A field is larger than any of the device can be.
@@ -105,14 +105,14 @@ pub enum Broken {
     },
     /// The fields do not go together.
     State {
-        /// What is wrong.
+        /// The contradiction.
         why: String,
     },
     /// The bytes of a field mean nothing.
     Value {
         /// The field.
         name: &'static str,
-        /// What is wrong.
+        /// Why they are invalid.
         why: String,
     },
 }
@@ -136,7 +136,7 @@ impl fmt::Display for Broken {
     }
 }
 
-/// What has a state beside what follows from its configuration.
+/// A component with state beyond its configuration.
 pub trait State {
     /// Writes the state.
     ///
@@ -158,7 +158,7 @@ pub trait Word: Copy {
     const SIZE: usize;
     /// Its bytes, the lowest first, into the first [`SIZE`](Self::SIZE) of `bytes`.
     fn put(self, bytes: &mut [u8]);
-    /// What [`put`](Self::put) wrote.
+    /// The number that [`put`](Self::put) wrote.
     fn get(bytes: &[u8]) -> Self;
 }
 

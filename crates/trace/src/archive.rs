@@ -96,7 +96,7 @@ fn wrong(path: &Path, member: u64, found: String, wanted: impl Into<String>) -> 
     Error::Line { path: path.into(), line: member, found, wanted: wanted.into() }
 }
 
-/// What a member holds that is a header of the next one.
+/// The bytes of a member that is a header of the next one.
 fn header_text(path: &Path, member: u64, content: &mut io::Take<impl Read>) -> Result<Vec<u8>> {
     let size = content.limit();
     if size > LONGEST_HEADER {

@@ -1,4 +1,4 @@
-//! What can be wrong with a trace, or with what is asked of one: the file and line, what was found and what was wanted.
+//! Errors of a trace, or of a request to read or write one: the file and line, what was found and what was wanted.
 
 /// Declares the errors of a crate that reads what a user gave: what can be wrong with files, their lines and arguments, said in one way
 /// everywhere, and what more there is. That crate uses `thiserror`.
@@ -15,7 +15,7 @@ macro_rules! input_errors {
                 path: ::std::path::PathBuf,
                 /// `open`, `read` or `write`.
                 action: &'static str,
-                /// What the system said.
+                /// The error of the operating system.
                 reason: ::std::io::Error,
             },
             /// A line (or, in a binary file, a record) is not what its format says.
@@ -25,9 +25,9 @@ macro_rules! input_errors {
                 path: ::std::path::PathBuf,
                 /// The line or record, counted from 1.
                 line: u64,
-                /// What stands there.
+                /// The text found there.
                 found: String,
-                /// What would be right.
+                /// The text that would be right.
                 wanted: String,
             },
             /// A file as a whole is not what it should be.
@@ -35,9 +35,9 @@ macro_rules! input_errors {
             Content {
                 /// The file.
                 path: ::std::path::PathBuf,
-                /// What it holds.
+                /// The content found.
                 found: String,
-                /// What would be right.
+                /// The content that would be right.
                 wanted: String,
             },
             /// An argument, option or name that there is not, or that does not fit.
@@ -45,9 +45,9 @@ macro_rules! input_errors {
             Argument {
                 /// The argument or name.
                 what: String,
-                /// What was given.
+                /// The value given.
                 found: String,
-                /// What would be right.
+                /// The values that would be right.
                 wanted: String,
             },
             $($more)*

@@ -99,7 +99,7 @@ impl Matcher {
         Some(row)
     }
 
-    /// What is wrong with a trace that has no request.
+    /// An error where the trace has no request: the events that it has instead.
     pub(super) fn complaint(&self, path: &Path) -> Result<()> {
         let present: Vec<&str> =
             KINDS.into_iter().filter(|kind| self.seen[*kind as usize] > 0).map(Action::name).collect();
@@ -120,7 +120,7 @@ impl Matcher {
         }
     }
 
-    /// What a user should know.
+    /// Notes for the user: the event taken, and the events passed over.
     pub(super) fn notes(&self) -> Vec<String> {
         let Some(taken) = self.choice().map(Action::name) else { return Vec::new() };
         let passed_over = (self.passed_over > 0).then(|| {

@@ -10,7 +10,7 @@ use crate::{Error, error::Result};
 /// Chosen as the largest alignment that file systems commonly keep.
 const GRID: u64 = 4096;
 
-/// What happens to requests that a device is too small for.
+/// The treatment of requests that end beyond the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Fit {
@@ -25,7 +25,7 @@ pub enum Fit {
     Refuse,
 }
 
-/// What was done to fit a trace.
+/// The changes made to fit a trace to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FitReport {
     /// The end of the trace's highest request before.
@@ -75,7 +75,7 @@ impl Fitting {
         Self { fit, capacity, extent, seen: 0, report }
     }
 
-    /// What was done so far.
+    /// The changes so far.
     pub const fn report(&self) -> FitReport {
         self.report
     }
@@ -148,7 +148,7 @@ pub fn wrap(request: &mut Request, capacity: Bytes) {
     }
 }
 
-/// What of a device moved requests may fill.
+/// The part of a device that moved requests may fill: its capacity, rounded down to the grid.
 fn room(capacity: Bytes) -> u64 {
     capacity.0 / GRID * GRID
 }

@@ -36,7 +36,7 @@ struct Chunk {
     past: Vec<Past>,
 }
 
-/// What was touched of a set of volumes.
+/// The granules of a set of volumes that were read and written.
 pub(super) struct Footprint {
     bound: usize,
     used: usize,
@@ -48,7 +48,7 @@ pub(super) struct Footprint {
     last: Option<((u32, u64), usize)>,
 }
 
-/// What one write did to the granules that it touched, in proportion to all where only some chunks are kept.
+/// The effect of one write on the granules that it touched, scaled up where only some chunks are kept.
 #[derive(Default)]
 pub(super) struct Written {
     /// Granules touched.
@@ -65,7 +65,7 @@ impl Default for Footprint {
     }
 }
 
-/// What a chunk takes, with its entry in the table of places, and its past if it has one.
+/// Memory of a chunk and its entry in the table of places, in bytes, without its past.
 const OF_CHUNK: usize = size_of::<Chunk>() + 2 * size_of::<((u32, u64), usize)>();
 const OF_PAST: usize = CHUNK as usize * size_of::<Past>();
 

@@ -15,7 +15,7 @@ const PREFIX: u64 = 64 << 10;
 /// The longest line that is read, chosen far above any format's: a binary file must not fill the memory.
 const LONGEST_LINE: u64 = 1 << 20;
 
-/// What is wrong with a line or record; the reader adds where it stands.
+/// An error in a line or record, without its position, which the reader adds.
 #[derive(Debug)]
 pub(super) struct Bad {
     pub(super) found: String,
@@ -288,8 +288,7 @@ impl Lines<'_> {
         Ok(Some(text.unwrap_or_else(|_| String::from_utf8_lossy(&self.buffer))))
     }
 
-    /// What `take` makes of the next line of which it makes something; blank lines and comments, which begin with `#`, are
-    /// passed over.
+    /// The first result of `take` on the next lines. Blank lines and comments, which begin with `#`, are passed over.
     pub(super) fn first<T>(
         &mut self,
         mut take: impl FnMut(&str) -> std::result::Result<Option<T>, Bad>,
@@ -325,14 +324,14 @@ impl Lines<'_> {
         Error::Line { path: self.path.clone(), line: self.number, found: bad.found + cut, wanted: bad.wanted }
     }
 
-    /// What to tell about a last line that has no end, if it has none: it may be cut off and still look whole.
+    /// A note about a last line without a line end, if there is one: it may be cut off and still look whole.
     pub(super) fn unended_note(&self) -> Option<String> {
         self.unended.then(|| {
             format!("line {}, the last, has no line end: the file may be cut off there", self.number)
         })
     }
 
-    /// What to tell about bytes behind the compressed data, if there are any.
+    /// A note about bytes behind the compressed data, if there are any.
     pub(super) fn junk_note(&self) -> Option<String> {
         let found = self.junk.load(Ordering::Relaxed);
         found.then(|| "what stands behind the compressed data and is no gzip was passed over".into())

@@ -116,7 +116,7 @@ impl Layout {
         within.then_some(begin + offset)
     }
 
-    /// What a user should know.
+    /// A note for the user about devices that were moved, if any were.
     pub(super) fn note(&self) -> Option<String> {
         let count = self.places.len();
         self.moves()

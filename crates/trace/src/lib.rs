@@ -75,7 +75,7 @@ use wordline_kernel::{Bytes, Instant};
 pub use published::{Statistic, Unit, statistic};
 pub use stats::Statistics;
 
-/// What a request does.
+/// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Op {
@@ -103,7 +103,7 @@ impl Op {
 pub struct Request {
     /// When it arrives, counted from the first request of the trace.
     pub arrival: Instant,
-    /// What it does.
+    /// Its operation.
     pub op: Op,
     /// Forced unit access: a write that is complete only once it is durable.
     pub fua: bool,

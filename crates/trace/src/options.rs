@@ -1,4 +1,4 @@
-//! What a user may say about a trace that its file leaves open: format, units, devices, events.
+//! Options by which a user states what the file of a trace leaves open: format, units, devices, events.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -170,7 +170,7 @@ impl TimeUnit {
     }
 }
 
-/// What the numbers of a trace count.
+/// The units of the numbers in a trace.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Units {
     pub(super) time: TimeUnit,
@@ -229,7 +229,7 @@ impl Devices {
     }
 }
 
-/// What a user says about a trace. Whatever is `None` follows from the format.
+/// The options for reading a trace. An option that is `None` follows from the format.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {

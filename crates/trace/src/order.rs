@@ -11,8 +11,8 @@ use wordline_kernel::Duration;
 use super::options::Action;
 use super::row::Row;
 
-/// What stays of a gap that a jump of the clock made: chosen as 1 ms, a gap that orders the requests around it and
-/// changes no statistic of a trace that lasts minutes.
+/// The length to which a gap made by a jump of the clock is closed: chosen as 1 ms, a gap that orders the requests
+/// around it and changes no statistic of a trace that lasts minutes.
 const CLOSED_GAP_PS: i128 = 1_000_000_000;
 
 /// From this many requests on, a single one across a jump is a stray; chosen so that in a short trace, where every
@@ -106,7 +106,7 @@ impl Era {
             std::mem::swap(&mut small, &mut large);
         }
         while let Some(held) = small.pop() {
-            // What there was room for in two eras has room in one, but for the steps in which vectors grow.
+            // Memory that held two eras holds one, but for the steps in which vectors grow.
             large.push(held).expect("the window was taken in before");
         }
         (large.latest, large.first) = (latest, first);
@@ -134,7 +134,7 @@ struct Current {
     earliest: i128,
     /// The time of the last row that left, as recorded.
     left: i128,
-    /// What is added to recorded times.
+    /// The offset added to recorded times.
     shift: i128,
 }
 
@@ -370,7 +370,7 @@ impl Sorter {
         self.disorder
     }
 
-    /// What a user should know of the jumps of the clock.
+    /// Notes for the user about the jumps of the clock.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = self.told.clone();
         let more = self.jumps - self.told.len() as u64;

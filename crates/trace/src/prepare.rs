@@ -62,13 +62,13 @@ pub struct Prepared {
     pub name: String,
     /// Its format.
     pub format: Format,
-    /// What the requests were generated from, where the file says so.
+    /// The origin of generated requests, where the file names it.
     pub generated: Option<Generated>,
-    /// What a user should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
     /// Notes that come with the last request.
     pub late_notes: LateNotes,
-    /// What is known.
+    /// The results of the survey.
     pub survey: Survey,
     /// The requests, with their devices one behind another where they are to be.
     pub requests: Requests,
@@ -100,7 +100,7 @@ pub fn prepare_embedded(limit: Option<u64>) -> Result<Prepared> {
     of(&embedded::place(), &Options::default(), limit, HELD, &mut |_| {})
 }
 
-/// What of a trace has been looked at.
+/// A trace whose beginning has been read.
 struct Look {
     stream: Stream<'static>,
     survey: Survey,

@@ -22,9 +22,9 @@ pub struct Trace {
     pub format: Format,
     /// The requests in the order of their arrival, the first at zero.
     pub requests: Vec<Request>,
-    /// What a user should know: what was left out, sorted, closed, or assumed.
+    /// Notes for the user: requests left out or sorted, gaps closed, values assumed.
     pub notes: Vec<String>,
-    /// What the requests were generated from, where the file says so; only our CSV can.
+    /// The origin of generated requests, where the file names it; only our CSV can.
     pub generated: Option<Generated>,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn source(name: &str, generated: Option<&Generated>) -> Source {
     }
 }
 
-/// What a trace is read from.
+/// The source that a trace is read from.
 #[derive(Clone)]
 pub(super) enum Place<'a> {
     /// A file or directory, or `-` for standard input.

@@ -1,5 +1,5 @@
-//! What the readers of all formats deliver: rows as they stand in the file, one after another, before they are put in
-//! order.
+//! Rows, which the readers of all formats deliver as they stand in the file, one after another, before they are put
+//! in order.
 
 use super::field;
 use super::input::{Bad, Lines};
@@ -83,10 +83,10 @@ pub(super) trait Reader: Send {
     /// The next row, `None` after the last.
     fn next(&mut self) -> Read<Option<Row>>;
 
-    /// What a user should know of what has been read.
+    /// Notes for the user on the rows read so far.
     fn notes(&self) -> Vec<String>;
 
-    /// What the file says that its requests were generated from.
+    /// The origin of generated requests, where the file names it.
     fn generated(&self) -> Option<&Generated> {
         None
     }
@@ -97,12 +97,12 @@ pub(super) trait LineReader: Send {
     /// The row on a line that is neither blank nor a comment, if it has one.
     fn row(&mut self, line: &str) -> Result<Option<Row>, Bad>;
 
-    /// What a user should know of what has been read.
+    /// Notes for the user on the rows read so far.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// What the file says that its requests were generated from.
+    /// The origin of generated requests, where the file names it.
     fn generated(&self) -> Option<&Generated> {
         None
     }

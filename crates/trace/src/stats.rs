@@ -1,4 +1,4 @@
-//! What the papers' trace tables print about a trace, in one pass over its requests and in bounded memory.
+//! The statistics that the trace tables of papers print, in one pass over the requests and in bounded memory.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -151,7 +151,7 @@ impl Statistics {
     /// far it has been read.
     ///
     /// # Errors
-    /// What the stream meets.
+    /// The errors of the stream.
     pub fn of_stream(stream: &mut Stream<'_>, told: &mut dyn FnMut(Progress)) -> Result<Self> {
         let mut collector = Collector::default();
         for number in 1_u64.. {

@@ -97,7 +97,7 @@ impl<'a> Stream<'a> {
         self.format
     }
 
-    /// What the requests were generated from, where the file says so.
+    /// The origin of generated requests, where the file names it.
     pub fn generated(&self) -> Option<&Generated> {
         self.reader.generated()
     }
@@ -122,7 +122,7 @@ impl<'a> Stream<'a> {
         self.layout = Some(layout);
     }
 
-    /// What a user should know of what has been read: what was left out, sorted, closed, or assumed.
+    /// Notes for the user on the requests read so far: those left out or sorted, gaps closed, values assumed.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.reader.notes();
         notes.extend(self.check.notes());

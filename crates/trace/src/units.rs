@@ -63,7 +63,7 @@ impl Assumed {
         }
     }
 
-    /// What was assumed, if anything was.
+    /// A note on the units that were assumed, if any were.
     fn note(&self) -> Option<String> {
         let Units { time, address, size } = self.units;
         let [of_time, of_address, of_size] = self.unsaid;
@@ -221,7 +221,7 @@ impl Check {
         }
     }
 
-    /// What a user should know of the units: what was assumed, and what is more plausible.
+    /// Notes for the user on the units: those assumed, and those more plausible.
     pub(super) fn notes(&self) -> Vec<String> {
         let judged = self.counts.requests >= FEWEST;
         let of_ranges = self.of_ranges(judged);

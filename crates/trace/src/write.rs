@@ -70,7 +70,7 @@ impl std::str::FromStr for TargetFormat {
     }
 }
 
-/// What was written, and what the format could not hold.
+/// Counts of requests written, and of losses that the format forces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WriteReport {
     /// Requests written.
@@ -96,7 +96,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// What the name of a file promises: `.gz`, `.zst`, or nothing.
+    /// The compression that the name of a file stands for: `.gz`, `.zst`, or none.
     ///
     /// # Errors
     /// [`Error::Content`] for a name that promises another compression.
@@ -136,7 +136,7 @@ pub struct Writing<'a> {
     pub format: TargetFormat,
     /// How it is compressed.
     pub compression: Compression,
-    /// What the requests were generated from; the first line says so, if the format has comments.
+    /// The origin of generated requests; the first line names it, if the format has comments.
     pub generated: Option<&'a Generated>,
     /// Whether what only some traces have, a processor or a stream, is written too.
     pub has_more: bool,
@@ -204,7 +204,7 @@ fn lines(out: &mut impl Write, requests: impl Iterator<Item = Result<Request>>, 
     Ok(report)
 }
 
-/// What stands above the requests.
+/// Writes the lines above the requests.
 fn begin(out: &mut impl Write, how: Writing<'_>) -> io::Result<()> {
     match how.format {
         TargetFormat::Csv => {

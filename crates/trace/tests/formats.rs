@@ -88,7 +88,7 @@ fn simulators() -> Vec<Sample> {
     ]
 }
 
-/// What tools around the Linux block layer write.
+/// Samples in the formats of tools around the Linux block layer.
 fn linux_tools() -> Vec<Sample> {
     use Op::{Discard, Flush, Read, Write};
     let block = (8 << 20) + 16;
@@ -129,7 +129,7 @@ fn linux_tools() -> Vec<Sample> {
     ]
 }
 
-/// What other tools write.
+/// Samples in the formats of other tools.
 fn other_tools() -> Vec<Sample> {
     use Op::{Discard, Flush};
     vec![

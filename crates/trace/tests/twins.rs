@@ -99,7 +99,7 @@ fn shared() -> Option<PathBuf> {
     Some(folder)
 }
 
-/// What is compared: nanoseconds, op, offset, size.
+/// The fields compared: nanoseconds, op, offset, size.
 type Comparable = (u64, Op, u64, u64);
 
 /// The requests as they are compared. Twins have no flushes.

@@ -13,7 +13,7 @@ use wordline_ssd::{Answer, BlockDevice, Command, PhysicalDevice, PowerCut, Recov
 use crate::ftl::Counts;
 use crate::{Event, Followed, HostFtl, Power};
 
-/// What it had done at some time.
+/// The counts at some time.
 pub struct Mark<M> {
     counts: Counts,
     device: M,
@@ -83,7 +83,7 @@ impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
         self.requests.len()
     }
 
-    /// What waits for room that never comes: too many chunks are out of use.
+    /// Fails the commands that wait for room that never comes: too many chunks are out of use.
     fn give_up(&mut self, calendar: &mut impl Schedule<Self::Event>) -> bool {
         let waiting: Vec<u32> = self.writes.drain(..).chain(self.flushes.drain(..)).collect();
         for number in &waiting {
@@ -156,7 +156,7 @@ impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
 
     fn oldest(&self) -> Option<Oldest> {
         let first = self.requests.values().min_by_key(|request| request.submitted)?;
-        // Whatever the device does moves it on.
+        // Any progress of the device is progress of the command.
         let done = self.device().digest().value();
         Some(Oldest { submitted: first.submitted, tag: first.command.tag, done })
     }

@@ -21,7 +21,7 @@ pub struct HostFtlFile {
     /// Write buffer in the memory of the host.
     #[serde(default = "buffer")]
     pub buffer: Bytes,
-    /// What the host takes for a command, beside what the device does.
+    /// Time of the host for a command, beside the time of the device.
     #[serde(default = "command_time")]
     pub command_time: Duration,
     /// The open-channel device.

@@ -23,7 +23,7 @@ use wordline_ssd::{Answer, Command, Operation, PhysicalDevice, Recovered, SECTOR
 pub use configured::{HostFtlFile, HostFtlType};
 use ftl::{Ftl, NONE};
 
-/// What happens in a host FTL.
+/// Events of a host FTL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event<E> {
     /// Something in its device.
@@ -44,7 +44,7 @@ struct Request {
     failed: bool,
 }
 
-/// What pages hold, where that is followed: by page and version.
+/// The contents of pages, where they are followed, by page and version.
 #[derive(Default)]
 struct Followed {
     carried: BTreeMap<u32, Vec<Content>>,
@@ -64,7 +64,7 @@ enum Power {
 /// A block device over a physical one.
 pub struct HostFtl<D> {
     ftl: Ftl<D>,
-    /// What the host takes for a command, beside what the device does.
+    /// Time of the host for a command, beside the time of the device.
     command_time: Duration,
     requests: BTreeMap<u32, Request>,
     next: u32,

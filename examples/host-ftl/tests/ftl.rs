@@ -123,7 +123,7 @@ fn pages_that_are_overwritten_in_order_are_never_moved() {
     assert_eq!(amplification(Host::new(&device(&["over_provisioning=0.46"])), |n| n), 1.0);
 }
 
-/// What a page costs where lines are cleaned in the order in which they were written, and hold this share of valid pages on average:
+/// The cost of a page where lines are cleaned in the order in which they were written and hold this share of valid pages on average:
 /// the victim's share v is that with (v - 1) / ln v for a mean.
 fn cost_in_order(share: f64) -> f64 {
     let (mut low, mut high) = (1e-9, share);

@@ -35,7 +35,7 @@ pub struct OfMember<E> {
 }
 
 counters! {
-    /// What the array counts.
+    /// The counts of the array.
     pub struct Counts {
         commands: "raid.commands", Count, "Commands of the host.";
         split: "raid.split", Count, "Commands of the host that went to several members.";
@@ -53,7 +53,7 @@ struct UnderWay {
     failed: bool,
 }
 
-/// What an array had done at some time.
+/// The counts of an array at some time.
 pub struct Mark<M> {
     counts: Counts,
     members: Vec<M>,
@@ -79,14 +79,14 @@ state!(Raid0<D: State> {
     fixed { striping, followed }
 });
 
-/// What commands carry and find, where contents are followed.
+/// Contents of commands, where contents are followed.
 #[derive(Default)]
 struct Followed {
-    /// What those of the host carry, by their tags.
+    /// Contents of the host's writes, by their tags.
     carried: BTreeMap<u32, Vec<Content>>,
-    /// What reads under way have found so far, by the tags of their pieces.
+    /// Contents that the reads in flight have found so far, by the tags of their pieces.
     found: BTreeMap<u32, Vec<Content>>,
-    /// What reads found that were answered, by their tags.
+    /// Contents found by reads that were answered, by their tags.
     answered: BTreeMap<u32, Vec<Content>>,
 }
 

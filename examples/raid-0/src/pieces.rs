@@ -32,7 +32,7 @@ impl Striping {
         self.units * self.unit * self.members
     }
 
-    /// What a host must know of an array whose members have the shape `member`.
+    /// The shape of an array whose members have the shape `member`.
     pub fn shape(&self, member: Shape) -> Shape {
         let block_set = Bytes(member.block_set.0 * self.members);
         Shape { namespaces: vec![self.sectors()], capacity: SECTOR * self.sectors(), block_set, ..member }
@@ -44,7 +44,7 @@ impl Striping {
         ((unit % self.members) as u16, unit / self.members * self.unit + within)
     }
 
-    /// What `sectors` from `first` on are on the members: one piece of each that they touch, in the order of members.
+    /// The pieces of `sectors` from `first` on: one of each member that they touch, in the order of members.
     ///
     /// Of the array's first `x` sectors a member holds `whole` units in each complete stripe and what is left of the last one;
     /// a range is the difference of two such beginnings.

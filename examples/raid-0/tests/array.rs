@@ -136,7 +136,7 @@ fn an_event_of_a_member_that_is_not_there_is_refused() {
     assert!(error.starts_with("a list of 2 entries, wanted 3"), "{error}");
 }
 
-/// What a command writes into each of its sectors: told by the sector and the version of it.
+/// The contents that a command writes into its sectors: the sector and its version.
 fn contents(command: &Command, version: u64) -> Vec<u64> {
     (command.sector..command.sector + command.sectors).map(|sector| sector << 8 | version).collect()
 }

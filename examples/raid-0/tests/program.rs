@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// What a call of the program left: its exit code, and what it printed.
+/// The exit code of a call of the program, and its output.
 fn call(arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_raid-0")).args(arguments).output().expect("it was built");
     let text = |bytes| String::from_utf8(bytes).expect("the program writes UTF-8");

@@ -1,4 +1,4 @@
-//! What the design is for: pages that are read often are read faster.
+//! The effect that the design aims at: pages that are read often are read faster.
 
 use wordline_lab::config::{Device, Selection};
 use wordline_lab::devices::DesignType;

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// What a call of the program left: its exit code, and what it printed.
+/// The exit code of a call of the program, and its output.
 fn call(arguments: &[&str]) -> (Option<i32>, String, String) {
     let program = env!("CARGO_BIN_EXE_shortest-queue");
     let output = Command::new(program).args(arguments).output().expect("it was built");

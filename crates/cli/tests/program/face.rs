@@ -1,4 +1,4 @@
-//! What every command has in common: help, exit codes, streams.
+//! The features common to all commands: help, exit codes, streams.
 
 use std::process::Stdio;
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// A fenced block of a page.
 pub struct Block {
-    /// What stands behind the fence: the language, and a file name where the block is that file.
+    /// The text behind the fence: the language, and a file name where the block is that file.
     pub info: String,
     pub lines: Vec<String>,
 }

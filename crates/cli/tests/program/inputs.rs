@@ -58,7 +58,7 @@ fn folder() -> Folder {
     folder
 }
 
-/// What is right.
+/// Valid inputs.
 const GOOD: [&str; 41] = [
     "--version",
     "--help",
@@ -103,7 +103,7 @@ const GOOD: [&str; 41] = [
     "man trace convert",
 ];
 
-/// What is wrong, and what is said of it.
+/// Invalid inputs, and a part of the message for each.
 const BAD: [(&str, &str); 110] = [
     ("rnu", "rnu"),
     ("run --presett tiny", "--presett"),
@@ -343,7 +343,8 @@ fn words(line: &str, folder: &Folder) -> Vec<String> {
     words.into_iter().map(file).collect()
 }
 
-/// What serde and the standard library say, and what a terminal would carry out.
+/// Words that no message may hold: texts of serde and the standard library, and sequences that a terminal
+/// would carry out.
 const NEVER: [&str; 12] = [
     "panicked",
     "please report it",
@@ -359,7 +360,7 @@ const NEVER: [&str; 12] = [
     "\u{9b}",
 ];
 
-/// What is wrong with the answer to an input.
+/// The fault in the answer to an input.
 fn wrong(input: &Input, folder: &Folder) -> Option<String> {
     let words = words(&input.line, folder);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();

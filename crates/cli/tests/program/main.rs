@@ -27,7 +27,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// What a call of the program left.
+/// The exit code and output of a call of the program.
 struct Finished {
     code: Option<i32>,
     out: String,

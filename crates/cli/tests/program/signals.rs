@@ -49,7 +49,7 @@ fn stopped_once(arguments: &[&str], signal: &str, wanted: impl Fn(&Finished) -> 
 }
 
 const NONE: &str = "stopped: there is no result yet\n";
-/// What it waits for, or does, takes far longer.
+/// A time far shorter than the program's work before the signal.
 const MOMENT: Duration = Duration::from_millis(700);
 
 /// Far more requests than can be answered before the signal.

@@ -71,7 +71,7 @@ impl Design for Centaur {
         self.combines
     }
 
-    /// What goes to the 3D chips is programmed together with all 2D pages of its unit (algorithm 3, lines 5 to 8).
+    /// A page for the 3D chips is programmed together with all 2D pages of its unit (algorithm 3, lines 5 to 8).
     fn goes_along(&mut self, _: u32, _: &mut View<'_>) -> bool {
         true
     }

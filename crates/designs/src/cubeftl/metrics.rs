@@ -1,4 +1,4 @@
-//! What cubeFTL counts.
+//! The counts of cubeFTL.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::metrics::{Unit, Value};

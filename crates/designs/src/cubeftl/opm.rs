@@ -251,7 +251,7 @@ fn is_far_above(errors: u32, before: u32) -> bool {
 }
 
 fn down(value: f64, step: f64) -> f64 {
-    // What lies a millionth of a step below a whole number of them is rounding.
+    // A value a millionth of a step below a whole number of steps differs by rounding alone.
     (value / step + 1e-6).floor() * step
 }
 

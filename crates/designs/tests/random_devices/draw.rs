@@ -6,7 +6,7 @@ use wordline_kernel::{Seed, Stream};
 
 use crate::{gathers, sorts};
 
-/// What a host does next. Places are parts of 65,536 of a namespace; what the kinds mean is the play's.
+/// The next step of a host. Places are parts of 65,536 of a namespace; the module `play` gives the kinds their meaning.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     pub kind: u8,
@@ -18,7 +18,7 @@ pub struct Step {
     pub stream: u8,
 }
 
-/// What a device holds before the first step.
+/// The contents of a device before the first step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     Empty,

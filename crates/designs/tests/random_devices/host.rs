@@ -1,5 +1,6 @@
-//! What a host knows of each sector: what it may hold, from what was asked for and what was answered, and what of that
-//! must outlive a power cut. It knows nothing of the inside of a device but its mapping unit, and what it says is lost.
+//! The host's knowledge of each sector: the contents it may hold, from the commands and their answers, and those that
+//! must outlive a power cut. The host knows nothing of the inside of a device but its mapping unit and the losses that
+//! it reports.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ type Moment = u64;
 /// Not yet.
 const NEVER: Moment = Moment::MAX;
 
-/// What a command makes of a sector.
+/// The effect of a command on a sector.
 #[derive(Clone, Copy, Debug)]
 struct Change {
     content: Content,
@@ -27,28 +28,28 @@ struct Change {
 }
 
 impl Change {
-    /// What was there before the first command, or was found after a power cut.
+    /// The content before the first command, or the one found after a power cut.
     fn found(content: Content, now: Moment, forgets: bool) -> Self {
         Self { content, begun: now, answered: now, durable: true, forgets }
     }
 }
 
-/// What a device keeps through a power cut, once it is flushed.
+/// The data that a device keeps through a power cut, once it is flushed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Promises {
     /// Nothing: a torn program takes others with it.
     Nothing,
-    /// What was written, but not what was discarded.
+    /// Written data, but not discards.
     Writes,
-    /// Whatever is flushed.
+    /// All that is flushed.
     All,
 }
 
-/// What makes a command durable.
+/// The conditions under which a command is durable.
 #[derive(Clone, Copy, Debug)]
 pub struct Durability {
     pub promises: Promises,
-    /// Whatever is answered is durable.
+    /// A command is durable once it is answered.
     pub writes_through: bool,
 }
 

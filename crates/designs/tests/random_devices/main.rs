@@ -46,7 +46,7 @@ fn keep_quiet() {
     });
 }
 
-/// What is wrong with a device that plays a case, if anything.
+/// The fault of a device that plays a case, if it has one.
 fn fails(case: &Case, configured: &Configured, mutant: Option<Mutant>) -> Option<String> {
     keep_quiet();
     let result = catch_unwind(AssertUnwindSafe(|| play(case, configured, mutant)));
@@ -71,7 +71,7 @@ fn sound(number: u64) -> Option<(Case, Configured)> {
     None
 }
 
-/// What became of a drawn case.
+/// The outcome of a drawn case.
 enum Became {
     Refused,
     Held,

@@ -51,7 +51,7 @@ impl Rig {
     }
 }
 
-/// What a configuration says of designs.
+/// The designs of a configuration.
 pub fn named(text: &str) -> DesignsFile {
     let mut table: Table = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
     DesignsFile::take_from(&mut table).unwrap_or_else(|wrong| panic!("{wrong}"))

@@ -89,7 +89,7 @@ pub(super) fn kind(letter: &str) -> Option<Action> {
 
 /// The RWBS letters of blkparse: what a request does, and how.
 pub(super) struct Rwbs {
-    /// What it does; `None` where the letters name no request of data (`N`).
+    /// Read, write, discard or flush; `None` where the letters name no request of data (`N`).
     pub(super) op: Option<Op>,
     /// An F in front of the op, or a B (barrier, of kernels before 2.6.37).
     pub(super) preflush: bool,

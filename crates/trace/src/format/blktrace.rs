@@ -151,7 +151,7 @@ impl Reader for Merged<'_> {
     }
 }
 
-/// What is read of a record.
+/// The fields that are read of a record.
 struct Record {
     time_ns: u64,
     sector: u64,

@@ -20,7 +20,7 @@ pub(crate) const MORE_COLUMNS: &str = ",cpu,stream";
 const WANTED: &str =
     "a header with a time column (t_ps, t_ns, t_us, t_ms, t_s or t), op, offset (or lba) and size";
 
-/// What a column holds.
+/// The field of a request that a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Time,
@@ -38,7 +38,7 @@ const ROLES: usize = Role::Stream as usize + 1;
 
 /// Reads the lines below a header.
 pub(super) struct Csv {
-    /// What each column holds, if it is known.
+    /// The role of each column, if it is known.
     roles: Vec<Option<Role>>,
     time: TimeUnit,
     response: TimeUnit,
@@ -104,7 +104,7 @@ fn response_unit(name: &str) -> Option<TimeUnit> {
     unit_suffix(name.strip_prefix("resp_").or_else(|| name.strip_prefix("response_"))?)
 }
 
-/// What a column of this name holds.
+/// The role of a column of this name.
 fn role(name: &str) -> Option<Role> {
     Some(match name {
         "op" => Role::Op,

@@ -5,7 +5,7 @@ use super::super::options::Format;
 use super::{ascii, biotracer, blkparse, blktrace, csv, fio, fiu, hfplayer, most, spc, vscsi};
 use crate::{Error, error::Result};
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     /// A trace in this format.

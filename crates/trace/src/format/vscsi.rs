@@ -136,8 +136,8 @@ fn row(record: &[u8], layout: Layout) -> std::result::Result<Option<Row>, Bad> {
     Ok(Some(row))
 }
 
-/// What a SCSI command does (SBC-4, table of commands): READ and WRITE of 6, 10, 12 and 16 bytes, WRITE AND VERIFY,
-/// SYNCHRONIZE CACHE.
+/// The operation of a SCSI command (SBC-4, table of commands): READ and WRITE of 6, 10, 12 and 16 bytes, WRITE AND
+/// VERIFY, SYNCHRONIZE CACHE.
 fn op(command: u16) -> Option<Op> {
     match command {
         0x08 | 0x28 | 0xa8 | 0x88 => Some(Op::Read),

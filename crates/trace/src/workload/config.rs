@@ -1,4 +1,4 @@
-//! What a generated workload is: its raw form in TOML and the check that makes it usable.
+//! The configuration of a generated workload: its raw form in TOML and the check that makes it usable.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Seed};
@@ -136,7 +136,7 @@ impl Workload {
     /// The requests of this workload on a device of `capacity` logical bytes.
     ///
     /// # Errors
-    /// What [`check`](Self::check) finds, and a region into which the largest request does not fit.
+    /// The complaints of [`check`](Self::check), and a region into which the largest request does not fit.
     pub fn generator(&self, seed: Seed, capacity: Bytes) -> Result<Generator, Complaints> {
         self.check()?;
         let region = Bytes((capacity.0 as f64 * self.region) as u64);

@@ -19,7 +19,7 @@ impl Times {
     /// Those of the first requests of a trace, a million at most; none of a trace of fewer than two times.
     ///
     /// # Errors
-    /// What the trace meets.
+    /// The errors of the trace.
     pub fn of(requests: Requests) -> Result<Option<Self>> {
         let times: Vec<Instant> = requests
             .take(MOST)

@@ -1,4 +1,4 @@
-//! What has to hold, whether a state that was read can be one of the FTL, and what waits.
+//! Invariants of the FTL, the check of a state that was read, and the commands that wait.
 
 use wordline_ssd::PhysicalDevice;
 

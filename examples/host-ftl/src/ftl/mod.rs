@@ -25,7 +25,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 pub(crate) const RESERVE: usize = 2;
 
 counters! {
-    /// What the FTL counts.
+    /// The counts of the FTL.
     pub struct Counts {
         host_pages: "ftl.host_pages", LogicalPages, "Pages programmed for the host.";
         moved_pages: "ftl.moved_pages", LogicalPages, "Pages programmed because their line was cleaned.";
@@ -215,7 +215,7 @@ impl<D: PhysicalDevice> Ftl<D> {
         let commands = places.chunks(MOST_BLOCKS);
         let count = commands.len() as u32;
         for places in commands {
-            // What was written to a place is the newest version of its page, or the page would be in the buffer.
+            // The data at a place is the newest version of its page, or the page would be in the buffer.
             let stamp = |place: &u32| {
                 let logical = self.owners[*place as usize];
                 Stamp { logical, version: self.versions[logical as usize] }

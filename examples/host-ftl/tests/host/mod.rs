@@ -35,12 +35,12 @@ pub fn preset(set: &[&str]) -> HostFtlType {
     device.configured.as_any().downcast_ref::<HostFtlType>().expect("it is one").clone()
 }
 
-/// What a page may hold: what was answered last, and what is being written, by tags.
+/// The contents that a page may have, by tags: of the last answered write, and of the writes in flight.
 #[derive(Clone)]
 struct Known {
     settled: Vec<u64>,
     pending: Vec<u32>,
-    /// What was written since the last flush, and what that found.
+    /// The contents written since the last flush, and those that the flush found.
     since_flush: Vec<u64>,
 }
 
@@ -83,7 +83,7 @@ impl Host {
         }
     }
 
-    /// What a page may hold now.
+    /// The contents that a page may have now.
     fn allowed(&self, page: usize) -> Vec<u64> {
         let Known { settled, pending, .. } = &self.pages[page];
         settled.iter().copied().chain(pending.iter().map(|tag| u64::from(*tag))).collect()

@@ -1,4 +1,4 @@
-//! What a thread asks of the device, in blocks of 4 KiB.
+//! Requests of a thread to the device, in blocks of 4 KiB.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ pub const MOST_WRITTEN: u32 = 128;
 /// One request of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
-    /// What it does.
+    /// Its operation.
     pub op: Op,
     /// Whether it is to be durable when it is answered.
     pub fua: bool,
@@ -42,7 +42,7 @@ impl Ask {
     }
 }
 
-/// What the system does by itself.
+/// Deferred work of the system, such as writing metadata in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Later {
     /// It asks something of the device.
@@ -55,7 +55,7 @@ pub enum Later {
 #[derive(Clone, Debug, Default)]
 pub struct Asks {
     asked: VecDeque<Ask>,
-    /// What the system does then, by itself.
+    /// Deferred work of the system, for then.
     pub later: Vec<Later>,
     /// The file that these requests write though it is not open; nobody may read or delete it before.
     pub writes_back: Option<u32>,

@@ -16,7 +16,7 @@ use super::space::Space;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Btree {
-    /// Who asks for what.
+    /// The clients and their operations.
     pub clients: Clients,
     /// Share of the region that the pages fill when the run begins, from 0.05 to 0.8.
     pub fill: f64,
@@ -102,7 +102,7 @@ pub struct Store {
     threads: Vec<Thread>,
 }
 
-/// What a client, or the thread that makes checkpoints, is doing.
+/// The state of a client, or of the thread that makes checkpoints.
 #[derive(Clone, Debug, Default)]
 struct Thread {
     /// The page that is updated next.

@@ -37,7 +37,7 @@ struct Extent {
     next: u32,
 }
 
-/// What a file system is made of.
+/// The size and contents of a file system.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     /// Blocks of 4 KiB, all in all.
@@ -118,7 +118,7 @@ impl FileSystem {
             self.grow(file, bytes.clamp(1, LARGEST_FILE));
         }
         self.extents[plan.files as usize].next = NONE;
-        // What the file system did before the run is on the device.
+        // Journal writes from before the run are already on the device.
         self.journal.forget();
     }
 

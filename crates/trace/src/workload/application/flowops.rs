@@ -53,11 +53,11 @@ pub enum Sizes {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Threads {
-    /// What others call them.
+    /// The name by which other threads refer to them.
     pub name: String,
     /// How many, from 1 to 1,024 in all.
     pub count: u16,
-    /// What each does, over and over.
+    /// The steps of the loop that each of them repeats.
     #[serde(rename = "loop")]
     pub steps: Vec<Step>,
 }
@@ -119,7 +119,7 @@ pub enum Step {
     Wait {
         /// How many.
         posts: u32,
-        /// Who posts waits while there are so many; not given: nobody waits.
+        /// A poster waits while this many posts are pending; not given: no poster waits.
         high_water: Option<u32>,
     },
 }
@@ -138,7 +138,7 @@ const fn page_cache() -> f64 {
     0.25
 }
 
-/// What mke2fs gives file systems of 32 GiB and more, up to 128 GiB.
+/// The journal size that mke2fs chooses for file systems of 32 GiB and more, up to 128 GiB.
 const fn journal() -> Bytes {
     Bytes::mib(128)
 }

@@ -18,7 +18,7 @@ use super::space::Space;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Lsm {
-    /// Who asks for what.
+    /// The clients and their operations.
     pub clients: Clients,
     /// Share of the region that the tables fill when the run begins, from 0.05 to 0.7.
     pub fill: f64,
@@ -439,7 +439,7 @@ impl Store {
         Some(Merge { level, upper, lower, made })
     }
 
-    /// What a merge reads and writes, in proportion.
+    /// The reads and writes of a merge, interleaved in proportion.
     fn ask_for(&self, merge: &Merge, asks: &mut Asks) {
         let (mut reads, mut writes) = (Asks::default(), Asks::default());
         let upper = &self.levels[merge.level][merge.upper.clone()];
@@ -457,7 +457,7 @@ impl Store {
 
     fn finish(&mut self, merge: Merge, asks: &mut Asks) {
         let Merge { level, upper, lower, made } = merge;
-        // What the merge before this one retired nobody reads any more.
+        // Tables that the previous merge retired have no readers any more.
         self.give_retired(asks);
         let mut gone: Vec<Table> = self.levels[level].drain(upper).collect();
         gone.extend(self.levels[level + 1].splice(lower, made));
@@ -520,7 +520,7 @@ impl Store {
     }
 }
 
-/// What makes new tables those of the store: they are durable, and then the manifest that names them.
+/// Installs new tables in the store: they are made durable, and then the manifest that names them.
 fn install(asks: &mut Asks) {
     asks.flush();
     asks.write_through(0);

@@ -68,11 +68,11 @@ pub struct Application {
     pub stream: u8,
     /// The state in which the device should be before the first request.
     pub precondition: Precondition,
-    /// What it does.
+    /// The model of the application, which makes the requests.
     pub model: Model,
 }
 
-/// What an application does.
+/// The model of an application.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Model {
@@ -147,7 +147,7 @@ impl Application {
     /// The requests of this application on a device of `capacity` logical bytes.
     ///
     /// # Errors
-    /// What [`check`](Self::check) finds, and a region that is too small.
+    /// The complaints of [`check`](Self::check), and a region that is too small.
     pub fn generator(&self, seed: Seed, capacity: Bytes) -> Result<Requests, Complaints> {
         self.check()?;
         let region = Bytes((capacity.0 as f64 * self.region) as u64);

@@ -6,7 +6,7 @@ use super::asks::{Asks, BLOCK};
 use super::files::FileSystem;
 use super::flowops::Step;
 
-/// What came of a thread's turn.
+/// The outcome of a thread's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// It went on.

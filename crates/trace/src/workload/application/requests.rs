@@ -59,7 +59,7 @@ pub struct Requests {
     threads: Threaded,
     asks: Vec<Asks>,
     turn: usize,
-    /// What the system has to do, and whether that is next.
+    /// Deferred work of the system, and whether it is next.
     later: VecDeque<Later>,
     is_systems_turn: bool,
 }

@@ -5,7 +5,7 @@ use wordline_kernel::{Bytes, Duration};
 use super::Profile;
 use crate::Statistic;
 
-/// What a generator deals out.
+/// The counts and rates by which a generator makes requests.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub reads: Side,

@@ -47,7 +47,7 @@ struct Volume {
     contradictions: Vec<Contradiction>,
 }
 
-/// What a paper leaves open and the profile chooses; the file says why.
+/// Values that the profile chooses because a paper leaves them open; the file says why.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Chosen {
@@ -92,7 +92,7 @@ pub struct Contradiction {
     pub why: String,
 }
 
-/// What a paper publishes of one trace, and what the profile chooses beside it.
+/// The published statistics of one trace, and the values that the profile chooses beside them.
 #[derive(Clone, Debug)]
 pub struct Profile {
     /// `paper/volume`, such as `centaur/usr_1`.
@@ -101,7 +101,7 @@ pub struct Profile {
     pub source: String,
     /// The entry of the validation ledger.
     pub claim: String,
-    /// What the paper leaves open.
+    /// The values that the paper leaves open.
     pub chosen: Chosen,
     /// Numbers that contradict others.
     pub contradictions: Vec<Contradiction>,
@@ -112,7 +112,7 @@ pub struct Profile {
 /// One published number, to be compared with a trace.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claim {
-    /// What the number is of.
+    /// The statistic that the number states.
     pub statistic: Statistic,
     /// The number as it is printed.
     pub paper: f64,

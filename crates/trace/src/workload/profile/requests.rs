@@ -30,14 +30,14 @@ pub struct Requests {
     time: Stream,
 }
 
-/// What is left of the reads or the writes.
+/// The reads or the writes that are still to be made.
 #[derive(Clone, Debug)]
 struct Urn {
     /// Requests left of each size.
     sizes: Vec<(u64, u64)>,
     requests: u64,
     bytes: u64,
-    /// What is left to touch an address for the first time, in bytes or requests.
+    /// The share of `bytes` or `requests` that is still to touch an address for the first time.
     fresh: f64,
     by_bytes: bool,
     /// Addresses are multiples of this.
