@@ -38,7 +38,7 @@ pub enum Cycle {
     DataOut {
         /// How many.
         size: Bytes,
-        /// What they follow.
+        /// The step before them.
         after: Before,
     },
     /// The bus turns round after data out.
@@ -47,7 +47,7 @@ pub enum Cycle {
     PlaneBusy,
 }
 
-/// What data out follow.
+/// The step before data out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Before {
     /// The die became ready, and chip enable has to fall.
@@ -83,7 +83,7 @@ pub enum Hold {
     DataOut,
     /// The status register is read.
     Status,
-    /// What the array works on is suspended, or resumed (84, 13, 61, D2 with the row, from memory of Micron's data sheets).
+    /// The array's operation is suspended, or resumed (84, 13, 61, D2 with the row, from memory of Micron's data sheets).
     SuspendProgram,
     /// See [`Hold::SuspendProgram`].
     ResumeProgram,
@@ -93,7 +93,7 @@ pub enum Hold {
     ResumeErase,
 }
 
-/// What the chains of a part depend on.
+/// The properties of a part that its chains depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Planes that take part.

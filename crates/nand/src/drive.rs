@@ -12,7 +12,7 @@ use wordline_kernel::{Calendar, Instant, Schedule};
 use crate::chips::{Event, Refusal, Wiring, fits};
 use crate::{Chips, Command, DieId, Geometry, Operation, Parameters, Part, Physics, Pools, Reference, Span};
 
-/// What a die is to do, in order. A sequence of cache reads is whole: each command names the page of the next one.
+/// The commands of a die, in order. A sequence of cache reads is whole: each command names the page of the next one.
 pub type List = (DieId, Vec<Command>);
 
 /// How time goes on. The spans are the same in both modes; what they cost is not.
@@ -60,7 +60,7 @@ impl Mode {
     }
 }
 
-/// What the cells say while lists are carried out; by default nothing but the data sheet.
+/// The cell model used while lists are carried out; by default the data sheet alone.
 #[derive(Clone, Debug, Default)]
 pub struct Cells {
     /// How long arrays work; none for the data sheet.

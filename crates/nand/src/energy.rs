@@ -37,7 +37,7 @@ impl Stage {
         ["CLE", "ALE", "TIR", "TOR", "TIN", "TON", "BER", "idle"][self as usize]
     }
 
-    /// What a die draws in it.
+    /// The power that a die draws in it.
     fn power(self, draw: &Draw) -> Power {
         match self {
             Self::Cle | Self::Ale => draw.latch,
@@ -108,7 +108,7 @@ impl std::iter::Sum for StageTimes {
     }
 }
 
-/// What each stage took.
+/// The energy of each stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EnergyReport {
     by_stage: [Energy; 8],
@@ -125,8 +125,8 @@ impl std::iter::Sum for EnergyReport {
 }
 
 impl EnergyReport {
-    /// What came since an `earlier` report. What was under way then counted as idle still and has its own stages by now,
-    /// so that little idle time may have come to less than none: it is none then.
+    /// The energy since an `earlier` report. Work in progress then was still counted as idle and has its own stages by
+    /// now, so the difference of idle energy may be slightly negative: it is zero then.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let stage = |stage: usize| match (self.by_stage[stage], earlier.by_stage[stage]) {

@@ -122,7 +122,7 @@ impl JsonSchema for TimeRange {
     }
 }
 
-/// What a simulator knows of the time of a program. Reads and erases take the times of the part in each.
+/// The way in which a simulator computes the time of a program. Reads and erases take the times of the part in each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LatencyModel {

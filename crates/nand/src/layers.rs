@@ -1,6 +1,6 @@
 //! The horizontal layers of the blocks, which cells of one kind make up.
 //!
-//! What the cells of a layer need is alike, what those of two layers need is not (cubeFTL, section 3): the vertical channels
+//! Cells of one layer have like needs, those of two layers have not (cubeFTL, section 3): the vertical channels
 //! of a 3D part are wider at the top than at the bottom. A block of a planar part is one layer.
 
 use std::ops::Range;

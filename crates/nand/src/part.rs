@@ -22,13 +22,13 @@ pub struct PartFile {
     pub name: String,
     /// Where its numbers come from: data sheet, paper and table, or `chosen` with a reason.
     pub source: String,
-    /// What is inside one die.
+    /// The geometry of one die.
     pub geometry: DieGeometry,
     /// How long the array takes.
     pub timing: ArrayTiming,
     /// The interface to the channel: interface and mode give every time, and a key that is given replaces one.
     pub bus: BusFile,
-    /// What it draws.
+    /// Its power draw.
     pub power: PowerDraw,
     /// Erases that a block stands.
     pub endurance: u32,
@@ -44,7 +44,7 @@ pub struct PartFile {
     pub nominal: Option<Bytes>,
 }
 
-/// What is inside one die.
+/// The geometry of one die.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DieGeometry {
@@ -165,7 +165,7 @@ impl ArrayTiming {
     }
 }
 
-/// What a die draws in each state.
+/// The power that a die draws in each state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PowerDraw {
@@ -207,7 +207,7 @@ impl PowerDraw {
     }
 }
 
-/// What a die draws in each state, with what the table of a part leaves out.
+/// The power that a die draws in each state, with the values that the table of a part leaves out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draw {
     /// While sensing.
@@ -241,7 +241,7 @@ pub struct Part {
     file: PartFile,
     /// The interface to the channel, resolved; it stands before the table of the file.
     pub bus: BusTiming,
-    /// What it draws, resolved; it stands before the table of the file.
+    /// Its power draw, resolved; it replaces the table of the file.
     pub power: Draw,
     pages: PageTable,
     /// Its cells, checked.

@@ -1,12 +1,12 @@
-//! What the cells say of a command: how long the array works, and how it went.
+//! The cell model behind a command: how long the array works, and how that went.
 //!
-//! [`Physics`] is the hook for that, the same for transactions ([`Chips::set_physics`](crate::Chips::set_physics)) and on the pins
-//! ([`Bus::set_physics`](crate::onfi::Bus::set_physics)): it is asked once for each time that an array works, with the
-//! pages in their planes, the cell mode and the [`Parameters`] of the command, and what the data sheet has for it. Where nobody
-//! sets one the data sheet alone speaks, without a call.
+//! [`Physics`] is the hook for it, the same for transactions ([`Chips::set_physics`](crate::Chips::set_physics)) and on the pins
+//! ([`Bus::set_physics`](crate::onfi::Bus::set_physics)): it is called once for each work of an array, with the pages in their
+//! planes, the cell mode and the [`Parameters`] of the command, and the time of the data sheet. Without one the data sheet alone
+//! holds, and nothing is called.
 //!
 //! The parameters are kept in sets with numbers, and a command names one: number 0 is that of the data sheet, in which nothing
-//! is changed and nothing asked.
+//! is changed.
 
 use std::fmt;
 
@@ -57,7 +57,7 @@ impl Default for Parameters {
     }
 }
 
-/// What an array is about to do.
+/// The work that an array is about to begin.
 #[derive(Clone, Copy, Debug)]
 pub struct Work<'a> {
     /// Sensing, programming or erasing.

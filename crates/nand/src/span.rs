@@ -1,4 +1,4 @@
-//! What a die or a bus did, and when: the trace that cycle analyses and time lines are made of.
+//! Stages of a die or a bus, with their times: the trace that cycle analyses and time lines are made of.
 
 use wordline_kernel::{Duration, Instant};
 
@@ -11,7 +11,7 @@ pub struct Span {
     pub begin: Instant,
     /// The die that it belongs to.
     pub die: DieId,
-    /// What was done.
+    /// The stage.
     pub stage: Stage,
     /// The planes whose array works, bit n for plane n; none for a stage on the bus.
     pub planes: u16,

@@ -30,7 +30,7 @@ fn cells(condition: Condition) -> CellArrays {
     CellArrays::new(set(), &part("cubeftl-tlc"), 0..4, condition, Seed(1)).expect("the set fits the part")
 }
 
-/// What one array is asked: how long it works, and how that went.
+/// Asks for one work of an array: how long it works, and how that went.
 fn ask(
     cells: &mut CellArrays,
     stage: Stage,
@@ -238,7 +238,7 @@ fn of_ressd() -> Arc<CellSet> {
     Arc::new(file.check().expect("sound"))
 }
 
-/// What a word line of two bits is asked, of ReSSD's part.
+/// Asks for the outcome of one work on a word line of two bits, of ReSSD's part.
 fn ask_two_bits(cells: &mut CellArrays, stage: Stage, times: u8, page: u32) -> Outcome {
     let mode = if times == 0 { CellMode::TwoBit } else { CellMode::Reprogrammed(times) };
     let part = part_with_modes("ressd-tlc").in_mode(mode).expect("it has the mode");

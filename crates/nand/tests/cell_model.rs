@@ -12,8 +12,8 @@ fn set(name: &str) -> CellSet {
     file(name).check().unwrap_or_else(|wrong| panic!("{name}: {wrong}"))
 }
 
-/// What the tables of Cai et al. give: mean page error rate with the references of the first day, with the optimal ones, and the
-/// share of cells misread at the lowest boundary with the optimal one.
+/// Values from the tables of Cai et al.: mean page error rate with the references of the first day, with the optimal ones, and
+/// the share of cells misread at the lowest boundary with the optimal one.
 const CAI: [(f64, f64, f64, f64); 5] = [
     (24.0, 3.86e-4, 3.86e-4, 5.73e-4),
     (168.0, 1.09e-3, 9.92e-4, 6.89e-4),

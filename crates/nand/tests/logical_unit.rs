@@ -9,7 +9,7 @@ use wordline_nand::part::{ArrayTiming, DieGeometry, PartFile, PowerDraw};
 use wordline_nand::unit::{Access, SchedulerKind, UnitFile};
 use wordline_nand::{Interface, LogicalUnit, Pairing, Part};
 
-/// What a part is made of.
+/// The raw form of a part.
 #[derive(Clone, Debug)]
 struct RawPart {
     planes: u32,

@@ -21,7 +21,7 @@ const BLOCKS: u32 = 3;
 /// Word lines of a block, on as many layers: a super layer has two.
 const LINES: u32 = 4;
 
-/// What a step asks for: numbers that the present state gives a meaning.
+/// A step: numbers whose meaning depends on the present state.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     kind: u8,
@@ -47,7 +47,7 @@ fn part() -> Part {
     file.check().expect("the part is sound")
 }
 
-/// What a block holds: the version of each page, in the mode of its first program.
+/// The contents of a block: the version of each page, in the mode of its first program.
 #[derive(Clone, Debug, Default)]
 struct Block {
     mode: Option<CellMode>,

@@ -72,7 +72,7 @@ impl State for CellArrays {
         self.random = from.value("random")?;
         self.erases = from.value("erases")?;
         self.ways.load_state(from)?;
-        // What chance gave layers, blocks and chips follows from the seed; how programs go, from the ways.
+        // The drawn properties of layers, blocks and chips follow from the seed; the course of programs, from the ways.
         self.chance = Chance::new(self.seed);
         self.programs.clear();
         self.rates.forget_ways();
@@ -161,7 +161,7 @@ impl CellArrays {
         surge.map_or(0, |surge| surge.loops)
     }
 
-    /// What chance gave layers, blocks and chips follows from it.
+    /// The seed of all properties drawn for layers, blocks and chips.
     pub(super) fn seed(&self) -> Seed {
         self.seed
     }
@@ -224,7 +224,7 @@ impl CellArrays {
         self.ways.number(&Parameters::DATA_SHEET, 0, 0, Held::of(mode))
     }
 
-    /// What a word line holds when it was programmed in a mode: the page of two that is put in the place of another says which bit is
+    /// The state of a word line after a program in a mode. In a reprogram, the page of the two that is replaced tells which bit is
     /// rewritten.
     fn held_after(&self, work: &Work<'_>, at: PlaneBlock, word_line: u32) -> Held {
         let CellMode::Reprogrammed(times) = work.mode else { return Held::of(work.mode) };
@@ -381,7 +381,7 @@ impl Physics for CellArrays {
         if limit.is_infinite() {
             return limit < 0.0;
         }
-        // What recurs when the page is read again belongs to the page, until its block is erased.
+        // The recurring part of the errors belongs to the page, until its block is erased.
         let number = u64::from(at.die.0) << 52 | u64::from(at.block) << 32;
         let number = number | u64::from(erases & 0xFFFF) << 16 | in_block;
         let of_page = self.chance.deviates.deviate(&mut self.chance.pages.stream(number));

@@ -11,14 +11,14 @@ const LAYERS: usize = 256;
 /// Where the tail begins, for so many layers of one area.
 const TAIL: f64 = 3.654_152_885_361_009;
 
-/// What is drawn for cells behind arrays, as the seed says.
+/// The random deviations of cells behind arrays, by seed.
 #[derive(Clone, Debug)]
 pub struct Chance {
     /// Normal deviates.
     pub deviates: Ziggurat,
     /// The place of each layer of each block within a loop.
     pub speeds: Streams,
-    /// What recurs of the errors of a page, by its number and the erases of its block.
+    /// The recurring part of the errors of a page, by its number and the erases of its block.
     pub pages: Streams,
 }
 
@@ -70,7 +70,7 @@ impl Ziggurat {
         }
     }
 
-    /// What lies beyond the layer above: in the tail, or below the density, or nothing.
+    /// A deviate at the edge of a layer: in the tail, or below the density; `None` where it is rejected.
     #[cold]
     #[inline(never)]
     fn at_edge(&self, layer: usize, x: f64, random: &mut Stream) -> Option<f64> {

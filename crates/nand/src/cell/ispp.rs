@@ -81,7 +81,8 @@ impl Programmed {
 impl Ispp {
     /// MaxLoop for a window of so many millivolts, at least one loop.
     fn most_loops(&self, window: f64) -> u32 {
-        // What lies a millionth of a step above a whole number of steps is rounding: 1,620 mV are ten steps of 162.
+        // A value a millionth of a step above a whole number of steps differs by rounding: 1,620 mV are ten steps
+        // of 162.
         ((window / self.step - 1e-6).ceil() as u32).max(1)
     }
 

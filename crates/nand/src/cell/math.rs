@@ -134,7 +134,7 @@ pub fn count_by(normal: impl Fn(&mut Stream) -> f64, mean: f64, random: &mut Str
         return 0;
     }
     if mean >= 30.0 {
-        // What is above 0 is rounded as it is cut off, and what is below becomes 0.
+        // Truncation of the sum rounds a positive value, and makes a negative one 0.
         return (mean + mean.sqrt() * normal(random) + 0.5) as u32;
     }
     let mut left = random.unit();

@@ -15,7 +15,7 @@ use super::set::{CellSet, Written};
 use super::variation::Strength;
 use crate::cell_mode::CellMode;
 
-/// What the cells of a word line hold.
+/// The bits stored in the cells of a word line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Held {
     /// All bits that they can.
@@ -35,8 +35,8 @@ pub enum Held {
 }
 
 impl Held {
-    /// What a word line holds that is in `mode`, where nothing else is known of it. Chosen of rewrites: the low bit each time, which
-    /// moves cells furthest.
+    /// The state of a word line in `mode`, where its history is unknown. Chosen for rewrites: the low bit each time, which moves
+    /// cells furthest.
     #[inline]
     pub fn of(mode: CellMode) -> Self {
         match mode {

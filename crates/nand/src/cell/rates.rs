@@ -37,7 +37,7 @@ pub struct Way {
     pub skipped: Vec<u8>,
     /// By how many loops cells passed earlier.
     pub early: u8,
-    /// What the cells hold.
+    /// The bits stored in the cells.
     pub held: Held,
 }
 

@@ -133,7 +133,7 @@ impl Reading {
         (0..self.entries()).map(at).collect()
     }
 
-    /// What the entries of the table are for a page with these error rates, one for each entry.
+    /// The failure limit of each entry of the table, for a page with these error rates, one for each entry.
     pub fn tries(&self, rates: Vec<f64>, page_bits: u64) -> Tries {
         let limits = rates.iter().map(|rate| with_tail(self.ecc.failure(*rate, page_bits))).collect();
         Tries { rates, limits, page_bits }

@@ -29,8 +29,8 @@ impl Bit {
     /// Both.
     pub const BOTH: [Self; 2] = [Self::Low, Self::High];
 
-    /// What is rewritten where neither bit is valid any more: as one valid and one invalid bit, of which the high one is taken
-    /// to be valid (the paper leaves open which; chosen).
+    /// The bit to rewrite, by whether each bit is invalid. A cell with two invalid bits counts as one with a valid high bit
+    /// (the paper leaves open which; chosen).
     pub fn of_invalid(low: bool, high: bool) -> Option<Self> {
         match (low, high) {
             (true, _) => Some(Self::Low),

@@ -85,7 +85,7 @@ impl Ways {
         if self.written.is_empty() { 0 } else { self.written[block * self.word_lines + word_line as usize] }
     }
 
-    /// What a word line of a block holds.
+    /// The bits stored in a word line of a block.
     pub fn held(&self, block: usize, word_line: u32) -> Held {
         self.get(self.of(block, word_line)).held
     }

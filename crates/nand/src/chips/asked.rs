@@ -1,6 +1,6 @@
-//! What chips ask the cells: the time of each work of an array, and how it went.
+//! Calls of the cell model by chips: the time of each work of an array, and its outcome.
 //!
-//! All of it is apart: without cells and without sets of parameters nothing is asked, and nothing looked at.
+//! Apart from the rest: without a cell model and without sets of parameters there are no calls and no look-ups.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Duration, Instant, Seed, state};
@@ -112,7 +112,7 @@ impl Chips {
         self.asks().asked.set(number, parameters);
     }
 
-    /// What the set `number` holds; none if there is no such set.
+    /// The parameters in set `number`; none if there is no such set.
     pub fn parameters(&self, number: u16) -> Option<&Parameters> {
         let asks = self.modes.as_ref().and_then(|modes| modes.asks.as_ref())?;
         asks.asked.parameters(number)
@@ -137,7 +137,7 @@ impl Chips {
         asks.recent[done.die].iter().find(is_it).map(|recent| &recent.outcome)
     }
 
-    /// What is asked; from now on, every time that an array works.
+    /// The calls of the cell model, which from now on are made every time that an array works.
     fn asks(&mut self) -> &mut Asks {
         if self.with_modes().asks.is_none() {
             let asks = Asks::of(&self.pools);

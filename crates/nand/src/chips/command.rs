@@ -1,4 +1,4 @@
-//! What a die is asked for, and what it took.
+//! Commands of a die, and the times that they took.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Duration};
@@ -7,8 +7,8 @@ use crate::CellMode;
 use crate::chain::Hold;
 use crate::geometry::{DieId, PageId};
 
-/// What a command does. Each is multi-plane when more than one plane takes part, and interleaved with the commands
-/// of other dies as the bus allows.
+/// The operation of a command. Each is multi-plane when more than one plane takes part, and interleaved with the
+/// commands of other dies as the bus allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operation {
     /// Sense pages and move data out (00-30).
@@ -74,7 +74,7 @@ impl Operation {
 /// A transaction for one die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
-    /// What it does.
+    /// The operation.
     pub operation: Operation,
     /// The first page: of those to read, of those to program, or of the block to erase.
     pub page: PageId,
@@ -109,7 +109,7 @@ impl Command {
     }
 }
 
-/// What a command took.
+/// A completed command, with its times and its outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
     /// The die. It takes the next command, if it did not do so before (a cache program).

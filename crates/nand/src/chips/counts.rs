@@ -1,8 +1,8 @@
-//! What the chips did, counted.
+//! Counts of the operations of chips.
 
 use serde::{Deserialize, Serialize};
 
-/// What the chips did, in pages and block sets.
+/// Counts of operations of chips, in pages and block sets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Read commands.

@@ -1,4 +1,5 @@
-//! What a power cut does to the chips: registers and state machines are lost, and what the arrays were changing is torn.
+//! The effect of a power cut on chips: registers and state machines are lost, and programs and erases in progress are
+//! torn.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Instant;
@@ -10,7 +11,7 @@ use crate::geometry::{BlockSetId, DieId, PageId};
 use crate::locations::Location;
 use crate::{CellMode, Pool};
 
-/// What becomes of the programs and erases that the arrays are at when the power is cut.
+/// The fate of programs and erases in progress when the power is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtCut {
     /// They stop, and their pages and blocks are unreadable.
@@ -19,7 +20,7 @@ pub enum AtCut {
     Finished,
 }
 
-/// What a power cut tore.
+/// Counts of the programs and erases torn by a power cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TornBy {
     /// Program commands that stopped half-way.

@@ -13,7 +13,7 @@ use crate::Pipeline;
 use crate::energy::{Stage, StageTimes};
 use crate::geometry::{ChannelId, PageId};
 
-/// What a die is doing, and what it did.
+/// The state of a die, and the times of its last operations.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Die {
     pub(super) channel: ChannelId,
@@ -26,16 +26,16 @@ pub(super) struct Die {
     pub(super) command: Command,
     pub(super) asked: Instant,
     pub(super) pipeline: Pipeline,
-    /// What the command took so far, with what has begun.
+    /// The times of the command so far, including steps that have begun.
     pub(super) bus: Duration,
     pub(super) bus_wait: Duration,
     pub(super) array: Duration,
-    /// What the array takes to sense for the command that follows in a sequence of cache reads.
+    /// The sense time for the command that follows in a sequence of cache reads.
     pub(super) ahead: Duration,
     /// The set of read levels that it senses with, 0 for the nominal one, and how much longer that takes.
     pub(super) level: u8,
     pub(super) setting: Duration,
-    /// What the last hold took longer because the bus had to turn round.
+    /// Bus turnaround included in the last hold.
     pub(super) late: Duration,
     /// The end of the last hold of the bus, and of the array's last work.
     pub(super) hold_until: Instant,
@@ -125,7 +125,7 @@ impl Behind {
     }
 }
 
-/// What is under way at an instant.
+/// Whether the bus and the array are in use at an instant.
 #[derive(Clone, Copy, Debug, Default)]
 struct UnderWay {
     hold: bool,

@@ -71,7 +71,7 @@ impl Chips {
         failed
     }
 
-    /// What a program leaves that failed in some planes: what it wrote to the others can be read.
+    /// Spoils the pages of a program that failed in some planes: the data in the other planes can be read.
     fn tear_program(&mut self, die: DieId, command: &Command, to: PageId, word_line: u32, failed: u16) {
         let is_again = self.modes.is_some() && self.mode_of(command).is_again();
         if failed == all_of(command.planes) && !is_again && !self.programs_partly() {

@@ -50,7 +50,7 @@ pub(crate) use refusal::fits;
 use suspend::Suspended;
 use times::{Opening, Times};
 
-/// What happens in chips.
+/// Events of chips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
     /// The bus is free and somebody waits for it.
@@ -71,7 +71,7 @@ pub enum Event {
 
 const _: () = assert!(size_of::<Event>() <= 8, "an event is copied on every push and pop");
 
-/// What a die wants the bus for, or holds it for.
+/// The step for which a die needs or holds the bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Step {
     /// Nothing: it takes a command.
@@ -86,9 +86,9 @@ enum Step {
     Copy,
     /// The status register.
     Status,
-    /// What its array works on is to be suspended.
+    /// The operation of its array is to be suspended.
     Suspend,
-    /// What is suspended is to go on.
+    /// The suspended operation is to be resumed.
     Resume,
 }
 
@@ -104,7 +104,7 @@ pub struct Wiring {
     pub read_status: bool,
     /// Where the array's times come from.
     pub latency: LatencyModel,
-    /// What ranges of the part are drawn from.
+    /// The seed by which times are drawn from ranges of the part.
     pub seed: Seed,
 }
 
@@ -135,7 +135,7 @@ pub struct Chips {
     behind: Column<DieId, Option<Behind>>,
     suspended: Column<DieId, Option<Suspended>>,
     pages: Pages,
-    /// What the dies of each pool did.
+    /// Operations of the dies of each pool.
     counts: Vec<Counts>,
     serial: u32,
     recorder: Option<Box<Recorder>>,
@@ -427,7 +427,7 @@ impl Chips {
         calendar.at(end, Event::HoldOver(die));
     }
 
-    /// What the array does after the hold that ends at `end`, where that takes more than a look into a table.
+    /// Starts the array's work after the hold that ends at `end`, where that takes more than a table look-up.
     #[inline(never)]
     fn work_array(&mut self, die: DieId, end: Instant, calendar: &mut impl Schedule<Event>) {
         let begin = self.wiring.clocks.nand.edge(end);
@@ -485,7 +485,7 @@ impl Chips {
         Done { die, command, bus, bus_wait, array, failed: failed_planes != 0, failed_planes }
     }
 
-    /// What a command that is over has done to the pages: the planes that it failed in.
+    /// Applies a command that is over to the pages. Returns the planes in which it failed.
     #[inline(never)]
     fn effect(&mut self, die: DieId, command: &Command) -> u16 {
         let Command { operation, planes, .. } = *command;

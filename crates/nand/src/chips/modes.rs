@@ -113,7 +113,7 @@ impl Chips {
         true
     }
 
-    /// What is looked at where there is more than the native mode and the data sheet.
+    /// The state that is needed beyond the native mode and the data sheet.
     pub(super) fn with_modes(&mut self) -> &mut Modes {
         let Self { modes, pools, .. } = self;
         modes.get_or_insert_with(|| Modes::of(pools))

@@ -1,4 +1,4 @@
-//! What is in the pages: stamps for a device that checks every read, or a ledger of the part's limits.
+//! Contents of pages: stamps for a device that checks every read, or a ledger of the part's limits.
 
 use std::ops::Range;
 
@@ -66,7 +66,7 @@ struct Ledger {
     broken: Violations,
 }
 
-/// What is in the pages of all dies.
+/// The contents of the pages of all dies.
 #[derive(Clone, Debug)]
 pub(super) struct Pages {
     pools: Pools,

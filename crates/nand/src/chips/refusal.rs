@@ -1,4 +1,4 @@
-//! What a die does not take: commands are checked before they begin, and a refused one changes nothing.
+//! Refusals of commands by a die: commands are checked before they begin, and a refused one changes nothing.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What the chips tell about themselves, and how a device fills them before a run.
+//! Reports about chips, and ways by which a device fills them before a run.
 
 use wordline_kernel::{Column, Duration, Instant};
 
@@ -11,13 +11,13 @@ use crate::locations::Location;
 use crate::{Part, Pool, Pools};
 
 impl Chips {
-    /// What `location` holds.
+    /// The stamp at `location`.
     #[inline]
     pub fn stamp(&self, location: Location) -> Stamp {
         self.pages.stamp(location)
     }
 
-    /// What `location` holds is asked for soon; see [`Column::prefetch`].
+    /// Prefetches the stamp at `location`, which is read soon; see [`Column::prefetch`].
     #[inline]
     pub fn prefetch(&self, location: Location) {
         self.pages.prefetch(location);
@@ -87,12 +87,12 @@ impl Chips {
         &self.pools
     }
 
-    /// What the chips did.
+    /// Operations of the chips.
     pub fn counts(&self) -> Counts {
         self.counts.iter().copied().sum()
     }
 
-    /// What the chips of each pool did.
+    /// Operations of the chips of each pool.
     pub fn counts_of_pools(&self) -> &[Counts] {
         &self.counts
     }

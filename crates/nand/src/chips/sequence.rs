@@ -1,5 +1,5 @@
-//! What dies do in the course of a sequence of cache operations, of a copyback, or after a suspend: apart, so that reads,
-//! programs and erases find it nowhere in their way.
+//! Steps of a die within a sequence of cache operations, within a copyback, and after a suspend. They are apart from the
+//! path of plain reads, programs and erases, which stays short.
 
 use wordline_kernel::{Duration, Instant, Schedule};
 
@@ -49,7 +49,7 @@ impl Chips {
         let end = work.hold(bus, now, &times.of_step(geometry, step, &work.command), late);
         match step {
             Step::Status => bus.turns(die, end, times.turnaround),
-            // Who wants to suspend does not wait meanwhile: its array works.
+            // A suspend does not count its wait for the bus: its array works meanwhile.
             Step::Suspend => work.bus_wait = waited_before,
             _ => {}
         }
@@ -81,8 +81,8 @@ impl Chips {
         Done { die, command, bus, bus_wait, array, failed: failed_planes != 0, failed_planes }
     }
 
-    /// What the array does from `begin` on in the course of a sequence of cache operations, of a copyback, or of what was
-    /// suspended. Apart, so that reads, programs and erases find it nowhere in their way.
+    /// Starts the array's work from `begin` on, within a sequence of cache operations, a copyback, or a resumed
+    /// operation. Apart from the path of plain reads, programs and erases, which stays short.
     #[inline(never)]
     pub(super) fn go_on_in_array(&mut self, die: DieId, begin: Instant, calendar: &mut impl Schedule<Event>) {
         let Die { step, command, setting, times, .. } = self.dies[die];

@@ -15,7 +15,7 @@ use crate::{Pools, Stage};
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Suspended {
     pub(super) stage: Stage,
-    /// What the array has still to do.
+    /// Time that the array still needs.
     pub(super) left: Duration,
     /// Whether the die does without it; then what follows is that of the command.
     parked: bool,
@@ -130,7 +130,7 @@ impl Chips {
         self.ask_for_bus(die, calendar);
     }
 
-    /// What the array takes to rest.
+    /// Time from the suspend to the array's rest.
     fn rest(&self, die: DieId, stage: Stage) -> Duration {
         let [program, erase] = self.times[usize::from(self.dies[die].pool)].rest;
         if stage == Stage::Ber { erase } else { program }

@@ -38,8 +38,8 @@ impl From<BusTimes> for HoldTimes {
     }
 }
 
-/// What a command begins with: its first hold of the bus, and what its array does then, if that is the last but data out
-/// and takes the same for all pages.
+/// The start of a command: its first hold of the bus, and the array work after it where only data out follow and the
+/// time is the same for all pages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opening {
     pub(super) hold: HoldTimes,
@@ -142,7 +142,7 @@ impl Times {
         self.erase
     }
 
-    /// What a command of this kind begins with.
+    /// The start of a command of this kind.
     #[inline]
     pub(super) fn opening(&self, kind: u8, planes: u32) -> &Opening {
         &self.openings[planes as usize - 1][usize::from(kind)]
@@ -233,7 +233,7 @@ impl Times {
         self.note_openings();
     }
 
-    /// What a hold that begins at `now` takes longer because the bus turns round after data out: its latches wait,
+    /// The delay of a hold that begins at `now` by the turnaround of the bus after data out: its latches wait,
     /// with chip enable low.
     #[inline(always)]
     pub(super) fn late(&self, bus: &Bus, now: Instant) -> Duration {

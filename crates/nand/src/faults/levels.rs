@@ -36,7 +36,7 @@ impl Needs {
         self.needed[layer] = set;
     }
 
-    /// What was drawn for a block that was erased is drawn anew.
+    /// An erase of a block: its layers draw their needs anew.
     pub(super) fn erased(&mut self, block: BlockSetId) {
         for layer in self.layers.of_block(block) {
             self.needed[LayerId(layer)] = NOT_DRAWN;

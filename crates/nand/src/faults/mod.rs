@@ -28,7 +28,7 @@ pub use numbers::Numbers;
 pub(crate) use state::Site;
 pub use state::{Faults, factory_bad_at_most};
 
-/// What fails.
+/// The kind of operation that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fails {
@@ -66,7 +66,7 @@ pub struct WearFile {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FaultFile {
-    /// What fails.
+    /// The kind of operation that fails.
     pub fails: Fails,
     /// Each program command, erase command, page read, block (`factory-bad`) or command (`die`) fails with this
     /// probability.

@@ -1,4 +1,4 @@
-//! What the rules decide as commands end.
+//! Evaluation of the rules as commands end.
 
 use std::collections::BTreeMap;
 
@@ -65,8 +65,8 @@ impl Place {
 struct Rule {
     fault: Fault,
     random: Stream,
-    /// What the streams of layers come from, each of which has one of its own: what a layer needs does not depend on when it
-    /// is first read, so that devices that read in other orders have the same cells.
+    /// The seed of the streams of layers. Each layer has a stream of its own, so its needs do not depend on when it is first
+    /// read, and devices that read in other orders have the same cells.
     of_layers: Seed,
     /// Operations so far that it applied to.
     count: u64,

@@ -228,9 +228,9 @@ impl BusTiming {
         Power((energy * 1_000 / u128::from(time.ps().max(1))) as u64)
     }
 
-    /// What crosses the bus with `size` of a register: a status, an identity, a feature or a parameter page. Each byte goes twice
-    /// where the data rate is double (Linux, `nand_base.c`), and the upper eight of sixteen lines stay empty (ONFI, from memory of
-    /// the public specification).
+    /// The bytes that cross the bus for `size` of a register: a status, an identity, a feature or a parameter page. Each byte goes
+    /// twice where the data rate is double (Linux, `nand_base.c`), and the upper eight of sixteen lines stay empty (ONFI, from
+    /// memory of the public specification).
     #[inline]
     pub fn of_register(&self, size: Bytes) -> Bytes {
         size * if self.interface.is_double_rate() { 2 } else { self.bytes_per_transfer() }

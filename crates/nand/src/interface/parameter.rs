@@ -174,7 +174,7 @@ pub enum Bound {
     Max,
 }
 
-/// What an interface asks of its parameters in one mode.
+/// The bounds of timing parameters of an interface in one mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timings {
     interface: Interface,

@@ -3,7 +3,7 @@
 use super::Interface;
 use super::parameter::{Bound, Parameter};
 
-/// What a parameter is bounded by: one value for all modes, or one for each.
+/// A bound of a parameter: one value for all modes, or one for each.
 pub struct Row {
     /// The parameter.
     pub parameter: Parameter,

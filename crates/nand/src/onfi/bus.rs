@@ -75,7 +75,7 @@ impl Default for Wiring {
     }
 }
 
-/// What happens to a cycle that comes too early.
+/// The treatment of a cycle that comes too early.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pace {
     /// The bus waits until the rules allow it.
@@ -88,7 +88,7 @@ pub enum Pace {
 /// How a bus is set up.
 #[derive(Clone, Debug, Default)]
 pub struct BusOptions {
-    /// What happens to early cycles.
+    /// The treatment of early cycles.
     pub pace: Pace,
     /// Whether spellings from before ONFI are taken.
     pub compatible: bool,
@@ -137,7 +137,7 @@ impl Bus {
     /// A bus with LUNs of `part`, whose first target is selected at time 0.
     ///
     /// # Errors
-    /// What is wrong with the wiring.
+    /// The errors of the wiring.
     pub fn new(part: &Part, wiring: Wiring, options: BusOptions) -> Result<Self, Complaints> {
         let mut wrong = Complaints::default();
         // Bounds: four bits name a volume (feature 58h); chip enables and LUNs as in device layouts.
@@ -344,7 +344,8 @@ impl Bus {
         Ok(self.put_out(len, first))
     }
 
-    /// What follows belongs to the selected LUN, until an address names another; a prefix, to what follows it.
+    /// Opens an operation of the selected LUN, to which the next cycles belong until an address names another.
+    /// A prefix belongs to the operation that follows it.
     fn open_if_resting(&mut self) {
         let target = self.target();
         if target.decoder.is_resting() && !target.decoder.is_prefixed() {

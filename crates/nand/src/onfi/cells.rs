@@ -12,7 +12,7 @@ use crate::{CellMode, DieId, Outcome, Parameters, Part, PlaneBlock, Stage};
 pub struct LunTimes {
     /// Handing a page from the cache register to a write-back register of a one-shot part.
     pub page_busy: Duration,
-    /// What a resumed operation takes on top of the time that was left.
+    /// Time that a resume adds to the time that was left.
     pub resume: Duration,
     /// Programming a word line in the two-bit mode.
     pub two_bit_program: Duration,
@@ -53,7 +53,7 @@ pub(super) struct Cells {
     pub asks: Option<Box<Asks>>,
 }
 
-/// What the cells are asked, and the last that they said.
+/// The parameters of the cells, and their last outcome.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Asks {
     pub asked: Asked,
@@ -89,7 +89,8 @@ impl Cells {
         page % self.pages_per_word_line(mode)
     }
 
-    /// What is programmed at once and in order: the word line of a one-shot part, else the page.
+    /// The number of the program unit of `page`: units are programmed at once and in order. A unit is the
+    /// word line of a one-shot part, else the page.
     pub fn program_unit(&self, page: u32, mode: CellMode) -> u32 {
         page / self.pages_per_program(mode)
     }

@@ -14,7 +14,7 @@ use Need::{Mandatory, Optional, Vendor};
 use Operation as O;
 use Source::{Chosen, Headers, HynixSheet, Memory};
 
-/// What a command does.
+/// The operation of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "each is described by the name in its row of the table")]
 pub enum Operation {
@@ -176,7 +176,7 @@ pub struct Legal {
     pub behind: Behind,
 }
 
-/// What goes on in the array behind the cache register when a command may be sent all the same.
+/// The operation in the array behind the cache register during which a command may still be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behind {
     /// Nothing: the array must rest.
@@ -187,7 +187,7 @@ pub enum Behind {
     CacheProgram,
 }
 
-/// What a LUN is doing.
+/// The activity of a LUN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activity {
     /// Nothing (RDY and ARDY high).
@@ -216,7 +216,7 @@ impl Legal {
 /// A row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// What it does.
+    /// The operation.
     pub operation: Operation,
     /// Its name in the specification or the data sheet.
     pub name: &'static str,
@@ -230,7 +230,7 @@ pub struct Command {
     pub second: Option<u8>,
     /// When it may be sent.
     pub legal: Legal,
-    /// What keeps the LUN busy afterwards.
+    /// The kind of busy time that follows.
     pub busy: BusyTime,
     /// Whether a part must know it.
     pub need: Need,

@@ -1,6 +1,6 @@
-//! What the status register of a LUN, or of one of its planes, says.
+//! The status register of a LUN, or of one of its planes.
 
-/// What a LUN (70h) or one of its planes (78h) says of itself.
+/// The status bits of a LUN (70h) or of one of its planes (78h).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
     /// RDY: it takes a command.

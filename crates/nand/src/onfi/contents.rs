@@ -1,4 +1,4 @@
-//! What the cells of a LUN hold: the bytes of programmed pages, and how blocks were treated.
+//! The contents of the cells of a LUN: the bytes of programmed pages, and the state of blocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,7 @@ struct Block {
     torn: bool,
 }
 
-/// What the cells of a LUN hold. Only programmed pages are kept.
+/// The contents of the cells of a LUN. Only programmed pages are kept.
 ///
 /// A page is torn when a reset or a loss of power broke off its program, or when its program failed; a block when
 /// that happened to its erase. What torn cells read is not defined by any standard. Here it is noise that depends on
@@ -60,7 +60,7 @@ impl Contents {
         }
     }
 
-    /// What a sense of `row` brings: the bytes, FFh of an erased page, noise of a torn one. A block that came bad
+    /// The result of a sense of `row`: the bytes, FFh of an erased page, noise of a torn one. A block that came bad
     /// reads 00h until it is erased, which is how factories mark it (ONFI, factory defect mapping): an erase loses the
     /// mark, but the block stays bad.
     pub fn read(&self, row: Row) -> Vec<u8> {

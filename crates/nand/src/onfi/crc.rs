@@ -1,6 +1,6 @@
 //! The CRC-16 that guards the pages in which an ONFI part describes itself.
 
-/// What the register holds before the first byte (ONFI; Linux `onfi_crc16` starts from it too).
+/// The initial value of the register (ONFI; Linux `onfi_crc16` starts from it too).
 const BASE: u16 = 0x4f4e;
 /// x^16 + x^15 + x^2 + 1.
 const POLYNOMIAL: u16 = 0x8005;

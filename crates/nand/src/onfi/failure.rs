@@ -68,7 +68,7 @@ pub enum FailureKind {
     Limit(Limit),
     /// The part has no such feature.
     Unsupported {
-        /// What was asked for, and what the part has.
+        /// The request, and the features of the part.
         what: String,
     },
     /// The target refused a cycle before this one, and takes nothing but status commands and resets.
@@ -147,12 +147,12 @@ pub enum Fault {
     },
     /// Planes are queued for one operation, and this is another.
     QueueBroken {
-        /// What is queued.
+        /// The operation of the queue.
         queued: &'static str,
     },
     /// A suspend of a program while the LUN erases, or the other way round.
     OtherSuspended {
-        /// What the LUN was told last.
+        /// The operation of the LUN.
         working: &'static str,
     },
     /// Several LUNs have worked at once, and no 78h (or 06h-E0h, for data) has selected one of them since.

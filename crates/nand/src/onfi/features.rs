@@ -43,12 +43,12 @@ const ON_DIE_ECC: u8 = 1 << 3;
 /// Bit of P1 that turns SLC mode on (chosen).
 const SLC_ON: u8 = 1;
 
-/// What a feature holds after Reset (FFh). Synchronous Reset (FCh) and Reset LUN (FAh) keep all features.
+/// The value of a feature after Reset (FFh). Synchronous Reset (FCh) and Reset LUN (FAh) keep all features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterReset {
-    /// What it held before.
+    /// Its value before.
     Kept,
-    /// What it holds at power-on.
+    /// Its power-on value.
     PowerOn,
 }
 
@@ -68,11 +68,11 @@ pub struct Feature {
     pub address: u8,
     /// Its name.
     pub name: &'static str,
-    /// What it holds at power-on.
+    /// Its power-on value.
     pub power_on: Parameters,
     /// The bits that may be set.
     pub writable: Parameters,
-    /// What it holds after Reset (FFh).
+    /// Its value after Reset (FFh).
     pub after_reset: AfterReset,
     of: Of,
 }
@@ -129,14 +129,14 @@ pub enum FeatureError {
         name: &'static str,
         /// Which parameter: 1 for P1.
         parameter: u8,
-        /// What was to be set.
+        /// The value to be set.
         found: u8,
         /// The bits that may be set.
         writable: u8,
     },
     /// The word of the timing mode names no interface.
     NoInterface {
-        /// What was to be set.
+        /// The value to be set.
         found: Parameters,
     },
     /// The part does not have the timing mode.
@@ -204,7 +204,7 @@ impl Features {
         Self { modes: Modes::of(part), slc: part.timing.slc.is_some(), sets: false, held }
     }
 
-    /// What the feature at `address` holds.
+    /// The value of the feature at `address`.
     ///
     /// # Errors
     /// No feature of this part has the address.
@@ -274,7 +274,7 @@ impl Features {
         self.held(address::VOLUME)[0]
     }
 
-    /// What the feature at `address`, one of the table, holds, or its power-on value if the part does not have it.
+    /// The value of the feature at `address`, one of the table, or its power-on value if the part does not have it.
     fn held(&self, address: u8) -> Parameters {
         let place = FEATURES.iter().position(|feature| feature.address == address);
         self.held[place.expect("the address is one of the table's")]

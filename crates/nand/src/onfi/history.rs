@@ -1,4 +1,4 @@
-//! What a LUN was told before, as far as it decides which commands may follow.
+//! The commands that a LUN took before, as far as they decide which may follow.
 
 use super::command::{Activity, Operation};
 use super::failure::Fault;
@@ -14,7 +14,7 @@ enum Family {
     Erase,
 }
 
-/// What an operation leaves behind in a LUN's history.
+/// The state that an operation leaves in a LUN's history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leaves {
     /// A page that 31h can hand over and go on from.
@@ -65,7 +65,7 @@ pub struct History {
     sources: u16,
     /// The operation that planes are queued for, and those planes.
     queue: Option<(Family, u16)>,
-    /// What the LUN was told last.
+    /// The family of the last operation.
     last: Option<Family>,
 }
 
@@ -120,7 +120,7 @@ impl History {
         *self = Self { sensed, cache, sources, queue, last: Some(*family) };
     }
 
-    /// What the LUN is doing at `now`.
+    /// The activity of the LUN at `now`.
     pub fn activity(&self, pipeline: &Pipeline, now: Instant) -> Activity {
         if now < pipeline.ready_at {
             Activity::Busy

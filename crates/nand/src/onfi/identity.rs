@@ -1,4 +1,4 @@
-//! Who a part is: Read ID (90h) and Read Unique ID (EDh).
+//! Identities of a part: Read ID (90h) and Read Unique ID (EDh).
 
 use std::fmt;
 

@@ -11,21 +11,21 @@ use super::{CellMode, Row};
 pub enum Limit {
     /// A page number beyond the block, in its cell mode: a hole of the row addresses.
     Hole {
-        /// What was addressed.
+        /// The row addressed.
         row: Row,
         /// Pages of a block in this mode.
         pages: u32,
     },
     /// A block that the LUN does not have.
     NoSuchBlock {
-        /// What was addressed.
+        /// The block addressed.
         block: u32,
         /// Blocks of the LUN.
         blocks: u32,
     },
     /// A LUN that the target does not have.
     NoSuchLun {
-        /// What was addressed.
+        /// The LUN addressed.
         lun: u32,
         /// LUNs of the target.
         luns: u32,
@@ -86,7 +86,7 @@ pub enum Limit {
     WriteProtected,
     /// An operation in another cell mode than the one that the block was programmed in.
     MixedModes {
-        /// What was addressed.
+        /// The row addressed.
         row: Row,
         /// The mode of the block.
         block: CellMode,
@@ -144,7 +144,7 @@ pub enum Limit {
     NothingToResume,
     /// An operation that a suspended one forbids.
     Suspended {
-        /// What was addressed.
+        /// The row addressed.
         row: Row,
     },
     /// An operation that the part does not have.

@@ -157,13 +157,13 @@ impl Lun {
         self.command = command;
     }
 
-    /// What a status command (70h) finds at `now`.
+    /// The result of a status command (70h) at `now`.
     pub fn status(&mut self, now: Instant) -> Condition {
         self.settle(now);
         self.condition(u16::MAX, now)
     }
 
-    /// What an enhanced status command (78h) finds at `now` in the plane of `row`.
+    /// The result of an enhanced status command (78h) at `now` in the plane of `row`.
     pub fn status_of(&mut self, row: Row, now: Instant) -> Condition {
         self.settle(now);
         let plane = self.bit(row);
@@ -231,7 +231,7 @@ impl Lun {
         std::mem::take(&mut self.spans)
     }
 
-    /// What the array is at, up to `now`; nothing if what it does then is over, or no stage.
+    /// The work of the array in progress, up to `now`; none if it is over, or belongs to no stage.
     pub fn at_work(&self, now: Instant) -> Option<Span> {
         let job = self.jobs.iter().find(|job| job.begun && job.end > now && job.begin < now)?;
         let (die, stage, command) = (self.die, job.stage()?, job.command);

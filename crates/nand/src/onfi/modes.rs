@@ -21,9 +21,9 @@ impl fmt::Display for TimingMode {
 }
 
 impl TimingMode {
-    /// What every part starts in, and returns to by Reset (FFh). ONFI 4 lets parts with data lines of 1.2 V start in
-    /// NV-DDR3 instead (from memory of the public specification); they start in SDR here too (chosen, so that one
-    /// sequence wakes every part).
+    /// The mode in which every part starts, and to which it returns by Reset (FFh). ONFI 4 lets parts with data
+    /// lines of 1.2 V start in NV-DDR3 instead (from memory of the public specification); they start in SDR here too
+    /// (chosen, so that one sequence wakes every part).
     pub const POWER_ON: Self = Self { interface: Interface::Sdr, mode: 0 };
 
     /// The parameters of feature 01h that choose the mode: P1 holds the mode in its low four bits and the interface

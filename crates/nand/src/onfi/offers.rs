@@ -1,7 +1,7 @@
 //! The optional commands that a part offers: its parameter page names them, and its pins refuse the others.
 //!
-//! What every part here has is not listed. Which interfaces have termination and calibration is from memory of the public ONFI
-//! specification: ODT came with NV-DDR2, ZQ calibration with the data lines of 1.2 V.
+//! Commands that every part here has are not listed. Which interfaces have termination and calibration is from memory of the
+//! public ONFI specification: ODT came with NV-DDR2, ZQ calibration with the data lines of 1.2 V.
 
 use super::command::Operation;
 use super::modes::Modes;
@@ -20,7 +20,7 @@ pub struct Offers {
 }
 
 impl Offers {
-    /// What a target with `luns` LUNs of `part` has.
+    /// The optional commands of a target with `luns` LUNs of `part`.
     pub fn of(part: &Part, luns: u32) -> Self {
         let modes = Modes::of(part);
         let low = [Interface::NvDdr3, Interface::NvLpddr4].iter().any(|i| modes.fastest(*i).is_some());

@@ -19,7 +19,7 @@ use super::crc::crc16;
 
 /// Bytes of a parameter page.
 pub const PAGE_LENGTH: usize = 256;
-/// What every parameter page begins with.
+/// The first bytes of every parameter page.
 pub const SIGNATURE: [u8; 4] = *b"ONFI";
 /// Where the CRC of everything before it stands.
 const CRC_OFFSET: usize = 254;
@@ -30,7 +30,7 @@ pub struct Row {
     pub offset: usize,
     /// Bytes.
     pub width: usize,
-    /// What the field says.
+    /// The meaning of the field.
     pub name: &'static str,
     put: fn(&ParameterPage, &mut [u8]),
     take: fn(&mut ParameterPage, &[u8]),
@@ -39,7 +39,7 @@ pub struct Row {
 /// Makes the page and the table of its layout from rows of offset, field, type and name.
 macro_rules! layout {
     ($($offset:literal $field:ident: $type:ty = $name:literal;)*) => {
-        /// What a part says about itself. Numbers are stored as wide as the page writes them; reserved bytes are
+        /// The parameter page of a part. Numbers are stored as wide as the page writes them; reserved bytes are
         /// written as zero and not read.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct ParameterPage {
@@ -132,9 +132,9 @@ pub enum PageError {
     },
     /// Another signature than the page's.
     Signature {
-        /// What stands there.
+        /// The bytes found.
         found: [u8; 4],
-        /// What should.
+        /// The bytes wanted.
         wanted: [u8; 4],
     },
     /// The CRC does not fit the bytes.

@@ -2,7 +2,7 @@
 
 use super::Row;
 
-/// What an erased cell or an untouched register reads.
+/// The byte that an erased cell or an untouched register reads.
 pub(super) const ERASED: u8 = 0xff;
 
 /// The registers of a plane: the cache register, which the bus fills and empties, a data register behind it, which

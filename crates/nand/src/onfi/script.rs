@@ -22,7 +22,7 @@ use crate::interface::Parameter;
 /// A script that was read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Script {
-    /// What the script says of the bus before its first cycle.
+    /// The setup of the bus before the first cycle.
     pub setup: Setup,
     /// The statements in their order.
     pub statements: Vec<Statement>,
@@ -35,7 +35,7 @@ pub struct Setup {
     pub part: Option<String>,
     /// Targets, volumes and LUNs.
     pub wiring: Wiring,
-    /// What happens when limits of reliability are broken, and which programs and erases fail.
+    /// The treatment of broken limits of reliability, and the programs and erases that fail.
     pub lun: LunOptions,
     /// Whether spellings from before ONFI are taken.
     pub compatible: bool,
@@ -54,7 +54,7 @@ pub struct Statement {
     pub text: String,
     /// When it begins, where the script says so.
     pub begin: Option<Begin>,
-    /// What it does.
+    /// Its action.
     pub action: Action,
 }
 
@@ -67,7 +67,7 @@ pub enum Begin {
     At(Duration),
 }
 
-/// What a statement does.
+/// The action of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// Lets a chip enable fall.
@@ -172,7 +172,7 @@ impl Script {
     /// The bus that the script asks for, with LUNs of `part`.
     ///
     /// # Errors
-    /// What is wrong with the wiring, and rows and columns that address cycles cannot name; `name` as for
+    /// The errors of the wiring, and rows and columns that address cycles cannot name; `name` as for
     /// [`Self::parse`].
     pub fn bus(&self, name: &str, part: &Part) -> Result<Bus, Complaints> {
         let setup = &self.setup;

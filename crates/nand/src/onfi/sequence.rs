@@ -38,7 +38,7 @@ pub enum State {
     Feature,
 }
 
-/// What a cycle is taken for.
+/// The interpretation of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Taken {
     /// The first byte of a command.
@@ -245,7 +245,7 @@ impl Decoder {
         command::opened_by(self.first).map(|c| c.address.cycles(self.row_cycles)).max().unwrap_or(0)
     }
 
-    /// What the address cycles so far are, when they are all of a command that begins like this one.
+    /// The kind of the address, when the cycles so far are all of a command that begins like this one.
     fn address_kind(&self) -> Option<Address> {
         let mut kinds = command::opened_by(self.first).map(|c| c.address);
         kinds.find(|address| address.cycles(self.row_cycles) == self.latch.count)

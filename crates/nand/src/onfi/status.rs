@@ -13,9 +13,9 @@ impl Status {
     pub const FAIL: Self = Self(0x01);
     /// The cache program before the last failed.
     pub const FAIL_BEFORE: Self = Self(0x02);
-    /// What the command says of itself.
+    /// A bit that the command defines.
     pub const COMMAND_SPECIFIC: Self = Self(0x08);
-    /// What the vendor says.
+    /// A bit that the vendor defines.
     pub const VENDOR_SPECIFIC: Self = Self(0x10);
     /// The array rests (ARDY).
     pub const ARRAY_READY: Self = Self(0x20);

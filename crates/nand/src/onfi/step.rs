@@ -1,4 +1,4 @@
-//! What the cycles of a sequence tell a target to do.
+//! The steps that a target carries out after the cycles of a sequence.
 
 use super::command::{Command, Operation};
 
@@ -16,7 +16,7 @@ pub enum Mode {
     Reprogram,
 }
 
-/// What a target has to do after a cycle.
+/// A step of a target after a cycle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {
     /// The row of a command is known, and with it the LUN that it concerns.
@@ -58,7 +58,7 @@ pub struct Order {
     pub bytes: [u8; 2],
     /// The four bytes of a feature.
     pub feature: [u8; 4],
-    /// What a prefix said.
+    /// The mode, from a prefix.
     pub mode: Mode,
     /// Whether it was spelled as before ONFI, without a busy time to wait for.
     pub legacy: bool,

@@ -5,13 +5,13 @@ use wordline_kernel::Instant;
 use super::World;
 use crate::{DieId, Span, Stage};
 
-/// What a confirmed command lets the array do.
+/// The work of the array after a confirmed command.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
     /// Clocks in which a page moves between cache and data register first; then the bus has the cache register, and
     /// the die is ready.
     pub(super) turn: Option<u64>,
-    /// What the array does then; the die is ready after it if there was no turn.
+    /// The work of the array then; the die is ready after it if there was no turn.
     pub(super) work: Option<Work>,
 }
 
@@ -36,7 +36,7 @@ enum State {
 pub(super) struct Array {
     die: DieId,
     state: State,
-    /// What it does next, from an edge of its clock on.
+    /// The next job, from an edge of its clock on.
     confirmed: Option<Job>,
     /// RDY has risen and the die has not looked yet.
     ready: bool,
@@ -90,7 +90,7 @@ impl Array {
         self.state = State::Working { left: work.clocks, work, begin, signals };
     }
 
-    /// What follows from a count that has come to its end.
+    /// The transition at the end of a count.
     fn settle(&mut self, world: &mut World<'_>) {
         match self.state {
             State::Turning { left: 0, work } => {

@@ -116,7 +116,7 @@ impl Holder {
     }
 }
 
-/// What is left of the bus's turnaround when a command is to be latched.
+/// Time left of the bus's turnaround when a command is to be latched.
 fn turnaround(cycle: Cycle, world: &World<'_>, quiet_since: Option<Instant>) -> Option<Duration> {
     let (Cycle::Command(_) | Cycle::Confirm(_)) = cycle else { return None };
     let from = quiet_since? + world.part.bus.t_rhw;

@@ -90,7 +90,7 @@ impl Die {
         }
     }
 
-    /// What the command wants once it is ready again; nothing if it is over as far as the die is concerned.
+    /// The command's next step once the die is ready again; none if the command is over as far as the die is concerned.
     fn after_busy(&self, step: Step, world: &World<'_>) -> Option<Step> {
         match (self.command().operation, step) {
             (Operation::Read, _) | (Operation::ReadCache { .. }, Step::Turn) => Some(Step::DataOut),
@@ -165,7 +165,7 @@ impl Die {
         self.array.confirm(self.job(step, world));
     }
 
-    /// What the command lets the array do after `step`.
+    /// The job that the command gives the array after `step`.
     fn job(&self, step: Step, world: &mut World<'_>) -> Job {
         let Command { operation, page, .. } = *self.command();
         let turn = Some(world.nand_clocks(world.part.timing.cache_busy));
@@ -186,7 +186,7 @@ impl Die {
             _ => part.timing.erase,
         };
         let clocks = world.asked_clocks(self.command(), stage, (number, &blocks), time);
-        // What a copyback writes is of the planes that it read.
+        // A copyback writes to the planes that it read.
         let seen = if stage == Stage::Ton { of_page } else { page };
         Job { turn, work: Some(self.work(world, stage, seen, clocks, ahead)) }
     }

@@ -33,12 +33,12 @@ pub struct Reference {
     cells: Cells,
 }
 
-/// What every entity has to know.
+/// The state that all entities share.
 struct World<'a> {
     part: &'a Part,
     /// The part in each mode that it has, and its times there.
     views: Vec<(CellMode, Part, Latency)>,
-    /// What the cells are asked.
+    /// The parameters of the cells.
     asked: Asked,
     geometry: &'a Geometry,
     wiring: Wiring,

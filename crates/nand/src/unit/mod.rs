@@ -109,7 +109,7 @@ impl UnitFile {
     }
 }
 
-/// What a scheduler knows of a unit.
+/// The properties of a unit that a scheduler depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Dies of the unit.
@@ -120,7 +120,7 @@ pub struct Shape {
     pub rows: u32,
 }
 
-/// What the host asks for. Pages are counted through the unit in program units: a page, or for a one-shot part the
+/// An access of the host. Pages are counted through the unit in program units: a page, or for a one-shot part the
 /// pages of a word line in one plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
@@ -241,7 +241,7 @@ struct Slot {
     /// Pages and blocks that are not done.
     left: u32,
     since: Instant,
-    /// What it moves between host and unit.
+    /// Bytes that it moves between host and unit.
     bytes: Bytes,
 }
 
@@ -322,7 +322,7 @@ impl LogicalUnit {
         self.unit
     }
 
-    /// What the schedulers know of it.
+    /// The shape of the unit, for schedulers.
     pub fn shape(&self) -> Shape {
         self.shape
     }
@@ -535,7 +535,7 @@ impl LogicalUnit {
         }
     }
 
-    /// What it has done by now.
+    /// The report up to now.
     pub fn report(&self) -> UnitReport {
         let now = self.calendar.now();
         let elapsed = now - Instant::ZERO;

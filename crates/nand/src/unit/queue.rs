@@ -1,4 +1,4 @@
-//! What waits for each die of a logical unit, and what each die is doing.
+//! Queues of the dies of a logical unit, and the operation in progress on each die.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use wordline_kernel::Column;
 
 use crate::geometry::{DieId, Geometry, PageId};
 
-/// What is done with a page.
+/// The operation on a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Work {
     Read,
@@ -106,7 +106,7 @@ impl Queues {
         self.dies[die].committed.is_some()
     }
 
-    /// What `die` would do next, of at most `most` planes.
+    /// The next group of `die`, of at most `most` planes.
     #[inline]
     pub(super) fn next(&self, die: DieId, geometry: &Geometry, most: u32) -> Option<Group> {
         let queue = &self.dies[die];

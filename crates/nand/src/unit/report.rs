@@ -1,11 +1,11 @@
-//! What a logical unit has done.
+//! The report of a logical unit.
 
 use wordline_kernel::{Bytes, Duration, Histogram};
 
 use crate::chips::{Counts, Violations};
 use crate::{EnergyReport, Operation, energy::StageTimes};
 
-/// What a run of a logical unit took.
+/// Counts, times and energy of a run of a logical unit.
 #[derive(Clone, Debug)]
 pub struct UnitReport {
     /// Accesses that ended.

@@ -28,7 +28,7 @@ fn write(page: u32) -> Access {
     Access::Write { page, count: 1 }
 }
 
-/// What a command latch waits for the bus to turn round after data out, beyond chip enable.
+/// Time that a command latch waits for the turnaround of the bus after data out, beyond chip enable.
 fn turnaround(part: &Part) -> Duration {
     part.bus.t_rhw - part.bus.t_cs
 }

@@ -27,7 +27,7 @@ pub enum Cycle {
     Short(u8),
 }
 
-/// What hangs on the bus.
+/// The targets and LUNs on the bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setup {
     /// One of the parts.

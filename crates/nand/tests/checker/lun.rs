@@ -69,7 +69,7 @@ struct Work {
     places: Vec<Place>,
 }
 
-/// What is suspended, since when.
+/// A suspended operation, with the time of its suspend.
 #[derive(Clone, Debug)]
 struct Aside {
     since: u64,
@@ -284,7 +284,7 @@ impl Lun {
         self.blocks[block as usize].pages.insert(page, Rc::new(unknown));
     }
 
-    /// What a page reads.
+    /// The bytes that a page reads.
     pub fn page(&self, (block, page): Place) -> Page {
         let block = &self.blocks[block as usize];
         let all = |byte| vec![byte; self.facts.page_bytes as usize];

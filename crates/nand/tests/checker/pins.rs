@@ -26,14 +26,14 @@ impl Edges {
     }
 }
 
-/// What a cycle gives.
+/// The result of a cycle.
 pub enum Answer {
     Nothing,
     Data(Page),
     Refused(&'static str),
 }
 
-/// What the bus and its LUNs should do, by simple rules.
+/// The expected behaviour of the bus and its LUNs, by simple rules.
 #[derive(Clone, Debug)]
 pub struct Oracle {
     pub now: u64,

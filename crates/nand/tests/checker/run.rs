@@ -15,7 +15,7 @@ use super::facts::{self, Facts};
 use super::lun::{Page, UNKNOWN};
 use super::pins::{Answer, Oracle};
 
-/// What was tried.
+/// Counts of the cycles tried.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tried {
     pub cycles: u64,
@@ -91,7 +91,7 @@ impl Pair {
         let options = BusOptions { lun, power_on: setup.power_on, ..BusOptions::default() };
         let model = Bus::new(&part, wiring, options).expect("the wiring is sound");
         let page = |bytes: Vec<u8>| -> Rc<Page> { Rc::new(bytes.into_iter().map(u16::from).collect()) };
-        // What these pages hold is for other tests.
+        // The contents of these pages are for other tests.
         let pages: Vec<_> = (0..u32::from(setup.targets))
             .map(|target| {
                 let parameters = ParameterPage::of(&part, setup.luns.into()).data(None);

@@ -91,7 +91,7 @@ pub struct Target {
     /// Whether the last address cycle selected the volume.
     pub took_volume: bool,
     pub timing: BusTiming,
-    /// What ECh and EDh give.
+    /// The bytes that ECh and EDh give.
     pages: [Rc<Page>; 2],
 }
 
@@ -204,7 +204,7 @@ impl Target {
         if odd { Err("an odd number of bytes") } else { Ok(()) }
     }
 
-    /// What the interface, or the number of LUNs, says of commands that parts may have.
+    /// Whether the interface, or the number of LUNs, allows the optional command `code`.
     fn offers(&self, code: u8) -> bool {
         let own = self.facts.file.bus.interface;
         match code {
@@ -445,7 +445,7 @@ impl Target {
         if lines().any(|(line, _)| line == self.phrase) { self.complete(when) } else { Ok(false) }
     }
 
-    /// What data out come from.
+    /// The source of data out.
     pub fn source(&self) -> &Output {
         if self.phrase == "00" && self.output.is_status() { &self.before } else { &self.output }
     }

@@ -158,7 +158,7 @@ fn carry_out(bus: &mut Bus, model: &mut Checker, step: Step) {
     model.locked |= !expected;
 }
 
-/// What is torn is unknown from then on.
+/// Makes torn pages unknown from then on.
 fn reset(bus: &mut Bus, model: &mut Checker) {
     played(bus, "cff");
     let at = bus.now() + bus.timing().t_wb;

@@ -30,7 +30,7 @@ fn bus(luns: u32) -> Bus {
     Bus::new(&part(), wiring, BusOptions::default()).expect("the wiring is sound")
 }
 
-/// What transactions take that do the same, over the same time.
+/// The energy of transactions that do the same, over the same time.
 fn transactions(commands: &[Command], elapsed: Duration) -> EnergyReport {
     let part = part();
     let geometry = Layout::on_one_channel(1, Some(2)).check(&part).expect("the layout is sound");

@@ -90,7 +90,7 @@ pub fn status(bus: &mut Bus) -> Status {
     Status(played(bus, "c70 o1")[0])
 }
 
-/// What refuses the last of `cycles`.
+/// The reason for which the last of `cycles` is refused.
 pub fn refusal(bus: &mut Bus, cycles: &str) -> FailureKind {
     let words: Vec<&str> = cycles.split_whitespace().collect();
     let (last, before) = words.split_last().expect("there are cycles");

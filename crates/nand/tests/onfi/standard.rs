@@ -1,4 +1,4 @@
-//! What ONFI asks of registers, of the first reset, of optional commands, and of interfaces with a strobe.
+//! Requirements of ONFI for registers, the first reset, optional commands, and interfaces with a strobe.
 
 use wordline_kernel::Duration;
 use wordline_nand::Interface;

@@ -101,7 +101,7 @@ impl Setting {
         if self.wiring.read_status { self.hold(Hold::Status, 1) } else { Duration::ZERO }
     }
 
-    /// What a latch right after data out waits for the bus to turn round, beyond chip enable.
+    /// Time that a latch right after data out waits for the turnaround of the bus, beyond chip enable.
     fn turnaround(&self) -> Duration {
         let bus = &self.part.bus;
         Duration::from_ps(bus.t_rhw.ps().saturating_sub(bus.t_cs.ps()))

@@ -20,7 +20,7 @@ pub enum Cells {
     OneShotTlc,
 }
 
-/// What a part and its wiring are made of.
+/// The raw form of a part and its wiring.
 #[derive(Clone, Debug)]
 pub struct Raw {
     cells: Cells,
@@ -198,7 +198,7 @@ pub fn layout(channels: u32, dies: u32, planes_per_row: u32) -> Layout {
     }
 }
 
-/// What both modes carry out.
+/// A case that both modes carry out.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub part: Part,

@@ -8,7 +8,7 @@ use crate::{Command, Done, Part, Stage};
 
 const DIE: DieId = DieId(0);
 
-/// What a read that comes at some time after the start of an erase or program sees, and what becomes of that one.
+/// The completion of a read that comes during an erase or program, and of that erase or program.
 struct Meeting {
     read: Instant,
     other: Instant,
@@ -84,7 +84,7 @@ fn a_read_that_meets_an_erase_waits_for_its_end_or_for_the_array_to_rest() {
     let with = meet(&mut chips(1), command, &[ms], true);
     let rests = ms + Hold::SuspendErase.total(&part, 1) + rest;
     assert_eq!(with.read, Instant::ZERO + rests + read_time(&part));
-    // What was left when the suspend was latched goes on after the resume.
+    // The time left when the suspend was latched follows the resume.
     let left = whole - ms - Hold::SuspendErase.total(&part, 1);
     let turn = part.bus.t_rhw - part.bus.t_cs;
     assert_eq!(with.other, with.read + turn + Hold::ResumeErase.total(&part, 1) + left);

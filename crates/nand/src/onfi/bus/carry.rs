@@ -1,4 +1,4 @@
-//! What a target does with the steps that its decoder finds.
+//! Execution by a target of the steps that its decoder finds.
 
 use wordline_kernel::{Bytes, Instant};
 
@@ -108,7 +108,7 @@ impl Bus {
         Ok(())
     }
 
-    /// What is on the data lines while `len` bytes move.
+    /// The bytes on the data lines while `len` bytes move.
     pub(super) fn on_lines(&self, len: u32, of_page: bool) -> Bytes {
         let size = Bytes(u64::from(len));
         if of_page { size } else { self.timing().of_register(size) }
@@ -144,7 +144,7 @@ impl Bus {
         self.present_output().edge()
     }
 
-    /// What data out come from now.
+    /// The present source of data out.
     fn present_output(&self) -> &Output {
         let target = self.target();
         if target.decoder.is_back() { target.after_back() } else { &target.output }

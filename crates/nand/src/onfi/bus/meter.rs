@@ -1,4 +1,4 @@
-//! What the stages of all LUNs took, for their energy.
+//! Times of the stages of all LUNs, for their energy.
 
 use wordline_kernel::{Duration, Instant};
 

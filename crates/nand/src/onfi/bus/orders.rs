@@ -112,7 +112,7 @@ impl Bus {
         if lun < luns { Ok(lun as usize) } else { Err(FailureKind::Limit(Limit::NoSuchLun { lun, luns })) }
     }
 
-    /// What keeps a command that is not the array's busy.
+    /// The busy time after a command that does not use the array.
     fn busy_time(&self, busy: BusyTime) -> Duration {
         match busy {
             BusyTime::Read => self.part.timing.read.iter().map(|time| time.most).max().unwrap_or_default(),

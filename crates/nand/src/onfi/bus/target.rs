@@ -1,4 +1,4 @@
-//! What hangs behind one chip enable, or behind one volume of it: LUNs, their decoder, and what data out come from.
+//! The devices behind one chip enable, or behind one volume of it: LUNs, their decoder, and the source of data out.
 
 use wordline_kernel::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use crate::onfi::status::Status;
 use crate::onfi::{Limit, Lun, LunOptions, Row, RowAddressing, TimingMode};
 use crate::{DieId, Part};
 
-/// What data out come from.
+/// The source of data out.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Output {
     /// Nothing was read.
@@ -119,7 +119,7 @@ pub(super) struct Target {
     /// The LUN that commands without an address go to.
     pub selected: usize,
     pub output: Output,
-    /// What data out came from before a status was read.
+    /// The source of data out before a status was read.
     pub before: Output,
     pub loading: Option<Loading>,
     /// A cycle was refused, and no reset came since.
@@ -306,7 +306,7 @@ impl Target {
         column * self.timing.bytes_per_transfer() as u32
     }
 
-    /// What data out come from after 00h alone.
+    /// The source of data out after 00h alone.
     pub fn after_back(&self) -> &Output {
         if self.output.is_status() { &self.before } else { &self.output }
     }

@@ -81,7 +81,7 @@ impl Bus {
         let mut busy = false;
         for step in &steps {
             busy |= self.carry(step, begin, end).map_err(|kind| {
-                // What comes after 00h alone was refused: the status is put out as before.
+                // The steps after 00h alone were refused: the status is put out as before.
                 status.clone().into_iter().for_each(|status| self.target_mut().put_out_status(status));
                 self.refuse(kind)
             })?;

@@ -40,8 +40,8 @@ impl Lun {
         if row.page >= pages { Err(Limit::Hole { row, pages }) } else { Ok(()) }
     }
 
-    /// What `row` breaks beside the rows queued before it for the same multi-plane operation; `again` says of a program that it
-    /// is one of a word line again.
+    /// The limits that `row` breaks together with the rows queued before it for the same multi-plane operation. `again` tells
+    /// whether a program programs a word line again.
     pub(super) fn against_queue(&self, row: Row, stage: Stage, again: bool) -> Vec<Limit> {
         let mut broken = Vec::new();
         for Queued { row: first, what, again: was_again, .. } in self.queue.iter().copied() {

@@ -37,7 +37,7 @@ impl Lun {
         Ok(self.busy())
     }
 
-    /// What a program of the word line of `row` again breaks.
+    /// The limits that another program of the word line of `row` breaks.
     fn reprogram_limits(&self, row: Row) -> Vec<Limit> {
         let kept = Row { page: row.page ^ 1, ..row };
         let line = self.cells.program_unit(row.page, self.mode);

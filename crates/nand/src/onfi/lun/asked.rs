@@ -1,4 +1,4 @@
-//! What a LUN asks its cells: how long the array works, and how that went.
+//! Calls of the cell model by a LUN: the time that the array works, and the outcome.
 
 use wordline_kernel::{Duration, Instant};
 

@@ -1,11 +1,11 @@
-//! What the array of a LUN is doing.
+//! Jobs of the array of a LUN.
 
 use wordline_kernel::{Duration, Instant};
 
 use crate::Stage;
 use crate::onfi::{CellMode, ReadKind, Row};
 
-/// What an operation does to the cells and registers.
+/// The effect of an operation on the cells and registers.
 #[derive(Clone, Debug)]
 pub(super) enum Work {
     /// A cache read hands the pages in the data registers of `before` over first; other reads hand over what they
@@ -28,7 +28,7 @@ pub(super) enum Work {
     Erase {
         blocks: Vec<u32>,
     },
-    /// What is suspended comes to rest.
+    /// A suspended operation comes to rest.
     Rest {
         stage: Stage,
     },

@@ -1,4 +1,4 @@
-//! What a LUN is asked and set up with.
+//! Kinds of reads and programs of a LUN, and the options of its setup.
 
 use wordline_kernel::{Instant, Seed};
 
@@ -73,7 +73,7 @@ pub struct LunOptions {
     pub fatal: bool,
     /// Where the noise of torn pages comes from, and the times of pages that a part gives as a range.
     pub seed: Seed,
-    /// What the times of programs are.
+    /// The source of program times.
     pub latency: LatencyModel,
     /// Times and limits that the part's file does not give; `None`: [`LunTimes::of`] the part.
     pub times: Option<LunTimes>,

@@ -94,7 +94,7 @@ impl Lun {
         broken
     }
 
-    /// What a copyback to `row` breaks.
+    /// The limit that a copyback to `row` breaks.
     fn copyback_limit(&self, row: Row) -> Option<Limit> {
         if self.planes[self.addressing.plane(row) as usize].copied.is_some() {
             return None;

@@ -151,7 +151,7 @@ impl Lun {
         rows.iter().map(|row| self.cells.read_time(*row, self.mode)).max().unwrap_or_default()
     }
 
-    /// What is wrong with using the block of `row` in the present mode.
+    /// The limit that a use of the block of `row` in the present mode breaks.
     pub(super) fn mixed_modes(&self, row: Row) -> Option<Limit> {
         let block = self.contents.mode(row.block).filter(|block| *block != self.mode)?;
         Some(Limit::MixedModes { row, block })

@@ -60,7 +60,7 @@ impl Lun {
         }
     }
 
-    /// What a job leaves in cells and registers.
+    /// Applies the effects of a job to cells and registers.
     fn finish(&mut self, job: Job) {
         self.failed |= job.failing;
         let plane = |addressing: &RowAddressing, row: Row| addressing.plane(row) as usize;

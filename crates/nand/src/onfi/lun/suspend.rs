@@ -1,4 +1,4 @@
-//! What breaks into an operation: suspend and resume, reset, loss of power.
+//! Interruptions of an operation: suspend and resume, reset, loss of power.
 
 use wordline_kernel::Instant;
 

@@ -28,9 +28,9 @@ pub struct Recovered {
 /// Why no page could be made of the copies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unrecoverable {
-    /// What is wrong with each copy, in their order.
+    /// The error of each copy, in their order.
     pub copies: Vec<PageError>,
-    /// What is wrong with the majority of their bits.
+    /// The error of the majority of their bits.
     pub majority: PageError,
 }
 
@@ -52,10 +52,10 @@ impl ParameterPage {
     }
 
     /// The page that `bytes`, copies one after the other, hold: the first copy that is right, else the majority of
-    /// their bits. What follows the last whole copy is not looked at.
+    /// their bits. Bytes after the last whole copy are not looked at.
     ///
     /// # Errors
-    /// What is wrong with each copy and with their majority, if none is right.
+    /// The error of each copy and of their majority, if none is right.
     pub fn recover(bytes: &[u8]) -> Result<Recovered, Unrecoverable> {
         let mut wrong = Vec::new();
         for (number, copy) in bytes.chunks_exact(PAGE_LENGTH).enumerate() {

@@ -4,7 +4,7 @@
 use super::copies::FEWEST_COPIES;
 use super::{Field, PageError, PageFeatures, ParameterPage, Scaled, check_crc, check_signature};
 
-/// What every extended page begins with, after its CRC.
+/// The first bytes of every extended page, after its CRC.
 const SIGNATURE: [u8; 4] = *b"EPPS";
 /// Where the signature stands: the CRC is before it, and covers everything from here.
 const COVERED_FROM: usize = 2;

@@ -1,4 +1,4 @@
-//! What stands in a field of a parameter page: numbers, times, text and bits, all least significant byte first.
+//! Types of the fields of a parameter page: numbers, times, text and bits, all least significant byte first.
 
 use std::fmt;
 
@@ -321,7 +321,7 @@ bits!(
 );
 
 bits!(
-    /// What a multi-plane operation may do.
+    /// Features of multi-plane operations.
     MultiPlane: u8 {
         /// Operations on several planes may overlap in time.
         OVERLAPPED = 0,

@@ -1,4 +1,4 @@
-//! What a simulated part says about itself.
+//! The parameter page of a simulated part.
 
 use wordline_kernel::Duration;
 
@@ -27,7 +27,7 @@ const DRIVE_STRENGTHS: u8 = 1;
 /// A value that does not fit its field: the page states the greatest that does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Saturated {
-    /// What the field says.
+    /// The meaning of the field.
     pub name: &'static str,
     /// The value of the part.
     pub value: u64,

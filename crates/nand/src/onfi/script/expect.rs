@@ -1,4 +1,4 @@
-//! What a script expects: of data, of a status, and by which name it calls the reason of a refusal.
+//! Expectations of a script: of data, of a status, and of the reason of a refusal, by name.
 
 use super::{Data, Mismatch};
 use crate::onfi::crc;
@@ -17,7 +17,7 @@ pub enum Wanted {
 }
 
 impl Wanted {
-    /// What of `data` is not as it should be.
+    /// The difference between `data` and the expectation, if there is one.
     pub fn check(&self, data: &[u8]) -> Option<Mismatch> {
         match self {
             Self::Data(wanted) => differ(&wanted.bytes(), data),
@@ -109,7 +109,7 @@ pub static STATES: [State; 10] = [
 ];
 
 impl StatusWanted {
-    /// What of `found` is not as it should be.
+    /// The difference between `found` and the expectation, if there is one.
     pub fn check(&self, found: Status) -> Option<Mismatch> {
         match self {
             Self::Byte(byte) if *byte == found.0 => None,

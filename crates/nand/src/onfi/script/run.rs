@@ -19,7 +19,7 @@ struct Runner<'a> {
     refusal: Option<&'a str>,
 }
 
-/// What a statement found besides its time.
+/// The results of a statement besides its time.
 #[derive(Default)]
 struct Found {
     data: Vec<u8>,
@@ -34,7 +34,7 @@ pub(super) fn run(script: &Script, bus: &mut Bus) -> Transcript {
     let complete = runner.all(&script.statements);
     runner.expectation_met(script);
     let Runner { bus, mut transcript, .. } = runner;
-    // What the last statements left to the arrays belongs to the time line too.
+    // Array work that the last statements left belongs to the time line too.
     let luns = (0..bus.dies()).map(|die| bus.lun(DieId(die)).pipeline().array_ready_at);
     let rest = luns.max().unwrap_or_default();
     bus.wait_until(rest);

@@ -1,4 +1,4 @@
-//! What came of a script, statement by statement.
+//! The results of a script, statement by statement.
 
 use std::fmt;
 
@@ -11,14 +11,14 @@ use crate::{EnergyReport, Span};
 /// Something that is not as the script expects it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// What the script expects.
+    /// The expectation of the script.
     pub expected: String,
-    /// What was found.
+    /// The result.
     pub found: String,
 }
 
 impl Mismatch {
-    /// What was expected and what was found.
+    /// A mismatch of an expectation and a result.
     pub fn new(expected: impl fmt::Display, found: impl fmt::Display) -> Self {
         Self { expected: expected.to_string(), found: found.to_string() }
     }
@@ -30,7 +30,7 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// What a statement did.
+/// The results of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// The line of the script.
@@ -49,16 +49,16 @@ pub struct Entry {
     pub status: Option<Status>,
     /// Why it was refused.
     pub failure: Option<Failure>,
-    /// What is not as expected.
+    /// The mismatch with the script's expectation, if there is one.
     pub mismatch: Option<Mismatch>,
 }
 
-/// What came of a script.
+/// The results of a script.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transcript {
     /// One entry a statement that was reached, repetitions each time.
     pub entries: Vec<Entry>,
-    /// What held the bus and the arrays, in the order of its beginning.
+    /// Uses of the bus and the arrays, in the order of their beginning.
     pub spans: Vec<Span>,
     /// The energy of all LUNs until all arrays rest.
     pub energy: EnergyReport,
@@ -82,7 +82,7 @@ impl Transcript {
 const SHOWN: usize = 16;
 
 impl Entry {
-    /// What it gave, for people.
+    /// The result, as text.
     pub fn result(&self) -> String {
         let status = self.status.map(|status| status.to_string());
         let data = (!self.data.is_empty()).then(|| {

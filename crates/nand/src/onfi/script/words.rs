@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use wordline_kernel::Duration;
 
-/// What a line has in place of what it should have.
+/// The text found in a line, and the text wanted in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
     pub found: String,

@@ -1,4 +1,4 @@
-//! What changes cells, and what breaks into that.
+//! Operations that change cells, and their interruptions.
 
 use super::{Activity, Aside, Done, Effect, Kind, Lun, Place, UNKNOWN, Waiting, Work};
 
@@ -224,7 +224,7 @@ impl Lun {
         Ok(())
     }
 
-    /// What a suspend and a resume leave of what came before: nothing to go on from.
+    /// Drops the history before a suspend or a resume: there is nothing to go on from.
     fn forget_history(&mut self) {
         (self.goes_on, self.cache_reading, self.last) = (None, false, None);
         self.sources.clear();

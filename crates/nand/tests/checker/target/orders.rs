@@ -1,4 +1,4 @@
-//! What complete commands do.
+//! Effects of complete commands.
 
 use std::rc::Rc;
 

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What a page or register is full of; `None`: unknown.
+/// The byte that fills a page or register; `None`: unknown.
 type Fill = Option<u8>;
 
 /// An accepted program or erase, its rows and when it ends at the latest.
@@ -68,7 +68,7 @@ impl Oracle {
         self.in_flight.push(InFlight { rows, erase: true, end });
     }
 
-    /// Whatever is not over at `now` is unknown, with the pages that share its cells.
+    /// An operation that is not over at `now` leaves its pages unknown, with those that share its cells.
     fn reset(&mut self, now: Instant, ready_at: Instant) {
         for flight in self.in_flight.drain(..).filter(|flight| flight.end > now) {
             for row in flight.rows {
@@ -86,7 +86,7 @@ impl Oracle {
     }
 }
 
-/// What is asked next: a kind, a row, a byte and how long to wait before.
+/// The next operation: a kind, a row, a byte and the wait before it.
 type Step = (u8, u32, u32, u8, u64);
 
 fn step(lun: &mut Lun, oracle: &mut Oracle, now: Instant, (kind, block, page, byte, _): Step) {
