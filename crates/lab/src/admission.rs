@@ -7,7 +7,7 @@ use wordline_ssd::{Command, Operation, SECTOR};
 
 use crate::trace::{Op, Request};
 
-/// What a device can take.
+/// The limits of a device on requests: addresses, alignment, stream and pace.
 #[derive(Clone, Copy, Debug)]
 pub struct Admission {
     namespace: u16,
@@ -21,7 +21,7 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// What the namespace of a device, counted from 0, can take.
+    /// The limits of a namespace of a device, counted from 0.
     pub fn new(shape: &Shape, namespace: u16, stream: u8, pace: Pace) -> Self {
         let sectors = shape.namespaces[usize::from(namespace)];
         Self { namespace, sectors, sector_size: shape.sector_size, stream, pace }
@@ -68,7 +68,7 @@ impl Admission {
             && self.pace.submits_by(arrival, Instant::LIMIT)
     }
 
-    /// What was found and wanted of a request that the device cannot take.
+    /// The error of a request that the device cannot take: what was found and what was wanted.
     #[cold]
     #[inline(never)]
     pub fn refusal(&self, request: &Request, arrival: &Arrival) -> (String, String) {

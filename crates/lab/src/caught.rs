@@ -12,7 +12,7 @@ pub fn is_caught() -> bool {
     IS_CAUGHT.get()
 }
 
-/// What `f` returns, or the text of its panic.
+/// Calls `f`. Returns its result, or the text of its panic.
 pub(crate) fn catch<T>(f: impl FnOnce() -> T) -> Result<T, String> {
     let before = IS_CAUGHT.replace(true);
     let result = catch_unwind(AssertUnwindSafe(f));

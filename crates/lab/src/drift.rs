@@ -14,7 +14,7 @@ pub struct Drift {
     pub last_quarter: f64,
 }
 
-/// What a part of a run wrote.
+/// The bytes written in a part of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Written {
     /// Bytes that the host wrote.
@@ -53,7 +53,7 @@ impl Drift {
     }
 }
 
-/// What each quarter of the host's bytes cost. A part belongs to the quarter that its middle lies in.
+/// The bytes written in each quarter of the host's bytes. A part belongs to the quarter that its middle lies in.
 fn quarters(parts: &[Written]) -> [Written; 4] {
     let total: u64 = parts.iter().map(|part| part.host).sum();
     let (mut quarters, mut before) = ([Written::default(); 4], 0);

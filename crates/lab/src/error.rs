@@ -1,4 +1,4 @@
-//! What can be wrong with what the user gave, each naming the file, the line or the key, what was found and what
+//! Errors in the user's input, each naming the file, the line or the key, what was found and what
 //! was wanted. The command line turns every one of them into exit code 2.
 
 use wordline_kernel::Complaints;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::output::is_standard;
 
-/// What standard input is called in messages.
+/// The name of standard input in messages.
 const STDIN: &str = "standard input";
 
 /// The most bytes of a file that is read as a whole: a configuration, a workload, a script. Chosen: a hundred times the

@@ -31,7 +31,7 @@ const SCHEMA: &str = "message request {
 /// Requests of a row group. Chosen: a few megabytes.
 const GROUP: usize = 1 << 17;
 
-/// What the system said, where it was the system.
+/// The error of the operating system, where it was that.
 pub(crate) fn reason(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(inner) => inner.downcast().map_or_else(io::Error::other, |told| *told),

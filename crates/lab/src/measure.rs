@@ -1,4 +1,4 @@
-//! What is measured during a run, and the summary that comes of it.
+//! Measurements during a run, and the summary made of them.
 
 use wordline_kernel::{Duration, Histogram, Instant, Metrics, Series};
 use wordline_nand::Stage;
@@ -30,7 +30,7 @@ pub struct Measurements<D: BlockDevice> {
     before: D::Mark,
 }
 
-/// What a window of the run adds up.
+/// The sums of a window of the run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     counts: [u64; Operation::ALL.len()],
@@ -123,7 +123,7 @@ impl<D: BlockDevice> Measurements<D> {
         outcome: Outcome,
         [precondition_seconds, wall_seconds]: [f64; 2],
     ) -> Result<Summary> {
-        // Who stopped a run does not want to wait for the rest of a hash.
+        // A run that the user stopped does not wait for the rest of a hash.
         let ready = |file: &Fingerprint| outcome != Outcome::Interrupted || file.is_finished();
         let trace_file = load.trace_file.take().filter(ready).and_then(Fingerprint::finish);
         let (elapsed, shape) = (end - self.begin, device.shape());
@@ -175,7 +175,7 @@ impl<D: BlockDevice> Measurements<D> {
         })
     }
 
-    /// What to tell of a device that refuses writes.
+    /// A note on a device that refuses writes.
     fn end_of_life(&self, written: u64, pools: &[PoolDetail]) -> String {
         let blocks = pools.iter().flat_map(|pool| &pool.dies).flat_map(|die| &die.blocks);
         format!(

@@ -94,7 +94,7 @@ fn schema_of(metrics: impl Iterator<Item = &'static Metric>) -> Schema {
     json_schema!({ "type": "object", "properties": sections })
 }
 
-/// What the metrics of a section tell of.
+/// The description of a section of metrics.
 fn about(section: &str) -> &'static str {
     match section {
         "buffer" => "What the buffer did.",

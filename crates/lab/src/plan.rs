@@ -1,4 +1,4 @@
-//! What a user asks to run, as a job: which requests, at what pace, on a device in which state.
+//! The run that a user asks for, as a job: which requests, at what pace, on a device in which state.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ impl Origin {
     }
 }
 
-/// What a user asks to run. Whatever is `None` follows from the workload.
+/// The run that a user asks for. A field that is `None` follows from the workload.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// Where the requests come from.
@@ -55,7 +55,7 @@ pub struct Plan {
     pub traces: Option<PathBuf>,
     /// How many requests: at most so many of a trace, exactly so many of a workload.
     pub requests: Option<u64>,
-    /// What happens to requests beyond the device.
+    /// The treatment of requests beyond the device.
     pub fit: Fit,
     /// Factor on the time between requests, in an open loop.
     pub time_scale: Option<f64>,
@@ -154,7 +154,7 @@ impl Plan {
     /// The job of running this on `device`.
     ///
     /// # Errors
-    /// What cannot be read, does not exist or does not fit together.
+    /// A file that cannot be read or does not exist, and settings that do not fit together.
     pub fn job(&self, device: &Device) -> Result<Job> {
         self.job_watched(device, &mut Unobserved)
     }
@@ -225,7 +225,7 @@ impl Plan {
             Origin::Trace(path, _) if comes_once(path) => None,
             Origin::Named(name) if is_standard(Path::new(name)) => None,
             _ => Some(Box::new(move |pass| {
-                // What is popular does not follow from the seed: a pass draws other requests of the same kind.
+                // The popular addresses do not follow from the seed: a pass draws other requests of the same kind.
                 let seed = Seed(again.seed).stream("lab.pass", pass).below(u64::MAX);
                 Ok(again.ready(capacity, seed, &mut Unobserved)?.requests)
             })),
@@ -244,7 +244,7 @@ impl Plan {
         let mut begun = false;
         let trace = trace::prepare(path, options, self.requests, &mut |progress| {
             if !std::mem::replace(&mut begun, true) {
-                // Who asks for some requests is done when there are so many.
+                // With a limit on the number of requests, the whole trace is not the measure of progress.
                 observer.phase(READING, progress.of.filter(|_| self.requests.is_none()));
             }
             observer.goes_on(progress.bytes);

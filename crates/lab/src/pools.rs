@@ -1,4 +1,4 @@
-//! What is measured of the pools of a device, in the shape of a summary.
+//! Measurements of the pools of a device, in the shape of a summary.
 
 use wordline_ssd::device::{self, CommandTimes, Component};
 use wordline_ssd::metrics::PoolDetail;
@@ -29,7 +29,7 @@ pub fn used(pools: &[PoolDetail], busy: &[f64]) -> Vec<PoolUse> {
     if pools.len() > 1 { pools.iter().map(used).collect() } else { Vec::new() }
 }
 
-/// What wrote the buffer out to a pool.
+/// The commands that wrote the buffer out to a pool.
 pub fn write_back(times: &device::WriteBack) -> WriteBack {
     WriteBack { fill: command_time(&times.fills), program: command_time(&times.programs) }
 }

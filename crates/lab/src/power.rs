@@ -101,7 +101,7 @@ impl Power {
         self.recovering
     }
 
-    /// What the cut did, if it came.
+    /// The result of the cut, if it came.
     pub(crate) fn result(self) -> Option<PowerCut> {
         self.done
     }
@@ -154,7 +154,7 @@ mod tests {
         }
     }
 
-    /// Whoever asks to stop as soon as anybody looks in a recovery, or not at all.
+    /// An observer that asks to stop at its first call in a recovery, or never.
     #[derive(Default)]
     struct Watching {
         stops: bool,

@@ -19,11 +19,11 @@ use crate::warm_up::warm_up;
 /// A device that is ready, and where it comes from.
 pub(crate) struct Prepared<D: BlockDevice> {
     pub(crate) device: D,
-    /// What is about to happen to it.
+    /// The pending events.
     pub(crate) agenda: Agenda<D::Event>,
     /// The seed that it was made with.
     pub(crate) seed: u64,
-    /// What was done to it.
+    /// The preparation of the device so far.
     pub(crate) history: Vec<String>,
 }
 
@@ -138,7 +138,7 @@ fn no_workload() -> Error {
     }
 }
 
-/// What bringing a device, or a part `of` it, to its steady state took.
+/// A sentence on bringing a device, or a part `of` it, to its steady state.
 fn steady(done: Steady, of: &str) -> String {
     let overwritten = match done.amplification {
         Some(amplification) => format!(
@@ -202,7 +202,7 @@ mod tests {
     use wordline_ssd::Parts;
     use wordline_ssd::policy::router::Single;
 
-    /// What was told of a phase: its name, what was done at the last look, and what was expected then.
+    /// The reports about phases: the name, the progress at the last call, and the total expected then.
     #[derive(Default)]
     struct Phases(Vec<(&'static str, u64, u64)>);
 

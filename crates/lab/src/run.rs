@@ -50,7 +50,7 @@ pub struct Job {
     pub from_snapshot: Option<PathBuf>,
     /// Where the device is to be saved after the run.
     pub save_snapshot: Option<PathBuf>,
-    /// What it does.
+    /// The requests, and their description for the result.
     pub load: Load,
 }
 
@@ -65,13 +65,13 @@ impl Job {
     }
 }
 
-/// What a device does in a run, and what the result says of it.
+/// The requests of a run, and their description for the result.
 pub struct Load {
     /// Name of the device, for the result.
     pub device_name: String,
     /// The configuration as text: what a reproducer needs.
     pub config_text: String,
-    /// What the requests are, for the result.
+    /// The source of the requests, for the result.
     pub source: Source,
     /// The requests, in the order of their arrival. One that cannot be had ends the run with its error, once those before
     /// it are answered.
@@ -157,7 +157,7 @@ const EVENTS_BETWEEN_LOOKS: u32 = 1 << 16;
 /// the end. Chosen: an audit of a large device takes as long as some hundred thousand requests.
 const FIRST_AUDIT: u64 = 1 << 20;
 
-/// What happens in a run of a device with events `E`.
+/// The events of a run of a device with events `E`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event<E> {
     Device(E),
@@ -223,7 +223,7 @@ pub fn run_on<D: BlockDevice>(
     })
 }
 
-/// What is needed to repeat a run in which a check failed.
+/// The data needed to repeat a run in which a check failed.
 struct Reproducer {
     trace: String,
     seed: u64,
@@ -271,7 +271,7 @@ impl Reproducer {
     }
 }
 
-/// What a run writes, opened before it begins.
+/// The output files of a run, opened before it begins.
 struct Files {
     log: Option<Log>,
     snapshot: Option<Output>,
@@ -348,7 +348,7 @@ fn drive<D: BlockDevice>(
     Ok(Summary { power_cuts: power_cut.into_iter().collect(), ..summary })
 }
 
-/// What the result notes of a power cut that came, or was to come.
+/// The result's note on a power cut that came, or was to come.
 fn note_of_cut(came: Option<&PowerCut>, was_to_come: Option<CutAfter>) -> Option<String> {
     let missed = || was_to_come.map(|_| "the run was over before the power was to be cut".into());
     came.map(PowerCut::note).or_else(missed)

@@ -1,4 +1,4 @@
-//! What a run measured. Its field names are the JSON keys.
+//! The summary of a run. Its field names are the JSON keys.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -41,9 +41,9 @@ pub struct Summary {
     pub precondition_seconds: f64,
     /// Host requests simulated for each second of `wall_seconds`.
     pub requests_per_second: f64,
-    /// What the host saw.
+    /// Requests, throughput and latency at the host.
     pub host: Host,
-    /// What the device did, by the names that `wordline metrics` lists; what stands before the dot is a table of its own.
+    /// The metrics of the device, by the names that `wordline metrics` lists; the part before the dot names a table.
     #[serde(flatten)]
     #[schemars(with = "MetricsSchema")]
     pub metrics: Metrics,
@@ -58,7 +58,8 @@ pub struct Summary {
     pub energy_by_stage: Vec<Share>,
     /// Where the requests' time went.
     pub time: Vec<TimeShare>,
-    /// What wrote the buffer out, for each pool. With it goes the time that writes wait for room in the buffer.
+    /// The commands that wrote the buffer out, for each pool. With it goes the time that writes wait for room
+    /// in the buffer.
     pub write_back: Vec<WriteBack>,
     /// Fraction of the run during which each direction of the link to the host was taken: to the device and to the host,
     /// or both together where only one is possible at a time; empty without a link.
@@ -89,14 +90,14 @@ pub struct Summary {
 pub struct DesignChart {
     /// The design, and after a hyphen the chart.
     pub name: String,
-    /// What it shows.
+    /// Its title.
     pub title: String,
     /// How to read it.
     pub caption: String,
-    /// What lies on its horizontal axis; null for simulated time, from the beginning of the run.
+    /// The title of its horizontal axis; null for simulated time, from the beginning of the run.
     #[schemars(with = "String")]
     pub over: Option<String>,
-    /// What its vertical axis shows.
+    /// The title of its vertical axis.
     pub value: String,
     /// Its points: a time in seconds, or a size, and the value there.
     pub points: Vec<[f64; 2]>,
@@ -146,7 +147,7 @@ pub struct PoolUse {
     pub bad_blocks: u64,
     /// How many values of `wear.erases` are of its blocks. They follow those of the pools before.
     pub wear_values: u64,
-    /// What failed in it, and its energy.
+    /// Its failures and its energy.
     #[serde(flatten)]
     #[schemars(with = "PoolMetricsSchema")]
     pub metrics: Metrics,
@@ -164,7 +165,7 @@ pub enum Outcome {
     ReadOnly,
 }
 
-/// What the host saw.
+/// Requests, throughput and latency at the host.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Host {
     /// Requests answered.
@@ -222,7 +223,7 @@ pub struct Latency {
 /// A named amount.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Share {
-    /// What it is of.
+    /// The name of the thing measured.
     pub name: String,
     /// The amount, in the unit of its list.
     pub amount: f64,
@@ -240,7 +241,7 @@ pub struct TimeShare {
     pub write_us: f64,
 }
 
-/// What wrote the buffer out to a pool.
+/// The commands that wrote the buffer out to a pool.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct WriteBack {
     /// Reads from the pool of the rest of a page, or of a unit that is programmed as a whole.

@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 use crate::run::{Load, Observer, WARMING_UP, check_answers};
 use crate::trace::{Request, Requests};
 
-/// Who gives the requests of a workload once more, with the number of the pass, counted from 1: those of a generator are drawn anew,
-/// those of a trace are the same.
+/// A function that returns the requests of a workload once more, by the number of the pass, counted from 1: those of a generator are
+/// drawn anew, those of a trace are the same.
 pub type Passes = Box<dyn Fn(u64) -> Result<Requests> + Send>;
 
 /// Drive writes over which write amplification is compared with that of as many before. Chosen: cold pages move apart from hot ones
@@ -37,7 +37,7 @@ struct Progress {
     /// Drive writes that are asked for; none until write amplification stands still.
     wanted: Option<f64>,
     begun: Programmed,
-    /// What was programmed at each look.
+    /// The programs at each look.
     looks: Vec<Programmed>,
     is_still: bool,
 }
@@ -74,7 +74,7 @@ impl Progress {
         spans.is_some_and(|(now, before)| (now / before - 1.0).abs() < STILL_WITHIN)
     }
 
-    /// What was done, for the history of the device.
+    /// A sentence on the warm-up, for the history of the device.
     fn told(&mut self, now: Programmed, drives: f64) -> String {
         if drives == 0.0 {
             return "filled: the workload, which was to age it, writes nothing".into();

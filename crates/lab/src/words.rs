@@ -1,9 +1,9 @@
-//! What serde and the TOML reader say about a value, in the words of all other messages: what was found, and what was
-//! wanted.
+//! Messages of serde and the TOML reader about a value, in the words of all other messages: what was found, and what
+//! was wanted.
 
 use crate::config::one_of;
 
-/// What `message` says was found, and what it says was wanted, or else `otherwise`.
+/// The parts of `message` that state what was found and what was wanted, or else `otherwise`.
 pub(crate) fn found_and_wanted(message: &str, otherwise: &str) -> (String, String) {
     let message = message.trim().replace('\n', " ");
     let known = unknown_name(&message)
@@ -14,7 +14,7 @@ pub(crate) fn found_and_wanted(message: &str, otherwise: &str) -> (String, Strin
     known.unwrap_or_else(|| (message.clone(), otherwise.to_owned()))
 }
 
-/// What stands between the first two backticks of `text`.
+/// The text between the first two backticks of `text`.
 fn quoted(text: &str) -> Option<&str> {
     text.split('`').nth(1)
 }

@@ -4,7 +4,7 @@ use wordline_kernel::Complaints;
 
 pub use wordline_trace::workload::*;
 
-/// What requests can be generated from.
+/// The generators of requests.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[serde(untagged)]
 pub enum Generated {

@@ -17,7 +17,7 @@ const LATCHES: u64 = 290;
 const SENSING: u64 = 75_000;
 const DATA: u64 = 12_330;
 
-/// What the bus of a channel does first.
+/// The first use of the bus of a channel.
 #[derive(Clone, Copy, PartialEq)]
 enum First {
     Latches,

@@ -40,7 +40,7 @@ struct Entry {
     namespace: Option<u16>,
 }
 
-/// What came of it. The digest is of every command of the chips, and of every answer and its time; the others tell a
+/// The results. The digest is of every command of the chips, and of every answer and its time; the others tell a
 /// reader of a difference how large it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Run {

@@ -47,7 +47,7 @@ impl RewriteAnswer {
         answer
     }
 
-    /// What rewriting `bit` moved.
+    /// Notes the moves of states in the rewrite of `bit`.
     fn say_last(&mut self, set: &CellSet, old: TwoBits, new: TwoBits, bit: Bit) {
         let mean = |state: usize| match &set.base {
             Base::Programmed(states) => states[state].mean,

@@ -1,5 +1,5 @@
-//! What does not go together: each feature of a device beside each other one, and the table of docs/combinations.md, which is of those
-//! that are refused. `UPDATE_DOCS=1` writes it anew.
+//! Combinations that are refused: each feature of a device beside each other one, and the table of docs/combinations.md, which is of
+//! those that are refused. `UPDATE_DOCS=1` writes it anew.
 
 use std::path::Path;
 
@@ -95,7 +95,7 @@ fn together(of: &[&str]) -> Option<Vec<String>> {
     Some(all)
 }
 
-/// What is said of a device of these settings, a line for each complaint.
+/// The complaints about a device of these settings, one a line.
 fn refusal(settings: &[String]) -> Option<String> {
     let registry = Registry::default().with_design::<super::answering::Answering>();
     let mut layered = load::preset(&registry, "tiny-tlc").expect("a preset");

@@ -17,7 +17,7 @@ use wordline_ssd::scheduling::GcPriority;
 use super::tree::{Node, Origin, TAG};
 use super::unasked;
 
-/// What some keys want.
+/// A condition under which some keys have an effect.
 pub struct Condition {
     /// The keys, each with all below it.
     pub keys: &'static [&'static str],
@@ -25,7 +25,7 @@ pub struct Condition {
     gates: &'static [&'static str],
     /// Whether the keys do anything.
     works: fn(&Config) -> bool,
-    /// What must be so.
+    /// The condition, as messages state it.
     wants: &'static str,
     /// Why nothing comes of them else.
     reason: &'static str,
@@ -307,7 +307,7 @@ pub(super) struct Idle {
     pub key: String,
     /// The keys that decide.
     pub gates: &'static [&'static str],
-    /// What is said to who set it.
+    /// The condition, as the message states it.
     pub wanted: String,
     /// Whether its usual value is refused as well, from who set it on top of the keys that decide, or by an argument.
     pub even_usual: bool,

@@ -31,7 +31,7 @@ const POOLS: &str = "ftl.over_provisioning=0.4;pools=[{ part = { base = 'centaur
     geometry.pages_per_block = 16, geometry.page_size = '4KiB' }, layout = { channels = 2, packages_per_channel = 1, \
     dies_per_package = 1, planes_per_row = 1 } }]";
 
-/// What is built in, and a design that answers what it is told to.
+/// The registry of built-in types, with a test design whose answers are settings.
 fn registry() -> Registry {
     Registry::default().with_design::<Answering>()
 }
@@ -55,7 +55,7 @@ fn device(settings: &str, refuses: bool) -> Result<Device> {
     described(layered, configured)
 }
 
-/// What comes of a device with these settings: the result of a run, and what follows from the configuration.
+/// The results of a device with these settings: of a run, and of `explain`.
 fn result(settings: &str) -> std::result::Result<Json, String> {
     let device = device(settings, false).map_err(|error| error.to_string())?;
     let marked = |mark: char| settings.split(';').find_map(|text| text.strip_prefix(mark));

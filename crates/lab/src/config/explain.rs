@@ -1,4 +1,5 @@
-//! What follows from a configuration: its design, numbers of everything, capacity, memory, unloaded latency and peak speeds.
+//! Values derived from a configuration: its design, counts of everything, capacity, memory, unloaded latency and peak
+//! speeds.
 
 use std::fmt::Write;
 
@@ -33,7 +34,7 @@ pub fn explain(device: &Device) -> String {
     out
 }
 
-/// What follows from the configuration of an SSD.
+/// The values derived from the configuration of an SSD.
 pub(crate) fn sections(config: &Config, designs: &Chosen) -> Vec<Section> {
     let of_pools = |rows: fn(&Config, usize) -> Rows, title: &str| {
         let title = |n: usize| match config.pools.count() {

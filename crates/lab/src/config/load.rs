@@ -20,7 +20,7 @@ pub struct Layered {
     pub tree: Node,
     /// Name of the device.
     pub name: String,
-    /// What the device is.
+    /// Description of the device.
     pub description: String,
     /// Where its numbers come from.
     pub source: String,
@@ -303,7 +303,7 @@ fn designs_of(keys: &Table) -> Option<Vec<String>> {
     Some(names.iter().filter_map(text).collect())
 }
 
-/// What a table named that was put in its place.
+/// The kind of name in a table that was replaced by what it names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Named {
     Nothing,

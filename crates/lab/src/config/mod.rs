@@ -51,7 +51,7 @@ pub struct Selection {
 pub struct Device {
     /// Its name in reports.
     pub name: String,
-    /// What it is, in a line; may be empty.
+    /// Its description, in a line; may be empty.
     pub description: String,
     /// The checked configuration, of whichever device type.
     pub configured: Arc<dyn Configured>,
@@ -64,7 +64,7 @@ pub struct Device {
 pub struct PresetInfo {
     /// Its name.
     pub name: String,
-    /// What it is, in a line.
+    /// Its description, in a line.
     pub description: String,
     /// Where its numbers come from.
     pub source: String,

@@ -28,7 +28,7 @@ const USUAL: [(&str, &str); 1] = [("mapper", "page")];
 /// A policy that is built in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Policy {
-    /// What it decides.
+    /// The decision that it makes.
     pub seam: String,
     /// Its name in a configuration.
     pub policy: String,
@@ -38,7 +38,7 @@ pub struct Policy {
     pub default: bool,
     /// The keys beside its name.
     pub settings: Vec<String>,
-    /// What it does, in a line.
+    /// Its description, in a line.
     pub description: String,
     /// Its page.
     #[serde(skip)]

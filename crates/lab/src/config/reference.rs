@@ -118,7 +118,7 @@ fn members(out: &mut String, root: &Json, schema: &Json, path: &str) {
     }
 }
 
-/// What holds where the key of a member of `schema` is left out.
+/// The default of a member of `schema`, as text.
 fn default_of(schema: &Json, key: &str, member: &Json) -> String {
     let mut required = schema["required"].as_array().into_iter().flatten();
     match &member["default"] {
@@ -158,7 +158,7 @@ fn type_of(schema: &Json, definition: &str) -> String {
     }
 }
 
-/// What a list is of.
+/// The kind of a list's items.
 fn items_of(items: &Json) -> &'static str {
     let definition = items["$ref"].as_str().and_then(|path| path.rsplit('/').next());
     match (definition, kind(items)) {

@@ -244,7 +244,7 @@ pub fn names_of<T: JsonSchema>() -> Vec<String> {
 /// Reads the name of a variant as data files write it; the message lists the names.
 ///
 /// # Errors
-/// What was found and what was wanted.
+/// The text found and the names wanted.
 pub fn named<T: serde::de::DeserializeOwned + JsonSchema>(text: &str) -> Result<T, String> {
     let names = names_of::<T>();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();

@@ -1,4 +1,4 @@
-//! What the JSON Schema of device files refuses, beside what the program does.
+//! Files that the JSON Schema of device files refuses, and that the program refuses.
 
 use regex::Regex;
 use serde_json::Value as Json;

@@ -14,7 +14,7 @@ fn load(text: &str, set: &[&str]) -> Result<Device> {
     Device::load(&Selection { preset: None, file: Some(path), set })
 }
 
-/// What loading `text` complains about, without the folder of the test.
+/// The complaint on loading `text`, without the folder of the test.
 fn complaint(text: &str, set: &[&str]) -> String {
     let error = load(text, set).expect_err(text).to_string();
     let lines = error.lines().map(|line| match line.find("drive.toml") {
@@ -212,8 +212,7 @@ fn a_part_by_name_replaces_the_part_of_the_preset() {
     assert_eq!(config(&device).part().name, "centaur-slc-2d");
 }
 
-/// Each malformed file or argument, and what must be said about it.
-/// What is written in a file, what in arguments, and a part of what is said about it.
+/// Malformed files and arguments: the text of a file, the arguments, and a part of the message.
 const CASES: &[(&str, &[&str], &str)] = &[
     (
         "preset = \"tiny\"\n[ftl.gc]\nstart_below = 3\n",

@@ -26,11 +26,11 @@ pub enum Origin {
 pub struct Node {
     /// Where it was written; for a table where it began.
     pub origin: Origin,
-    /// What was written.
+    /// The value, as written.
     pub value: Value,
 }
 
-/// What can be written in TOML.
+/// A value that can be written in TOML.
 #[derive(Clone, Debug)]
 pub enum Value {
     /// `{ key = value }`, or a section.

@@ -43,7 +43,7 @@ pub type Section = (String, Vec<(String, String)>);
 pub trait DeviceType: Clone + fmt::Debug + Send + Sync + Sized + 'static {
     /// Its name, as the key `device` has it.
     const NAME: &'static str;
-    /// What it is, in a sentence.
+    /// Its description, in a sentence.
     const DESCRIPTION: &'static str;
     /// Keys of it whose tables are SSDs ([`SsdFile`]). Presets and parts are named in them as they are at the top.
     const SSDS: &'static [&'static str] = &[];
@@ -62,7 +62,7 @@ pub trait DeviceType: Clone + fmt::Debug + Send + Sync + Sized + 'static {
     /// The keys that it was made of.
     fn file(&self) -> Self::File;
 
-    /// What a host must know of the device, before it is made.
+    /// The shape of the device as a host sees it, before it is made.
     fn shape(&self) -> Shape;
 
     /// A new device.
@@ -78,7 +78,7 @@ pub trait DeviceType: Clone + fmt::Debug + Send + Sync + Sized + 'static {
         Vec::new()
     }
 
-    /// What follows from its configuration.
+    /// The values derived from its configuration.
     fn explain(&self) -> Vec<Section> {
         let Shape { capacity, sector_size, logical_page, .. } = self.shape();
         let row = |what: &str, size: Bytes| (what.to_owned(), size.to_string());
@@ -136,13 +136,13 @@ pub trait Configured: fmt::Debug + Send + Sync {
     fn device_type(&self) -> &'static str;
     /// All its keys, that of its type among them.
     fn table(&self) -> toml::Table;
-    /// What a host must know of it.
+    /// The shape of the device as a host sees it.
     fn shape(&self) -> Shape;
     /// Its submission queues.
     fn queues(&self) -> u16;
     /// Its chips, those of each pool.
     fn chips(&self) -> Vec<ChipsInfo>;
-    /// What follows from its configuration.
+    /// The values derived from its configuration.
     fn explain(&self) -> Vec<Section>;
     /// The keys that do nothing on it, where a layer below set them.
     ///

@@ -50,7 +50,7 @@ impl fmt::Debug for Registry {
 pub struct TypeInfo {
     /// Its name, as the key `device` has it.
     pub name: &'static str,
-    /// What it is, in a sentence.
+    /// Its description, in a sentence.
     pub description: &'static str,
     /// Whether it is taken where the key is left out.
     pub default: bool,
@@ -148,7 +148,7 @@ impl Registry {
         self.entries().find(|entry| entry.name() == name)
     }
 
-    /// What names of types there are, for who looked for another one.
+    /// The names of types, as the wanted part of a message about the unknown type `name`.
     pub(crate) fn wanted(&self, name: &str) -> String {
         one_of(name, &self.names())
     }

@@ -29,7 +29,7 @@ pub struct Ssd {
     pub config: Config,
     /// The designs that it names.
     pub designs: Chosen,
-    /// What a crate of its own changes of the parts, in place of the designs that are named.
+    /// The change of the parts by a crate of its own, in place of the designs that are named.
     own: Option<Arc<Change>>,
 }
 
@@ -146,7 +146,7 @@ impl SsdFile {
     /// The SSD, which may name these designs, or everything that is wrong with it.
     ///
     /// # Errors
-    /// What does not fit, by key.
+    /// The keys that do not fit.
     pub fn check(self, designs: &Designs) -> Result<Ssd, Complaints> {
         let (config, designs) = self.designs.check(designs, self.device)?;
         Ok(Ssd { config, designs, own: None })

@@ -90,7 +90,7 @@ pub enum Model {
     Failures {
         /// The number of the summary that says how often the rule was asked, with dots.
         of: String,
-        /// What each of them counts for.
+        /// The weight of each of them.
         #[serde(default = "once")]
         times: f64,
     },
@@ -101,7 +101,7 @@ fn once() -> f64 {
 }
 
 impl Model {
-    /// What the model says of a run, which counted `values`.
+    /// The model's value for a run, whose counts are `values`.
     pub(super) fn of(&self, point: &Point, values: &Json) -> Result<f64> {
         if !point.is_of_ssd() {
             return Err(Error::Argument {
@@ -173,7 +173,7 @@ pub fn oldest_first(live: f64) -> f64 {
 /// Write amplification of cleaning a random block among those with an invalid page, under uniform random writes with
 /// infinitely many blocks of `pages` pages, of which `live` (above 0, below 1) hold live data.
 ///
-/// What is drawn has the mean of all blocks but the full ones, and a block stays full as long as it takes to lose one
+/// The victims have the mean of all blocks but the full ones, and a block stays full as long as it takes to lose one
 /// of its `pages`: `1 / (1 - live + live / pages)`. For large blocks that is the `1 / (1 - live)` of a draw among all.
 pub fn random_victim(live: f64, pages: u32) -> f64 {
     1.0 / (1.0 - live + live / f64::from(pages))

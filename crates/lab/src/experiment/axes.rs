@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::Options;
 use crate::error::Result;
 
-/// What is run once for each combination of the values of varied keys.
+/// An experiment that runs once for each combination of the values of its varied keys.
 pub trait Points {
     /// One run.
     type Point;
@@ -58,7 +58,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// What is wrong with it: the key after `vary.`, what was found and what was wanted.
+    /// The error in it: the key after `vary.`, what was found and what was wanted.
     pub(super) fn complaint(&self) -> Option<(&'static str, String, String)> {
         if self.values.is_empty() {
             return Some(("values", format!("nothing for `{}`", self.key), "values".into()));
@@ -83,7 +83,7 @@ impl Axis {
         Some(("sets", format!("`{name}`"), format!("one of the values of `{}`", self.key)))
     }
 
-    /// What is wrong with it as a key of a scaled-down experiment, which has some of the values of the `whole` one: the key after
+    /// The error in it as a key of a scaled-down experiment, which has some of the values of the `whole` one: the key after
     /// `quick.vary.`, what was found and what was wanted.
     pub(super) fn quick_complaint(&self, whole: &[Self]) -> Option<(&'static str, String, String)> {
         let Some(axis) = whole.iter().find(|axis| axis.key == self.key) else {

@@ -1,4 +1,4 @@
-//! What carries out the parts of an experiment.
+//! The bench, which carries out the parts of an experiment.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -37,7 +37,7 @@ pub trait Bench: Sync {
 /// that the rarest kind of request still meets its mean size.
 const QUICK_REQUESTS: f64 = 1e6;
 
-/// What a profile is shrunk to in a scaled-down experiment, where the paper prints its counts; else it is whole.
+/// The factor by which a profile is shrunk in a scaled-down experiment, where the paper prints its counts; else 1.
 pub(super) fn quick_scale(profile: &Profile) -> f64 {
     let count = |claim: Claim| claim.paper * claim.unit.size();
     let counts =
@@ -49,7 +49,7 @@ pub(super) fn quick_scale(profile: &Profile) -> f64 {
 /// The bench that simulates. What several experiments ask for is run once.
 #[derive(Debug, Default)]
 pub struct Lab {
-    /// What whole runs gave, by all that a run depends on.
+    /// The summaries of whole runs, by all that a run depends on.
     known: Mutex<BTreeMap<String, Summary>>,
 }
 
@@ -167,7 +167,7 @@ fn name_of(point: &Point) -> String {
     chips.map_or_else(|| point.device.device_type().to_owned(), |chips| chips.part)
 }
 
-/// What a point asks of its device.
+/// The load of a point: its requests, and when they are submitted.
 struct Asked {
     source: Source,
     requests: Requests,

@@ -1,4 +1,4 @@
-//! What a map by whole blocks writes. `docs/VALIDATION.md` derives it.
+//! Write amplification of a map by whole blocks. `docs/VALIDATION.md` derives it.
 
 use super::sweep::Point;
 use crate::error::{Error, Result};

@@ -10,7 +10,7 @@ use super::expect::Expect;
 use super::file::{Experiment, Kind, Wrong};
 use crate::error::Result;
 
-/// What is written of changes.
+/// The changes of an experiment, as written.
 pub(super) type Changes = BTreeMap<Spanned<String>, toml::Table>;
 
 /// Refuses judged rows without a change, changes that there are not, and those that no row names.

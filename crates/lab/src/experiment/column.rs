@@ -13,9 +13,9 @@ use crate::summary::Summary;
 
 /// A name that leads to nothing, or to something else than was asked for.
 struct Astray {
-    /// What was found, at which part of the name.
+    /// The name or value found, and at which part of the name.
     found: String,
-    /// What there is in its place.
+    /// The names or values there are in its place.
     wanted: String,
 }
 
@@ -49,7 +49,7 @@ fn one_of<'a>(names: impl Iterator<Item = &'a String>) -> String {
     if names.is_empty() { "nothing".into() } else { format!("one of {}", names.join(", ")) }
 }
 
-/// What leads on from a value, in words.
+/// The names that can follow a value, in words.
 fn parts(value: &Json) -> String {
     match value {
         Json::Array(items) if items.is_empty() => "nothing: the list is empty".to_owned(),
@@ -83,7 +83,7 @@ fn other(path: &str, found: &Json, wanted: &str) -> Astray {
     Astray { found, wanted }
 }
 
-/// What a name leads to, if anything.
+/// The value that a name leads to, if there is one.
 pub(super) fn follow<'a>(values: &'a Json, path: &str) -> Option<&'a Json> {
     value(values, path).ok()
 }
@@ -100,7 +100,7 @@ pub(super) fn text<'a>(values: &'a Json, path: &str) -> Result<&'a str> {
     found.as_str().ok_or_else(|| other(path, found, "a text").of(path))
 }
 
-/// What is wanted in place of a name that is not that of a number of `measured`, or of a text where that is wanted.
+/// The values wanted in place of a name that is not that of a number of `measured`, or of a text where that is wanted.
 pub(super) fn astray(measured: &impl Serialize, path: &str, is_text: bool) -> Option<String> {
     let measured = serde_json::to_value(measured).expect("its keys are text");
     let wanted = if is_text { "a text" } else { "a number" };
@@ -112,8 +112,8 @@ pub(super) fn astray(measured: &impl Serialize, path: &str, is_text: bool) -> Op
     }
 }
 
-/// What is wanted in place of a name that is not that of a number of a device's summary. Any number, and where items have
-/// names any name, leads into a list: which items there are, the run says.
+/// The values wanted in place of a name that is not that of a number of a device's summary. Any number, and where items
+/// have names any name, leads into a list: the run alone tells which items there are.
 pub(super) fn astray_in_summary(registry: &Registry, path: &str) -> Option<String> {
     if registry.metrics().any(|metric| metric.name == path) {
         return None;
@@ -159,7 +159,7 @@ pub(super) fn is_of(path: &str, pools: usize) -> bool {
     }
 }
 
-/// What leads on from what a schema describes, in words.
+/// The names that can follow a value described by a schema, in words.
 fn schema_parts(root: &Json, schema: &Json) -> String {
     if let Some(items) = schema.get("items") {
         let or_name = if is_named(root, items) { ", or its name" } else { "" };

@@ -1,4 +1,4 @@
-//! What is expected: a published number, a published formula, or the direction of a change.
+//! Expected values: a published number, a published formula, or the direction of a change.
 
 use std::fmt;
 use std::str::FromStr;
@@ -148,7 +148,7 @@ pub enum Mean {
     Columns,
 }
 
-/// What our value is compared with.
+/// The published value that ours is compared with.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wanted {
     /// A published number.
@@ -166,7 +166,7 @@ pub enum Wanted {
 /// One expected value, or one at each point of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expect {
-    /// What it is, in words.
+    /// Its description, in words.
     pub what: String,
     /// The claim of the ledger that it belongs to.
     pub claim: Option<String>,
@@ -185,7 +185,7 @@ pub struct Expect {
     pub column: String,
     /// Its unit.
     pub unit: String,
-    /// What it is compared with.
+    /// The published value.
     pub wanted: Wanted,
     /// Where the expected value comes from.
     pub source: String,
@@ -199,7 +199,7 @@ pub struct Expect {
     pub fails_with: Option<String>,
     /// In its place, where all of ours are explained: the change that takes the reason away, so that some are explained no more.
     pub explained_until: Option<String>,
-    /// What the reader should know of it; it explains no miss.
+    /// A note for the reader; it explains no miss.
     pub note: String,
     /// Which of our values are known to lie outside, and why.
     pub explained: Vec<Reason>,

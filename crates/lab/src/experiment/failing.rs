@@ -1,4 +1,4 @@
-//! What fails by a rule, and what a device takes until it is worn out.
+//! Expected failures of a rule, and the writes that a device takes until it is worn out.
 
 use serde_json::Value as Json;
 

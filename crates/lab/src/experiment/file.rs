@@ -33,25 +33,25 @@ pub struct Experiment {
     pub id: String,
     /// The file, for errors.
     pub path: PathBuf,
-    /// What it shows.
+    /// Its title.
     pub title: String,
     /// Where the figure or table is.
     pub source: String,
     /// The claims of the ledger that it belongs to.
     pub claims: Vec<String>,
-    /// What the source leaves open, and what was chosen here.
+    /// Values that the source leaves open, and the choices made here.
     pub left_open: Vec<String>,
-    /// What is run.
+    /// The runs.
     pub kind: Kind,
     /// Changes of the model, by name: the keys that each sets at every point. Rows say with which of them they fail.
     pub changes: BTreeMap<String, toml::Table>,
-    /// What is expected.
+    /// The expected values.
     pub expect: Vec<Expect>,
     /// The charts.
     pub charts: Vec<ChartFile>,
 }
 
-/// What is run.
+/// The runs of an experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     /// The statistics of the volumes of a paper's trace table; the published values stand with the profiles.
@@ -87,8 +87,8 @@ impl Kind {
         }
     }
 
-    /// What is wanted in place of a name that is not that of a number of what a run measures, or of a text where that is
-    /// wanted.
+    /// The values wanted in place of a name that is not that of a number which a run measures, or of a text where that
+    /// is wanted.
     pub(super) fn astray(&self, column: &str, is_text: bool) -> Option<String> {
         match self {
             Self::TraceStatistics { .. } => Some("nothing: the profiles hold what is expected".to_owned()),
@@ -102,7 +102,7 @@ impl Kind {
         }
     }
 
-    /// What `quick` scales down; none where there is no smaller size.
+    /// The description of the scaled-down experiment; none where there is no smaller size.
     pub fn quick_says(&self) -> Option<&str> {
         match self {
             Self::TraceStatistics { .. } | Self::WriteSizes(_) => Some(

@@ -9,11 +9,11 @@ use super::outcome::{Measured, NO_VALUE, Row, Value, Verdict};
 use super::sweep::Point;
 use crate::error::{Error, Result};
 
-/// What a point of a sweep gave.
+/// The results at a point of a sweep.
 pub(super) struct Found<'a> {
     /// The varied keys with their values.
     pub settings: toml::Table,
-    /// What was measured, as JSON.
+    /// The measured values, as JSON.
     pub values: Json,
     /// The run of a device that it comes from, where there is one.
     pub point: Option<&'a Point>,

@@ -8,7 +8,7 @@ use wordline_kernel::Complaints;
 use super::axes::{self, is_other_policy};
 use crate::config;
 
-/// Who sets keys of a device, from the lowest layer up.
+/// A layer that sets keys of a device, from the lowest up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Layer<'a> {
     /// A preset that comes with the program.

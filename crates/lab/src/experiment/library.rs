@@ -128,7 +128,7 @@ pub struct Entry {
     pub id: String,
     /// The claims of the ledger that it belongs to.
     pub claims: Vec<String>,
-    /// What it shows.
+    /// Its title.
     pub title: String,
 }
 

@@ -8,7 +8,7 @@ use super::sweep::Sweep;
 /// The key in the table of a value that names another value, whose keys it takes over.
 const LIKE: &str = "like";
 
-/// What was found wrong: the key, what was found and what was wanted.
+/// An error: the key, what was found and what was wanted.
 type Complaint = (&'static str, String, String);
 
 /// The runs of another experiment, some of its varied keys with other values.
@@ -118,7 +118,7 @@ fn check(layers: &[Layer<'_>]) -> Result<(), Complaint> {
     Ok(())
 }
 
-/// What a value's table is like.
+/// The value that a value's table is like.
 fn like(keys: &toml::Value) -> Option<&str> {
     keys.get(LIKE)?.as_str()
 }
@@ -134,7 +134,7 @@ fn chosen(key: &str, values: &[toml::Value], axes: &[&Axis]) -> Result<Axis, Com
     Ok(Axis { key: key.to_owned(), values: values.to_vec(), sets })
 }
 
-/// What a value sets, with what it takes over.
+/// The settings of a value, including those that it takes over.
 fn flat(name: &str, axes: &[&Axis], depth: usize) -> Result<toml::Table, Complaint> {
     let wanted = || "another value, that sets something and is not like this one".to_owned();
     let keys = axes.iter().find_map(|axis| axis.sets.get(name)).and_then(toml::Value::as_table);

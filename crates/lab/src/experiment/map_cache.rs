@@ -1,4 +1,5 @@
-//! What a least-recently-used cache of the map finds, and what it costs to write back. `docs/VALIDATION.md` derives it.
+//! Hit rate of a least-recently-used cache of the map, and the cost of writing it back. `docs/VALIDATION.md` derives
+//! it.
 
 use wordline_ssd::policy::mapper::CacheSize;
 
@@ -71,7 +72,7 @@ fn translation_programs(pages: f64, cache: &CacheSize, writes: f64) -> f64 {
     tables * rounds
 }
 
-/// What both models need of a run: the cache, the addresses, the requests.
+/// The inputs of both models from a run: the cache, the addresses, the requests.
 fn parts(point: &Point, what: &str) -> Result<(CacheSize, Vec<Class>, f64)> {
     let refuse = |found: &str| {
         Error::Argument {

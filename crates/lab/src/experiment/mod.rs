@@ -124,7 +124,7 @@ fn generated_volumes(points: &[Point], results: &[Option<Summary>]) -> Option<St
     })
 }
 
-/// What the charts of a sweep over devices show of each point; nothing where there are none.
+/// The values of each point that the charts of a sweep over devices show; none where there are no charts.
 fn points_of_charts(experiment: &Experiment, found: &[Found]) -> Vec<Measured> {
     let columns: Vec<&String> = experiment.charts.iter().flat_map(|chart| chart.columns()).collect();
     if columns.is_empty() {

@@ -39,7 +39,7 @@ pub(super) type NamedRequests = (Requests, u64, Pace);
 type Requests = Box<dyn Iterator<Item = Request> + Send>;
 
 impl Named {
-    /// What it is, with these changes; none where there is no such name.
+    /// The workload of that name, with these changes; none where there is no such name.
     fn generated(&self) -> Option<Generated> {
         let mut found = Generated::named(&self.name)?;
         match &mut found {

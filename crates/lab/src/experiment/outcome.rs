@@ -1,4 +1,4 @@
-//! What came out of an experiment: rows with the paper's value beside ours.
+//! The outcome of an experiment: rows with the paper's value beside ours.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::counts::Counts;
 use crate::provenance::Provenance;
 
-/// What came out of an experiment.
+/// The outcome of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
     /// The experiment, `PAPER/NAME`.
@@ -20,8 +20,8 @@ pub struct Outcome {
     pub counts: Counts,
     /// Its rows.
     pub rows: Vec<Row>,
-    /// What was measured at each point of a sweep, for charts and tables of one's own: over logical units all columns, over
-    /// devices those of the experiment's charts, by their names with dots.
+    /// The measured values of each point of a sweep, for charts and tables of the user's own: over logical units all
+    /// columns, over devices those of the experiment's charts, by their names with dots.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<Measured>,
     /// The stages of each point in the order of their beginning, where they were recorded.
@@ -50,7 +50,7 @@ impl Outcome {
     }
 }
 
-/// What was measured at a point.
+/// The measured values of a point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measured {
     /// The varied keys with their values.
@@ -78,7 +78,7 @@ pub struct Trace {
 pub struct Row {
     /// The claim of the ledger; null for a check of our own.
     pub claim: Option<String>,
-    /// What it is.
+    /// Its description.
     pub what: String,
     /// The published value, or the published direction in words.
     pub paper: Value,
@@ -126,7 +126,7 @@ impl Row {
         }
     }
 
-    /// What it is, and whether that is a second reading of the source.
+    /// Its description, which tells whether this is a second reading of the source.
     pub fn shown_what(&self) -> String {
         match &self.second_reading {
             Some(_) => format!("{} (second reading)", self.what),
@@ -134,7 +134,7 @@ impl Row {
         }
     }
 
-    /// What stands below a table: why it lies outside, why the source is read again, how the band follows.
+    /// The remarks below a table: why the value lies outside, why the source is read again, how the band follows.
     pub fn remarks(&self) -> String {
         let parts = [
             (!self.note.is_empty()).then(|| self.note.clone()),
@@ -178,7 +178,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// What stands in the place of a value that there is none of: a ratio to nothing, a mean of nothing.
+/// The text in place of a value that does not exist: a ratio to nothing, a mean of nothing.
 pub(super) const NO_VALUE: &str = "no value";
 
 /// How our value stands to the paper's.

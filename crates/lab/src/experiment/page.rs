@@ -117,7 +117,7 @@ fn filter(rows: &[&Row]) -> String {
     out + "</fieldset>\n"
 }
 
-/// What the drawings beside the rows mean.
+/// The key to the drawings beside the rows.
 const KEY: &str = "<p class=\"key beside\"><span><svg viewBox=\"0 0 10 10\" aria-hidden=\"true\"><path class=\"paper\" d=\"M5 0 10 5 5 10 0 5z\"/></svg> the paper's value</span> \
      <span><svg viewBox=\"0 0 10 10\" aria-hidden=\"true\"><circle class=\"ours\" cx=\"5\" cy=\"5\" r=\"4\"/></svg> ours</span> \
      <span><svg viewBox=\"0 0 16 10\" aria-hidden=\"true\"><rect class=\"band\" width=\"16\" height=\"10\"/></svg> the band that ours should lie in</span></p>\n";
@@ -159,7 +159,7 @@ fn line(row: &Row) -> String {
     )
 }
 
-/// What a row is, and folded below it what there is to say: why it lies outside, how the band follows, the source.
+/// A row's description, and folded below it the remarks: why it lies outside, how the band follows, the source.
 fn what(row: &Row) -> String {
     let claim = row.claim.as_ref().map(|claim| format!("<span class=\"claim\">{}</span> ", escaped(claim)));
     let outside = row.verdict == Verdict::Outside && !row.note.is_empty();

@@ -40,7 +40,7 @@ pub struct Sweep {
     /// The device, as in a configuration file, or what it changes of the preset.
     #[serde(default)]
     pub device: toml::Table,
-    /// What it is asked to do.
+    /// The workload that it runs.
     pub workload: Workload,
     /// Its state before; left out: a generated workload's own, and filled for a trace.
     pub precondition: Option<Before>,
@@ -59,7 +59,7 @@ pub struct Sweep {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quick<W> {
-    /// What is scaled down, and what that costs.
+    /// The sizes scaled down, and the cost of that.
     pub says: String,
     /// Keys, with dots, that take other values.
     #[serde(default)]
@@ -92,7 +92,7 @@ pub enum Before {
     },
 }
 
-/// What a point of a sweep asks of its device.
+/// The workload of a point of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Workload {
@@ -148,7 +148,7 @@ pub struct Point {
     pub device: Arc<dyn Configured>,
     /// The device as text, for a reproducer.
     pub config_text: String,
-    /// What it is asked to do.
+    /// The workload that it runs.
     pub workload: Workload,
     /// Its state before.
     pub precondition: Precondition,
@@ -264,7 +264,7 @@ impl Points for Sweep {
 }
 
 impl Sweep {
-    /// What is wrong with it, as far as no device is needed to see it: key, what was found, what was wanted.
+    /// The errors in it that can be seen without a device: key, what was found, what was wanted.
     pub(super) fn complaints(&self) -> Vec<(String, String, String)> {
         let mut wrong = Complaints::default();
         let workloads = [

@@ -44,7 +44,7 @@ pub fn table(outcome: &Outcome, width: u16) -> String {
     text
 }
 
-/// What is said below a table. Rows in a row that share a remark share a line; where a value is shown or agrees, its note
+/// The remarks below a table. Rows in a row that share a remark share a line; where a value is shown or agrees, its note
 /// is for the report and the JSON, but how its band follows is said.
 fn remarks(outcome: &Outcome) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();

@@ -20,7 +20,7 @@ fn parse(text: &str) -> Result<Experiment> {
     Experiment::parse("paper/name", Path::new("dir/experiment.toml"), text, None)
 }
 
-/// What is said about the embedded experiment with `old` replaced by `new`.
+/// The complaint about the embedded experiment with `old` replaced by `new`.
 fn complaint(old: &str, new: &str) -> String {
     assert!(WAF.contains(old), "the test changes {old}");
     parse(&WAF.replacen(old, new, 1)).expect_err(new).to_string()
@@ -182,7 +182,7 @@ fn spare(point: &Point) -> f64 {
     point.config().file.ftl.over_provisioning
 }
 
-/// What the reference model says of a point: 1,024 blocks of 128 pages less three that are kept free.
+/// The reference model's value for a point: 1,024 blocks of 128 pages less three that are kept free.
 fn model(point: &Point) -> f64 {
     greedy_mean_field(f64::from(point.config().logical_pages) / f64::from(2 * 1021 * 128), 128)
 }
@@ -251,7 +251,7 @@ fn a_varied_preset_makes_another_device_and_the_scaled_down_sweep_has_some_of_th
     let whole = points(false);
     let parts: Vec<&str> = whole.iter().map(|point| point.config().part().name.as_str()).collect();
     assert_eq!(parts, ["centaur-tlc-3d", "centaur-tlc-3d", "centaur-slc-2d", "centaur-slc-2d"]);
-    // What the value of the preset sets beside it lies over the preset.
+    // The settings beside the value of the preset lie over the preset.
     assert_eq!(whole.iter().map(spare).collect::<Vec<f64>>(), [0.25, 0.25, 0.5, 0.5]);
     assert!(whole.iter().all(|point| point.covers_volume));
     let volumes: Vec<(&str, f64)> = whole.iter().map(volume).collect();

@@ -13,7 +13,7 @@ use crate::workload::{RealOrProfile, resolve};
 
 /// The requests of a volume on a device.
 pub(super) struct VolumeRequests {
-    /// What they are.
+    /// Their source.
     pub source: Source,
     /// The requests, all within the device.
     pub requests: Box<dyn Iterator<Item = Request> + Send>,

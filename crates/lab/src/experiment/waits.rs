@@ -52,7 +52,7 @@ impl Work {
     }
 }
 
-/// What a die does, each kind of work with the share of the time that it takes; the rest of the time the die is idle.
+/// The work of a die, each kind with the share of the time that it takes; the rest of the time the die is idle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Meeting {
     work: Vec<(f64, Work)>,
@@ -81,7 +81,7 @@ impl Meeting {
         self.read + residual / (1.0 - self.reads)
     }
 
-    /// What the one die of a run did, by what it counted.
+    /// The work of the one die of a run, from the run's counts.
     pub(super) fn of(point: &Point, values: &Json) -> Result<Self> {
         let layout = &point.config().file.layout;
         let dies = layout.channels * layout.packages_per_channel * layout.dies_per_package;

@@ -66,7 +66,7 @@ impl Volumes {
         Axis { key: "volume".into(), values, sets: toml::Table::new() }
     }
 
-    /// What is wrong with it: key, what was found, what was wanted.
+    /// The error in it: key, what was found, what was wanted.
     pub(super) fn complaint(&self) -> Option<(&'static str, String, String)> {
         if self.volumes.is_empty() {
             return Some(("volumes", "none".into(), "volumes of a paper".into()));

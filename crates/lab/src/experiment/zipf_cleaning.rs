@@ -1,12 +1,12 @@
 //! Greedy cleaning under Zipf's law on bare tables, nothing of the simulator in it, beside the published values of SSD-iq
 //! (Haas et al., PVLDB 18, 2025): its simulator's tables `plotzipf.csv`, 16 GiB of blocks of 8 MiB filled to 0.875.
 //!
-//! What its `greedy` does is in its code, not in its paper: a victim keeps its valid pages, and the host's next writes fill the
-//! rest of it, so that pages that are hardly ever written lie among new ones. Its `2Rgreedy` has two regions, the host's blocks
-//! and those that survivors filled. It takes so many victims of the region that has the emptiest block that a block is gained,
-//! packs their valid pages together, and gives the block that is not full then to the host. A device here whose collector
-//! has a write stream keeps that block open for survivors instead, of whatever region. A buffer of 0.02 % of the logical pages,
-//! from which the least recently written page leaves, takes rewrites of the hottest ones.
+//! The rule of its `greedy` is in its code, not in its paper: a victim keeps its valid pages, and the host's next writes fill
+//! the rest of it, so that pages that are hardly ever written lie among new ones. Its `2Rgreedy` has two regions, the host's
+//! blocks and those that survivors filled. It takes so many victims of the region that has the emptiest block that a block is
+//! gained, packs their valid pages together, and gives the block that is not full then to the host. A device here whose
+//! collector has a write stream keeps that block open for survivors instead, of whatever region. A buffer of 0.02 % of the
+//! logical pages, from which the least recently written page leaves, takes rewrites of the hottest ones.
 
 use wordline_kernel::{Seed, Stream};
 
@@ -35,7 +35,7 @@ struct Blocks {
     cold: Vec<bool>,
     /// The block of each logical page.
     home: Vec<u32>,
-    /// What was written into each block in its order, valid or not.
+    /// The pages written into each block in their order, valid or not.
     inside: Vec<Vec<u32>>,
     valid: Vec<u32>,
     free: Vec<u32>,
@@ -139,7 +139,7 @@ impl Blocks {
         self.free.pop().expect("a block is gained")
     }
 
-    /// What is still valid in a block.
+    /// The valid pages of a block.
     fn valid_in(&mut self, block: u32) -> Vec<u32> {
         let mut pages = std::mem::take(&mut self.inside[block as usize]);
         pages.retain(|page| self.home[*page as usize] == block);
@@ -278,14 +278,15 @@ fn all_published_exponents_are_met_at_the_published_size() {
     }
 }
 
-/// What the device has in `validation/waf-zipf` at full size, where it is not what was published.
+/// The write amplification of the device in `validation/waf-zipf` at full size, where it differs from the
+/// published one.
 ///
 /// The tables above have 3.10 there; the device, which has 3.021, has a little more of two things. Its buffer holds a ninth more pages
 /// than it is to be written out above, for with one write after another it is always full: those on their way to flash are rewritten
 /// in it, too. That takes 1.3 % off. And under full load it lets the host go on with the three blocks that it keeps free, which are
 /// left out of the physical space: 259 spare blocks for 256, another 1.2 %. With both the tables have 3.018 to 3.025.
 ///
-/// What is left is sampling. Half a drive write of the tables scatters by 0.25 %, the drive write that is measured here by 0.17 %, the 2.5
+/// The rest is sampling. Half a drive write of the tables scatters by 0.25 %, the drive write that is measured here by 0.17 %, the 2.5
 /// of the device by 0.1 %: three times both together are 0.6 %.
 #[test]
 fn at_an_exponent_of_1_survivors_in_a_block_of_their_own_have_the_device_s_write_amplification() {

@@ -1,4 +1,4 @@
-//! What follows from the spans of a die: when RDY and ARDY are low, and what its page registers hold.
+//! The activity of a die, derived from its spans: when RDY and ARDY are low, and what its page registers hold.
 //!
 //! A hold of the bus that ends with a command cycle makes the die busy. Where its array begins as soon as it can, the
 //! die is busy to the array's end; where a page moves between the registers first, the die is ready once that is over
@@ -22,7 +22,7 @@ pub struct During {
     pub command: u32,
 }
 
-/// What a die does beside its spans.
+/// The activity of a die beside its spans.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Activity {
     /// RDY is low: the die takes no command.
@@ -46,7 +46,7 @@ struct Hold {
     data_out: Option<Instant>,
 }
 
-/// What a command made the die do.
+/// The busy time of a die after a command.
 struct Busy<'a> {
     hold: usize,
     ready: Instant,
@@ -57,7 +57,7 @@ struct Busy<'a> {
 }
 
 impl Activity {
-    /// What follows from `spans`, which are all of one die and in the order of their beginning.
+    /// The activity that follows from `spans`, which are all of one die and in the order of their beginning.
     pub fn of(spans: &[Span]) -> Self {
         let holds = holds(spans);
         let arrays: Vec<&Span> = spans.iter().filter(|span| !is_on_bus(span.stage)).collect();

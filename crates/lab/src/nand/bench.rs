@@ -47,7 +47,7 @@ pub struct Bench {
 pub struct Carried {
     /// Its name, as [`Item::name`] says.
     pub name: String,
-    /// What it did.
+    /// Its kind.
     pub kind: Kind,
     /// Its die.
     pub die: u32,
@@ -63,7 +63,7 @@ pub struct Carried {
     pub units: u32,
 }
 
-/// What became of operations.
+/// The operations that were carried out, and their stages.
 #[derive(Clone, Debug)]
 pub struct Trace {
     /// Every stage, in the order of its beginning.
@@ -135,7 +135,7 @@ impl Bench {
         Trace { spans, operations }
     }
 
-    /// What each die is to do.
+    /// The commands of each die.
     fn queues(&self, items: &[Item]) -> Vec<VecDeque<(Command, Carried)>> {
         let mut queues = vec![VecDeque::new(); self.dies() as usize];
         let mut places: Vec<Places> = (0..self.dies()).map(|die| Places::of(self, die)).collect();
@@ -201,7 +201,7 @@ impl Bench {
 struct Running {
     chips: Chips,
     calendar: Calendar<Event>,
-    /// What each die is to do still.
+    /// The commands that each die has still to carry out.
     queues: Vec<VecDeque<(Command, Carried)>>,
     /// The operations of each die that have begun and not ended: two at most, one behind the other.
     flying: Vec<VecDeque<usize>>,

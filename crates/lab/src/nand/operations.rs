@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 /// Most operations of one call. Chosen: a time line of more is larger than viewers load at ease.
 const MOST_OPERATIONS: u64 = 100_000;
 
-/// What an operation does.
+/// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -56,7 +56,7 @@ impl Kind {
 pub struct Item {
     /// The dies, each once.
     pub dies: Vec<u32>,
-    /// What they do.
+    /// Their kind.
     pub kind: Kind,
     /// Planes that take part, from plane 0 on.
     pub planes: u32,
@@ -111,13 +111,13 @@ impl<'a> Spelled<'a> {
         &self.text[self.at..]
     }
 
-    /// What is wrong at byte `at`.
+    /// An error at byte `at`.
     fn error(&self, at: usize, found: String, wanted: String) -> Error {
         let place = self.text[..at].chars().count() + 1;
         Error::Argument { what: format!("operation `{}`, character {place}", self.text), found, wanted }
     }
 
-    /// What stands at `at` up to the next sign, as complaints show it.
+    /// The text from `at` up to the next sign, as complaints show it.
     fn word_at(&self, at: usize) -> String {
         let text = &self.text[at..];
         let end = text.find(|c: char| c.is_whitespace() || ":@*,".contains(c)).unwrap_or(text.len());

@@ -20,7 +20,7 @@ pub struct Performance {
     pub name: String,
     /// The part on the bus.
     pub part: Part,
-    /// What every statement gave.
+    /// The results of all statements.
     pub transcript: Transcript,
     layout: Layout,
     names: Vec<String>,
@@ -31,7 +31,7 @@ impl Performance {
     /// A part whose name ends in `.toml` is a file, looked for beside the script.
     ///
     /// # Errors
-    /// What cannot be read, and every line of the script that is not well written.
+    /// A file that cannot be read, and every line of the script that is not well written.
     pub fn of(path: &Path, usual: Option<&str>) -> Result<Self> {
         let (name, text) = read(path)?;
         let script = Script::parse(&name, &text).map_err(Error::Config)?;
@@ -60,12 +60,12 @@ impl Performance {
         Ok(Self { name, part, transcript, layout, names })
     }
 
-    /// What a time line of it is drawn of: operations are named by the line and the statement that opened them.
+    /// The input of its time line: operations are named by the line and the statement that opened them.
     pub fn scene(&self) -> Scene<'_> {
         Scene { spans: &self.transcript.spans, layout: self.layout, names: &self.names }
     }
 
-    /// What was not as the script expects, one line each, with file and line.
+    /// The results that differ from the script's expectations, one line each, with file and line.
     pub fn wrong(&self) -> Vec<String> {
         let line = |entry: &Entry, wrong: &dyn std::fmt::Display| {
             format!("{}:{}: {}: {wrong}", self.name, entry.line, entry.text)

@@ -163,7 +163,7 @@ fn stage(out: &mut String, scene: &Scene<'_>, axis: &Axis, span: &Span, y: u64) 
     }
 }
 
-/// What is shown when the pointer rests on a stage.
+/// The text shown while the pointer rests on a stage.
 fn about(scene: &Scene<'_>, span: &Span) -> String {
     let mut text = format!("{} of {}", span.stage.name(), scene.label(span.command));
     text += &format!(", die {}", span.die.0);

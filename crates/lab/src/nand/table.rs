@@ -1,4 +1,4 @@
-//! What every operation of a part takes: latency, throughput, energy and the shares of its stages.
+//! The cost of every operation of a part: latency, throughput, energy and the shares of its stages.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ fn looked_at(part: &Part) -> u32 {
     if geometry.pairing == Pairing::WordLine { LOOKED_AT } else { geometry.pages_per_block }
 }
 
-/// What an operation takes, in the steady state of many in a row on every die.
+/// The cost of an operation, in the steady state of many in a row on every die.
 #[derive(Clone, Debug, Serialize)]
 pub struct OperationRow {
     /// Its name.
@@ -49,7 +49,7 @@ pub struct OperationRow {
     pub stage_shares: BTreeMap<&'static str, f64>,
 }
 
-/// What every operation of a part takes.
+/// The cost of every operation of a part.
 #[derive(Clone, Debug, Serialize)]
 pub struct OperationTable {
     /// Name of the part.
@@ -60,7 +60,7 @@ pub struct OperationTable {
     pub bus: String,
     /// The operations.
     pub rows: Vec<OperationRow>,
-    /// What was left out and why.
+    /// Operations that were left out, and why.
     pub notes: Vec<String>,
 }
 

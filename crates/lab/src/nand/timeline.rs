@@ -12,7 +12,7 @@ use super::activity::is_on_bus;
 use super::bench::{Bench, Carried, STAGES, Trace};
 use crate::report::Quantity;
 
-/// What a time line is drawn of: spans of [`Chips`](wordline_nand::Chips), or of the pins.
+/// The input of a time line: spans of [`Chips`](wordline_nand::Chips), or of the pins.
 #[derive(Clone, Copy, Debug)]
 pub struct Scene<'a> {
     /// The stages, in the order of their beginning.
@@ -106,7 +106,7 @@ pub(super) fn decimal(ps: u64, unit: u64) -> String {
     format!("{whole}.{rest:0digits$}").trim_end_matches('0').to_owned()
 }
 
-/// What the operations of a name took.
+/// The times and energy of all operations of a name.
 #[derive(Clone, Debug, Serialize)]
 pub struct OperationSummary {
     /// Its name, with `@` and the planes where there are several.
@@ -127,7 +127,7 @@ pub struct OperationSummary {
     pub stage_shares: BTreeMap<&'static str, f64>,
 }
 
-/// What a list of operations took.
+/// The times and energy of a list of operations.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
     /// Name of the part.
@@ -162,7 +162,7 @@ fn seconds_of(length: Duration) -> f64 {
 }
 
 impl Summary {
-    /// What `trace` took on `bench`.
+    /// The summary of `trace` on `bench`.
     pub fn of(bench: &Bench, trace: &Trace) -> Self {
         let elapsed = trace.elapsed();
         let mut named = BTreeMap::<&str, Vec<&Carried>>::new();

@@ -42,7 +42,7 @@ enum Target {
         name: PathBuf,
         _unfinished: Unfinished,
     },
-    /// What is no regular file.
+    /// A special file, which is written in place.
     Direct(File),
     Stdout(io::Stdout),
 }
@@ -190,7 +190,7 @@ fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     builder.tempfile_in(directory_of(path))
 }
 
-/// What the names of temporary files begin with.
+/// The first characters of the names of temporary files.
 const TEMPORARY: &str = ".wordline-";
 
 fn is_temporary(path: &Path) -> bool {

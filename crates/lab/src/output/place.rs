@@ -1,4 +1,4 @@
-//! What a name stands for: a regular file, standard output, or something that must not be replaced.
+//! The target that a name stands for: a regular file, standard output, or something that must not be replaced.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 /// Links that are followed at most, as Linux does.
 const MOST_LINKS: usize = 40;
 
-/// What a name stands for.
+/// The target that a name stands for.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Stdout,
@@ -22,7 +22,7 @@ pub fn is_standard(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// What `path` stands for.
+/// The target that `path` stands for.
 pub(super) fn of(path: &Path) -> io::Result<Place> {
     if is_standard(path) {
         return Ok(Place::Stdout);

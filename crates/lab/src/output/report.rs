@@ -14,10 +14,10 @@ pub(crate) const PAGE: &str = "report.html";
 /// The folder of a report's charts.
 const CHARTS: &str = "charts";
 
-/// What the names of charts end with.
+/// The ending of the names of charts.
 const CHART: &str = ".vl.json";
 
-/// What a report holds beside its page and its charts.
+/// The files of a report beside its page and its charts.
 const DATA: [&str; 2] = ["summary.json", "outcome.json"];
 
 /// The file that the run locks which is to write the report. Part of the name of temporary files, as it is one.
@@ -122,7 +122,7 @@ impl ReportFolder {
 
 impl Drop for ReportFolder {
     fn drop(&mut self) {
-        // What cannot be removed stays, and is in nobody's way.
+        // A lock that cannot be removed stays, and does no harm.
         let _ = fs::remove_file(self.path.join(LOCK));
         if self.is_new {
             let _ = fs::remove_dir(&self.path);

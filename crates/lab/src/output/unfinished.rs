@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// What is to be removed if the program ends now, the last first.
+/// The files to be removed if the program ends now, the last first.
 static UNDER_WAY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// A file, or an empty directory, that is not to stay if the program ends now.

@@ -1,4 +1,4 @@
-//! What a plan asks for, and what it refuses.
+//! The jobs of plans, and the plans that are refused.
 
 use super::*;
 use crate::config::Selection;

@@ -28,7 +28,7 @@ pub use quantity::{Quantity, three_digits};
 pub use statistics::statistics;
 pub use terminal::{comparison, table};
 
-/// What a reader needs to repeat the runs of a report.
+/// The data by which a reader can repeat the runs of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin<'a> {
     /// The configuration of the runs, as TOML.

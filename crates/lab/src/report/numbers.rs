@@ -11,7 +11,7 @@ const MOST_OF_A_SERIES: usize = 12;
 /// The steps in which a longer one is shown, beside its least and greatest value.
 const STEPS: usize = 8;
 
-/// What a channel of a chart shows.
+/// A channel of a chart: its field and its title.
 struct Channel<'a> {
     field: &'a str,
     title: String,
@@ -47,7 +47,7 @@ impl<'a> Channel<'a> {
     }
 }
 
-/// What a chart shows of each of its rows: which series it belongs to, where it lies, and its value.
+/// The layout of a chart's rows: the series of a row, its place, and its value.
 struct Layout<'a> {
     series: Vec<Channel<'a>>,
     place: Option<Channel<'a>>,

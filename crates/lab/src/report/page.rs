@@ -31,7 +31,7 @@ pub(crate) struct Section {
     pub id: &'static str,
     /// Its heading.
     pub title: String,
-    /// What it holds, as HTML.
+    /// Its content, as HTML.
     pub html: String,
 }
 

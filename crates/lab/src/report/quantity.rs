@@ -34,7 +34,7 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// What a metric in `unit` came to.
+    /// The value of a metric in `unit`.
     pub fn of(unit: Unit, value: Value) -> Self {
         match (value, unit) {
             (Value::Absent, _) => Self::Absent,

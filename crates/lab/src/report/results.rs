@@ -166,7 +166,7 @@ pub const OTHER: &str = "Other metrics";
 /// A label in tables, and the name of a metric.
 pub type Row = (&'static str, &'static str);
 
-/// What the flash did.
+/// Counts of flash operations.
 const FLASH: &[Row] = &[
     ("page reads", "flash.reads"),
     ("page programs", "flash.programs"),
@@ -183,10 +183,10 @@ const FLASH: &[Row] = &[
     ("spare space in effect", "flash.effective_spare"),
 ];
 
-/// What that costs.
+/// The cost of these operations.
 const COSTS: &[Row] = &[("programs a host page", "programs_per_host_program"), ("energy", "energy_joules")];
 
-/// What failed.
+/// Counts of failures.
 const FAULTS: &[Row] = &[
     ("failed programs", "faults.program_failures"),
     ("failed erases", "faults.erase_failures"),
@@ -197,7 +197,7 @@ const FAULTS: &[Row] = &[
     ("dead dies", "faults.dead_dies"),
 ];
 
-/// What failed in one of several pools.
+/// Counts of failures in one of several pools.
 pub const POOL_FAULTS: &[Row] = &[
     ("failed programs", "faults.program_failures"),
     ("failed erases", "faults.erase_failures"),
@@ -206,10 +206,10 @@ pub const POOL_FAULTS: &[Row] = &[
     ("lost logical pages", "faults.lost_pages"),
 ];
 
-/// What one of several pools took.
+/// The cost of one of several pools.
 const POOL_COSTS: &[Row] = &[("energy", "energy_joules")];
 
-/// What was sent to which of several pools.
+/// Sub-requests to each of several pools.
 const SUB_REQUESTS: &[Row] = &[
     ("sent to pool 1", "sub_requests.to_first"),
     ("  their mean size", "sub_requests.to_first_mean_bytes"),
@@ -240,7 +240,7 @@ fn metrics(run: &Summary, rows: &[Row]) -> Vec<(&'static str, Quantity)> {
     rows.iter().map(|(label, name)| (*label, measured(run, name))).collect()
 }
 
-/// What the metric of a name came to, in its unit.
+/// The value of the metric of a name, in its unit.
 fn measured(run: &Summary, name: &str) -> Quantity {
     value_of(&run.metrics, name)
 }

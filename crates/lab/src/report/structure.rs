@@ -1,4 +1,4 @@
-//! What a page must have so that it can be read and operated without eyes and without a mouse.
+//! The structure that a page needs so that it can be read and operated without eyes and without a mouse.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -134,7 +134,7 @@ fn assert_names(tags: &[Tag<'_>]) {
     }
 }
 
-/// What can be moved or operated can be reached by keys, in the order of the page.
+/// Everything that scrolls or is operated can be reached by keys, in the order of the page.
 fn assert_operable(tags: &[Tag<'_>]) {
     let mut names = BTreeSet::new();
     for tag in tags.iter().filter(|tag| tag.has_class("wide")) {
@@ -147,7 +147,7 @@ fn assert_operable(tags: &[Tag<'_>]) {
         assert!(!tag.attributes.keys().any(|key| key.starts_with("on")), "{tag:?}");
     }
     assert!(opened(tags, "button").all(|button| button.attributes.get("type") == Some(&"button")));
-    // What can be operated stands in elements that keys reach by themselves, and not inside of a picture.
+    // Controls stand in elements that keys reach by themselves, and not inside of a picture.
     let mut inside = 0_usize;
     let mut labels = 0_usize;
     for tag in tags {

@@ -9,7 +9,7 @@ use std::io::{self, BufRead, Read, Write};
 /// Most bytes of a block. Chosen: little beside any device, and a fraction of a millisecond to check.
 const MOST: usize = 1 << 18;
 
-/// What is wrong with a file; carried by an [`io::Error`] through whoever reads.
+/// An error in a file, carried by an [`io::Error`] through the reader.
 #[derive(Debug)]
 pub(super) struct Damage {
     pub(super) found: String,
@@ -131,7 +131,7 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
-    /// What is behind the section, of which nothing may be left.
+    /// Checks that the section is at its end. Returns the reader behind it.
     pub(super) fn finish(mut self) -> io::Result<R> {
         match self.fill_buf()? {
             [] => Ok(self.from),

@@ -38,7 +38,7 @@ const STATE: u8 = b's';
 /// Compression level. Chosen: the fastest of zstd's usual ones; what is in a map of random writes hardly gets smaller.
 const LEVEL: i32 = 1;
 
-/// What a snapshot says of itself.
+/// The head of a snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Head {
@@ -50,7 +50,7 @@ pub struct Head {
     pub configuration: String,
     /// The seed that the device was made with.
     pub seed: u64,
-    /// What was done to the device, in the order in which it was done.
+    /// The history of the device, in order.
     pub history: Vec<String>,
     /// Where the device's clock stands, in seconds.
     pub simulated_seconds: f64,
@@ -79,7 +79,7 @@ pub struct Size {
 pub struct Moment<'a, D: BlockDevice> {
     /// The device, with no command under way.
     pub device: &'a D,
-    /// What is about to happen to it.
+    /// The pending events.
     pub agenda: &'a Agenda<D::Event>,
     /// Name of the device.
     pub name: &'a str,
@@ -87,7 +87,7 @@ pub struct Moment<'a, D: BlockDevice> {
     pub configuration: &'a str,
     /// The seed that it was made with.
     pub seed: u64,
-    /// What was done to it.
+    /// The history of the device.
     pub history: &'a [String],
 }
 
@@ -157,7 +157,7 @@ impl Snapshot {
         Ok(Self { path, head, file })
     }
 
-    /// What it says of itself.
+    /// Its head.
     pub fn head(&self) -> &Head {
         &self.head
     }
@@ -218,7 +218,7 @@ impl Snapshot {
         self.check(device)?;
         let mut device = device.build(Seed(self.head.seed));
         let Self { path, head, file } = self;
-        // What the checks of the simulation say of the state is the file's fault.
+        // A state that fails the checks of the simulation is the file's fault.
         let loaded = caught::catch(|| -> io::Result<_> {
             let agenda = read_state(file, |source| device.load(source))?;
             device.audit(agenda.now - Instant::ZERO);
@@ -312,7 +312,7 @@ fn read_state<T>(
     file: BufReader<Counted>,
     read: impl FnOnce(&mut In<Decoder>) -> std::result::Result<T, Broken>,
 ) -> io::Result<T> {
-    // What comes through a pipe has no length.
+    // A stream from a pipe has no length.
     let at_most = file.get_ref().length.map_or(u64::MAX, |length| length.saturating_mul(MOST_COMPRESSED));
     let decoder = zstd::Decoder::with_buffer(blocks::Reader::new(file, STATE))?.single_frame();
     let mut source = In { from: decoder, error: None, at_most };

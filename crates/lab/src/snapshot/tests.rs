@@ -21,7 +21,7 @@ fn run(plan: Plan) -> Result<Summary> {
     run::run(plan.job(&device(&[]))?, &mut Unobserved)
 }
 
-/// What a run measured, without the times on this machine and what is noted.
+/// The summary of a run, without the times on this machine and without notes.
 fn measured(summary: Summary) -> String {
     let (wall_seconds, precondition_seconds, requests_per_second) = (0.0, 0.0, 0.0);
     let plain =

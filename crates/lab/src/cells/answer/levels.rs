@@ -1,4 +1,4 @@
-//! What levels and errors are like: states, pages, layers, the worst page.
+//! Levels and error rates: of states, pages, layers and the worst page.
 
 use serde::Serialize;
 use wordline_kernel::Seed;

@@ -21,7 +21,7 @@ mod points;
 pub struct ChartFile {
     /// Its name, also that of its file.
     pub name: String,
-    /// What it shows.
+    /// Its title.
     pub title: String,
     /// How to read it.
     pub caption: String,
@@ -79,7 +79,7 @@ pub enum Shape {
 }
 
 impl ChartFile {
-    /// What is wrong with it for experiments of this kind: key, what was found and what was wanted.
+    /// The errors in it for experiments of this kind: key, what was found and what was wanted.
     pub(super) fn complaints(&self, kind: &Kind) -> Vec<(&'static str, String, String)> {
         let keys: Vec<&String> = match &self.shape {
             Shape::Line { along } => vec![along],

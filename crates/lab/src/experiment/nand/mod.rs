@@ -35,7 +35,7 @@ pub struct NandSweep {
     pub part: toml::Table,
     /// The logical unit.
     pub unit: toml::Table,
-    /// What it is asked to do.
+    /// The accesses to run.
     pub workload: toml::Table,
     /// Whether every stage is recorded, for cycle traces.
     #[serde(default)]
@@ -47,7 +47,7 @@ pub struct NandSweep {
     pub quick: Option<Quick<toml::Table>>,
 }
 
-/// What one run of a logical unit needs, as it is written.
+/// The settings of one run of a logical unit, as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PointFile {
@@ -66,7 +66,7 @@ pub struct NandPoint {
     pub part: Part,
     /// The logical unit.
     pub unit: UnitFile,
-    /// What it is asked to do.
+    /// The accesses to run.
     pub workload: NandWorkload,
     /// Whether every stage is recorded.
     pub trace: bool,

@@ -1,4 +1,4 @@
-//! What a run of a logical unit measured. Its field names are the columns of experiments.
+//! The results of a run of a logical unit. Its field names are the columns of experiments.
 
 use serde::Serialize;
 use wordline_kernel::{Duration, Energy};
@@ -54,7 +54,7 @@ pub struct Cycles {
     pub total: f64,
 }
 
-/// What a run of a logical unit measured. All but the last two are functions of the point and the seed.
+/// The results of a run of a logical unit. All but the last two are functions of the point and the seed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct NandSummary {
     /// Accesses that ended.
@@ -89,7 +89,7 @@ pub struct NandSummary {
     pub energy_by_stage_uj: ByStage<f64>,
     /// Share of each stage in the energy, in percent.
     pub energy_percent: ByStage<f64>,
-    /// What data on the interface draw, in milliwatts.
+    /// Power drawn by data on the interface, in milliwatts.
     pub interface_mw: f64,
     /// Limits of the part that were broken: nothing but the unit's addresses says where pages lie.
     pub broken_limits: u64,

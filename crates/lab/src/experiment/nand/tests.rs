@@ -71,7 +71,7 @@ fn number(value: &Value) -> f64 {
     }
 }
 
-/// What is said about `READS` and `GAIN` with `old` replaced by `new`.
+/// The complaint about `READS` and `GAIN` with `old` replaced by `new`.
 fn complaint(old: &str, new: &str) -> String {
     let text = READS.to_owned() + GAIN;
     assert!(text.contains(old), "the test changes {old}");

@@ -1,4 +1,4 @@
-//! What a logical unit is asked to do.
+//! Workloads of a logical unit.
 
 use serde::Deserialize;
 use wordline_kernel::{Bytes, Complaints, Seed};
@@ -9,13 +9,13 @@ use crate::error::{Error, Result};
 use crate::trace::Op;
 use crate::workload::profile::Profile;
 
-/// What a logical unit is asked to do.
+/// A workload of a logical unit.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "pattern", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum NandWorkload {
     /// Accesses of one kind and size, one behind the other from the first page on.
     Sequential {
-        /// What is done.
+        /// The operation.
         operation: OperationName,
         /// Data of an access, rounded up to whole pages; of an erase, a page for each block.
         size: Option<Bytes>,
@@ -38,12 +38,12 @@ pub enum NandWorkload {
         blocks: u32,
         /// Whether the pages stay inside the dies (copyback); else the host reads and writes them.
         internal: bool,
-        /// What the host holds between reading and writing, at least a page.
+        /// The buffer in the host between reading and writing, at least a page.
         buffer: Bytes,
     },
 }
 
-/// What is done with pages.
+/// An operation on pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OperationName {
@@ -99,7 +99,7 @@ impl NandWorkload {
                 let size = size.map_or(u64::from(of_access.unwrap_or(1)) * page, |size| size.0);
                 let count = fitting(size.div_ceil(page), pages)?;
                 let access = |n: u64| {
-                    // What does not fit behind the last one begins again at the first page.
+                    // An access that does not fit behind the last one begins again at the first page.
                     let page = (n % u64::from(pages / count)) as u32 * count;
                     match operation {
                         OperationName::Read => Access::Read { page, count },

@@ -11,7 +11,7 @@ pub(super) fn is_long(id: &str) -> bool {
     ("centaur/fig16".."centaur/table1").contains(&id) || id == "cubeftl/fig17-cells"
 }
 
-/// What comes out of every embedded experiment, scaled down and with a seed of 1; of long ones where `WORDLINE_LONG` is
+/// The outcomes of all embedded experiments, scaled down and with a seed of 1; of long ones where `WORDLINE_LONG` is
 /// set. They are run once for all tests.
 pub(super) fn outcomes() -> &'static [Outcome] {
     static OUTCOMES: OnceLock<Vec<Outcome>> = OnceLock::new();

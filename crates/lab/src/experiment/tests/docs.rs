@@ -69,7 +69,7 @@ fn asked(words: &str) -> (&str, Options) {
     (id, options)
 }
 
-/// What `wordline repro --markdown` prints for a mark; none for what takes too long for now.
+/// The output of `wordline repro --markdown` for a mark; none where that takes too long for now.
 fn printed(words: &str, lab: &Lab, library: &Library) -> Option<String> {
     let long = std::env::var_os("WORDLINE_LONG").is_some();
     let (id, options) = asked(words);
@@ -115,7 +115,7 @@ fn every_table_of_results_in_the_documents_is_what_repro_prints() {
     assert!(update || stale.is_empty(), "not what repro prints, UPDATE_DOCS=1 writes: {}", stale.join(", "));
 }
 
-/// What needs recorded traces has no rows without them, and no table.
+/// Experiments on recorded traces, which have no rows without them, and no table.
 const WITHOUT_ROWS: [&str; 2] = ["centaur/recorded", "peers/mqsim-traces"];
 
 #[test]

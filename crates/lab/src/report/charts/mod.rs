@@ -17,7 +17,7 @@ use crate::summary::Summary;
 pub struct Chart {
     /// Its name, also that of its file.
     pub name: String,
-    /// What it shows.
+    /// Its title.
     pub title: String,
     /// How to read it.
     pub caption: String,
