@@ -1,8 +1,8 @@
 //! Ageing: a device carries out a workload before the run, with the clock of its flash off.
 //!
-//! What the device decides and what it moves and writes is what it would be in a run, but for what follows from waiting:
-//! queues are empty, and a program is over before the next command comes. In a closed loop the device is left at work: the host always
-//! has something to write. By the times of the workload it goes as far as it wants before the next command.
+//! The device decides, moves and writes as in a run, but for effects of waiting: queues are empty, and a program is over before the
+//! next command comes. In a closed loop the device is left at work: the host always has something to write. In an open loop the device
+//! goes on until the time of the next command, as far as it wants.
 
 use std::collections::VecDeque;
 
@@ -75,7 +75,7 @@ impl<E> Untimed<E> {
         (self.timers[first].0 <= time).then(|| self.timers.remove(first))
     }
 
-    /// What is left of it, for the calendar of a run.
+    /// The remaining timers, for the calendar of a run.
     fn agenda(mut self) -> Agenda<E> {
         self.timers.sort_by_key(|(time, _)| *time);
         Agenda { now: self.now, events: self.timers }
@@ -129,7 +129,7 @@ pub(crate) fn carry_out<D: Ages>(
             wait_until(device, time, clock);
             device.submit(command, clock);
         } else {
-            // Whatever waits has to wait for a timer.
+            // The remaining work waits for a timer.
             let Some((time, event)) = clock.due(Instant::LIMIT) else {
                 assert!(device.give_up(clock), "nothing moves: {}", device.what_waits(clock.now));
                 continue;

@@ -1,6 +1,7 @@
-//! The face of whatever takes commands on logical sectors: an SSD, an array of them, a device that answers after a fixed time.
+//! The face of a device that takes commands on logical sectors: an SSD, an array of them, a device that answers after a fixed
+//! time.
 //!
-//! Whoever drives a device owns the calendar, hands each event back that it puts there, takes its answers, and measures it
+//! The caller owns the calendar, hands back each event that the device puts there, takes its answers, and measures it
 //! through metrics. A device made of devices wraps their events in its own.
 
 use std::fmt;
@@ -18,7 +19,7 @@ use crate::device::{Content, Look, Recovered, Steady};
 use crate::metrics::Detail;
 use crate::snapshot::{self, Agenda};
 
-/// What a host must know of a device.
+/// The shape of a device as a host sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Sectors of 512 bytes of each namespace; there is one at least.
@@ -29,11 +30,11 @@ pub struct Shape {
     pub sector_size: Bytes,
     /// The least that is mapped by itself.
     pub logical_page: Bytes,
-    /// What is erased at once; nothing on a device without flash.
+    /// Bytes that are erased at once; zero on a device without flash.
     pub block_set: Bytes,
 }
 
-/// What a power cut found and did.
+/// The commands and operations that a power cut stopped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PowerCut {
     /// Commands that were not answered and never will be.
@@ -62,17 +63,18 @@ pub struct Programmed {
     pub other: u64,
 }
 
-/// Who gives the commands that a device is [aged](BlockDevice::age) with: each with its time since the beginning.
+/// A function that returns the next command by which a device is [aged](BlockDevice::age), with its time since
+/// the beginning.
 pub type Next<'a> = &'a mut dyn FnMut(Programmed) -> Option<(Instant, Command)>;
 
 /// A device that takes commands on logical sectors. A run of it is a function of its configuration, its seed and the commands.
 pub trait BlockDevice: State {
-    /// What happens in it.
+    /// Its events.
     type Event: Copy + PartialEq + fmt::Debug + Serialize + DeserializeOwned;
-    /// What it had done at some time.
+    /// The counts of the device at some time.
     type Mark;
 
-    /// What a host must know of it.
+    /// The shape of the device as a host sees it.
     fn shape(&self) -> Shape;
 
     /// Takes a command, which lies within the device and comes when no power cut is being recovered from.
@@ -86,8 +88,8 @@ pub trait BlockDevice: State {
     /// writes its tag. Only for a device that [follows contents](Self::follow_contents).
     fn carry(&mut self, tag: u32, contents: &[Content]);
 
-    /// What the read with this tag found in each of its sectors, told once; none where contents are not followed. Zeroes are
-    /// [`ZEROES`](crate::device::ZEROES), and what was there before [`FILLED`](crate::device::FILLED).
+    /// The contents of each sector of the read with this tag, returned once; none where contents are not followed. Zeroes
+    /// are [`ZEROES`](crate::device::ZEROES), and contents from before the first command [`FILLED`](crate::device::FILLED).
     fn take_contents(&mut self, tag: u32) -> Option<Vec<Content>>;
 
     /// [Submits](Self::submit) a write of these contents.
@@ -101,7 +103,7 @@ pub trait BlockDevice: State {
         self.submit(command, calendar);
     }
 
-    /// What is going to be submitted next, so that a device may fetch from memory what it will look up. Changes nothing.
+    /// Prefetches the memory that the next commands look up. Changes nothing.
     #[inline]
     fn foresee(&self, _upcoming: [Option<&Command>; 2]) {}
 
@@ -154,7 +156,7 @@ pub trait BlockDevice: State {
         0
     }
 
-    /// What the last recovery took and found, once it is over.
+    /// The time and the results of the last recovery, once it is over.
     fn recovery(&self) -> Option<Recovered>;
 
     /// Writes a first fraction of the logical pages once, in order, without taking time. False if `look` stopped it.
@@ -184,24 +186,24 @@ pub trait BlockDevice: State {
     /// How long a command may stand still with good reason.
     fn longest_wait(&self) -> Duration;
 
-    /// What waits for what, in lines of text.
+    /// The pending work and the causes of its waits, in lines of text.
     fn what_waits(&self, now: Instant) -> String;
 
-    /// What it has done until `now`.
+    /// The counts of the device at `now`.
     fn mark(&self, now: Instant) -> Self::Mark;
 
     /// Logical pages programmed since it was made.
     fn programmed(&self) -> Programmed;
 
-    /// What it did from `mark` to `now`, number by number.
+    /// The metrics of the device from `mark` to `now`, number by number.
     fn metrics(&self, mark: &Self::Mark, now: Instant) -> Metrics;
 
-    /// What its designs draw of what happened since `mark`, each with the name of the design.
+    /// The charts that its designs draw of the time since `mark`, each with the name of the design.
     fn charts(&self, _mark: &Self::Mark) -> Vec<(&'static str, Drawn)> {
         Vec::new()
     }
 
-    /// What it did from `mark` to `now`, by channel, die, block and component.
+    /// The metrics of the device from `mark` to `now`, by channel, die, block and component.
     fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail;
 
     /// The lengths of the lists whose lengths follow from the configuration, of those that a state brings with it.
@@ -214,10 +216,10 @@ pub trait BlockDevice: State {
         1 << 24
     }
 
-    /// Whether a state that was just taken over can be one of this device, with what is about to happen to it.
+    /// Whether a state that was just taken over can be one of this device, with these pending events.
     ///
     /// # Errors
-    /// What is wrong.
+    /// The contradiction.
     fn check_loaded(&self, agenda: &Agenda<Self::Event>) -> Result<(), String>;
 
     /// Writes the device and what is about to happen to it.

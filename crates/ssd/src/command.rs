@@ -1,4 +1,4 @@
-//! What a host asks of a block device, and the answer.
+//! Commands of a host to a block device, and the answers.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Duration, id};
@@ -6,7 +6,7 @@ use wordline_kernel::{Bytes, Duration, id};
 /// Bytes of a sector.
 pub const SECTOR: Bytes = Bytes(512);
 
-/// What a command does.
+/// The operation of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operation {
     /// Read sectors.
@@ -34,7 +34,7 @@ impl Operation {
 /// A command to a block device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
-    /// What it does.
+    /// The operation.
     pub operation: Operation,
     /// Forced unit access: a write that is answered only once it is in flash.
     pub fua: bool,

@@ -56,7 +56,7 @@ pub struct DeviceFile {
     /// The flash translation layer.
     #[serde(default)]
     pub ftl: FtlFile,
-    /// What fails, and when: a table `[[faults]]` for each rule. A command fails if one of them says so.
+    /// Failures and their times: a table `[[faults]]` for each rule. A command fails if one of them says so.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultFile>,
     /// Parts of the logical capacity with addresses of their own, in the order of their numbers; without any there is
@@ -78,7 +78,7 @@ pub struct FtlFile {
     /// Blocks that are bad from the factory, as a fraction, drawn from the seed.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 0.5))]
     pub factory_bad_blocks: f64,
-    /// What is mapped as one.
+    /// The map: its unit, and where it is kept.
     pub mapping: MappingFile,
     /// Which of the host's write streams a page goes to.
     pub router: RouterKind,
@@ -86,20 +86,21 @@ pub struct FtlFile {
     pub placement: PlacementKind,
     /// Which word line of an open block is programmed next.
     pub frontier: FrontierKind,
-    /// What an idle row takes of what waits for others. Wants a placement that gives pages homes.
+    /// Pages that an idle row takes over from others. Wants a placement that gives pages homes.
     pub balancer: BalancerKind,
     /// Blocks that take what the host writes in SLC mode. Wants the router `slc-cache`, which a design of one's own may replace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slc_cache: Option<SlcCacheFile>,
     /// Garbage collection.
     pub gc: GcFile,
-    /// What is done about power cuts.
+    /// Protection against power cuts, and the scan after one.
     pub recovery: RecoveryFile,
-    /// What happens to a block in which something failed.
+    /// Treatment of a block in which an operation failed.
     pub failure: FailureKind,
     /// Pages that could not be read are sensed again.
     pub read_retry: ReadRetryFile,
-    /// What pages are sensed with; asked only where a rule of `faults` makes pages need a set of read levels.
+    /// Read levels with which pages are sensed; asked only where a rule of `faults` makes pages need a set of
+    /// read levels.
     pub tuner: TunerKind,
     /// Levelling of the blocks' wear.
     pub wear: WearFile,
@@ -154,7 +155,7 @@ pub struct Config {
     pub file: DeviceFile,
     /// Its chips, and how their pages are divided into what is mapped as one.
     pub pools: Pools,
-    /// What is mapped as one: a logical page.
+    /// The unit of the map: a logical page.
     pub unit: Bytes,
     /// Its namespaces.
     pub namespaces: Vec<Namespace>,
@@ -164,7 +165,7 @@ pub struct Config {
     pub buffer_pages: u32,
     /// Logical pages that the read cache holds.
     pub cache_pages: u32,
-    /// What fails, and when.
+    /// Failures and their times.
     pub faults: Vec<Fault>,
 }
 
@@ -469,12 +470,12 @@ impl Config {
         self.translation_pages() + self.file.discard_pages(self.unit, self.logical_pages)
     }
 
-    /// What each pool must have room for.
+    /// The logical pages that each pool must have room for.
     pub fn shares(&self) -> pools::Shares {
         pools::Shares::of(&self.pools, self.logical_pages, self.table_pages())
     }
 
-    /// What the flash holds a version of: logical pages and pages of tables.
+    /// Pages of which the flash holds a version: logical pages and pages of tables.
     pub fn mapped_pages(&self) -> u32 {
         self.logical_pages + self.table_pages()
     }
@@ -499,12 +500,12 @@ impl Config {
         self.file.ftl.mapping.cache_size(self.unit, self.logical_pages)
     }
 
-    /// What may be cached in SLC mode in each pool, where these streams of it are.
+    /// The share of each pool that can be cached in SLC mode, for these streams.
     pub(crate) fn slc_shares(&self, streams: impl Fn(usize) -> SlcStreams) -> Vec<Option<SlcShare>> {
         (0..self.pools.count()).map(|pool| self.slc_share(pool, streams(pool))).collect()
     }
 
-    /// What may be cached in SLC mode in a pool, where these streams of it are.
+    /// The share of a pool that can be cached in SLC mode, for these streams.
     pub fn slc_share(&self, pool: usize, streams: SlcStreams) -> Option<SlcShare> {
         let SlcCacheFile { blocks, spare, .. } =
             self.file.slc_cache_of(pool).filter(|_| streams != SlcStreams::NONE)?;

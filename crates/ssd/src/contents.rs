@@ -16,17 +16,17 @@ pub type Content = u64;
 
 /// Zeroes: never written, discarded, or made to read so.
 pub const ZEROES: Content = 0;
-/// What the device was filled with before its first command.
+/// The content with which the device was filled before its first command.
 pub const FILLED: Content = u64::MAX;
-/// What nobody wrote: a part of a page that was programmed without having been read.
+/// The content of a part of a page that was programmed without having been read.
 pub const NOTHING: Content = u64::MAX - 1;
 
-/// Deliberate faults, which whoever checks a device must find. They can be switched on where debug assertions are.
+/// Deliberate faults, which a checker of devices must find. They can be switched on where debug assertions are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutant {
     /// The rest of a partly written page is never read.
     RestNotRead,
-    /// What cannot be read any more is not noted as lost.
+    /// A loss of data is not noted.
     LossNotNoted,
     /// Forced unit access is ignored.
     FuaIgnored,
@@ -34,7 +34,7 @@ pub enum Mutant {
     OldestAtRecovery,
     /// A command that makes sectors read as zeroes does nothing.
     ZeroesIgnored,
-    /// What a program of a whole unit should carry along stays where it is.
+    /// The other pages of a unit are not carried along by its program.
     UnitNotCarried,
 }
 
@@ -50,7 +50,7 @@ impl Mutant {
     ];
 }
 
-/// What the sectors of a device hold.
+/// The contents of the sectors of a device.
 #[derive(Clone, Debug, Default)]
 pub struct Contents {
     /// Sectors of a logical page, set by the device that follows them.
@@ -59,11 +59,11 @@ pub struct Contents {
     buffered: BTreeMap<LogicalPage, Vec<Option<Content>>>,
     /// Of versions of pages that were sent to flash.
     flash: BTreeMap<(LogicalPage, u32), Vec<Content>>,
-    /// What the commands in flight carry for each of their sectors, by their tags.
+    /// Contents of the commands in flight, sector by sector, by their tags.
     carried: BTreeMap<u32, Vec<Content>>,
-    /// What the reads in flight found so far, by their requests.
+    /// Contents that reads in flight have found so far, by their requests.
     found: BTreeMap<RequestId, Vec<Content>>,
-    /// What the reads found that were answered, by their tags.
+    /// Contents found by reads that were answered, by their tags.
     answered: BTreeMap<u32, Vec<Content>>,
     mutant: Option<Mutant>,
 }
@@ -79,17 +79,17 @@ impl Contents {
         self.carried.insert(tag, contents.to_vec());
     }
 
-    /// What the read with this tag found in each of its sectors; told once.
+    /// The contents that the read with this tag found, sector by sector; returned once.
     pub fn take_answer(&mut self, tag: u32) -> Option<Vec<Content>> {
         self.answered.remove(&tag)
     }
 
-    /// What a version of a page in flash holds at a sector.
+    /// The content of a sector in a version of a page in flash.
     pub(crate) fn in_flash(&self, page: LogicalPage, version: u32, sector: u32) -> Content {
         self.flash.get(&(page, version)).map_or(FILLED, |sectors| sectors[sector as usize])
     }
 
-    /// What the buffer holds at a sector of a page that it has.
+    /// The content of a sector of a page in the buffer.
     pub(crate) fn in_buffer(&self, page: LogicalPage, sector: u32) -> Content {
         self.buffered.get(&page).and_then(|sectors| sectors[sector as usize]).unwrap_or(NOTHING)
     }

@@ -1,4 +1,4 @@
-//! What every design keeps, tried on one from any crate in one line of a test:
+//! The contract of every design, tested on one from any crate in one line of a test:
 //!
 //! ```no_run
 //! # use wordline_ssd::{Config, Design, contract};
@@ -194,7 +194,7 @@ impl Host {
         }
     }
 
-    /// What was written last is durable. Discards are so where the device keeps them.
+    /// Flushes: the data written last are durable, and discards where the device keeps them.
     fn flush(&mut self) {
         self.submit(Operation::Flush, 0, 0);
         self.go_on();
@@ -256,7 +256,7 @@ impl Host {
             }
             self.may_hold[page] = vec![found[0]];
         }
-        // What is in the cells now has to stay there.
+        // The data now in the cells have to stay there.
         self.flush();
     }
 

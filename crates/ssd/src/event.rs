@@ -1,11 +1,11 @@
-//! What happens in a device.
+//! Events of a device.
 
 use serde::{Deserialize, Serialize};
 
 use crate::command::RequestId;
 use crate::flash;
 
-/// What happens in a device.
+/// Events of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
     /// Something in flash.

@@ -1,10 +1,10 @@
-//! What failed in each pool of flash.
+//! Counts of failures in each pool of flash.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::counters;
 
 counters! {
-    /// What failed in a pool.
+    /// Counts of failures in a pool.
     pub struct Faults {
         program_failures: "faults.program_failures", Count, "Program commands that failed in the pool.";
         erase_failures: "faults.erase_failures", Count, "Erase commands that failed in the pool.";
@@ -14,7 +14,7 @@ counters! {
     }
 }
 
-/// What failed in the pools, by their numbers. Those after the last one in which anything failed are not in it.
+/// Counts of failures in the pools, by their numbers. Pools after the last one with a failure are not in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OfPools(Vec<Faults>);
 
@@ -32,7 +32,7 @@ impl OfPools {
         self.0.get(pool).cloned().unwrap_or_default()
     }
 
-    /// What was counted since `earlier`.
+    /// The counts since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let pools = self.0.iter().enumerate();

@@ -23,9 +23,9 @@ pub struct FixedLatency {
     digest: Digest,
     recovered: bool,
     answers: Vec<Answer>,
-    /// What sectors hold that were written, where that is followed.
+    /// The contents of written sectors, where they are followed.
     contents: Option<BTreeMap<u64, Content>>,
-    /// What the commands under way carry, and what reads found, by their tags.
+    /// The contents of writes in flight, and those that reads found, by their tags.
     carried: BTreeMap<u32, Vec<Content>>,
     found: BTreeMap<u32, Vec<Content>>,
 }

@@ -4,7 +4,7 @@
 //! A pool is a set of planes of one NAND part. Where several planes are erased together by multi-plane commands, the blocks
 //! that they erase at once count as one, as they do in Centaur (section 3).
 
-/// What the life of a pool is reckoned from.
+/// The numbers from which the life of a pool is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Worn {
     /// Erases of all its blocks together.
@@ -27,7 +27,7 @@ impl Worn {
         share(self.erases, self.blocks * u64::from(self.endurance))
     }
 
-    /// What was worn since `earlier`, of the same pool.
+    /// The wear since `earlier`, of the same pool.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self { erases: self.erases - earlier.erases, ..self }

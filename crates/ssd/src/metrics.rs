@@ -1,4 +1,4 @@
-//! What a device did since some time, as metrics: its counters, and what follows from them and from the state of its flash.
+//! The metrics of a device since some time: its counters, and values that follow from them and from the state of its flash.
 
 mod detail;
 
@@ -17,7 +17,7 @@ use crate::front::Front;
 use crate::lifetime::{Worn, write_amplification};
 use crate::writer::Writer;
 
-/// What a device had done at some time.
+/// The counts of a device at some time.
 #[derive(Clone, Debug)]
 pub struct Mark {
     totals: Totals,
@@ -40,7 +40,7 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// What a device of these engines has done until `now`.
+    /// The counts of a device of these engines at `now`.
     pub(crate) fn of(base: &Base, writer: &Writer, front: &Front, now: Instant) -> Self {
         let chips = base.flash.chips();
         Self {
@@ -72,7 +72,7 @@ fn energy(base: &Base, mark: &Mark, now: Instant) -> Vec<EnergyReport> {
     pools.map(|(now, before)| now.since(before)).collect()
 }
 
-/// What a device did between a mark and another time.
+/// The counts of a device between a mark and another time.
 struct Since<'a> {
     base: &'a Base,
     totals: Totals,
@@ -299,7 +299,7 @@ pub fn of_pool() -> impl Iterator<Item = &'static Metric> {
     Faults::METRICS.iter().chain([&ENERGY_OF_POOL])
 }
 
-/// What a device of these engines did from `mark` to `now`.
+/// The metrics of a device of these engines from `mark` to `now`.
 pub(crate) fn since(base: &Base, writer: &Writer, mark: &Mark, now: Instant) -> Metrics {
     let since = Since::new(base, writer, mark, now);
     let mut metrics = Metrics::default();
@@ -314,7 +314,7 @@ pub(crate) fn since(base: &Base, writer: &Writer, mark: &Mark, now: Instant) -> 
     metrics
 }
 
-/// What designs draw of what happened since `mark`.
+/// The charts that designs draw of the time since `mark`.
 pub(crate) fn charts_since(base: &Base, mark: &Mark) -> Vec<(&'static str, Drawn)> {
     let before = |design: &str, drawn: &Drawn| {
         let of_before = |(other, before): &&(&str, Drawn)| *other == design && before.chart == drawn.chart;

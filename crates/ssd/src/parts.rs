@@ -1,4 +1,4 @@
-//! What a device is made of: its policies, which a research design replaces.
+//! The parts of a device: its policies, which a research design replaces.
 
 use wordline_kernel::{Bytes, Column, Complaints, Seed, state};
 use wordline_nand::{Layers, Pool};
@@ -38,19 +38,19 @@ pub struct Parts {
     pub placement: Box<dyn Placement>,
     /// Which word line of an open block is programmed next.
     pub frontier: Box<dyn Frontier>,
-    /// What an idle row takes of what waits for others; asked only where pages have homes.
+    /// Which waiting pages an idle row takes over; asked only where pages have homes.
     pub balancer: Box<dyn Balancer>,
     /// Which block is cleaned.
     pub victim: Box<dyn VictimPolicy>,
-    /// What of the map is in memory; asked only where `ftl.mapping.cache` is set.
+    /// Which part of the map is in memory; asked only where `ftl.mapping.cache` is set.
     pub mapper: Box<dyn Mapper>,
     /// Where the valid pages of a victim go.
     pub relocator: Box<dyn Relocator>,
-    /// What happens to a block in which something failed.
+    /// How a block is treated after a failure in it.
     pub failure: Box<dyn FailurePolicy>,
-    /// What pages are sensed with; asked only where a rule of `faults` makes pages need read levels.
+    /// With which read levels pages are sensed; asked only where a rule of `faults` makes pages need read levels.
     pub tuner: Box<dyn Tuner>,
-    /// What is done while the host rests.
+    /// How far blocks are cleaned while the host rests.
     pub background: Box<dyn Background>,
     /// Which blocks are cleaned because their data lie still.
     pub wear: Box<dyn WearLeveller>,
@@ -101,7 +101,7 @@ impl Parts {
     /// The configuration of a device with these parts, where it was checked for those that it names itself.
     ///
     /// # Errors
-    /// What does not fit, by key.
+    /// The keys that do not fit.
     pub fn check(&self, config: &Config) -> Result<Config, Complaints> {
         let mut file = config.file.clone();
         file.demands = Some(self.demands(config.pools.count())?);

@@ -42,7 +42,7 @@ pub struct PoolFile {
     pub slc_cache: Option<SlcCacheFile>,
 }
 
-/// What a policy may know of a pool.
+/// The state of a pool that policies see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolState {
     /// How worn it is.
@@ -127,7 +127,7 @@ fn one(file: &PoolFile, pools: &Pools, unit: Bytes) -> Result<Pool, Complaints> 
     wrong.or_ok(Pool { part, geometry, locations })
 }
 
-/// What does not go together with several pools, or wants them.
+/// Complaints about features that exclude several pools, or require them.
 pub fn check(file: &DeviceFile, pools: &Pools, unit: Bytes, wrong: &mut Complaints) {
     let ftl = &file.ftl;
     let several = pools.count() > 1;
@@ -187,7 +187,7 @@ fn check_cache(file: &DeviceFile, n: usize, pool: &Pool, wrong: &mut Complaints)
     }
 }
 
-/// What does not go together with several pools.
+/// Complaints about features that exclude several pools.
 fn check_beside(file: &DeviceFile, wrong: &mut Complaints) {
     let ftl = &file.ftl;
     wrong.require(

@@ -1,4 +1,4 @@
-//! What the queue of a die may do out of order, as it is written in a configuration.
+//! The configuration of the queue of a die: which commands overtake others.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What follows from the sizes of a device for who drives it and who keeps its state.
+//! Values that follow from the sizes of a device, for its host and for snapshots.
 
 use wordline_kernel::Bytes;
 
@@ -6,7 +6,7 @@ use crate::block_device::Shape;
 use crate::config::Config;
 
 impl Config {
-    /// What a host must know of the device.
+    /// The shape of the device as a host sees it.
     pub fn shape(&self) -> Shape {
         Shape {
             namespaces: self.namespaces.iter().map(|namespace| namespace.sectors).collect(),

@@ -102,7 +102,7 @@ impl CommandTimes {
         sum as f64 / 1e6 / self.commands.max(1) as f64
     }
 
-    /// What was added since `earlier`.
+    /// The times since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -112,7 +112,8 @@ impl CommandTimes {
     }
 }
 
-/// What takes pages of the host from the buffer to a pool. With it goes the time that writes wait for room in the buffer.
+/// The commands that bring pages of the host from the buffer to a pool. With it goes the time that writes wait for room
+/// in the buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WriteBack {
     /// Reads from the pool of the rest of a page, or of a unit that is programmed as a whole.
@@ -135,7 +136,7 @@ impl Times {
         sums.zip(other.spent.iter().flatten()).for_each(|(sum, ps)| *sum += ps);
     }
 
-    /// What was added since `earlier`.
+    /// The times since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let component = |kind: usize, part: usize| self.spent[kind][part] - earlier.spent[kind][part];

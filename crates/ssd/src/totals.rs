@@ -1,4 +1,4 @@
-//! What a device counts.
+//! The counters of a device.
 
 use wordline_kernel::counters;
 
@@ -6,7 +6,7 @@ use crate::faults::OfPools;
 use crate::times::Times;
 
 counters! {
-    /// What a device counted since it was made.
+    /// The counts of a device since it was made.
     pub struct Totals {
         host_reads: "flash.host_reads", LogicalPages, "Logical pages read for the host.";
         fill_reads: "flash.fill_reads", LogicalPages, "Pages read to complete a partial write (read-modify-write).";
@@ -41,12 +41,13 @@ counters! {
     beside {
         /// Where the time of commands went.
         times: Times;
-        /// What failed in each pool; the reads that were tried again are counted by the flash.
+        /// Failures in each pool; the flash counts retried reads.
         faults: OfPools;
     }
 }
 
-/// Programs that were counted when their group was formed, and that will not happen: what each of them was to write.
+/// Programs that were counted when their group was formed, and that will not happen: the data each of them was to
+/// write.
 impl Totals {
     /// A group of the host, with what is carried along, that was to take `unit` locations.
     pub(crate) fn take_back_group(&mut self, host: u64, carried: u64, unit: u64, is_slc: bool) {

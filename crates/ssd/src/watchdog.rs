@@ -30,11 +30,11 @@ impl Watchdog {
         Self { limit, looked: now, oldest: None }
     }
 
-    /// Looks at a device, which may be done at any time and as often as is wanted. `Err` if the oldest command is where it was
-    /// when so much time had passed: what waits for what.
+    /// Looks at a device; can be called at any time and as often as is wanted. `Err` if the oldest command has made no
+    /// progress for the limit of time: the pending work and the causes of its waits.
     ///
     /// # Errors
-    /// What [`BlockDevice::what_waits`] says.
+    /// The text of [`BlockDevice::what_waits`].
     pub fn look(&mut self, device: &impl BlockDevice, now: Instant) -> Result<(), String> {
         if now - self.looked < self.limit {
             return Ok(());
@@ -76,7 +76,7 @@ impl Config {
 /// Lines of each kind in a report. Chosen: what hangs is seen in a few of them, and a device may have a thousand dies.
 const LINES: usize = 16;
 
-/// What each engine of an SSD waits for.
+/// The pending work of each engine of an SSD, and the causes of its waits.
 pub(crate) fn what_waits(core: &Core, writer: &Writer, front: &Front, now: Instant) -> String {
     let mut text = String::new();
     tell(core, writer, front, now, &mut text).expect("a text takes everything");

@@ -1,4 +1,4 @@
-//! What designs are asked and told, of which all is at hand in `Base`.
+//! Questions and reports to designs whose inputs are all in `Base`.
 
 use wordline_nand::{BlockSetId, Done, Location, Operation, RowId};
 
@@ -101,7 +101,7 @@ impl Base {
         let locations = match task.operation {
             Operation::Program => task.locations,
             Operation::Read | Operation::Erase => return,
-            // What moves inside its planes is a unit.
+            // A copyback programs a whole unit.
             _ => config.pools.of_location(task.location).locations.per_program,
         };
         let of = match task.ticket {

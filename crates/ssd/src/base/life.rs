@@ -1,4 +1,4 @@
-//! What has failed in a device, and whether it still takes writes.
+//! Failures of a device, and whether it still takes writes.
 
 use wordline_kernel::{Column, state};
 use wordline_nand::{BlockSetId, RowId};
@@ -6,7 +6,7 @@ use wordline_nand::{BlockSetId, RowId};
 use crate::config::Config;
 use crate::policy::placement::Placement;
 
-/// What has failed in a device, and whether it still takes writes.
+/// Failures of a device, and whether it still takes writes.
 #[derive(Clone, Debug)]
 pub(crate) struct Life {
     /// Failed programs, failed erases and lost reads of each block.

@@ -1,4 +1,4 @@
-//! What every engine uses: the flash, the block table, the configuration, policies, and counts.
+//! The state that every engine uses: the flash, the block table, the configuration, policies, and counts.
 
 mod audit;
 mod designs;
@@ -29,7 +29,8 @@ pub(crate) use life::Life;
 pub(crate) use page::{PageSize, Piece};
 pub(crate) use read::{LocationRead, Wanted};
 
-/// What every engine uses. Its parts are public, so that each can be borrowed alone; it has short helpers and no mechanism.
+/// The state that every engine uses. Its parts are public, so that each can be borrowed alone; it has short helpers and no
+/// mechanism.
 pub struct Base {
     pub(crate) config: Config,
     /// The chips, the queues of their dies, and what they carry out.
@@ -195,7 +196,7 @@ impl Base {
         }
     }
 
-    /// What a policy may know of the pools.
+    /// The states of the pools that policies see.
     pub fn pool_states(&self) -> Vec<PoolState> {
         self.states_now().collect()
     }

@@ -8,7 +8,7 @@ use wordline_nand::{DieId, RowId};
 use super::Base;
 
 impl Base {
-    /// What waits for the dies, at most so many of them.
+    /// Writes the tasks that wait for the dies, at most so many dies.
     pub(crate) fn tell(&self, now: Instant, dies: usize, out: &mut String) -> fmt::Result {
         let state = if self.life.read_only { "read-only" } else { "takes writes" };
         writeln!(out, "the device {state}")?;
@@ -36,7 +36,7 @@ impl Base {
         Ok(())
     }
 
-    /// What a row has room for.
+    /// The room in a row, as text.
     pub(crate) fn tell_row(&self, row: RowId) -> String {
         let Self { space, .. } = self;
         format!(

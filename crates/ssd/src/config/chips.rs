@@ -1,4 +1,4 @@
-//! What a device wants of its chips: planes that are read together, and pages that divide into mapping units.
+//! Requirements of a device on its chips: planes that are read together, and pages that divide into mapping units.
 
 use wordline_kernel::Complaints;
 use wordline_nand::{Geometry, Locations};

@@ -38,7 +38,7 @@ impl Designs {
         self.all.is_empty()
     }
 
-    /// What some design is told of.
+    /// The kinds of events that some design observes.
     pub(crate) fn observed(&self) -> Observes {
         self.observed
     }

@@ -1,4 +1,4 @@
-//! What of a unit waits in the write buffer.
+//! The part of a unit that waits in the write buffer.
 
 /// The pages of a unit that wait in the write buffer. A unit is the consecutive logical pages that the device brings together: those of
 /// a sub-request with several pools, and of a program unit with one.

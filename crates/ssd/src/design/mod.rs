@@ -52,12 +52,12 @@ pub struct WriteStream {
     pub mode: CellMode,
 }
 
-/// What a design answers, wants to be told, and needs of the device.
+/// The questions that a design answers, the events that it observes, and its requirements on the device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// The questions that it answers.
     pub answers: Seams,
-    /// What it is told of.
+    /// The events that it observes.
     pub observes: Observes,
     /// The host's streams that it tells apart; it answers [`Seam::Stream`] with the number of one of those of the pool.
     pub streams: Vec<WriteStream>,
@@ -99,7 +99,7 @@ pub trait Design: State + Send {
     /// Its name, as a configuration has it.
     fn name(&self) -> &'static str;
 
-    /// What it answers and wants to be told. Asked once, when the device is made.
+    /// Its questions, events and requirements. Called once, when the device is made.
     fn needs(&self) -> Needs;
 
     /// [`Seam::Pool`]: the pool that what leaves the buffer goes to, from 0 to one below their number.

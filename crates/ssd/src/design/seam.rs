@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub enum Seam {
     /// Which pool what leaves the buffer goes to. Asked of one design of the device.
     Pool,
-    /// What an idle row or pool takes from others that have something waiting. Asked of one design of the device.
+    /// Which waiting pages an idle row or pool takes over from others. Asked of one design of the device.
     Balance,
     /// How far blocks are cleaned while the host is idle. Asked of one design of the device.
     Background,
@@ -30,7 +30,7 @@ pub enum Seam {
     Relocate,
     /// The parameters of a read or a program.
     Tune,
-    /// What happens to a block in which something failed.
+    /// How a block is treated after a failure in it.
     Fail,
 }
 

@@ -30,7 +30,7 @@ pub struct Combination {
     of_device: Vec<String>,
     /// Those that answer the questions of a pool.
     of_pools: Vec<(usize, Vec<String>)>,
-    /// Who answers where several could.
+    /// The design that decides where several could.
     decides: Vec<(Seam, String)>,
 }
 
@@ -78,7 +78,7 @@ impl Combination {
         answers.map(|design| design.name()).collect()
     }
 
-    /// Who answers a question in each of so many pools; none where policies do.
+    /// The design that answers a question in each of so many pools; none where policies do.
     pub fn owners(&self, seam: Seam, pools: usize) -> Vec<Option<&'static str>> {
         self.answers(seam, pools).into_iter().map(|design| Some(design?.name())).collect()
     }
@@ -160,7 +160,7 @@ impl Combination {
         (table, wrong)
     }
 
-    /// Who of those found answers; complains once where that is open.
+    /// The design among those found that answers; adds one complaint where that is open.
     fn settle(&self, seam: Seam, pool: usize, found: &[usize], wrong: &mut Complaints) -> u8 {
         let names = self.names();
         let decided = self.decides.iter().rev().find(|(other, _)| *other == seam).map(|(_, name)| name);
@@ -187,7 +187,7 @@ impl Combination {
         }
     }
 
-    /// What decides has to be a design that answers.
+    /// Checks that each deciding design answers its question.
     fn check_decisions(&self, needs: &[Needs], wrong: &mut Complaints) {
         for (seam, name) in &self.decides {
             let answering = self.all.iter().zip(needs).filter(|(_, needs)| needs.answers.has(*seam));
@@ -365,19 +365,19 @@ pub(crate) struct Designs {
     table: Vec<Row>,
     /// The questions that some design answers in some pool.
     pub(super) claimed: Seams,
-    /// What some design is told of.
+    /// The events that some design observes.
     pub(super) observed: Observes,
-    /// None where no design has a say in the host's streams.
+    /// None where no design answers questions about the host's streams.
     pub(super) routes: Option<Routes>,
     pub(super) gathered: Gathered,
-    /// What a view says of the buffer, and of the time.
+    /// The fill level of the buffer, and the time, as views show them.
     pub(super) level: Level,
     pub(super) now: Instant,
     /// The first answer that was not allowed.
     pub(super) wrong: OnceCell<Box<WrongAnswer>>,
 }
 
-/// Who answered questions that policies answer for a while.
+/// The table of designs, kept while policies answer in their place.
 pub(crate) struct Unasked {
     table: Vec<Row>,
     claimed: Seams,

@@ -1,4 +1,4 @@
-//! What a design may look at when it is asked or told something.
+//! The part of the device that a design sees when it is asked or told something.
 
 use wordline_kernel::{Instant, Stream};
 use wordline_nand::{BlockSetId, DieId, Pools, RowId};
@@ -9,10 +9,10 @@ use crate::policy::seen::Level;
 use crate::pools::PoolState;
 use crate::space::{Space, State};
 
-/// What is known of a block set.
+/// The state of a block set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockFacts {
-    /// What it is.
+    /// Its state.
     pub state: State,
     /// Its valid logical pages.
     pub valid: u32,
@@ -33,7 +33,7 @@ pub(crate) struct Sight<'a> {
     pub(crate) space: &'a Space,
 }
 
-/// What a design may look at, and its own random stream. Nothing of the device can be changed by it.
+/// A read-only view of the device for a design, and the design's own random stream.
 pub struct View<'a> {
     pub(super) sight: Sight<'a>,
     pub(super) level: Level,
@@ -93,7 +93,7 @@ impl View<'_> {
         self.sight.space.valid_in(row)
     }
 
-    /// What is known of a block set.
+    /// The state of a block set.
     pub fn block(&self, block: BlockSetId) -> BlockFacts {
         let Sight { flash, space } = self.sight;
         BlockFacts {

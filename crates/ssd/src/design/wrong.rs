@@ -11,11 +11,11 @@ use super::Seam;
 pub struct WrongAnswer {
     /// The design that gave it; none for a policy of the device.
     pub design: Option<&'static str>,
-    /// What was asked.
+    /// The question.
     pub seam: Seam,
-    /// What it answered.
+    /// The answer.
     pub answer: String,
-    /// What was allowed.
+    /// The answers that were allowed.
     pub allowed: String,
 }
 

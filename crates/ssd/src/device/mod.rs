@@ -98,7 +98,7 @@ impl Device {
     }
 }
 
-/// What is asked of a device beside what every block device says: of most an engine.
+/// Questions to a device beyond those to every block device: most of them return an engine.
 impl Device {
     /// The configuration.
     pub fn config(&self) -> &Config {
@@ -110,7 +110,7 @@ impl Device {
         self.core.base.flash.chips()
     }
 
-    /// What was counted.
+    /// The counts of the device.
     pub fn totals(&self) -> &Totals {
         &self.core.base.totals
     }
@@ -125,7 +125,7 @@ impl Device {
         &self.core.map
     }
 
-    /// What is on its way to flash.
+    /// The writer, which has the pages on their way to flash.
     pub fn writer(&self) -> &Writer {
         &self.writer
     }
@@ -146,7 +146,7 @@ impl Device {
         self.core.map.version_in_flash(page, &self.core.base)
     }
 
-    /// What each sector of a page holds, where none is lost: what a read would find.
+    /// The contents of a page, sector by sector, where none is lost: those that a read would find.
     pub fn contents_of(&self, page: LogicalPage) -> Vec<Content> {
         self.core.cache.contents_of(page, &self.core.base, &self.core.map)
     }
@@ -156,7 +156,7 @@ impl Device {
         self.core.base.keep_contents(contents);
     }
 
-    /// What its sectors hold, if the device knows that.
+    /// The contents of its sectors, if the device follows them.
     pub fn contents(&mut self) -> Option<&mut Contents> {
         self.core.base.contents.as_deref_mut()
     }

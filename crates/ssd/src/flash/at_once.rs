@@ -8,7 +8,7 @@ use wordline_nand::{Command, DieId, Done, Location, Operation};
 
 use super::Flash;
 
-/// What is done while the clock is off.
+/// The state of the flash while the clock is off.
 #[derive(Debug, Default)]
 pub(super) struct AtOnce {
     /// Commands that are over, in the order in which they were taken.

@@ -7,7 +7,7 @@ use super::task::Task;
 use super::{Flash, Setup};
 use crate::policy::tuner::{ReadOutcome, ReadParameters, SensedPage, Tuner};
 
-/// What the tuner is asked with.
+/// The inputs of the tuner.
 pub(super) struct Levels {
     layers: Layers,
     /// The highest set of read levels.

@@ -36,7 +36,7 @@ use levels::Levels;
 use payloads::Payloads;
 use queue::Queues;
 
-/// What happens in flash.
+/// Events of the flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
     /// Something in the chips.
@@ -46,7 +46,7 @@ pub enum Event {
 }
 
 counters! {
-    /// What the flash counted since it was made.
+    /// The counts of the flash since it was made.
     pub struct Counts {
         read_retries: "faults.read_retries", Count, "Reads that were tried again because pages could not be read.";
     }
@@ -69,7 +69,7 @@ pub struct Flash {
     counts: Counts,
     /// Picoseconds that finished commands spent on the bus and in the array.
     served_ps: u128,
-    /// What is done while the clock is off; none while it runs.
+    /// The state while the clock is off; none while it runs.
     at_once: Option<Box<AtOnce>>,
     /// Locations programmed while the clock was off.
     laid: u64,
@@ -141,13 +141,13 @@ impl Flash {
         &self.chips
     }
 
-    /// What a location holds.
+    /// The stamp at a location.
     #[inline]
     pub fn stamp(&self, location: Location) -> Stamp {
         self.chips.stamp(location)
     }
 
-    /// What was counted.
+    /// The counts of the flash.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
@@ -281,7 +281,7 @@ impl Flash {
         self.chips.is_idle(die) && !self.queues.has_work(die)
     }
 
-    /// What waits for `die`, by rank: its name, how many, and the first.
+    /// The tasks that wait for `die`, by rank: its name, how many, and the first.
     pub fn waiting(&self, die: DieId) -> Vec<(&'static str, usize, &Task)> {
         self.queues.waiting(die)
     }

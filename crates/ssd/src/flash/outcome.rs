@@ -29,7 +29,7 @@ pub(super) fn unread_by(read: &Task, done: &Done) -> u32 {
 }
 
 impl Flash {
-    /// What came of a task whose command is done.
+    /// The outcome of a task whose command is done.
     #[inline(always)]
     pub fn outcome(
         &mut self,

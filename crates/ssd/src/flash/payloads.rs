@@ -1,4 +1,4 @@
-//! What the programs that wait for their die write.
+//! The payloads of programs that wait for their die.
 
 use serde::{Deserialize, Serialize};
 use wordline_nand::Stamp;

@@ -1,6 +1,6 @@
 //! The queues of the dies: tasks that wait for their die, and which of them is next.
 //!
-//! Who goes first is set by [`SchedulingFile`]. By default reads go before programs and erases, but not more than so
+//! The order is set by [`SchedulingFile`]. By default reads go before programs and erases, but not more than so
 //! many of them while one of those waits; the others go in the order in which they came. Each die has three lists, one
 //! for each rank; which rank a class has is worked out once. A task that somebody comes to wait for is `promoted`.
 
@@ -20,7 +20,7 @@ struct List {
 
 const EMPTY: List = List { first: NO_TASK, last: NO_TASK };
 
-/// What waits for a die and what it is doing.
+/// The tasks that wait for a die, and those that it works on.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct DieQueue {
     /// By rank, and a bit for each rank at which something waits.
@@ -203,7 +203,7 @@ impl Queues {
     #[inline]
     pub fn push(&mut self, die: DieId, now: Instant, ticket: Ticket, class: Class) -> &mut Task {
         let cleaning_before = self.cleaning_time(die, now);
-        // What goes no later than a read that nobody waits for is one that somebody waits for.
+        // Where they have the rank of programs, background reads and awaited ones are one class.
         let class = match class {
             Class::Background if self.rules.rank_of_reads == self.rules.rank_of_programs => Class::Read,
             class => class,
@@ -288,7 +288,7 @@ impl Queues {
         let queue = &mut dies[die];
         let rank = match queue.waiting {
             0 => return None,
-            // What waits is of one rank, and overtakes nothing.
+            // The waiting tasks are of one rank, and overtake nothing.
             alone if alone.is_power_of_two() && queue.suspended == NO_TASK => {
                 queue.in_a_row = 0;
                 alone.trailing_zeros() as usize
@@ -331,7 +331,7 @@ impl Queues {
         queue.suspended = std::mem::replace(&mut queue.current, NO_TASK);
     }
 
-    /// What is suspended is the die's present work again.
+    /// Makes the suspended task the die's present work again.
     pub fn unpark(&mut self, die: DieId, now: Instant) {
         let queue = &mut self.dies[die];
         queue.in_a_row = 0;

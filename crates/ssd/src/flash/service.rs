@@ -111,7 +111,7 @@ impl Flash {
         }
     }
 
-    /// What a die was suspended in goes on, as nothing else waits that it takes.
+    /// Resumes the suspended operation of a die for which no other task waits that it can take.
     #[inline(never)]
     fn resume(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         if self.chips.is_suspended(die) {

@@ -1,4 +1,4 @@
-//! What `Flash` is made of: the part of a device's configuration that it reads.
+//! The setup of `Flash`: the part of a device's configuration that it reads.
 
 use wordline_nand::{Fault, Pools};
 
@@ -6,16 +6,16 @@ use crate::Config;
 use crate::config::ReadRetryFile;
 use crate::scheduling::SchedulingFile;
 
-/// What [`Flash`](super::Flash) is made of.
+/// The setup of a [`Flash`](super::Flash).
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
     /// Its chips, and how their pages are divided into locations.
     pub pools: &'a Pools,
-    /// What fails, and when.
+    /// Failures and their times.
     pub faults: &'a [Fault],
     /// How pages that could not be read are sensed again.
     pub read_retry: &'a ReadRetryFile,
-    /// What the queue of a die may do out of order.
+    /// The order of the queue of a die.
     pub scheduling: &'a SchedulingFile,
     /// Whether pages are copied before their cells are programmed again.
     pub backs_up_lower_pages: bool,

@@ -1,4 +1,4 @@
-//! What an engine asks of a die.
+//! Tasks of a die.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, id};
@@ -14,14 +14,15 @@ id!(
 /// No task.
 pub(super) const NO_TASK: TaskId = TaskId(u32::MAX);
 
-/// What an engine asks of a die. Reads of a page, or of pages side by side in the planes, are carried out by one command.
+/// A task of a die: a read, program or erase, for an engine. Reads of a page, or of pages side by side in the planes, are
+/// carried out by one command.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Task {
-    /// Who asked.
+    /// The engine that issued it.
     pub ticket: Ticket,
     /// How urgent it is.
     pub class: Class,
-    /// What it does.
+    /// Its operation.
     pub operation: Operation,
     /// Its first page.
     pub page: PageId,
@@ -33,7 +34,7 @@ pub struct Task {
     pub planes: u32,
     /// Bytes that a read moves out of the chip.
     pub bytes: u32,
-    /// What a read must find.
+    /// The stamp that a read must find.
     pub wanted: Stamp,
     /// How long its request waited for the place of the page before the task was queued.
     pub looked_up: Duration,
@@ -49,7 +50,7 @@ pub struct Task {
     pub(super) queued: Instant,
     /// How long the die had been cleaning by then, in picoseconds.
     pub(super) cleaning_before: u64,
-    /// What it programs.
+    /// The payload of a program.
     pub(super) payload: u32,
     pub(super) next: TaskId,
 }

@@ -6,8 +6,8 @@ use wordline_nand::{DieId, RowId};
 use crate::cache::buffer::EntryId;
 use crate::command::RequestId;
 
-/// Who asked for a command, and the number by which it knows it. `Flash` gives the ticket back with what came of the command,
-/// and does not look at it.
+/// The issuer of a command, and the number by which it knows the command. `Flash` gives the ticket back with the outcome of
+/// the command, and does not look at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ticket {
     /// A read for a request of the host; on a device without an FTL whatever a command of its host needs.

@@ -63,7 +63,7 @@ impl Queues {
         self.move_to(die, [self.rules.rank_of_programs, self.rules.rank_of_cleaning], wanted);
     }
 
-    /// What waits for `die`, by rank: its name, how many, and the first.
+    /// The tasks that wait for `die`, by rank: its name, how many, and the first.
     pub fn waiting(&self, die: DieId) -> Vec<(&'static str, usize, &Task)> {
         let mut found = Vec::new();
         let names = ["reads that go first", "what goes after those", "what goes last"];

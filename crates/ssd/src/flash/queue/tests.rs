@@ -5,7 +5,7 @@ use Kind::{GcErase, GcProgram, GcRead, HostProgram, HostRead};
 
 const DIE: DieId = DieId(0);
 
-/// What tasks are, in these tests.
+/// The kinds of tasks in these tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     HostRead,
