@@ -43,7 +43,7 @@ fn filled(file: DeviceFile) -> Rig {
     rig
 }
 
-/// What writing these pages one after the other programs: pages of the host, copies, and padding.
+/// The programs that writing these pages one after the other causes: pages of the host, copies, and padding.
 fn programs(rig: &mut Rig, pages: impl IntoIterator<Item = u32>) -> [u64; 3] {
     let before = rig.device.totals().clone();
     for page in pages {

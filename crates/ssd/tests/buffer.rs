@@ -462,7 +462,7 @@ fn a_read_waits_for_a_page_that_is_being_fetched_instead_of_reading_it_too() {
     let times: Vec<Duration> = (0..50).map(|page| read(&mut rig, page)).collect();
     assert_eq!(rig.device.totals().host_reads, 2);
     assert!(times[2] > ACCESS && times[2] <= times[0] * 2, "{} after {}", times[2], times[0]);
-    // What is fetched when it is overwritten is of no use to later reads.
+    // A page that is overwritten while it is fetched is of no use to later reads.
     rig.submit(Operation::Write, false, 51 * 8, 8);
     rig.run_down_to(0);
     assert_eq!(read(&mut rig, 51), ACCESS);

@@ -163,7 +163,7 @@ fn a_resting_host_finds_free_blocks() {
     rig.rest(Duration::from_ms(60_000));
     assert_eq!(rig.device.totals().erases, rested, "what is to be had was had");
     rig.audit();
-    // What follows meets no garbage collection.
+    // The next writes meet no garbage collection.
     let (moved, erased) = (rig.device.totals().gc_programs, rig.device.totals().erases);
     overwrite(&mut rig, 32, 4);
     assert_eq!((rig.device.totals().gc_programs, rig.device.totals().erases), (moved, erased));

@@ -18,7 +18,7 @@ use wordline_ssd::policy::victim::Candidates;
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{BlockDevice, Config, Design, Device, DeviceFile, Operation, Parts, contract};
 
-/// What a probe was told, by kind.
+/// The kinds of events that a probe observes, as indices of its counts.
 const READ: usize = 0;
 const WRITTEN: usize = 1;
 const INVALIDATED: usize = 2;
@@ -167,7 +167,7 @@ fn rig(file: &DeviceFile, designs: Combination) -> Rig {
     Rig::of(Device::with(config, parts, Seed(1)), Calendar::new())
 }
 
-/// What the probe of a device was told, from its metrics.
+/// The events that the probe of a device observed, from its metrics.
 fn told(rig: &Rig) -> Vec<u64> {
     told_until(rig, rig.calendar_now())
 }
@@ -246,7 +246,7 @@ fn a_design_is_told_of_what_it_observes_and_no_more() {
     assert!(told[OF_COLLECTOR] >= totals.gc_programs && totals.gc_programs > 0);
     let open = told[OPENED] - told[CLOSED];
     assert!(told[CLOSED] >= told[ERASED] && open <= 8, "{open} open in four rows of two streams");
-    // What was programmed was valid, but for pages that were written again before that was over.
+    // Each programmed page was valid, but for pages that were written again before the program was over.
     let (data, valid) = (totals.host_programs + totals.gc_programs, rig.device.base().fullness().valid);
     let was_valid = told[INVALIDATED] + valid;
     assert!((data * 9 / 10..=data).contains(&was_valid), "{was_valid} of {data}");

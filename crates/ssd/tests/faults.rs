@@ -1,4 +1,4 @@
-//! What a device does about chips that fail: each kind of fault, each way to say when, and what is told to whom.
+//! A device with chips that fail: each kind of fault, each way to say when, and which commands and policies are told.
 
 mod common;
 

@@ -168,7 +168,7 @@ fn failed_last(rig: &Rig) -> bool {
     rig.answers.last().expect("a command was answered").1.failed
 }
 
-/// What may be wrong with a device of which something failed.
+/// The losses allowed in a device in which operations failed.
 struct Failing {
     /// Whether pages may be lost.
     loses: bool,
@@ -204,7 +204,7 @@ impl Failing {
         refused > 0 && found.is_none_or(|version| version + refused >= all && version <= all)
     }
 
-    /// Who is told what: reads fail of what is lost, which the rig sees to, everything else at the end of the device's life.
+    /// Checks which commands fail: reads of lost pages, which the rig sees to, and all else at the end of the device's life.
     fn check_answers(rig: &Rig) {
         let read_only = rig.device.is_read_only();
         let totals = rig.device.totals();

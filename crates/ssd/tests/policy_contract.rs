@@ -480,8 +480,8 @@ fn random_policies_reach_every_candidate() {
     }
 }
 
-/// What a mapper may say, by a plain account: which pages came in since they were last missed, and which of them changed
-/// since their translation page was written.
+/// The answers allowed to a mapper, by a plain account: pages that came in since they were last missed, and those of
+/// them that changed since their translation page was written.
 #[derive(Default)]
 struct Cached {
     inside: BTreeSet<u32>,
@@ -502,7 +502,7 @@ proptest! {
         for (kind, page) in script {
             let (page, table) = (LogicalPage(page), page / per_table);
             mapper = restored(&*mapper, Box::new(Dftl::new(&size)));
-            // What changed and is not in the cache must be in a translation page that is to be written.
+            // A page that changed and is not in the cache must be in a translation page that is to be written.
             let mut to_write = None;
             match kind {
                 0..=2 => {
@@ -537,7 +537,7 @@ proptest! {
                 cached.changed.retain(|changed| changed / per_table != written.0);
             }
         }
-        // Whatever still counts as changed leaves the cache as such when others come in and are used again.
+        // Pages that still count as changed leave the cache as such when others come in and are used again.
         for page in 48..48 + 2 * entries {
             if let Some(written) = mapper.load(LogicalPage(page)) {
                 mapper.written(written);

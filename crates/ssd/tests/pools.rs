@@ -305,7 +305,7 @@ fn translation_pages_tell_of_the_pool_that_is_mapped_by_page_and_are_in_it() {
         rig.device.chips().counts_of_pools().iter().map(|pool| pool.pages_programmed).collect::<Vec<_>>()
     };
     assert_eq!(written(&large)[1], 0, "neither pages of the host nor of the map");
-    // What is read finds its place again.
+    // Reads find the places of their pages again.
     (0..40).for_each(|n| {
         small.alone(Operation::Read, false, n * 7 * PAGE, PAGE);
     });
@@ -501,7 +501,7 @@ fn a_pool_of_tables_that_a_power_cut_crowds_gives_pages_to_the_first() {
     }
     rig.alone(Operation::Flush, false, 0, 0);
     let [_, full] = valid(&rig);
-    // What is discarded there makes room for others, and is there again where no flush told of it.
+    // Discards there make room for others, and discarded data return where no flush followed.
     let in_second = |page: &u64| {
         let location = rig.device.map().get(LogicalPage(*page as u32));
         location.is_some_and(|location| rig.device.config().pools.number_of_location(location) == 1)

@@ -19,7 +19,7 @@ use wordline_ssd::map::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut};
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::{BlockDevice, Command, DeviceFile, Event, Operation};
 
-/// What a page held at some time.
+/// The content of a page at some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Held {
     Nothing,
@@ -76,14 +76,14 @@ impl Page {
     }
 }
 
-/// What a device keeps through a cut, once it is flushed.
+/// The data that a device keeps through a cut, once it is flushed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Promises {
     /// Nothing: a torn program takes others with it.
     Nothing,
-    /// What was written, but not what was discarded.
+    /// Written data, but not discards.
     Writes,
-    /// Whatever is flushed.
+    /// All that is flushed.
     All,
 }
 
@@ -102,7 +102,7 @@ impl Promises {
     }
 }
 
-/// What a submitted command makes safe when it is answered, and what then counts as answered.
+/// The contents that a submitted command makes safe when it is answered, and those that then count as answered.
 #[derive(Clone, Debug, Default)]
 struct Pending {
     written: Vec<(u32, Held)>,
@@ -147,7 +147,7 @@ impl Play {
         let mut pages = vec![Page::new(); count as usize];
         let written = start.prepare(&mut rig);
         if matches!(start, Start::Aged(_)) {
-            // What was written last is in the buffer.
+            // The last data written are in the buffer.
             rig.alone(Operation::Flush, false, 0, 0);
             rig.answers.clear();
         }

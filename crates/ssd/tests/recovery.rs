@@ -180,7 +180,7 @@ fn what_a_fault_took_does_not_give_way_to_an_older_copy_after_a_cut() {
         rig.alone(Operation::Read, false, 0, PAGE);
         assert!(last_failed(&rig) && rig.device.map().is_lost(page));
     }
-    // What the host writes is in the buffer alone, and lost with it.
+    // The data of this write are in the buffer alone, and lost with it.
     rig.alone(Operation::Write, false, 0, PAGE);
     assert!(!rig.device.map().is_lost(page));
     cut_and_recover(&mut rig);

@@ -1,4 +1,4 @@
-//! What read levels cost, against closed forms, and what tuners are asked and told.
+//! The cost of read levels, against closed forms, and the questions and reports to tuners.
 
 mod common;
 
@@ -175,7 +175,7 @@ fn a_device_whose_layers_need_levels_collects_garbage_without_losing_anything() 
     }
 }
 
-/// What a tuner was told.
+/// The reports to a tuner.
 #[derive(Default)]
 struct Told {
     outcomes: Vec<(SensedPage, ReadOutcome)>,

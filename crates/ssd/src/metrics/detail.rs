@@ -1,4 +1,4 @@
-//! What a device did by channel, die, block and component: what does not fit into a single number.
+//! Metrics of a device by channel, die, block and component, which do not fit into single numbers.
 
 use wordline_kernel::{Duration, Instant, Metrics};
 use wordline_nand::{EnergyReport, Pool};
@@ -11,14 +11,15 @@ use crate::front::Front;
 use crate::lifetime::Worn;
 use crate::space::State;
 
-/// What a device did between two times, by its parts. A device made of devices puts theirs [together](Self::join).
+/// The metrics of a device between two times, by its parts. A device made of devices puts theirs
+/// [together](Self::join).
 #[derive(Clone, Debug, Default)]
 pub struct Detail {
     /// Where the time of its commands went.
     pub times: Times,
     /// The energy of its flash.
     pub energy: EnergyReport,
-    /// What wrote its buffers out, for each pool.
+    /// The commands that wrote its buffers out, for each pool.
     pub written_back: Vec<WriteBack>,
     /// For how long each direction of its links was taken.
     pub links: Vec<Duration>,
@@ -43,11 +44,11 @@ pub struct PoolDetail {
     pub planes: u32,
     /// Flash pages programmed, padding included.
     pub programs: u64,
-    /// What it was worn by.
+    /// Its wear.
     pub worn: Worn,
     /// Valid data as a part of its flash at the end.
     pub valid_share: f64,
-    /// What failed in it, and its energy: [`of_pool`](super::of_pool) lists them.
+    /// Its failures and its energy: [`of_pool`](super::of_pool) lists them.
     pub metrics: Metrics,
     /// Its dies, in their order.
     pub dies: Vec<DieDetail>,
@@ -62,7 +63,7 @@ pub struct DieDetail {
 }
 
 impl Detail {
-    /// What a device of these engines did from `mark` to `now`.
+    /// The metrics of a device of these engines from `mark` to `now`.
     pub(crate) fn of(base: &Base, front: &Front, mark: &Mark, now: Instant) -> Self {
         let (chips, energy) = (base.flash.chips(), energy(base, mark, now));
         let written_back = base.written_back.iter().zip(&mark.written_back).map(|(now, before)| WriteBack {
@@ -105,7 +106,7 @@ fn since(now: Vec<Duration>, before: &[Duration]) -> Vec<Duration> {
     now.into_iter().zip(before).map(|(now, before)| now - *before).collect()
 }
 
-/// What failed in a pool from `mark` on, and this energy.
+/// The failures in a pool from `mark` on, and this energy.
 fn metrics(base: &Base, mark: &Mark, pool: usize, energy: &EnergyReport) -> Metrics {
     let faults = base.totals.faults.since(&mark.totals.faults).get(pool);
     let retried = base.flash.counts().faults.since(&mark.flash.faults).get(pool);

@@ -1,5 +1,5 @@
-//! What has to hold, whatever happened: the table of chunks against the chips, and commands against what they wait for; and whether a
-//! state that was read can be one of the device.
+//! Invariants: the table of chunks against the chips, and commands against what they wait for. Also the check whether a state that
+//! was read can be one of the device.
 
 use wordline_kernel::Duration;
 use wordline_nand::BlockSetId;

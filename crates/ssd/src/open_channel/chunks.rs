@@ -12,7 +12,7 @@ use crate::snapshot::ensure;
 
 const NONE: u32 = u32::MAX;
 
-/// What one program of a command writes.
+/// The data of one program of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Unit {
     /// The command.

@@ -31,19 +31,20 @@ pub struct OpenChannelFile {
     /// which chips allow.
     #[serde(default)]
     pub mw_cunits: u32,
-    /// What becomes of the programs and erases that the arrays are at when the power is cut.
+    /// The fate of programs and erases in progress when the power is cut.
     #[serde(default)]
     pub programs_at_cut: ProgramsAtCut,
     /// Pages that could not be read are sensed again.
     #[serde(default)]
     pub read_retry: ReadRetryFile,
-    /// What pages are sensed with; asked only where a rule of `faults` makes pages need a set of read levels.
+    /// Read levels with which pages are sensed; asked only where a rule of `faults` makes pages need a set of
+    /// read levels.
     #[serde(default)]
     pub tuner: TunerKind,
     /// Order of the commands of a die, and suspends.
     #[serde(default)]
     pub scheduling: SchedulingFile,
-    /// What fails, and when: a table `[[faults]]` for each rule. A command fails if one of them says so.
+    /// Failures and their times: a table `[[faults]]` for each rule. A command fails if one of them says so.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultFile>,
 }
@@ -55,9 +56,9 @@ pub struct OpenChannelConfig {
     pub file: OpenChannelFile,
     /// Its chips; a location is a logical block.
     pub pools: Pools,
-    /// What its host sees.
+    /// Its geometry as its host sees it.
     pub geometry: Geometry,
-    /// What fails, and when.
+    /// Failures and their times.
     pub faults: Vec<Fault>,
 }
 
@@ -80,7 +81,7 @@ impl OpenChannelFile {
     /// The device, or everything that is wrong with it.
     ///
     /// # Errors
-    /// What is wrong, by key.
+    /// The keys that do not fit.
     pub fn check(self) -> Result<OpenChannelConfig, Complaints> {
         let mut wrong = Complaints::default();
         let part = self.part.clone().check().map_err(|inner| wrong.nest("part", inner)).ok();
@@ -139,7 +140,7 @@ impl OpenChannelFile {
         );
     }
 
-    /// What the host sees of these chips.
+    /// The geometry of these chips as the host sees it.
     fn geometry(&self, Pool { part, geometry, locations }: &Pool) -> Geometry {
         Geometry {
             groups: geometry.channels as u16,
@@ -156,7 +157,7 @@ impl OpenChannelFile {
     }
 }
 
-/// What the data sheet says of the array.
+/// The times of the array in the data sheet.
 fn times(part: &Part) -> Times {
     let reads = part.read_times();
     let mean = reads.iter().map(|time| time.ps()).sum::<u64>() / reads.len().max(1) as u64;
@@ -169,7 +170,7 @@ fn times(part: &Part) -> Times {
 }
 
 impl OpenChannelConfig {
-    /// What its flash is made of.
+    /// The setup of its flash.
     pub fn setup(&self) -> Setup<'_> {
         Setup {
             pools: &self.pools,

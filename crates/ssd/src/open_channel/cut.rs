@@ -41,7 +41,7 @@ impl OpenChannel {
             let (die, page) = self.config.pools.die_and_page_of(location);
             let task = self.flash.read(die, now, (Ticket::Scan(die), Class::Read), page);
             task.location = location;
-            // What cannot be read is torn: there is nothing to try again for.
+            // An unreadable page is torn: a retry would not help.
             task.retried = false;
             task.bytes = self.config.geometry.block_size.0 as u32;
             dies.push(die);

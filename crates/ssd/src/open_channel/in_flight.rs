@@ -16,7 +16,7 @@ pub(super) struct InFlight {
     pub(super) submitted: Instant,
     /// Where its logical blocks are.
     pub(super) locations: Vec<Location>,
-    /// What they will hold, or were found to hold.
+    /// The stamps to write, or those found by a read.
     pub(super) stamps: Vec<Stamp>,
     failed: u64,
     failure: Option<Failure>,

@@ -1,4 +1,4 @@
-//! What the device did since some time, as metrics.
+//! The metrics of the device since some time.
 
 use wordline_kernel::metrics::Unit;
 use wordline_kernel::{Duration, Instant, Metric, Metrics, counters};
@@ -12,7 +12,7 @@ use crate::metrics::{Detail, DieDetail, PoolDetail};
 use crate::physical_device::ChunkState;
 
 counters! {
-    /// What the device counted since it was made.
+    /// The counts of the device since it was made.
     pub struct Counts {
         reads: "vector.reads", Count, "Vector reads taken.";
         writes: "vector.writes", Count, "Vector writes taken.";
@@ -45,7 +45,7 @@ pub fn all() -> impl Iterator<Item = &'static Metric> {
     Counts::METRICS.iter().chain(flash::Counts::METRICS).chain(of_flash).chain(&IN_STATE)
 }
 
-/// What the device had done at some time.
+/// The counts of the device at some time.
 #[derive(Clone, Debug)]
 pub struct Mark {
     counts: Counts,
@@ -137,7 +137,7 @@ impl OpenChannel {
         DieDetail { blocks: blocks.map(|block| (erases[block], is_out(block))).collect() }
     }
 
-    /// What its chunks were worn by.
+    /// The wear of its chunks.
     pub fn worn(&self) -> Worn {
         let Pool { part, geometry, .. } = self.config.pools.first();
         let erases = self.chips().erases().iter().map(|erases| u64::from(*erases)).sum();

@@ -1,12 +1,12 @@
 //! A small open-channel device: chips, the queues of their dies, and a table of chunks.
 //!
-//! Nothing stands between its host and the flash: no write buffer, no map, no cleaning, and nobody who deals with failures. A group is a
+//! Nothing stands between its host and the flash: no write buffer, no map, no cleaning, and no treatment of failures. A group is a
 //! channel, a parallel unit a die, and a chunk a block set, so that one program writes `ws_min` logical blocks, in all planes that
 //! multi-plane commands tie together. A write is answered when it is programmed. Firmware and the link to the host take no time.
 //!
-//! What fails is told in the answer, and repaired by nobody. A chunk of which a program failed is closed before it, and what else was to
-//! be written there fails too; when it is reset it goes offline, as data sheets want of such blocks. A chunk of which an erase
-//! failed, or that was erased as often as it stands, goes offline at once.
+//! A failure is reported in the answer and not repaired. After a failed program its chunk is closed before the failed unit, and further
+//! writes there fail too; when it is reset it goes offline, as data sheets want of such blocks. A chunk of which an erase failed, or
+//! that was erased as often as it stands, goes offline at once.
 
 mod audit;
 mod check;
@@ -101,7 +101,7 @@ impl OpenChannel {
         self.flash.chips()
     }
 
-    /// What was counted.
+    /// The counts of the device.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }

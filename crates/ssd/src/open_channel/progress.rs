@@ -16,7 +16,7 @@ impl OpenChannel {
     pub(super) fn oldest_command(&self) -> Option<Oldest> {
         let command = self.commands.oldest()?;
         let (submitted, tag) = (command.submitted, command.tag);
-        // What goes before it at its dies moves it on as well.
+        // Progress of earlier commands at its dies is progress of the command as well.
         let done = u64::from(command.parts) << 32
             ^ self.chips().counts().program_commands
             ^ self.chips().counts().block_sets_erased << 16;

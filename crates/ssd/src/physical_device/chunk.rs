@@ -1,10 +1,11 @@
-//! What a physical device tells of its chunks: a report of each, and notices of what happens to them by itself.
+//! Information about the chunks of a physical device: a report of each, and notifications of events that no
+//! command caused.
 
 use serde::{Deserialize, Serialize};
 
 use super::geometry::{Chunk, LogicalBlock};
 
-/// What may be done with a chunk (section 1.2.4, Chunk Model).
+/// The state of a chunk, which says whether it can be written, read and reset (section 1.2.4, Chunk Model).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ChunkState {
     /// Reset, and nothing written since: it may be written from its first logical block on.
@@ -27,12 +28,12 @@ impl ChunkState {
     }
 }
 
-/// What a device reports of a chunk: an entry of the log page Chunk Information (CAh).
+/// The report of a chunk: an entry of the log page Chunk Information (CAh).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Descriptor {
     /// The chunk (SLBA).
     pub chunk: Chunk,
-    /// What may be done with it (CS).
+    /// Its state (CS).
     pub state: ChunkState,
     /// How much of its life it has spent, from 0 to 255 (WLI).
     pub wear_level: u8,
@@ -44,18 +45,18 @@ pub struct Descriptor {
     pub readable: u32,
 }
 
-/// What a device noticed by itself: an entry of the log page Chunk Notification (D0h).
+/// A notification: an entry of the log page Chunk Notification (D0h).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notification {
     /// The first logical block that it is about.
     pub first: LogicalBlock,
     /// How many it is about, from that on.
     pub blocks: u32,
-    /// What was noticed.
+    /// Its kind.
     pub notice: Notice,
 }
 
-/// What may be noticed.
+/// The kind of a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Notice {
     /// They could be read, but not at once: what they hold is better moved soon.

@@ -12,7 +12,7 @@ use super::geometry::{Chunk, LogicalBlock};
 /// The most logical blocks of a command: an answer has a bit for each (section 3, Vector Commands).
 pub const MOST_BLOCKS: usize = 64;
 
-/// What a vector command does.
+/// The operation of a vector command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operation {
     /// Read logical blocks, of any chunks and in any order (Vector Chunk Read, 92h).
@@ -33,13 +33,13 @@ impl Operation {
 /// A vector command.
 #[derive(Clone, Copy, Debug)]
 pub struct Command<'a> {
-    /// What it does.
+    /// The operation.
     pub operation: Operation,
     /// The caller's name for it, handed back with the answer.
     pub tag: u32,
     /// The logical blocks: one at least, and [`MOST_BLOCKS`] at the most.
     pub blocks: &'a [LogicalBlock],
-    /// What each of them will hold, for a write; nothing else has any.
+    /// The stamp to write to each of them; empty but for a write.
     pub stamps: &'a [Stamp],
 }
 
@@ -63,17 +63,17 @@ impl<'a> Command<'a> {
 /// The answer to a vector command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// What the command did.
+    /// The operation.
     pub operation: Operation,
     /// The caller's name for it.
     pub tag: u32,
     /// Time from submission to answer.
     pub latency: Duration,
-    /// What failed, of some of its logical blocks.
+    /// The failure of some of its logical blocks.
     pub failure: Option<Failure>,
     /// For which of them: a bit for each, the lowest for the first.
     pub failed: u64,
-    /// What a read found in each of them; [`Stamp::TORN`] where it failed.
+    /// The stamp that a read found in each of them; [`Stamp::TORN`] where it failed.
     pub found: Vec<Stamp>,
 }
 
@@ -84,7 +84,7 @@ impl Answer {
     }
 }
 
-/// What the flash did not do. The device repairs nothing: the host has to.
+/// A failure of the flash. The device repairs nothing: the host has to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Failure {
     /// Logical blocks could not be read (Unrecovered Read Error, 281h of NVMe).
@@ -138,7 +138,7 @@ pub enum Refusal {
         chunk: Chunk,
         /// Logical blocks side by side in the list.
         found: u32,
-        /// What they have to be a multiple of.
+        /// The number of which they have to be a multiple.
         wanted: u32,
     },
     /// A write elsewhere than at the write pointer (Out of Order Write, 2F2h).

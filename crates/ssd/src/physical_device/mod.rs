@@ -30,7 +30,7 @@ pub use chunk::{ChunkState, Descriptor, Notice, Notification};
 pub use command::{Answer, Command, Failure, MOST_BLOCKS, Operation, Refusal};
 pub use geometry::{Chunk, Geometry, LogicalBlock, Times};
 
-/// What a power cut found and did.
+/// The commands and operations that a power cut stopped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PowerCut {
     /// The tags of commands that were not answered and never will be.
@@ -41,15 +41,15 @@ pub struct PowerCut {
 
 /// A device without an FTL. A run of it is a function of its configuration, its seed and the commands.
 pub trait PhysicalDevice: State {
-    /// What happens in it.
+    /// Its events.
     type Event: Copy + PartialEq + fmt::Debug + Serialize + DeserializeOwned;
-    /// What it had done at some time.
+    /// The counts of the device at some time.
     type Mark;
 
     /// Its geometry.
     fn geometry(&self) -> &Geometry;
 
-    /// What it reports of a chunk, which there has to be.
+    /// The report of a chunk, which has to exist.
     fn report(&self, chunk: Chunk) -> Descriptor;
 
     /// Takes a command. Its answer may be there at once.
@@ -71,7 +71,8 @@ pub trait PhysicalDevice: State {
     /// They were seen.
     fn forget_answers(&mut self);
 
-    /// What it noticed since that was last [forgotten](Self::forget_notifications), in its order: it may come without any command.
+    /// Notifications since they were last [forgotten](Self::forget_notifications), in their order; one may come without any
+    /// command.
     fn notifications(&self) -> &[Notification];
 
     /// They were seen.
@@ -98,7 +99,7 @@ pub trait PhysicalDevice: State {
     /// Whether it takes commands.
     fn is_ready(&self) -> bool;
 
-    /// What the last recovery took and found, once it is over.
+    /// The time and the results of the last recovery, once it is over.
     fn recovery(&self) -> Option<Recovered>;
 
     /// The digest of everything that happened.
@@ -113,16 +114,16 @@ pub trait PhysicalDevice: State {
     /// How long a command may stand still with good reason.
     fn longest_wait(&self) -> Duration;
 
-    /// What waits for what, in lines of text.
+    /// The pending work and the causes of its waits, in lines of text.
     fn what_waits(&self, now: Instant) -> String;
 
-    /// What it has done until `now`.
+    /// The counts of the device at `now`.
     fn mark(&self, now: Instant) -> Self::Mark;
 
-    /// What it did from `mark` to `now`, number by number.
+    /// The metrics of the device from `mark` to `now`, number by number.
     fn metrics(&self, mark: &Self::Mark, now: Instant) -> Metrics;
 
-    /// What it did from `mark` to `now`, by channel, die, block and component.
+    /// The metrics of the device from `mark` to `now`, by channel, die, block and component.
     fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail;
 
     /// The lengths of the lists whose lengths follow from the configuration, of those that a state brings with it.
@@ -131,10 +132,10 @@ pub trait PhysicalDevice: State {
     /// About as many bytes as the longest field of its state takes, beside as many as the source has.
     fn most_bytes(&self) -> u64;
 
-    /// Whether a state that was just taken over can be one of this device, with what is about to happen to it.
+    /// Whether a state that was just taken over can be one of this device, with these pending events.
     ///
     /// # Errors
-    /// What is wrong.
+    /// The contradiction.
     fn check_loaded(&self, agenda: &Agenda<Self::Event>) -> Result<(), String>;
 
     /// Writes the device and what is about to happen to it.

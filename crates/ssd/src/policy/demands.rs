@@ -1,4 +1,4 @@
-//! What a device must have room for, because policies and designs ask for it.
+//! Streams and open blocks for which a device must have room, because policies and designs ask for them.
 
 use serde::{Deserialize, Serialize};
 

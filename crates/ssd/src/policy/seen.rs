@@ -1,4 +1,4 @@
-//! What a design is told of.
+//! Events that a design observes.
 
 use std::ops::BitOr;
 
@@ -52,7 +52,7 @@ pub enum Seen<'a> {
         /// Sectors of it.
         sectors: u32,
     },
-    /// What a location holds is not valid any more: the page was written again, moved, or discarded.
+    /// The data at a location are not valid any more: the page was written again, moved, or discarded.
     Invalidated {
         /// Where.
         location: Location,
@@ -111,7 +111,7 @@ pub enum Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// What kind it is.
+    /// Its kind.
     #[inline]
     pub const fn kind(&self) -> Observes {
         match self {

@@ -11,7 +11,7 @@ use crate::policy::mapper::TranslationPage;
 use crate::space::StreamId;
 use crate::writer::Writer;
 
-/// What puts pages into a device in which nothing is invalid yet.
+/// A writer of pages into a device in which nothing is invalid yet.
 pub(super) struct Layer<'a> {
     pub(super) core: &'a mut Core,
     writer: &'a mut Writer,
@@ -22,7 +22,7 @@ pub(super) struct Layer<'a> {
 }
 
 impl<'a> Layer<'a> {
-    /// What puts pages into a device of these engines. Until it has [finished](Self::finish), no block is opened in SLC mode.
+    /// The writer for a device of these engines. Until it has [finished](Self::finish), no block is opened in SLC mode.
     pub(super) fn of(core: &'a mut Core, writer: &'a mut Writer) -> Self {
         core.base.space.pause_cache(true);
         Self { core, writer, last: None, left: 0 }

@@ -1,8 +1,8 @@
-//! What blocks hold under uniform random overwrites, from theory.
+//! Valid pages of blocks under uniform random overwrites, from theory.
 //!
 //! Time is counted in lives of a page: a page that was written at age 0 is still valid at age `a` with probability `exp(-a)`, and
-//! independently of all others. A block is written in full at age 0 and cleaned when its victim policy says so; how long blocks stand is
-//! what policies differ in. The relations hold where a row has many blocks (mean field: Desnoyers, SYSTOR 2012, for first in,
+//! independently of all others. A block is written in full at age 0 and cleaned when its victim policy says so; policies differ in how
+//! long blocks stand. The relations hold where a row has many blocks (mean field: Desnoyers, SYSTOR 2012, for first in,
 //! first out; Van Houdt, SIGMETRICS 2013, for the others).
 
 use wordline_kernel::Stream;

@@ -47,7 +47,7 @@ const WRITES_A_REPLACEMENT: u64 = 8;
 /// Pages by which random look-ups are known ahead. Chosen: their time covers that of a fetch from memory.
 const AHEAD: u32 = 8;
 
-/// What was overwritten long ago; no version is numbered 0.
+/// A page that was overwritten long ago; no version is numbered 0.
 const DEAD: Stamp = Stamp { logical: 0, version: 0 };
 
 impl Device {
@@ -219,7 +219,7 @@ impl Device {
             watched.wrote(unit.into()).then_some((Instant::ZERO, command?))
         };
         let mut clock = Untimed::of::<Self>();
-        // Whoever follows contents finds the device filled, whatever it was overwritten with.
+        // Where contents are followed, the device counts as filled, whatever it was overwritten with.
         let contents = self.core.base.contents.take();
         self.core.base.space.pause_cache(true);
         let movers = self.writer.has_units().then(|| Movers::set_aside(&mut self.core.base.policies));
@@ -272,7 +272,7 @@ struct Progress {
     enough: u64,
     /// Pages of a command.
     unit: u64,
-    /// What was programmed when the present window began.
+    /// The programs at the beginning of the present window.
     begun: Programmed,
     over: u32,
     steady: Steady,
@@ -340,7 +340,7 @@ fn draw_pools(units: u32, per_unit: u32, room: &[u64], random: &mut Stream) -> V
     dealt
 }
 
-/// What a row is filled with.
+/// The contents to fill a row with.
 struct Filling<'a> {
     share: Share,
     /// Logical pages of an item of the share, which are valid together.

@@ -1,10 +1,10 @@
-//! Who looks on while a device is written before a run, and may stop it.
+//! Progress reports while a device is written before a run, with the chance to stop.
 
 /// Pages between two looks at whether preconditioning is to go on. Chosen: less than a hundredth of a second.
 const LOOK_EVERY: u64 = 1 << 14;
 
-/// Somebody who is told how far the writing has come, and says whether to go on. Whoever says no can only throw the
-/// device away.
+/// A function that gets the progress of the writing, and returns whether to go on. After a stop the device can only
+/// be thrown away.
 pub type Look<'a> = &'a mut dyn FnMut(Written) -> bool;
 
 /// How far the writing before the run has come.
@@ -18,7 +18,7 @@ pub struct Written {
     pub expected: u64,
 }
 
-/// What bringing a device to its steady state took.
+/// The overwrites that brought a device to its steady state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steady {
     /// Pages overwritten until the write amplification stood still.
@@ -27,7 +27,7 @@ pub struct Steady {
     pub amplification: Option<f64>,
 }
 
-/// What is written before the run, and who looks on.
+/// The pages written before the run, and the function that is told of them.
 pub(super) struct Watched<'a> {
     look: Look<'a>,
     written: Written,

@@ -31,7 +31,7 @@ use crate::space::{Space, State, StreamId};
 
 pub use super::sources::view::Leave;
 
-/// What the collector wants done next in a row.
+/// The next step of the collector in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Read the locations from `first` up to, but without, `end`, which lie side by side in the planes.
@@ -163,7 +163,7 @@ impl Collector {
         sources.condemned.next(row, view).is_some()
     }
 
-    /// What to do next in `row`; `None` when nothing is to be done now or a step is under way.
+    /// The next step in `row`; `None` when nothing is to be done now or a step is in progress.
     #[inline]
     pub(crate) fn next(
         &mut self,
@@ -312,7 +312,7 @@ impl Collector {
         }
         let at = state.read.iter().position(|block| space.is_clean(*block))?;
         let block = state.read.remove(at).expect("it was just found");
-        // What is left of it in the staging areas is void, and its locations will soon hold something else.
+        // Its pages that are left in the staging areas are void, and its locations will soon hold other data.
         for staged in &mut state.staged {
             staged.retain(|moved| space.pools().block_of(moved.from) != block);
         }

@@ -10,7 +10,7 @@ use crate::policy::relocator::RelocatorKind;
 use crate::policy::victim::VictimKind;
 use crate::space::Streams;
 
-/// What is cleaned as one.
+/// The unit of cleaning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
@@ -29,7 +29,7 @@ pub enum Scope {
 pub struct GcFile {
     /// Which block is cleaned.
     pub victim: VictimKind,
-    /// What is cleaned as one: `row` a block of a row of planes, `super-block` a block of each row of the device.
+    /// The unit of cleaning: `row` a block of a row of planes, `super-block` a block of each row of the device.
     pub scope: Scope,
     /// Where the valid pages of a victim go.
     pub relocator: RelocatorKind,
@@ -49,7 +49,7 @@ pub struct GcFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub steps_per_write: Option<u32>,
-    /// What is done while the host rests.
+    /// Cleaning while the host rests.
     pub background: BackgroundKind,
 }
 
@@ -82,7 +82,7 @@ impl GcFile {
         }
     }
 
-    /// What is wrong with the settings of a device with these streams, by key below `ftl.gc`.
+    /// Complaints about the settings of a device with these streams, by key below `ftl.gc`.
     pub fn check(&self, streams: Streams, wrong: &mut Complaints) {
         if let Some((key, found, wanted)) = self.victim.complaint() {
             wrong.add(format!("ftl.gc.victim.{key}"), found, wanted);
@@ -109,7 +109,7 @@ impl GcFile {
         }
     }
 
-    /// What is wrong with them on these chips.
+    /// Complaints about the settings on these chips.
     pub fn check_chips(&self, geometry: &Geometry, wrong: &mut Complaints) {
         let (stop, blocks) = (self.stop_at_free_blocks, geometry.blocks_per_plane);
         wrong.require(

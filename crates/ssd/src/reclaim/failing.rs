@@ -1,4 +1,4 @@
-//! What follows from commands that failed: the failure policy decides about the block, and what a step did not do is done again.
+//! Consequences of failed commands: the failure policy decides about the block, and the failed part of a step is done again.
 
 use wordline_nand::{BlockSetId, Location, Operation, PageId, RowId};
 

@@ -61,8 +61,8 @@ impl Reclaim {
         Some(due)
     }
 
-    /// What the collector may do in a row beside what it must; more, if the background policy says so, while the host
-    /// rests. Nothing is cleaned for free blocks where a block's worth of pages is not to be gained.
+    /// The optional work of the collector in a row; more, if the background policy says so, while the host rests. A
+    /// row in which less than a block's worth of pages can be gained is not cleaned for free blocks.
     pub(super) fn leave_to_collect(&self, waits: bool, row: RowId, now: Instant, base: &mut Base) -> Leave {
         let leave = Leave {
             waits,

@@ -7,7 +7,7 @@ use wordline_nand::{BlockSetId, Location, Pool};
 use crate::flash::Class;
 use crate::space::Space;
 
-/// What is done.
+/// The work of a job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Work {
     /// The valid pages of a block move in their order; then it is erased.
@@ -30,7 +30,7 @@ pub(super) enum Work {
     },
 }
 
-/// What is done in a row for one of the sources, a step at a time.
+/// A job of a row for one of the sources, done a step at a time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Job {
     pub(super) work: Work,

@@ -123,7 +123,7 @@ impl Reclaim {
         self.collector.unit(row)
     }
 
-    /// What is done in a row, in words.
+    /// The state of cleaning in a row, as text.
     pub(crate) fn tell(&self, row: RowId) -> String {
         self.collector.tell(row)
     }

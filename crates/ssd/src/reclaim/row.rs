@@ -24,9 +24,9 @@ pub(super) struct RowState {
     pub(super) regained: u32,
     /// Steps that may be taken until the host writes again.
     pub(super) steps_left: u32,
-    /// What is being done.
+    /// The present job.
     pub(super) job: Option<Job>,
-    /// What was being done while the host was idle, when something came that cannot wait.
+    /// A job of the idle time, put aside for one that cannot wait.
     pub(super) paused: Option<Job>,
     /// Victims of which every valid page was read.
     pub(super) read: VecDeque<BlockSetId>,

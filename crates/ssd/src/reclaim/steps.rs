@@ -152,7 +152,7 @@ impl Reclaim {
         die
     }
 
-    /// Who asks for the commands of a row's step, and how urgent these are.
+    /// The ticket of the commands of a row's step, and their class.
     #[inline]
     fn ticket(&self, row: RowId) -> (Ticket, Class) {
         (Ticket::Reclaim(row), self.collector.class(row))

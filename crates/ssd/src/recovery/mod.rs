@@ -22,7 +22,7 @@ use crate::writer::{Counted, Writer};
 
 pub(crate) use scan::Scan;
 
-/// What a recovery took and found.
+/// The time and the results of a recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recovered {
     /// From power on to the first command.
@@ -74,7 +74,7 @@ impl Recovery {
         torn
     }
 
-    /// What the last one took and found.
+    /// The time and the results of the last recovery.
     pub(crate) fn last(&self) -> Option<Recovered> {
         self.last
     }
@@ -142,7 +142,7 @@ fn cut_flash(now: Instant, at_cut: AtCut, core: &mut Core, writer: &Writer) -> T
     })
 }
 
-/// What of a torn word line is not programmed yet stays so, where it is next in its block.
+/// Skips the unprogrammed pages of a torn word line where they are next in their block.
 fn skip_torn_word_lines(core: &mut Core) {
     for block in core.base.blocks_in_use() {
         let Pool { part, locations, .. } = core.base.config.pools.of_block(block);
@@ -181,7 +181,7 @@ fn find_newest(core: &mut Core) -> Versions {
         };
         for location in (first.0..first.0 + end).map(Location) {
             let stamp = core.base.flash.stamp(location);
-            // What preconditioning calls overwritten long ago has no version.
+            // A page that preconditioning counts as overwritten long ago has no version.
             if !stamp.is_data() || stamp.version == 0 {
                 continue;
             }
@@ -215,8 +215,8 @@ fn is_newer(location: Location, known: Location, base: &Base) -> bool {
     }
 }
 
-/// What an older program unit of a unit holds a later version of than what was found was discarded before the newest one
-/// was written, which has no page there: it is nowhere.
+/// Unmaps pages that were discarded before the newest program unit of their unit was written: an older program unit
+/// holds a later version of them than the one found, and the newest has no page there.
 fn forget_stale(stale: &mut Versions, core: &mut Core) {
     stale.retain(|page, version| {
         core.map.version_in_flash(*page, &core.base).is_none_or(|found| found < *version)

@@ -56,7 +56,7 @@ impl Scan {
         (self.began, self.working) = (now, self.dies.ids().count() as u32);
     }
 
-    /// What was found, at its end.
+    /// The results of the scan, at its end.
     pub(crate) fn found_by(&self, now: Instant) -> Recovered {
         Recovered { time: now - self.began, ..self.found }
     }
@@ -158,7 +158,7 @@ pub(super) fn scan_tables(scan: &mut Scan, core: &Core) {
     }
 }
 
-/// What is read next of a die: the first page, the pages, and the bytes of them; none at its end.
+/// The next read of a die: the first page, the pages, and the bytes of them; none at its end.
 fn next_read(cursor: &mut Cursor, core: &Core) -> Option<(PageId, u32, u32)> {
     while cursor.block < cursor.end && cursor.page >= pages_to_scan(cursor.block, core) {
         (cursor.block, cursor.page) = (BlockSetId(cursor.block.0 + 1), 0);

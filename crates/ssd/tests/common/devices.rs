@@ -207,7 +207,7 @@ prop_compose! {
     }
 }
 
-/// What is kept through a power cut. Checkpoints are of a map in memory that nothing else keeps.
+/// Sets the protection against power cuts. Checkpoints are of a map in memory that nothing else keeps.
 fn set_recovery(file: &mut DeviceFile, discards: DiscardsAtCut, safe: bool, checkpoint: Option<u64>) {
     let may = discards == DiscardsAtCut::Kept
         && file.ftl.mapping.cache.is_none()
@@ -230,7 +230,7 @@ fn set_thresholds(file: &mut DeviceFile, (above, more): (u32, u32)) {
     }
 }
 
-/// What a second pool has of its own.
+/// The settings of a second pool.
 #[derive(Clone, Debug)]
 struct DrawnPool {
     whole_units: bool,

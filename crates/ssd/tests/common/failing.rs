@@ -28,7 +28,7 @@ fn when() -> impl Strategy<Value = FaultFile> {
     ]
 }
 
-/// What fails. A die is lost by count or by time.
+/// A rule of failures. A die is lost by count or by time.
 pub fn rule() -> impl Strategy<Value = FaultFile> {
     let die = prop_oneof![
         (1u64..=400).prop_map(|n| FaultFile { nth: Some(n), ..FaultFile::new(Fails::Die) }),
@@ -59,7 +59,7 @@ pub fn rule() -> impl Strategy<Value = FaultFile> {
     ]
 }
 
-/// What fails in a device, and what it does about that.
+/// The rules of failures of a device, and its treatment of failures.
 #[derive(Clone, Debug)]
 pub struct Faults {
     rules: Vec<FaultFile>,

@@ -24,7 +24,7 @@ impl Pending {
     }
 }
 
-/// What a host knows of the commands that change what others read.
+/// The host's knowledge of the commands that change what others read.
 #[derive(Clone, Debug, Default)]
 pub struct UnderWay {
     now: u64,

@@ -1,4 +1,4 @@
-//! What a device holds at first and what a host does then, drawn at random.
+//! The first contents of a device and the steps of a host, drawn at random.
 
 use proptest::prelude::*;
 use wordline_kernel::{Duration, Instant, Seed};
@@ -22,7 +22,7 @@ pub fn step(kinds: u8, fua: f64) -> impl Strategy<Value = Step> {
         .prop_map(|(kind, place, sectors, fua)| Step { kind, place, sectors, fua })
 }
 
-/// What a device holds before the first step.
+/// The contents of a device before the first step.
 #[derive(Clone, Copy, Debug)]
 pub enum Start {
     Empty,

@@ -17,12 +17,12 @@ use wordline_ssd::{OpenChannel, PhysicalDevice};
 /// Chunks of each parallel unit that drawn steps are about: few, so that they meet.
 const CHUNKS: u32 = 3;
 
-/// What the host knows of a command in flight.
+/// A command in flight, as the host knows it.
 #[derive(Clone, Debug)]
 struct Sent {
     operation: Operation,
     blocks: Vec<LogicalBlock>,
-    /// What a read has to find.
+    /// The stamps that a read has to find.
     expected: Vec<Stamp>,
     /// How often the chunks of the blocks had been reset.
     resets: Vec<u32>,
@@ -30,10 +30,10 @@ struct Sent {
     may_be_torn: Vec<bool>,
 }
 
-/// What the host knows of a chunk.
+/// A chunk, as the host knows it.
 #[derive(Clone, Debug, Default)]
 struct Known {
-    /// What was written, or is being.
+    /// The stamps written, or being written.
     written: Vec<Stamp>,
     /// Logical blocks that were answered as written.
     done: u32,
@@ -64,7 +64,7 @@ pub struct Host {
     pub fails: bool,
 }
 
-/// What a host may do next.
+/// A step of the host.
 #[derive(Clone, Debug)]
 pub enum Step {
     /// Writes so many units to each of these chunks.
@@ -180,7 +180,7 @@ impl Host {
         self.number(block.chunk)
     }
 
-    /// What a read of a logical block has to find, and whether it may fail because it was torn.
+    /// The stamp that a read of a logical block has to find, and whether it may fail because it was torn.
     fn expected(&self, block: LogicalBlock) -> (Stamp, bool) {
         if !self.device.geometry().has(block.chunk) {
             return (Stamp::TORN, false);

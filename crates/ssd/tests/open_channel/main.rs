@@ -169,7 +169,7 @@ fn keys_that_do_not_fit_are_named() {
     assert_eq!(keys(&many), ["logical_block"]);
 }
 
-// What fails.
+// Failures.
 
 #[test]
 fn a_failed_program_closes_its_chunk_and_takes_what_is_to_follow_with_it() {

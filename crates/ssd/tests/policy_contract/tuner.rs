@@ -46,7 +46,7 @@ proptest! {
         let layers = || Layers::of(&config.pools);
         for kind in [TunerKind::Nominal {}, TunerKind::LastGood {}] {
             let mut tuner = kind.build(layers);
-            // What the last good levels are, by a plain account.
+            // The last good levels, by a plain account.
             let mut good = BTreeMap::<LayerId, u8>::new();
             for (what, page, level) in &script {
                 let page = sensed(&layers(), *page, highest);

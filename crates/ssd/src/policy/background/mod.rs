@@ -1,4 +1,4 @@
-//! What is done while the host rests.
+//! Background policies: how far blocks are cleaned while the host rests.
 
 mod idle_fold;
 mod idle_gc;

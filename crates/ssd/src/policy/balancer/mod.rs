@@ -1,4 +1,4 @@
-//! What an idle row of planes may take from others: pages that have a home and wait for it.
+//! Balancers: which pages an idle row of planes takes over from others, where pages have a home and wait for it.
 
 mod none;
 mod stealing;
@@ -16,7 +16,7 @@ pub use none::None;
 pub use stealing::Stealing;
 pub use valid_share::ValidShare;
 
-/// What waits at home, as a balancer sees it.
+/// The program units that wait at home, as a balancer sees them.
 #[derive(Clone, Copy, Debug)]
 pub struct Waiting<'a> {
     /// Complete program units that wait for each row, beside the one that it is at.
@@ -66,12 +66,12 @@ pub enum BalancerKind {
         #[serde(default = "one")]
         least: u32,
     },
-    /// What waits for the first of several pools goes to another of which less is valid, while a die of it does nothing.
-    /// Wants `pools`.
+    /// Pages that wait for the first of several pools go to another pool with a smaller share of valid data, while a die
+    /// of it is idle. Wants `pools`.
     ValidShare {},
 }
 
-/// Chosen: whoever waits at all waits for longer than the idle row takes.
+/// Chosen: any wait is longer than the idle row takes.
 fn one() -> u32 {
     1
 }
@@ -83,7 +83,7 @@ impl Default for BalancerKind {
 }
 
 impl BalancerKind {
-    /// What is wrong with the least number of units: what was found and what was wanted.
+    /// The error in the least number of units: what was found and what was wanted.
     pub fn complaint(&self) -> Option<(u32, &'static str)> {
         match self {
             Self::Stealing { least: 0, .. } => Some((0, "at least 1")),

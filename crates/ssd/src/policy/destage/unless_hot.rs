@@ -28,7 +28,7 @@ impl UnlessHot {
         self.bits.get(page as usize / 64).is_some_and(|bits| bits >> (page % 64) & 1 != 0)
     }
 
-    /// What the window knows of the pages around `page`, which may be none where a state was read that is wrong.
+    /// The bits of the pages around `page`; none where a state that was read is wrong.
     fn bits_of(&mut self, page: u32) -> Option<&mut u64> {
         self.bits.get_mut(page as usize / 64)
     }

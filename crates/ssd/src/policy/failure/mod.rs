@@ -1,4 +1,4 @@
-//! What happens to a block after a failed program, erase or read in it.
+//! Failure policies: how a block is treated after a failed program, erase or read in it.
 
 mod retire;
 mod tolerate;
@@ -11,7 +11,7 @@ use wordline_nand::BlockSetId;
 pub use retire::Retire;
 pub use tolerate::Tolerate;
 
-/// What failed.
+/// The operation that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failed {
     /// A program: its pages hold nothing that can be read. Their data are still in the buffer, or in the victim, and are
@@ -29,7 +29,7 @@ pub enum Failed {
 /// A failure as a policy sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What failed.
+    /// The operation that failed.
     pub failed: Failed,
     /// Where.
     pub block: BlockSetId,
@@ -39,7 +39,7 @@ pub struct Failure {
     pub erases: u32,
 }
 
-/// What is done about the block.
+/// The treatment of the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {
     /// It takes nothing more. What is valid in it is moved, then it is out of use.
@@ -53,7 +53,7 @@ pub enum After {
 /// Decides what happens to a block in which something failed. It looks and answers; the mechanism acts. A block that has
 /// failed [`MOST_FAILURES`] times is retired whatever the answer is.
 pub trait FailurePolicy: State + Send {
-    /// What is done about the block.
+    /// The treatment of the block.
     fn after(&mut self, failure: &Failure) -> After;
 }
 
@@ -91,7 +91,7 @@ impl FailureKind {
         }
     }
 
-    /// What is wrong with it: the key, what was found, and what was wanted.
+    /// The error in it: the key, what was found, and what was wanted.
     pub fn complaint(&self) -> Option<(&'static str, String, &'static str)> {
         match self {
             Self::Tolerate { programs: 0, .. } => Some(("programs", "0".into(), "at least 1")),

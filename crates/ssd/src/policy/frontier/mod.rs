@@ -109,7 +109,7 @@ impl FrontierKind {
         *self == (Self::InOrder {})
     }
 
-    /// What is wrong with it on these chips: the key, what was found, and what was wanted.
+    /// The error in it on these chips: the key, what was found, and what was wanted.
     pub fn complaint(&self, part: &Part, geometry: &Geometry) -> Option<(&'static str, String, String)> {
         if self.is_in_order() {
             return None;

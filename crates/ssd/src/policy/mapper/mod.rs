@@ -1,5 +1,5 @@
-//! What of the map is in memory. The rest is in translation pages of the flash, each of which holds the places of so many
-//! logical pages side by side.
+//! Mappers: which part of the map is in memory. The rest is in translation pages of the flash, each of which holds the
+//! places of so many logical pages side by side.
 
 mod dftl;
 mod page;

@@ -128,7 +128,7 @@ impl Default for PlacementKind {
 }
 
 impl PlacementKind {
-    /// What is wrong with the settings: what was found and what was wanted.
+    /// The error in the settings: what was found and what was wanted.
     pub fn complaint(&self) -> Option<(String, &'static str)> {
         match self {
             Self::Fixed { order } if !fixed::is_order(order) => {

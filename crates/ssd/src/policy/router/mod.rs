@@ -76,7 +76,7 @@ pub enum RouterKind {
         #[serde(default = "half")]
         window: f64,
     },
-    /// What is written of a unit of consecutive pages goes to the first pool if it is large, else to the second. Wants
+    /// A write to a unit of consecutive pages goes to the first pool if it is large, else to the second. Wants
     /// `pools`.
     BySize {
         /// Bytes that are large.
@@ -112,7 +112,7 @@ impl RouterKind {
         }
     }
 
-    /// What is wrong with the window: what was found and what was wanted.
+    /// The error in the window: what was found and what was wanted.
     pub fn complaint(&self) -> Option<(f64, &'static str)> {
         match *self {
             Self::HotCold { window } | Self::SlcCache { window: Some(window) }

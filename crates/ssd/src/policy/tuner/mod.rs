@@ -55,7 +55,7 @@ pub struct ReadParameters {
 }
 
 impl ReadParameters {
-    /// What is tried by default when a page could not be read: the next higher set, and after the highest the nominal one.
+    /// The default retry of a page that could not be read: the next higher set, and after the highest the nominal one.
     pub fn next(page: &SensedPage, so_far: &ReadOutcome) -> Self {
         let failed = so_far.parameters.level;
         Self { level: if failed >= page.highest { 0 } else { failed + 1 } }

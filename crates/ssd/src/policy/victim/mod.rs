@@ -23,7 +23,7 @@ pub use windowed_greedy::WindowedGreedy;
 
 /// Chooses a victim. It looks and answers; the collector checks the answer and acts.
 pub trait VictimPolicy: State + Send {
-    /// What it looks at besides the numbers of valid pages.
+    /// The orders of candidates that it needs besides the numbers of valid pages.
     fn needs(&self) -> Indexes {
         Indexes::default()
     }

@@ -1,4 +1,4 @@
-//! What the collector does about blocks and commands that failed.
+//! Treatment of failed blocks and commands by the collector.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! What the collector does where a device has several pools: victims whose pages go to another pool.
+//! The collector of a device with several pools: victims whose pages go to another pool.
 
 use wordline_nand::{BlockSetId, RowId};
 

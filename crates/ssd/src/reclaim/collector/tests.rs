@@ -16,7 +16,7 @@ pub(super) fn by_number(_: &[OpenBlock<'_>], _: &Space) -> (usize, u32) {
     unreachable!("word lines go by their numbers")
 }
 
-/// What the collector wants in a row, of a device without designs.
+/// The next step of the collector in a row, of a device without designs.
 pub(super) fn next_in(
     row: RowId,
     collector: &mut Collector,

@@ -1,4 +1,4 @@
-//! What the collector waits for, and whether a state that was read can be one of it.
+//! The collector's pending work as text, and the check of a state that was read.
 
 use wordline_nand::{BlockSetId, Location, RowId};
 
@@ -7,7 +7,7 @@ use crate::snapshot::ensure;
 use crate::space::{Space, State};
 
 impl Collector {
-    /// What it does in a row, in words.
+    /// The state of the collector in a row, as text.
     pub fn tell(&self, row: RowId) -> String {
         let state = &self.rows[row];
         let (active, stuck, lost) = (state.active, state.stuck, state.lost);

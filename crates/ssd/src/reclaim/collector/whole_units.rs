@@ -7,7 +7,7 @@ use super::{Collector, Job, NoRoom, Run, Step};
 use crate::space::Space;
 
 impl Collector {
-    /// What was read of a program unit is written as one, in a pool of whole units, when all of it that is valid was read.
+    /// Forms a program unit of staged pages, in a pool of whole units, when all its valid pages were read.
     #[inline(never)]
     pub(super) fn form_whole_unit(&mut self, row: RowId, space: &Space) -> Result<Option<Step>, NoRoom> {
         let unit = space.pools().per_program(row);
@@ -40,7 +40,7 @@ impl Collector {
         staged.iter().position(|staged| !staged.is_empty()).map(|stream| stream as u8)
     }
 
-    /// What was read of a unit is read again with the rest of it, if the present job has to wait for another.
+    /// Drops the staged part of a unit, which is read again with the rest, if the present job has to wait for another.
     pub(super) fn forget_part_of_unit(&mut self, row: RowId, space: &Space) {
         let state = &mut self.rows[row];
         let Some(job) = &mut state.job else { return };

@@ -1,4 +1,4 @@
-//! What a source of jobs sees of a row.
+//! The view of a row for a source of jobs.
 
 use wordline_nand::{BlockSetId, RowId};
 
@@ -11,11 +11,11 @@ use crate::space::Space;
 
 /// A cause of cleaning.
 pub(in crate::reclaim) trait Source {
-    /// What is to be done in a row now for this cause; `None` if nothing is.
+    /// The job that a row needs now for this cause; `None` if it needs none.
     fn next(&mut self, row: RowId, view: &mut View<'_>) -> Option<Job>;
 }
 
-/// What the collector may do beside what must be done.
+/// The optional work of the collector, beside the required work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leave {
     /// Whether it has to wait for commands of the host while that can go on without it.
@@ -33,7 +33,7 @@ impl Leave {
     pub const MUST: Self = Self { waits: false, idle_goal: 0, keep_cached: u32::MAX, is_idle: false };
 }
 
-/// What a source sees of a row.
+/// The view of a row for a source of jobs.
 pub(in crate::reclaim) struct View<'a> {
     pub(in crate::reclaim) space: &'a mut Space,
     pub(in crate::reclaim) state: &'a mut RowState,
