@@ -1,5 +1,5 @@
-//! Which files of `crates/ssd` need each other: a cycle of many files is one module that looks like several. What was larger than
-//! the rule when it came is recorded in `cycles.toml`, and may only shrink.
+//! Which files of `crates/ssd` need each other: a cycle of many files is one module that looks like several. Cycles larger than
+//! the rule when it came are recorded in `cycles.toml`, and may only shrink.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,7 +46,7 @@ fn counted(path: &str) -> String {
     }
 }
 
-/// A line without what says who may see something.
+/// A line without its visibility.
 fn without_visibility(line: &str) -> String {
     match line.split_once("pub(in ") {
         Some((before, after)) => {

@@ -1,4 +1,4 @@
-//! The engines of the controller: what each may know of the others, and that nobody reaches into one.
+//! The engines of the controller: what each may know of the others, and that none reaches into another.
 
 use crate::{File, Offence, assert_none, files, subjects};
 

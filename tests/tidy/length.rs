@@ -1,5 +1,5 @@
-//! How long functions and files may be: a ratchet. What was longer when the rule came is recorded in
-//! `exceptions.toml` with its length, which may only shrink.
+//! How long functions and files may be: a ratchet. Functions and files that were longer when the rule came
+//! are recorded in `exceptions.toml` with their length, which may only shrink.
 
 use std::collections::BTreeMap;
 

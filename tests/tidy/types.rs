@@ -1,5 +1,6 @@
 //! How much one type may hold and over how many files its methods may lie: a ratchet. A type that everything is a method of
-//! is a program within the program. What was larger when the rule came is recorded in `types.toml`, and may only shrink.
+//! is a program within the program. Types that were larger when the rule came are recorded in `types.toml`, and may only
+//! shrink.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! The calendar: to schedule an event and to take the first one, with so many pending.
+//! The calendar: to schedule an event and to take the first one, with this many pending.
 
 use std::hint::black_box;
 

@@ -1,2 +1,2 @@
-//! Benchmarks: `cargo bench -p wordline-bench`. What each measures stands in `benches/`; `make bench` runs them all,
+//! Benchmarks: `cargo bench -p wordline-bench`. `benches/` says what each measures; `make bench` runs them all,
 //! after the speeds of whole runs. They tell a change of this program from noise; `docs/VALIDATION.md` has the speeds.

@@ -87,7 +87,7 @@ pub struct WorkloadArguments {
     /// A folder of recorded traces, which take the place of profiles of the same name.
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
-    /// How many requests: at most so many of a trace, exactly so many of a workload.
+    /// How many requests: at most this many of a trace, exactly this many of a workload.
     #[arg(long, value_name = "N", value_parser = whole::<u64, 1>, allow_negative_numbers = true)]
     requests: Option<u64>,
     /// Treatment of requests beyond the device: wrap, scale or refuse.
@@ -96,7 +96,7 @@ pub struct WorkloadArguments {
     /// Factor on the times between requests; 0.5 is twice as fast.
     #[arg(long, value_name = "FACTOR", value_parser = number, allow_negative_numbers = true)]
     time_scale: Option<f64>,
-    /// Keeps so many requests outstanding in each queue; a trace is then replayed without its times.
+    /// Keeps this many requests outstanding in each queue; a trace is then replayed without its times.
     #[arg(long, value_name = "N", value_parser = whole::<u32, 1>, allow_negative_numbers = true)]
     queue_depth: Option<u32>,
     /// Submission queues that the host uses: one with a queue depth, else all that the device has.
@@ -115,7 +115,7 @@ pub struct WorkloadArguments {
     #[arg(long, value_name = "FILE")]
     times_of: Option<PathBuf>,
     /// The device before: empty, filled, steady-state (of uniform writes), steady-state:0.5 of a part, workload (aged with the workload
-    /// itself), workload:3 with so many drive writes, or the fraction to fill; the workload's own if not given.
+    /// itself), workload:3 with this many drive writes, or the fraction to fill; the workload's own if not given.
     #[arg(long, value_name = "STATE", allow_negative_numbers = true)]
     precondition: Option<Precondition>,
     #[command(flatten)]

@@ -79,7 +79,7 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
 /// The results so far.
 struct Reached {
     runs: Vec<Summary>,
-    /// Where it goes; taken by whoever gives it out.
+    /// The target of the output; taken when it is written.
     results: Option<Results>,
     texts: Vec<String>,
 }

@@ -22,9 +22,9 @@ pub enum Failure {
     Error(Error),
     /// The command worked; what it checked did not hold. Everything has been printed.
     Verdict,
-    /// The user stopped it. What was reached has been printed.
+    /// The user stopped it. The results so far have been printed.
     Interrupted,
-    /// Nobody reads the output any more, as in `wordline ... | head`.
+    /// The reader of the output has closed it, as in `wordline ... | head`.
     NoReader,
 }
 

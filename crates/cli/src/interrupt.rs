@@ -85,7 +85,7 @@ pub fn asked() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
 
-/// The same, for those who look for themselves.
+/// The same, for callers that check by themselves.
 pub fn flag() -> &'static AtomicBool {
     &ASKED
 }

@@ -125,7 +125,7 @@ fn arguments(given: &[String]) -> Result<Program, ExitCode> {
         if given.iter().any(|text| screen::visible(text) != text.as_str()) {
             failure::say(error.to_string().trim_end());
         } else {
-            // Where it cannot be printed there is nobody left to tell.
+            // Where it cannot be printed it is lost: there is no other place to report to.
             let _ = error.print();
         }
         ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(failure::FAILED))

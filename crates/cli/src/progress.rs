@@ -90,7 +90,7 @@ fn left(state: &ProgressState, before: u64) -> Duration {
 fn style(unit: &str, total: Option<u64>, before: u64) -> ProgressStyle {
     let template = if total.is_some() { bar_of(unit) } else { counter_of(unit) };
     let style = ProgressStyle::with_template(&template).expect("the template is well formed");
-    // A terminal that takes no text gets none: there is nobody to tell.
+    // A terminal that takes no text gets none: there is no other place to report to.
     style
         .with_key("rate", move |state: &ProgressState, out: &mut dyn Write| {
             let _ = write!(out, "{}/s", HumanCount(rate(state, before) as u64));

@@ -57,7 +57,7 @@ pub struct Arguments {
     /// Writes report.html, its charts and outcome.json into DIR/PAPER/NAME.
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
-    /// Runs so many parts side by side; as many as there are cores if not given.
+    /// Runs this many parts side by side; as many as there are cores if not given.
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = whole::<u32, 0>)]
     threads: u32,
     #[command(flatten)]
@@ -164,7 +164,7 @@ fn repeat(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Fail
 /// The results so far.
 struct Reached {
     outcomes: Vec<Outcome>,
-    /// Where it goes; taken by whoever gives it out.
+    /// The target of the output; taken when it is written.
     json: Option<Json>,
     form: Form,
 }

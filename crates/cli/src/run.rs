@@ -47,7 +47,7 @@ pub struct Arguments {
     /// Logs every request to a Parquet file.
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Cuts the power once so many requests are answered; the device recovers, and the run goes on.
+    /// Cuts the power once this many requests are answered; the device recovers, and the run goes on.
     #[arg(long, value_name = "N", value_parser = whole::<u64, 1>, allow_negative_numbers = true,
         conflicts_with = "cut_power_at")]
     cut_power_after: Option<u64>,
@@ -142,8 +142,8 @@ impl ResultArguments {
 }
 
 impl Results {
-    /// Gives out the results of `runs` in every form that the user wants. What cannot be written does not keep the rest
-    /// back: a run may have taken long.
+    /// Gives out the results of `runs` in every form that the user wants. A form that cannot be written does not keep
+    /// the rest back: a run may have taken long.
     pub fn give(self, runs: &[Summary], form: Form, config: &str) -> Result<(), Failure> {
         let json = match (runs, form) {
             ([run], Form::One) => report::json(run),

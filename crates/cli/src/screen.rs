@@ -124,7 +124,7 @@ fn is_hidden(letter: char) -> bool {
     turns || letter.is_control() && !matches!(letter, '\n' | '\t')
 }
 
-/// `text` with lines of at most so many `columns`: those that are longer go on below, a little further in.
+/// `text` with lines of at most this many `columns`: those that are longer go on below, a little further in.
 pub fn folded(text: &str, columns: u16) -> String {
     let columns = usize::from(columns);
     let mut out = String::with_capacity(text.len());

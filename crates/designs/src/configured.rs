@@ -37,7 +37,7 @@ pub struct DesignsFile {
     decides: BTreeMap<String, String>,
     /// Settings by design.
     settings: BTreeMap<String, Table>,
-    /// Which marks of cleaning, start and stop, nobody chose.
+    /// The marks of cleaning, start and stop, that the configuration leaves out.
     open_marks: [bool; 2],
 }
 
@@ -127,7 +127,8 @@ impl DesignsFile {
         }
     }
 
-    /// Notes which marks of cleaning, start and stop, somebody chose; the others follow from the streams of the designs.
+    /// Notes which marks of cleaning, start and stop, the configuration sets; the others follow from the streams of the
+    /// designs.
     pub fn note_marks(&mut self, are_chosen: [bool; 2]) {
         self.open_marks = are_chosen.map(|is_chosen| !is_chosen);
     }

@@ -15,5 +15,5 @@ pub const DESIGNS: &str = "designs";
 /// The key of the settings of designs: a table with the name of one and its settings, or a table for each that is named elsewhere.
 pub const DESIGN: &str = "design";
 
-/// The key that says who answers where several designs could, by seam.
+/// The key that names the design to answer where several could, by seam.
 pub const DECIDES: &str = "decides";

@@ -153,7 +153,7 @@ fn worn(first: u64, second: u64) -> [PoolState; 2] {
     [first, second].map(|erases| PoolState { worn: worn(erases), ..PoolState::default() })
 }
 
-/// A piece of a unit of so many sectors.
+/// A piece of a unit of this many sectors.
 fn piece(sectors: u32, pools: &[PoolState]) -> Outgoing<'_> {
     Outgoing { logical: 0, tag: 0, sectors, pools, home: None }
 }

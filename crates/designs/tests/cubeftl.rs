@@ -79,7 +79,7 @@ fn device(file: DeviceFile, settings: &str) -> Rig {
     Rig::new(file, &format!("design = {{ name = 'cubeftl', {settings} }}"))
 }
 
-/// Writes every page once, in order, with so many writes outstanding, and leaves nothing in the buffer.
+/// Writes every page once, in order, with this many writes outstanding, and leaves nothing in the buffer.
 fn write_all(rig: &mut Rig, outstanding: usize) {
     for page in 0..u64::from(rig.device.config().logical_pages) {
         rig.run_down_to(outstanding - 1);

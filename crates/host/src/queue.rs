@@ -17,14 +17,14 @@ pub enum Pace {
         /// Factor on the time between requests.
         time_scale: f64,
     },
-    /// So many outstanding at once in each queue.
+    /// This many outstanding at once in each queue.
     Closed {
         /// Requests outstanding in a queue.
         depth: u32,
         /// Time between an answer and the submission that it allows.
         think: Duration,
     },
-    /// So many outstanding at once in each queue, in bursts with pauses between them.
+    /// This many outstanding at once in each queue, in bursts with pauses between them.
     Bursts {
         /// Requests outstanding in a queue.
         depth: u32,

@@ -18,8 +18,8 @@ pub trait Schedule<E> {
     /// Lets `event` happen as soon as what happens now is over, before all else that is due at the present instant. A bug if
     /// something else is to happen so.
     fn next(&mut self, event: E);
-    /// Goes on to `time` if nothing is due until then, nor at that instant; whether it did. For those that know that nobody does
-    /// anything more at the present instant.
+    /// Goes on to `time` if nothing is due until then, nor at that instant; whether it did. For callers that know that nothing
+    /// more is done at the present instant.
     #[inline]
     fn go_on_to(&mut self, _time: Instant) -> bool {
         false
@@ -34,7 +34,7 @@ pub trait Schedule<E> {
     fn after(&mut self, delay: Duration, event: E) {
         self.at(self.now() + delay, event);
     }
-    /// The same calendar for a part of whoever it belongs to: each event of the part becomes one of its owner by `wrap`.
+    /// The same calendar for a part of its owner: each event of the part becomes one of its owner by `wrap`.
     #[inline]
     fn within<Inner, Wrap: Fn(Inner) -> E>(&mut self, wrap: Wrap) -> Within<'_, Self, Wrap>
     where

@@ -190,7 +190,7 @@ impl Metrics {
         }
     }
 
-    /// The metrics of devices side by side: the sums of what counts something, and of energy. What is a part of a whole, or a mean, has
+    /// The metrics of devices side by side: the sums of counts and of energy. A part of a whole, or a mean, has
     /// no value of several devices, and is left out.
     pub fn join(devices: impl IntoIterator<Item = Self>) -> Self {
         let mut all = Self::default();
@@ -247,8 +247,8 @@ impl Serialize for Metrics {
 }
 
 /// Declares counters, a line each: field, name, [unit](Unit), meaning. They start at zero; `METRICS` is the list of them, `since` what
-/// was counted between two looks, and `add_to` gives their values. What else such a struct holds follows after `beside`, and
-/// has a `since` of its own.
+/// was counted between two looks, and `add_to` gives their values. Other fields of such a struct follow after `beside`, and
+/// each has a `since` of its own.
 #[macro_export]
 macro_rules! counters {
     (

@@ -1,7 +1,7 @@
 //! Reading quantities as people write them: `"16KiB"`, `"700us"`, `"400MT/s"`, `"66mW"`.
 //!
-//! A number needs its unit; a fraction is allowed as long as the result is a whole number of the base unit. Formats that
-//! nobody reads have the number of base units alone.
+//! A number needs its unit; a fraction is allowed as long as the result is a whole number of the base unit. Formats for
+//! programs alone have the number of base units without a unit.
 
 use std::fmt;
 

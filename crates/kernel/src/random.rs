@@ -13,7 +13,7 @@ impl Seed {
         self.streams(name).stream(index)
     }
 
-    /// All streams called `name`, for who begins many of them.
+    /// All streams called `name`, for callers that begin many of them.
     pub fn streams(self, name: &str) -> Streams {
         let all = self.0 ^ 0x9e37_79b9_7f4a_7c15;
         Streams(name.bytes().fold(all, |state, byte| scramble(state ^ u64::from(byte))))

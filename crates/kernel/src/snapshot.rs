@@ -46,7 +46,7 @@ pub trait Source {
     /// Fills `bytes`.
     ///
     /// # Errors
-    /// [`Broken::Ended`] if there are not so many; the source itself knows why.
+    /// [`Broken::Ended`] if there are not this many; the source itself knows why.
     fn take(&mut self, bytes: &mut [u8]) -> Result<(), Broken>;
 
     /// About how many bytes it has at the most, where that is known: what is claimed to be much longer is not believed.

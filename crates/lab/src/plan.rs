@@ -53,7 +53,7 @@ pub struct Plan {
     pub origin: Origin,
     /// A folder of recorded traces, which go before profiles of the same name.
     pub traces: Option<PathBuf>,
-    /// How many requests: at most so many of a trace, exactly so many of a workload.
+    /// How many requests: at most this many of a trace, exactly this many of a workload.
     pub requests: Option<u64>,
     /// The treatment of requests beyond the device.
     pub fit: Fit,
@@ -159,7 +159,7 @@ impl Plan {
         self.job_watched(device, &mut Unobserved)
     }
 
-    /// The same, under the eyes of somebody who is told how far a trace has been read.
+    /// The same, with an observer that is told how far a trace has been read.
     ///
     /// # Errors
     /// As for [`job`](Self::job).

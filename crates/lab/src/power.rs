@@ -11,7 +11,7 @@ use crate::summary::PowerCut;
 /// When the power is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CutAfter {
-    /// So many requests are answered.
+    /// This many requests are answered.
     Requests(u64),
     /// So much time passed since the run began.
     Time(Duration),
@@ -43,7 +43,7 @@ impl Power {
         Self { begin: calendar.now(), cut, ..Self::default() }
     }
 
-    /// Whether the power is to be cut now that so many requests are answered.
+    /// Whether the power is to be cut now that `answered` requests are answered.
     #[inline]
     pub(crate) fn is_due(&self, answered: u64) -> bool {
         matches!(self.cut, Some(CutAfter::Requests(requests)) if answered >= requests)
@@ -158,7 +158,7 @@ mod tests {
     #[derive(Default)]
     struct Watching {
         stops: bool,
-        /// Pages that a recovery is going to read, and those read when anybody looked.
+        /// Pages that a recovery is going to read, and those read at each call.
         pages: Option<u64>,
         read: Vec<u64>,
         answered: Option<u64>,

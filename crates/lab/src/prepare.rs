@@ -241,7 +241,7 @@ mod tests {
             let is_steady = precondition != Precondition::Filled(1.0);
             assert_eq!(observer.0.len(), 1 + usize::from(is_steady), "{precondition:?}");
             for (name, done, expected) in &observer.0 {
-                // Nobody looks at the last few pages.
+                // The observer is not called for the last few pages.
                 assert!(expected - done < 40_000, "{precondition:?}, {name}: {done} of {expected}");
             }
         }

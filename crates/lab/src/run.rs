@@ -35,7 +35,7 @@ pub enum Precondition {
     Steady,
     /// The same with this first fraction of the logical pages: no more blocks are free than with all of them.
     SteadyTo(f64),
-    /// Everything was written once, in order; then the workload itself wrote so many times the size of the device, or until the write
+    /// Everything was written once, in order; then the workload itself wrote this many times the size of the device, or until the write
     /// amplification stood still.
     Workload(Option<f64>),
 }
@@ -121,17 +121,17 @@ pub const RECOVERING: &str = "recovering";
 /// The phase in which a snapshot is saved.
 pub const SAVING: &str = "saving a snapshot";
 
-/// Somebody who watches a run.
+/// An observer of a run.
 pub trait Observer {
     /// A phase begins: [`READING`], [`PRECONDITIONING`], [`OVERWRITING`], [`RUNNING`] or [`SAVING`].
     fn phase(&mut self, _name: &'static str, _total: Option<u64>) {}
     /// The phase has so much to do, as far as is known by now.
     fn expects(&mut self, _total: u64) {}
-    /// The power was cut: in the phase [`RECOVERING`] the device reads so many pages.
+    /// The power was cut: in the phase [`RECOVERING`] the device reads this many pages.
     fn recovers(&mut self, _pages: u64) {}
-    /// That is over, with so many requests answered; [`RUNNING`] goes on.
+    /// That is over, with this many requests answered; [`RUNNING`] goes on.
     fn recovered(&mut self, _answered: u64) {}
-    /// So many requests are answered; false stops the run.
+    /// This many requests are answered; false stops the run.
     fn progress(&mut self, _answered: u64) -> bool {
         true
     }
@@ -142,7 +142,7 @@ pub trait Observer {
     }
 }
 
-/// Nobody watches.
+/// No observer.
 pub struct Unobserved;
 
 impl Observer for Unobserved {}
@@ -326,7 +326,7 @@ fn drive<D: BlockDevice>(
         let what = format!("request {} of {}", *position + 1, load.source.name);
         return Err(Error::Argument { what, found, wanted });
     }
-    // In the middle of a recovery the books are not to be had, and who stopped a run does not want to wait.
+    // During a recovery no audit is possible, and a run that the user stopped does not wait for its end.
     if !interrupted {
         device.audit(end - Instant::ZERO);
     }

@@ -48,7 +48,7 @@ pub struct Summary {
     #[schemars(with = "MetricsSchema")]
     pub metrics: Metrics,
     /// Write amplification: bytes programmed (for the host, for the map, by the collector, as padding) for each byte that the host
-    /// wrote; null without writes. What is still in the buffer at the end is not programmed. Centaur's equation 4.
+    /// wrote; null without writes. Data still in the buffer at the end are not programmed. Centaur's equation 4.
     pub write_amplification: Option<f64>,
     /// Write amplification in the second half of what the host wrote; left out where it wrote next to nothing.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! Warming up: the device carries out the workload itself before the run, with the clock of its flash off, for so many drive writes
+//! Warming up: the device carries out the workload itself before the run, with the clock of its flash off, for this many drive writes
 //! or until its write amplification stands still.
 
 use wordline_host::Pace;
@@ -47,7 +47,7 @@ impl Progress {
         Self { wanted, begun, looks: vec![begun], is_still: false }
     }
 
-    /// Whether the device is warm after so many drive writes.
+    /// Whether the device is warm after this many drive writes.
     fn is_over(&mut self, now: Programmed, drives: f64) -> bool {
         if let Some(wanted) = self.wanted {
             return drives >= wanted;

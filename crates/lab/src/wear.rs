@@ -12,7 +12,7 @@ const MOST_VALUES: usize = 65_536;
 /// Bytes, as the endurance of drives is sold.
 pub const TERABYTE: f64 = 1e12;
 
-/// The blocks after a run in which the host wrote so many bytes to a device of that shape.
+/// The blocks after a run in which the host wrote this many bytes to a device of that shape.
 pub fn of(pools: &[PoolDetail], written: u64, shape: &Shape) -> Wear {
     let spent = lifetime::spent(pools.iter().map(|pool| pool.worn));
     let erased: u64 = pools.iter().map(|pool| pool.worn.erases).sum();

@@ -101,7 +101,7 @@ impl Bare {
     }
 }
 
-/// Mean latency in microseconds with so many servers a channel.
+/// Mean latency in microseconds with this many servers a channel.
 fn mean_latency(servers: usize, first: First) -> f64 {
     let channel = || Channel {
         waiting: vec![VecDeque::new(); servers],
@@ -134,7 +134,7 @@ fn mean_latency(servers: usize, first: First) -> f64 {
     sum as f64 / done as f64 / 1e3
 }
 
-/// Mean latency in microseconds of the simulated device, with so many dies a package of `planes` planes.
+/// Mean latency in microseconds of the simulated device, with this many dies a package of `planes` planes.
 fn of_the_device(dies: u32, planes: u32) -> f64 {
     let set = [
         format!("layout.dies_per_package={dies}"),

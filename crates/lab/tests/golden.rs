@@ -60,7 +60,7 @@ fn golden() -> Golden {
     toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The requests with a flush after so many each; then every tenth write is FUA.
+/// The requests with a flush after this many each; then every tenth write is FUA.
 fn with_flushes(
     requests: impl Iterator<Item = Request> + Send,
     every: u64,

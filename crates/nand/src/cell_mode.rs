@@ -23,8 +23,8 @@ pub enum CellMode {
     /// Two, in a one-shot part of three or more: a word line that can be programmed again without an erase (ReSSD,
     /// section 3).
     TwoBit,
-    /// A word line of a block in the two-bit mode that was programmed again so many times; of a program, the one that makes
-    /// it so many. It puts a new page in the place of one of the two, and the other keeps its bits.
+    /// A word line of a block in the two-bit mode that was programmed again this many times; of a program, the one that makes
+    /// it this many. It puts a new page in the place of one of the two, and the other keeps its bits.
     Reprogrammed(u8),
 }
 
@@ -57,7 +57,7 @@ impl CellMode {
         matches!(self, Self::Reprogrammed(_))
     }
 
-    /// The pages of a word line of a part of so many bits a cell.
+    /// The pages of a word line of a part of this many bits a cell.
     pub fn bits(self, native: u32) -> u32 {
         match self {
             Self::Native => native,

@@ -1,7 +1,7 @@
 //! The command chain of each transaction: the cycles on the pins, in their order (NANDFlashSim, section 7.1).
 //!
-//! A transaction holds the bus a few times, once for each [`Hold`], and its array works in between. What a hold
-//! consists of is a list of [`Cycle`]s. Their times by stage are what [`Chips`](crate::Chips) counts, and the same
+//! A transaction holds the bus a few times, once for each [`Hold`], and its array works in between. A hold
+//! consists of a list of [`Cycle`]s. Their times by stage are what [`Chips`](crate::Chips) counts, and the same
 //! list drives the pins of [`onfi::Bus`](crate::onfi), so that a transaction takes to the picosecond what its spelled-out
 //! sequence takes.
 //!
@@ -353,7 +353,7 @@ mod tests {
     use crate::part::tests::mqsim;
 
     /// MQSim's composites (`ONFI_Channel_NVDDR2`) leave out the second command cycle, count tWB after a plane of a
-    /// program or an erase only, and no chip enable before data out; they select no first plane of several. What is left after that
+    /// program or an erase only, and no chip enable before data out; they select no first plane of several. The rest of the time
     /// is theirs.
     #[test]
     fn the_composites_are_those_of_mqsim_and_what_it_leaves_out() {

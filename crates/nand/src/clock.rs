@@ -72,7 +72,7 @@ pub struct ClockPeriods {
 }
 
 impl ClockPeriods {
-    /// The domains. A bug if a period is zero: whoever reads the configuration checks that.
+    /// The domains. A bug if a period is zero: the reader of the configuration checks that.
     pub fn clocks(&self) -> Clocks {
         let clock = |period: Option<Duration>| period.map_or(Clock::CONTINUOUS, Clock::new);
         Clocks { host: clock(self.host), nand: clock(self.nand) }

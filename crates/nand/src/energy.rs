@@ -59,7 +59,7 @@ pub struct StageTimes {
 }
 
 impl StageTimes {
-    /// Adds time in a stage of an array in which so many planes take part; 1 on the bus.
+    /// Adds time in a stage of an array in which this many planes take part; 1 on the bus.
     pub fn add(&mut self, stage: Stage, time: Duration, planes: u32) {
         self.ps[stage as usize] += u128::from(time.ps());
         self.plane_ps[stage as usize] += u128::from(time.ps()) * u128::from(planes);

@@ -70,7 +70,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// So many dies in a package on the only channel.
+    /// This many dies in a package on the only channel.
     pub const fn on_one_channel(dies: u32, planes_per_row: Option<u32>) -> Self {
         Self {
             channels: 1,

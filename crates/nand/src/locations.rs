@@ -36,7 +36,7 @@ impl Locations {
         Self::new(geometry, 0, 1)
     }
 
-    /// Locations of `size` bytes; `None` unless a page is a power of two of them, or they are so many pages that a program
+    /// Locations of `size` bytes; `None` unless a page is a power of two of them, or they are this many pages that a program
     /// unit is a multiple of them, and unless there are fewer than 2^31.
     pub fn of_size(geometry: &Geometry, size: Bytes) -> Option<Self> {
         let (page, size) = (geometry.page_size.0, size.0);
@@ -105,7 +105,7 @@ impl Locations {
         1 << self.shift
     }
 
-    /// Locations of so many pages, a multiple of those of a location.
+    /// Locations of this many pages, a multiple of those of a location.
     #[inline]
     pub fn of_pages_side_by_side(&self, pages: u32) -> u32 {
         if self.pages == 1 { pages << self.shift } else { pages / self.pages }

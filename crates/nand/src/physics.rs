@@ -90,7 +90,7 @@ impl Work<'_> {
     }
 }
 
-/// How a command went. What no model of the cells says is 0.
+/// How a command went. A value that no model of the cells gives is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Loops of a program or pulses of an erase.
@@ -192,7 +192,7 @@ impl Asked {
         self.physics = physics;
     }
 
-    /// Puts `parameters` into set `number`; those below it that nobody has set are those of the data sheet.
+    /// Puts `parameters` into set `number`; lower sets that were never set are those of the data sheet.
     pub(crate) fn set(&mut self, number: u16, parameters: Parameters) {
         let at = usize::from(number);
         if self.sets.len() <= at {

@@ -349,8 +349,8 @@ fn resident() -> usize {
     text.split(' ').nth(1).expect("it is the second number").parse().expect("a number")
 }
 
-/// 1 TiB: 267 dies of 428 blocks. What is kept by block and word line is there after a program that is not the data sheet's, and what
-/// is kept of reads after those of pages all over the device.
+/// 1 TiB: 267 dies of 428 blocks. State by block and word line is there after a program other than the data sheet's, and state of
+/// reads after those of pages all over the device.
 #[test]
 #[cfg(target_os = "linux")]
 fn the_tables_of_a_tebibyte_take_less_than_200_megabytes() {

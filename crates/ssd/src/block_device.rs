@@ -116,7 +116,7 @@ pub trait BlockDevice: State {
     /// They were seen.
     fn forget_answers(&mut self);
 
-    /// The first answer of a design or a policy of the device that was not allowed. Whoever drives the device looks after each event and
+    /// The first answer of a design or a policy of the device that was not allowed. The caller checks it after each event and
     /// goes no further; a device made of devices asks its members. It refuses further commands.
     #[inline]
     fn wrong_answer(&self) -> Option<&WrongAnswer> {
@@ -167,7 +167,7 @@ pub trait BlockDevice: State {
     fn fill_steady_while(&mut self, seed: Seed, fraction: Option<f64>, look: Look<'_>) -> Option<Steady>;
 
     /// Carries out what `next` gives until it gives nothing more, with the clock of the flash off: a command takes no time, wears
-    /// nothing and never fails. With a `depth` so many are outstanding at once, and times are not looked at; else each comes at its
+    /// nothing and never fails. With a `depth` this many are outstanding at once, and times are not looked at; else each comes at its
     /// time, and the device is at rest before that. `next` is told what was programmed so far. Returns when the device is and what
     /// is about to happen to it; none if it cannot do so. A device that can is one that [`Ages`](crate::ageing::Ages), and passes this on.
     fn age(&mut self, _next: Next<'_>, _depth: Option<u32>) -> Option<Agenda<Self::Event>> {

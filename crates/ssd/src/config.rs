@@ -60,7 +60,7 @@ pub struct DeviceFile {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultFile>,
     /// Parts of the logical capacity with addresses of their own, in the order of their numbers; without any there is
-    /// one of everything. What is left over is spare space.
+    /// one of everything. The rest is spare space.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub namespaces: Vec<NamespaceFile>,
     /// The streams that the policies and designs of the device tell apart, where these are others than it names itself.
@@ -293,7 +293,7 @@ impl DeviceFile {
         self.faults.iter().enumerate().filter_map(check).collect()
     }
 
-    /// Whether the router, or whoever answers in its place, or the collector has a stream for blocks in SLC mode.
+    /// Whether the router, or the design in its place, or the collector has a stream for blocks in SLC mode.
     pub fn uses_slc_cache(&self) -> bool {
         let of_router = matches!(self.ftl.router, RouterKind::SlcCache { .. });
         self.demands.map_or(of_router, |_| self.writes_slc_in(0))
@@ -314,7 +314,7 @@ impl DeviceFile {
         (0..=self.pools.len()).any(|pool| self.slc_cache_of(pool).is_some())
     }
 
-    /// The write streams of each row with so many of the router's and the relocator's, and those that `streams_of_map` adds on each side.
+    /// The write streams of each row with this many of the router's and the relocator's, and those that `streams_of_map` adds on each side.
     pub fn streams_beside(&self, host: u8, gc: u8) -> Streams {
         let of_map = self.streams_of_map();
         Streams { host: host.saturating_add(of_map), gc: gc.saturating_add(of_map), open_blocks: 1 }
@@ -346,7 +346,7 @@ impl DeviceFile {
         }
     }
 
-    /// Pages that tell which of so many logical pages are discarded; none if flash does not.
+    /// Pages that tell which of this many logical pages are discarded; none if flash does not.
     fn discard_pages(&self, unit: Bytes, logical_pages: u32) -> u32 {
         let protected = self.buffer.power_loss_protection != Protection::None;
         if self.ftl.recovery.discards == DiscardsAtCut::Forgotten || protected {

@@ -153,7 +153,7 @@ impl Contents {
         self.flash.insert((page, version), sectors);
     }
 
-    /// A read of so many sectors finds some of them.
+    /// A read of this many sectors finds some of them.
     #[cold]
     pub(crate) fn found(
         &mut self,

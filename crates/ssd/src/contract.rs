@@ -30,7 +30,7 @@ const SEEDS: u64 = 3;
 const ROUNDS: u32 = 700;
 /// Commands of a round, which are outstanding at once and do not overlap.
 const COMMANDS: u64 = 6;
-/// The device is read as a whole after so many rounds. Chosen.
+/// The device is read as a whole after this many rounds. Chosen.
 const READ_EVERY: u32 = 100;
 /// How long a command may stand still: ten times what a small device takes to erase all of its blocks.
 const PATIENCE: Duration = Duration::from_ms(10_000);

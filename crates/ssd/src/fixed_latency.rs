@@ -40,7 +40,7 @@ state!(FixedLatency {
 pub struct Done(u32);
 
 impl FixedLatency {
-    /// A device of so many bytes, a multiple of a sector, that takes so long for a command.
+    /// A device of this many bytes, a multiple of a sector, that takes so long for a command.
     pub fn new(capacity: Bytes, latency: Duration) -> Self {
         assert!(capacity.0.is_multiple_of(SECTOR.0), "a device of whole sectors");
         Self {

@@ -97,7 +97,7 @@ impl<'a> Since<'a> {
         }
     }
 
-    /// Bytes of so many logical pages.
+    /// Bytes of this many logical pages.
     fn bytes(&self, pages: u64) -> Value {
         Value::Count(pages * self.base.config.unit.0)
     }

@@ -83,7 +83,7 @@ impl Parts {
         }
     }
 
-    /// The streams that these parts tell apart in a device of so many pools.
+    /// The streams that these parts tell apart in a device of this many pools.
     ///
     /// # Errors
     /// Designs that do not go together, by the key that decides.

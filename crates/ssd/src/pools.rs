@@ -228,7 +228,7 @@ pub struct Shares {
 pub const EVERYTHING_IN: usize = 0;
 
 impl Shares {
-    /// Those of so many logical pages and pages of tables.
+    /// Those of this many logical pages and pages of tables.
     pub fn of(pools: &Pools, logical: u32, tables: u32) -> Self {
         Self { logical: logical.into(), tables: tables.into(), tables_in: pools.count() - 1 }
     }

@@ -35,7 +35,7 @@ fn amplification(from: Programmed, to: Programmed) -> f64 {
     (host + (to.other - from.other) as f64) / host
 }
 
-/// Ages a filled device with so many drive writes. Returns the write amplification over the last half of a drive write.
+/// Ages a filled device with this many drive writes. Returns the write amplification over the last half of a drive write.
 fn aged(rig: &mut Rig, drives: f64, hot: (f64, f64), depth: Option<u32>) -> f64 {
     rig.device.fill(1.0);
     let pages = u64::from(rig.device.config().logical_pages);
@@ -57,7 +57,7 @@ fn aged(rig: &mut Rig, drives: f64, hot: (f64, f64), depth: Option<u32>) -> f64 
     amplification(from, to)
 }
 
-/// Runs so many drive writes on a device, with so many commands outstanding. Returns the write amplification over the last half
+/// Runs this many drive writes on a device, with this many commands outstanding. Returns the write amplification over the last half
 /// of a drive write.
 fn run(rig: &mut Rig, drives: f64, hot: (f64, f64), depth: usize) -> f64 {
     let pages = u64::from(rig.device.config().logical_pages);

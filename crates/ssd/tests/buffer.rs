@@ -196,7 +196,7 @@ fn neighbours_that_leave_together_are_read_together() {
     assert!(time(true) + Duration::from_us(20) < time(false));
 }
 
-/// Writes a sector of each of so many pages that are in flash.
+/// Writes a sector of each of this many pages that are in flash.
 fn write_in_part(rig: &mut Rig, pages: u64) {
     (0..pages).for_each(|page| {
         rig.alone(Operation::Write, false, page * 8, 1);
@@ -335,7 +335,7 @@ fn capacitors_for_less_than_two_program_units_are_refused() {
     assert!(wrong.0[0].wanted.starts_with("at least 75"), "{wrong}");
 }
 
-/// A device of written pages with a read cache of so many.
+/// A device of written pages with a read cache of this many.
 fn cached(pages: u64, eviction: EvictionKind) -> Rig {
     let mut file = one_die();
     file.buffer.read_cache = Bytes::kib(4 * pages);
@@ -392,7 +392,7 @@ impl Zipf {
     }
 }
 
-/// Hits of a cache of so many pages by the policy's definition.
+/// Hits of a cache of this many pages by the policy's definition.
 fn plain_hits(draws: &[u64], pages: usize, eviction: &EvictionKind) -> u64 {
     let mut line: Vec<(u64, bool)> = Vec::new();
     let mut hits = 0;

@@ -123,7 +123,7 @@ fn channels_add_up() {
     assert!((ratio - 4.0).abs() < 0.02, "four channels read {ratio} times as fast as one");
 }
 
-/// A filled device of which so many entries of the map are in memory, after reads at random have warmed the cache.
+/// A filled device of which this many entries of the map are in memory, after reads at random have warmed the cache.
 fn warmed(entries: u64) -> (Rig, wordline_kernel::Stream) {
     let mut file = file(1, 1);
     file.ftl.mapping.cache = Some(Bytes(8 * entries));
@@ -157,7 +157,7 @@ fn uniform_reads_find_the_cached_share_of_the_map_and_read_the_rest() {
         // Under independent references that are all equally likely, LRU holds any C of N entries: it hits C / N.
         let expected = entries as f64 / f64::from(rig.device.config().logical_pages);
         let hits = (now.map_hits - before.map_hits) as f64 / reads as f64;
-        // Three standard deviations of so many draws.
+        // Three standard deviations of this many draws.
         let within = 3.0 * (expected * (1.0 - expected) / reads as f64).sqrt();
         assert!((hits - expected).abs() < within, "{entries} entries: {hits}, not {expected}");
         // Each read looks up once, and with one at a time each miss reads one translation page.

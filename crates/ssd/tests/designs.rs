@@ -1,4 +1,4 @@
-//! Designs: who is asked, what they are told, and what becomes of an answer that is not allowed.
+//! Designs: which one is asked, the events that they observe, and the treatment of an answer that is not allowed.
 
 mod common;
 
@@ -514,7 +514,7 @@ impl Design for Draws {
     }
 }
 
-/// A device with room for so many open blocks of each stream.
+/// A device with room for this many open blocks of each stream.
 fn with_open_blocks(open_blocks: u8) -> (DeviceFile, impl Fn(&Config) -> Combination + Copy) {
     let mut file = contract::small();
     file.part.geometry.blocks_per_plane += 8 * (1 + u32::from(open_blocks));

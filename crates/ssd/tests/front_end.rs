@@ -32,7 +32,7 @@ fn pcie(bytes: u64) -> Duration {
     Duration::from_ps((bytes * 8 * 130 * 1_000).div_ceil(128 * 32))
 }
 
-/// A Serial ATA frame of so many bytes with start, check sum and end, at 6 Gb/s with ten bits a byte, and its handshake.
+/// A Serial ATA frame of this many bytes with start, check sum and end, at 6 Gb/s with ten bits a byte, and its handshake.
 fn frame(bytes: u64) -> Duration {
     Duration::from_ps(((bytes + 12) * 10_000).div_ceil(6)) + Duration::from_ns(100)
 }

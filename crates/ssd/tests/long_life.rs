@@ -93,7 +93,7 @@ fn every_victim_policy_and_placement_survives_twenty_drive_writes_at_seven_perce
     }
 }
 
-/// The same device with only so many entries of its map in memory.
+/// The same device with only this many entries of its map in memory.
 fn cached(mut file: DeviceFile, entries: u64) -> DeviceFile {
     file.ftl.mapping.cache = Some(Bytes(8 * entries));
     file.ftl.gc.start_below_free_blocks += 1;

@@ -97,7 +97,7 @@ fn a_device_with_two_pools_is_overwritten_many_times() {
     }
 }
 
-/// Pages leave the buffer as soon as so many of a unit wait, with the others of so many, and pages of the second pool go along or do
+/// Pages leave the buffer as soon as a number of a unit wait, together with the others, and pages of the second pool go along or do
 /// not.
 #[derive(Clone, Copy)]
 struct Gathers {

@@ -110,7 +110,7 @@ struct Pending {
     durable: bool,
 }
 
-/// When the power is cut: so long after so many events.
+/// When the power is cut: so long after this many events.
 #[derive(Clone, Copy, Debug)]
 struct Cut {
     events: usize,
@@ -230,7 +230,7 @@ impl Play {
         }
     }
 
-    /// Goes on until so many commands are outstanding, or the device refuses commands.
+    /// Goes on until this many commands are outstanding, or the device refuses commands.
     fn run_down_to(&mut self, outstanding: usize) {
         while (self.rig.device.outstanding() > outstanding && !self.is_worn()) || !self.rig.device.is_ready()
         {
@@ -481,7 +481,7 @@ fn every_write_that_went_through_is_there() {
     cut_everywhere(&tiny(|file| file.buffer.mode = BufferMode::WriteThrough), &mixed(80), 3, Start::Empty);
 }
 
-/// Cuts so many events after one another, each so many microseconds after its event.
+/// Cuts this many events after one another, each this many microseconds after its event.
 fn cuts(gaps: &[(usize, u64)]) -> Vec<Cut> {
     let mut events = 0;
     let mut cut = |(gap, delay): &(usize, u64)| {
@@ -539,7 +539,7 @@ proptest! {
 #[test]
 fn a_full_scan_takes_as_long_as_the_pages_of_a_die_one_after_the_other() {
     let mut file = small();
-    // One die on each channel: nobody waits for a bus.
+    // One die on each channel: no die waits for a bus.
     file.layout.dies_per_package = 1;
     let mut rig = Rig::new(file, 1);
     rig.device.fill(1.0);

@@ -71,7 +71,7 @@ fn go_on(rig: &mut Rig, events: usize) {
     }
 }
 
-/// How a run goes: so many steps of the host and then so many events, save and restore, and the rest.
+/// How a run goes: this many steps of the host and then this many events, save and restore, and the rest.
 #[derive(Clone, Debug)]
 struct Run {
     steps: Vec<Step>,

@@ -263,7 +263,7 @@ fn what_was_learnt_is_gone_after_a_power_cut() {
     assert_eq!(read(&mut rig, 0), usual().1 * 3 + SETTING * 2);
 }
 
-/// A device over cells, full of data that were held for so many hours, of which each page is read: retries a read, and the share of pages that
+/// A device over cells, full of data that were held for this many hours, of which each page is read: retries a read, and the share of pages that
 /// were lost.
 fn retries_after(hours: f64, tuner: &TunerKind) -> (f64, f64) {
     let mut file = common::with_cells(hours);

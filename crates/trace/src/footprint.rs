@@ -70,7 +70,7 @@ const OF_CHUNK: usize = size_of::<Chunk>() + 2 * size_of::<((u32, u64), usize)>(
 const OF_PAST: usize = CHUNK as usize * size_of::<Past>();
 
 impl Footprint {
-    /// A map that takes about so many bytes.
+    /// A map that takes about this many bytes.
     fn within(bound: usize) -> Self {
         Self { bound, used: 0, thinned: 0, places: HashMap::new(), chunks: Vec::new(), last: None }
     }

@@ -1,4 +1,4 @@
-//! The mark of a generated trace: a comment on its first line, so that nobody takes it for a recording later.
+//! The mark of a generated trace: a comment on its first line, so that it is not taken for a recording later.
 
 use std::fmt;
 

@@ -51,7 +51,7 @@ pub struct Progress {
     pub of: Option<u64>,
 }
 
-/// How far a file has been read, known to who reads it and to who asks.
+/// How far a file has been read, shared by the reader and those who ask for it.
 #[derive(Clone, Default)]
 pub(super) struct Position {
     read: Arc<AtomicU64>,
@@ -178,7 +178,7 @@ fn is_text(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).map_or_else(|reason| reason.error_len().is_none(), |_| true)
 }
 
-/// The members of a gzip file, one after another. What stands behind them and is none is passed over, as gzip does.
+/// The members of a gzip file, one after another. Other bytes behind them are passed over, as gzip does.
 struct Members<R> {
     member: Option<flate2::bufread::GzDecoder<R>>,
     junk: Arc<AtomicBool>,

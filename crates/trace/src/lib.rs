@@ -4,7 +4,7 @@
 //! window, and notes whatever it had to do; [`read()`] takes a whole trace into memory. [`prepare()`] looks at what must be
 //! known before the requests go anywhere. [`Statistics`] are what papers print of a trace, [`fit()`] moves requests into a
 //! smaller address space, and [`Writing`] puts them down in another format. [`workload`] generates requests: as a
-//! pattern, or to the statistics that a paper gives of a trace which nobody may pass on.
+//! pattern, or to the statistics that a paper gives of a trace which may not be passed on.
 //!
 //! Memory does not grow with the length of a trace, but where a function says that it takes a whole one.
 //!

@@ -386,7 +386,7 @@ impl Options {
 }
 
 /// Rows held to put them in order, if the user does not say. Chosen: no public trace at hand is out of order by more than a
-/// few thousand, and so many take 7 MB and a few milliseconds.
+/// few thousand, and this window takes 7 MB and a few milliseconds.
 const USUAL_WINDOW: u32 = 1 << 16;
 /// Chosen: the number of requests from which on a single one across a jump of the clock is a stray.
 const LEAST_WINDOW: u32 = 1_000;

@@ -1,7 +1,7 @@
 //! Rows in the order of time, with jumps of the clock closed, from a window over the file.
 //!
-//! The window holds so many rows; while it is full, the earliest leaves it for each one that comes. What stands farther
-//! behind a later row than the window holds has missed its turn, and is an error.
+//! The window holds a fixed number of rows; while it is full, the earliest leaves it for each one that comes. A row
+//! that stands farther behind a later row than the window holds has missed its turn, and is an error.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -141,7 +141,7 @@ struct Current {
 /// Why a row cannot be put in order.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Misplaced {
-    /// It stands too far behind a later one: so many picoseconds.
+    /// It stands too far behind a later one: this many picoseconds.
     TooLate(i128),
     /// There is no memory for the window.
     NoMemory,
@@ -346,7 +346,7 @@ impl Sorter {
         }
         let is_stray = requests == 1 && is_one_of_several && self.counts[of_kind] >= STRAY_FROM;
         if requests == 0 || is_stray {
-            // Events without a request have nobody to answer.
+            // Events without a request need no answer.
             self.held -= era.len();
             self.strays += u64::from(is_stray);
             self.left = if is_stray { Some(time) } else { self.left };

@@ -1,7 +1,7 @@
 //! A trace that is about to be run or written: what must be known of the whole before its first request goes.
 //!
 //! A trace of up to [`HELD`] requests is read once and held. A longer one is read twice, the first time for what is
-//! asked here alone. What cannot be read twice is known as far as it is held.
+//! asked here alone. A stream that cannot be read twice is known as far as it is held.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! Where requests come from in the end, so that nobody takes what was generated for a recording.
+//! Where requests come from in the end, so that generated requests are not taken for a recording.
 
 use serde::Serialize;
 

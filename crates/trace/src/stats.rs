@@ -56,7 +56,8 @@ pub struct Statistics {
     /// Bytes of the granules written at least once.
     pub footprint_written: u64,
     /// 1 where footprints and updates are exact. A trace that touches more than the map of them holds (256 MiB: 120 GiB of
-    /// written addresses) is sampled: they then are of one in so many stretches of 2 MiB, in proportion, off by about 1%.
+    /// written addresses) is sampled: they then are of one in this many stretches of 2 MiB, in proportion, off by about
+    /// 1%.
     pub sampled_one_in: u64,
     /// The byte after the last one that any request touches.
     pub highest_byte: u64,

@@ -13,7 +13,7 @@ use super::row::Row;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Assumed {
     units: Units,
-    /// Nobody named the unit, so that a check may doubt it.
+    /// The unit was not named, so that a check may doubt it.
     open: [bool; 3],
     /// Not even the definition of the format fixes it, so that a note says what was assumed.
     unsaid: [bool; 3],

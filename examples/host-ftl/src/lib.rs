@@ -85,7 +85,7 @@ state!(HostFtl<D: State> {
 });
 
 impl<D: PhysicalDevice> HostFtl<D> {
-    /// A device of so many pages, with a write buffer of `buffer` of them.
+    /// A device of this many pages, with a write buffer of `buffer` of them.
     pub fn new(device: D, pages: u32, buffer: u32, command_time: Duration) -> Self {
         Self {
             ftl: Ftl::new(device, pages, buffer as usize),

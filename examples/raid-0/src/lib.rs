@@ -91,7 +91,8 @@ struct Followed {
 }
 
 impl<D: BlockDevice> Raid0<D> {
-    /// An array of `members` in stripe units of so many bytes. What of a member is beyond its last whole unit is not used.
+    /// An array of `members` in stripe units of this many bytes. Sectors of a member beyond its last whole unit are not
+    /// used.
     ///
     /// # Panics
     /// Without members, for members of different shapes, and for a unit that is no multiple of their logical pages and sectors.
@@ -447,8 +448,8 @@ impl<D: Ages> Ages for Raid0<D> {
     }
 }
 
-/// How far all members are, one after another, where one has come so far and those before it wrote `before` pages. What is
-/// expected of one is expected of each, and filling and overwriting alternate.
+/// How far all members are, one after another, where one has come so far and those before it wrote `before` pages. The
+/// work expected of one is expected of each, and filling and overwriting alternate.
 fn of_all(one: Written, before: u64, members: u64) -> Written {
     let expected = one.expected * members;
     Written { pages: before + one.pages, filled: expected, expected }

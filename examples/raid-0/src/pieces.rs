@@ -17,12 +17,13 @@ pub struct Striping {
 }
 
 impl Striping {
-    /// Stripe units of so many bytes over so many members of this shape. What is beyond their last whole unit is not used.
+    /// Stripe units of this many bytes over this many members of this shape. Sectors beyond their last whole unit are not
+    /// used.
     pub fn of(members: u64, unit: Bytes, member: &Shape) -> Self {
         Self::new(members, unit.0 / SECTOR.0, member.namespaces[0])
     }
 
-    /// Stripe units of so many sectors over `members` of so many sectors each.
+    /// Stripe units of this many sectors over `members` of this many sectors each.
     pub fn new(members: u64, unit: u64, sectors_of_a_member: u64) -> Self {
         Self { members, unit, units: sectors_of_a_member / unit }
     }

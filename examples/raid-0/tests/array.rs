@@ -11,7 +11,7 @@ use wordline_lab::summary::{Outcome, Summary};
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{BlockDevice, Command, FixedLatency, Operation};
 
-/// The result of a workload at queue depth 64 on an array of so many small SSDs, with 10,000 requests for each of them.
+/// The result of a workload at queue depth 64 on an array of this many small SSDs, with 10,000 requests for each of them.
 fn run_small(workload: &str, members: u64, plan: Plan) -> Summary {
     let set = vec![format!("members={members}")];
     let selection = Selection { preset: Some("raid-0".into()), file: None, set };

@@ -50,7 +50,7 @@ static QUEUES: [Chart; 2] = [
 ];
 
 impl ShortestQueue {
-    /// A program goes to a die with so many tasks waiting.
+    /// A program goes to a die with this many tasks waiting.
     fn note(&mut self, tasks: u32, now: Instant) {
         let at = tasks as usize;
         self.found.resize(self.found.len().max(at + 1), 0);

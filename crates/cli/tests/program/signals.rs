@@ -36,7 +36,7 @@ fn stopped(arguments: &[&str], after: Duration, signal: &str) -> Finished {
     finished
 }
 
-/// The same until it was late enough for `wanted` to hold: nobody knows how fast the machine is.
+/// The same until it was late enough for `wanted` to hold: the speed of the machine is unknown.
 #[track_caller]
 fn stopped_once(arguments: &[&str], signal: &str, wanted: impl Fn(&Finished) -> bool) -> Finished {
     for after in [150, 300, 450, 600, 800, 1_000, 1_500, 2_000, 3_000, 5_000, 8_000, 16_000] {

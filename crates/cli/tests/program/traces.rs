@@ -53,7 +53,7 @@ fn a_generated_trace_depends_on_its_seed_alone() {
     assert_ne!(first, make("c.csv", "8"));
 }
 
-/// The program with so many KiB of address space, on a file that a shell writes to its standard input or to `to`.
+/// The program with this many KiB of address space, on a file that a shell writes to its standard input or to `to`.
 #[cfg(target_os = "linux")]
 fn within(kib: u64, command: &str) -> std::process::Output {
     let script = format!("ulimit -v {kib}; {command}");

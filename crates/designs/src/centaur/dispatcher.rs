@@ -34,7 +34,7 @@ impl Dispatcher {
         }
     }
 
-    /// The dispatch condition: pieces of at least so many bytes go to the first pool.
+    /// The dispatch condition: pieces of at least this many bytes go to the first pool.
     pub fn condition(&self) -> Bytes {
         Bytes(self.condition)
     }

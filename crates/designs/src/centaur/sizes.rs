@@ -15,7 +15,7 @@ impl Sizes {
         Self { counts: vec![0; most.max(1) as usize] }
     }
 
-    /// Counts one of so many sectors.
+    /// Counts one of this many sectors.
     pub fn count(&mut self, sectors: u32) {
         let at = (sectors.max(1) as usize).min(self.counts.len()) - 1;
         self.counts[at] += 1;

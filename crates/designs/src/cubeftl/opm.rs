@@ -243,7 +243,7 @@ impl Opm {
     }
 }
 
-/// Whether so many errors are significantly more than those `before`. Chosen, as the paper does not say how many are: more than one and a
+/// Whether this many errors are significantly more than those `before`. Chosen, as the paper does not say how many are: more than one and a
 /// half times as many, and four standard errors on top.
 fn is_far_above(errors: u32, before: u32) -> bool {
     let most = 1.5 * f64::from(before.max(1));

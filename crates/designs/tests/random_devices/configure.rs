@@ -47,7 +47,7 @@ fn overlay(table: &mut Table, over: Table) {
     }
 }
 
-/// `key.of.a.device=value` as a table. What is no value of TOML is text.
+/// `key.of.a.device=value` as a table. A value that is not TOML is text.
 fn setting(text: &str) -> Table {
     let (key, value) = text.split_once('=').unwrap_or_else(|| panic!("{text}"));
     let line = format!("{key} = {value}");

@@ -104,7 +104,7 @@ impl Draw {
         least + self.random.below(most - least + 1)
     }
 
-    /// True so many times in a hundred.
+    /// True this many times in a hundred.
     fn percent(&mut self, chance: u64) -> bool {
         self.random.below(100) < chance
     }

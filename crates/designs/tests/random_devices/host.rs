@@ -79,7 +79,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// The host of a device with so many sectors, all of them `filled` or none.
+    /// The host of a device with this many sectors, all of them `filled` or none.
     pub fn new(sectors: u64, per_page: u64, durability: Durability, filled: bool) -> Self {
         let content = if filled { FILLED } else { ZEROES };
         let sector = vec![Change::found(content, 0, false)];
@@ -186,7 +186,7 @@ impl Host {
     }
 
     /// Holds what is in a sector after a power cut against what may be; `None` for a sector that is lost. `faulty` are
-    /// devices that may have lost tables of discards. What is found is there to stay.
+    /// devices that may have lost tables of discards. The contents found then stay.
     pub fn check_cut(&mut self, sector: u64, content: Option<Content>, faulty: bool) {
         let flushed = self.flushed;
         let promises =

@@ -1,5 +1,5 @@
 //! Does a device of any configuration that is accepted give back what its host wrote, sector by sector, through faults,
-//! power cuts and snapshots, without ever coming to a stop? And does whoever asks that find a fault that is there?
+//! power cuts and snapshots, without ever coming to a stop? And do these checks find a fault that is there?
 //!
 //! A case that fails is made smaller and shown as settings for `--preset tiny --set` and the host's steps.
 //! `WORDLINE_CASE=17` plays that case alone.

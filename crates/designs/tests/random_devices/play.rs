@@ -126,7 +126,7 @@ impl<'a> Play<'a> {
         true
     }
 
-    /// Goes on until so many commands are outstanding.
+    /// Goes on until this many commands are outstanding.
     fn run_down_to(&mut self, outstanding: usize) {
         while self.device.outstanding() > outstanding || !self.device.is_ready() {
             if !self.advance() {

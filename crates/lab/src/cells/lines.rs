@@ -78,11 +78,11 @@ pub struct LineAnswer {
     pub in_counting_errors: f64,
 }
 
-/// The mean range of so many normal variables, in deviations (David, Order Statistics: 1.128, 1.693, 2.059 ...), of up to eight.
+/// The mean range of this many normal variables, in deviations (David, Order Statistics: 1.128, 1.693, 2.059 ...), of up to eight.
 const RANGES: [f64; 9] = [0.0, 0.0, 1.128, 1.693, 2.059, 2.326, 2.534, 2.704, 2.847];
 
 impl LineAnswer {
-    /// Of error rates of word lines, layer by layer, each of so many bits.
+    /// Of error rates of word lines, layer by layer, each of this many bits.
     pub(super) fn of(rates: &[(Place, f64)], bits: f64, seed: Seed) -> Self {
         let mut random = seed.stream("cells.lines", 0);
         let (mut sums, mut layers) = ([0.0; 3], 0.0);

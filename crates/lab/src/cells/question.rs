@@ -50,7 +50,7 @@ pub struct Question {
     pub skip: bool,
     /// A programmed state, from 1, more verifies of which are skipped; 0 for none.
     pub skip_state: u32,
-    /// So many more than may be.
+    /// Verifies skipped beyond those allowed.
     pub skip_more: u8,
     /// Whether word lines follow a leader of their layer (cubeFTL, section 4.1): the window is narrower by what BER_EP1 of the leader, right after its
     /// program with default parameters, leaves over.

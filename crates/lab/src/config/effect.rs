@@ -1,7 +1,7 @@
-//! Keys that do nothing on the device at hand: a table of what each wants of the rest. Who set one in vain is told so; what a
-//! layer below set for a device that a layer above made another is left out.
+//! Keys that do nothing on the device at hand: a table of the conditions of each. A user who set one in vain is told so; a
+//! key that a layer below set for a device which a layer above replaced is left out.
 //!
-//! The keys of a part say what a chip is, whatever a device makes of it: one is set in vain by who changes the part for a device.
+//! The keys of a part say what a chip is, whatever a device makes of it: one is set in vain if the part is changed for a device.
 //! Not in the table are those that describe the chip and go with others: its name, size, layers, and spare bytes.
 
 use serde_json::{Value as Json, json};
@@ -294,7 +294,7 @@ fn has_priority(config: &Config, letter: char) -> bool {
     }
 }
 
-/// The values of keys that are left out, in a device of so many tables `[[pools]]`.
+/// The values of keys that are left out, in a device of this many tables `[[pools]]`.
 fn defaults(pools: usize) -> Json {
     let pool = json!({ "frontier": FrontierKind::default() });
     let (front, buffer, ftl) = (FrontFile::default(), BufferFile::default(), FtlFile::default());
@@ -309,7 +309,7 @@ pub(super) struct Idle {
     pub gates: &'static [&'static str],
     /// The condition, as the message states it.
     pub wanted: String,
-    /// Whether its usual value is refused as well, from who set it on top of the keys that decide, or by an argument.
+    /// Whether its usual value is refused as well, where it is set on top of the keys that decide, or by an argument.
     pub even_usual: bool,
 }
 
@@ -354,7 +354,7 @@ pub fn idle_keys(tree: &Node, config: &Config, designs: &Chosen) -> Result<Vec<S
         if !gates.any(|gate| gate.may_overrule(origin)) {
             complain(tree, &one, (&is, &usual), &mut wrong);
         } else if !one.key.starts_with("part.") {
-            // A part may be in want of a key, though nobody uses it.
+            // A part may lack a key that nothing uses.
             idle.push(one.key);
         }
     }

@@ -1,4 +1,4 @@
-//! Keys of policies that nobody asks, for a design of the device answers their question.
+//! Keys of policies that are not asked, because a design of the device answers their question.
 //!
 //! `ftl.placement` is not among them: its order is that in which a device is filled before a run, without asking designs.
 
@@ -20,7 +20,7 @@ const POLICIES: [(&str, Seam); 7] = [
     ("ftl.tuner", Seam::Tune),
 ];
 
-/// The keys that say who answers.
+/// The keys that name the design to answer.
 const GATES: &[&str] = &[DESIGNS, DESIGN, DECIDES, "pools"];
 
 /// The keys whose policies are asked nothing on this device.

@@ -1,7 +1,7 @@
 //! Types of devices that a configuration can name with its key `device`: what is read and checked, what is made of it, and what the
 //! program needs beside that to run, compare, save and describe it. A crate outside adds a type, or a design, of its own to a [`Registry`].
 //!
-//! A run is compiled for each type. What the rest of this crate passes on is a [`Configured`] device of any type, which starts its
+//! A run is compiled for each type. The rest of this crate passes on a [`Configured`] device of any type, which starts its
 //! run by one call.
 
 mod fixed_latency;
@@ -106,10 +106,10 @@ pub trait DeviceType: Clone + fmt::Debug + Send + Sync + Sized + 'static {
         &[]
     }
 
-    /// Gives keys that nobody wrote the values that follow from others; `is_written` says which ones somebody wrote.
+    /// Gives keys that are left out the values that follow from others; `is_written` tells which keys are written.
     fn fill_in(_file: &mut Self::File, _is_written: &dyn Fn(&str) -> bool) {}
 
-    /// The keys that do nothing on this device, where a layer below set them; whoever set others in vain is told so.
+    /// The keys that do nothing on this device, where a layer below set them; others that are set in vain are an error.
     ///
     /// # Errors
     /// Those that were set in vain.
@@ -159,7 +159,7 @@ pub trait Configured: fmt::Debug + Send + Sync {
     /// # Errors
     /// Those of [`prepare::make_snapshot`].
     fn make_snapshot(&self, making: Making<'_>, observer: &mut dyn Observer) -> Result<()>;
-    /// Itself, for who knows its type.
+    /// Itself, for callers that know its type.
     fn as_any(&self) -> &dyn Any;
 }
 

@@ -207,8 +207,8 @@ pub(crate) trait Entry: Send + Sync {
     fn presets(&self) -> &'static [Embedded];
     /// The schema of all its keys but that of its type, where SSDs can name these designs.
     fn schema(&self, designs: &Designs) -> Json;
-    /// The device of a tree, which lacks the key of its type, or everything that is wrong. What does nothing on the device is taken
-    /// out of the tree.
+    /// The device of a tree, which lacks the key of its type, or everything that is wrong. Keys that do nothing on the device are
+    /// taken out of the tree.
     fn resolve(&self, tree: &mut Node, designs: &Designs) -> Result<Arc<dyn Configured>>;
     /// The same with the keys that do nothing.
     #[cfg(test)]

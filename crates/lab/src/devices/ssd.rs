@@ -152,7 +152,7 @@ impl SsdFile {
         Ok(Ssd { config, designs, own: None })
     }
 
-    /// Gives keys that nobody wrote the values that follow from others.
+    /// Gives keys that are left out the values that follow from others.
     pub fn fill_in(&mut self, is_written: &dyn Fn(&str) -> bool) {
         let marks = ["start_below", "stop_at"].map(|mark| is_written(&format!("ftl.gc.{mark}_free_blocks")));
         self.device.raise_marks(marks);

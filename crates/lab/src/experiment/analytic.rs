@@ -68,7 +68,7 @@ pub enum Model {
     ReadBound {},
     /// The most writes of a page a second that buses and arrays allow: `bounds::writes`.
     WriteBound {},
-    /// The time in microseconds within which so many reads are answered by a die that programs and erases as often as it
+    /// The time in microseconds within which this many reads are answered by a die that programs and erases as often as it
     /// did in the run: `waits::Meeting::quantile`.
     ReadQuantile {
         /// The percentage, below 100.
@@ -199,7 +199,7 @@ fn valid_pages(flow: f64, pages: u32, choices: u32) -> f64 {
     if full >= 1.0 {
         return f64::from(pages);
     }
-    // The share of blocks with at least so many valid pages, from the full ones down.
+    // The share of blocks with at least this many valid pages, from the full ones down.
     let mut share = full;
     let mut mean = share;
     for level in (1..pages).rev() {
@@ -315,7 +315,7 @@ pub(super) mod tests {
         play_with(blocks, pages, live, |random, logical| random.below(logical), pick)
     }
 
-    /// The same where `draw` says which of so many logical pages is written next.
+    /// The same where `draw` says which of this many logical pages is written next.
     pub fn play_with(
         blocks: usize,
         pages: usize,

@@ -46,7 +46,7 @@ pub(super) fn quick_scale(profile: &Profile) -> f64 {
     if requests > QUICK_REQUESTS { QUICK_REQUESTS / requests } else { 1.0 }
 }
 
-/// The bench that simulates. What several experiments ask for is run once.
+/// The bench that simulates. A run that several experiments ask for is done once.
 #[derive(Debug, Default)]
 pub struct Lab {
     /// The summaries of whole runs, by all that a run depends on.

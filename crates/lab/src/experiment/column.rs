@@ -146,7 +146,7 @@ fn is_named(root: &Json, items: &Json) -> bool {
     follow_schema(root, items).0.pointer("/properties/name").is_some()
 }
 
-/// Whether the summary of a device with so many pools has the column, as far as that depends on them.
+/// Whether the summary of a device with this many pools has the column, as far as that depends on them.
 pub(super) fn is_of(path: &str, pools: usize) -> bool {
     let mut keys = path.split('.');
     match keys.next() {

@@ -89,7 +89,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Whether so many values, and so many others that they are compared with, are enough to tell.
+    /// Whether this many values, and this many others that they are compared with, are enough to tell.
     pub(super) fn is_decided_by(&self, ours: usize, others: usize) -> bool {
         match self {
             Self::Rising { .. } | Self::Falling { .. } => ours > 1,

@@ -114,7 +114,7 @@ pub enum Workload {
         trace: PathBuf,
         /// Requests outstanding, whatever their times are; left out: at their own times.
         queue_depth: Option<u32>,
-        /// At most so many requests; left out: all.
+        /// At most this many requests; left out: all.
         requests: Option<u64>,
     },
     /// A volume of a paper's trace table: the recorded trace where the user's folder has it, its profile elsewhere.
@@ -297,7 +297,8 @@ impl Sweep {
         Ok(layers)
     }
 
-    /// The device of these keys, and its text. What a layer set for a device that a higher one made another is left out.
+    /// The device of these keys, and its text. A key that a layer set for a device which a higher layer replaced is left
+    /// out.
     fn device_of(&self, path: &Path, mut layers: Layers<'_>) -> Result<(Arc<dyn Configured>, String)> {
         loop {
             let device = self.registry.of_table(layers.table().clone());

@@ -118,7 +118,8 @@ impl Blocks {
         blocks
     }
 
-    /// Fills each victim, the fullest first, with the valid pages of the emptier one before it. What is not full then is free.
+    /// Fills each victim, the fullest first, with the valid pages of the emptier one before it. Victims that are not full then
+    /// are free.
     fn pack(&mut self) -> u32 {
         let victims = self.victims();
         for page in self.valid_in(victims[victims.len() - 1]) {
@@ -212,7 +213,7 @@ fn played(blocks: usize, pages: usize, theta: Option<f64>, rule: Rule, fills: us
     played_beside([blocks, pages], theta, rule, fills, (0, BUFFER))
 }
 
-/// The same with so many blocks more than those that are filled to 0.875, and a buffer of this part of the logical pages.
+/// The same with this many blocks more than those that are filled to 0.875, and a buffer of this part of the logical pages.
 fn played_beside(
     [blocks, pages]: [usize; 2],
     theta: Option<f64>,

@@ -28,7 +28,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// So many dies on one channel, each with a chip enable of its own.
+    /// This many dies on one channel, each with a chip enable of its own.
     pub fn dies(dies: u32) -> Self {
         Self { layout: Layout::on_one_channel(dies, None), wiring: Wiring::default() }
     }

@@ -51,7 +51,7 @@ impl Kind {
     }
 }
 
-/// Operations of one kind on some dies: so many on each, one after the other.
+/// Operations of one kind on some dies: this many on each, one after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     /// The dies, each once.

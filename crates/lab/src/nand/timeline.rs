@@ -184,7 +184,7 @@ impl Summary {
         }
     }
 
-    /// The same for a terminal of so many `columns`.
+    /// The same for a terminal of this many `columns`.
     pub fn table(&self, columns: u16) -> String {
         let names = ["operation", "count", "latency", "least", "most", "energy"];
         let head: Vec<String> = names.into_iter().map(str::to_owned).chain(stage_names()).collect();
@@ -220,7 +220,7 @@ pub(super) struct Split {
     pub(super) first: usize,
 }
 
-/// A table for a terminal of so many `columns`: where it is wider, its last columns follow in a table of their own.
+/// A table for a terminal of this many `columns`: where it is wider, its last columns follow in a table of their own.
 pub(super) fn fitted(head: &[String], rows: &[Vec<String>], split: Split, columns: u16) -> String {
     let whole = columns_of(head, rows, |_| true);
     if whole.lines().all(|line| line.chars().count() <= usize::from(columns)) {

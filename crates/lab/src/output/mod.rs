@@ -125,7 +125,7 @@ impl Target {
     }
 }
 
-/// Refuses a file that its permissions protect, from whoever may do everything too.
+/// Refuses a file that its permissions protect, for the superuser too.
 fn check_writable(path: &Path, about: &fs::Metadata) -> io::Result<()> {
     if about.permissions().readonly() {
         return Err(io::Error::new(ErrorKind::PermissionDenied, "the file is read-only"));

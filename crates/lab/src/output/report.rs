@@ -23,7 +23,7 @@ const DATA: [&str; 2] = ["summary.json", "outcome.json"];
 /// The file that the run locks which is to write the report. Part of the name of temporary files, as it is one.
 const LOCK: &str = ".wordline-lock";
 
-/// A folder that a report will be written to. Nobody else writes one there meanwhile.
+/// A folder that a report will be written to. No other program writes one there meanwhile.
 #[derive(Debug)]
 pub struct ReportFolder {
     path: PathBuf,

@@ -37,7 +37,7 @@ pub struct Origin<'a> {
     pub command: &'a str,
 }
 
-/// A run as JSON, indented. What is not finite is `null`.
+/// A run as JSON, indented. A number that is not finite is `null`.
 pub fn json(run: &Summary) -> String {
     pretty(run)
 }

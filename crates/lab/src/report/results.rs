@@ -370,7 +370,7 @@ pub fn labels(runs: &[Summary]) -> Vec<String> {
     numbered.collect()
 }
 
-/// At most so many characters, the middle left out of what is longer.
+/// At most this many characters, the middle left out of what is longer.
 pub fn shortened(text: &str, most: usize) -> String {
     let characters: Vec<char> = text.chars().collect();
     if characters.len() <= most {

@@ -6,7 +6,7 @@ use crate::trace::Statistics;
 
 type Rows = Vec<(String, Quantity)>;
 
-/// The statistics of a trace in tables for a terminal of so many `columns`.
+/// The statistics of a trace in tables for a terminal of this many `columns`.
 pub fn statistics(trace: &Statistics, columns: u16) -> String {
     let lists = |title: &str, rows: Rows| list(title, rows.iter());
     let tables = [

@@ -28,7 +28,7 @@ struct Sheet {
 }
 
 impl Sheet {
-    /// That for a terminal of so many columns.
+    /// That for a terminal of this many columns.
     fn of(columns: u16) -> Self {
         let columns = columns.max(LEAST);
         let width = usize::from(if columns > 80 { columns - MARGIN } else { columns });
@@ -65,7 +65,7 @@ fn columns_of(line: &str) -> usize {
     line.chars().count()
 }
 
-/// The result of one run in a table for a terminal of so many `columns`, the key results first.
+/// The result of one run in a table for a terminal of this many `columns`, the key results first.
 pub fn table(run: &Summary, columns: u16) -> String {
     let sheet = Sheet::of(columns);
     let groups = results(from_ref(run)).into_iter().flatten().map(|group| (group.title.clone(), group));
@@ -126,7 +126,7 @@ fn faults(group: &Group) -> Vec<String> {
     [vec![String::new()], list("Faults", some.into_iter())].concat()
 }
 
-/// Several runs in columns, with how many times the first run's result each is. Where a terminal of so many `columns` is too
+/// Several runs in columns, with how many times the first run's result each is. Where a terminal of this many `columns` is too
 /// narrow for all, the others follow in tables of their own.
 pub fn comparison(runs: &[Summary], columns: u16) -> String {
     let all = results(runs);
@@ -285,7 +285,7 @@ fn beside(left: &[String], right: &[String], start: usize) -> Vec<String> {
     lines.collect()
 }
 
-/// Pairs of tables for a terminal of so many `columns`, next to each other where they fit.
+/// Pairs of tables for a terminal of this many `columns`, next to each other where they fit.
 pub(super) fn pairs(tables: &[[Vec<String>; 2]], columns: u16) -> String {
     let sheet = Sheet::of(columns);
     let pairs: Vec<String> = tables.iter().map(|pair| sheet.side_by_side(pair)).collect();

@@ -367,7 +367,7 @@ fn first_difference(
     })
 }
 
-/// A file as a sink; the error is kept for whoever writes.
+/// A file as a sink; the error is kept for the writer.
 struct Out<'a, W> {
     to: W,
     error: Option<io::Error>,
@@ -393,7 +393,7 @@ impl<W: Write> Sink for Out<'_, W> {
     }
 }
 
-/// A file as a source; the error is kept for whoever reads.
+/// A file as a source; the error is kept for the reader.
 struct In<R> {
     from: R,
     error: Option<io::Error>,

@@ -2,7 +2,7 @@
 //!
 //! Program times come from the loops, outcomes of reads from error rates that are calculated once for each class of word lines
 //! and then looked up. Erases count the cycles of blocks; time and temperature are a condition of all cells, never the
-//! simulated clock. What cells hold in other modes than the native one is in `mode.rs`.
+//! simulated clock. The states of cells in other modes than the native one are in `mode.rs`.
 
 use std::ops::Range;
 use std::sync::Arc;

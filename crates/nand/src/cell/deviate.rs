@@ -8,7 +8,7 @@ use super::variation::Variation;
 
 /// Layers of the ziggurat.
 const LAYERS: usize = 256;
-/// Where the tail begins, for so many layers of one area.
+/// Where the tail begins, for this many layers of one area.
 const TAIL: f64 = 3.654_152_885_361_009;
 
 /// The random deviations of cells behind arrays, by seed.

@@ -93,7 +93,7 @@ impl Factors {
         least + (most - least) * seed.stream("cells.factors.layer", layer).unit()
     }
 
-    /// How often a page is tried again that is held for so many hours, by a number of its own.
+    /// How often a page is tried again that is held for this many hours, by a number of its own.
     fn retries(&self, hours: f64, page: u64, seed: Seed) -> u8 {
         let Some(tried) = self.ages.iter().rfind(|tried| tried.hours <= hours) else { return 0 };
         let mut random = seed.stream("cells.factors.page", page);

@@ -59,7 +59,7 @@ pub struct Programmed {
     pub loops: Vec<Loops>,
     /// The loop in which each state is first verified.
     pub verified_from: Vec<u32>,
-    /// The share of the cells of each state that passed so many loops before their first verify, 1 loop first: they lie as many
+    /// The share of the cells of each state that passed this many loops before their first verify, 1 loop first: they lie as many
     /// states too high.
     pub over: Vec<Vec<f64>>,
     /// tPROG.
@@ -79,7 +79,7 @@ impl Programmed {
 }
 
 impl Ispp {
-    /// MaxLoop for a window of so many millivolts, at least one loop.
+    /// MaxLoop for a window of this many millivolts, at least one loop.
     fn most_loops(&self, window: f64) -> u32 {
         // A value a millionth of a step above a whole number of steps differs by rounding: 1,620 mV are ten steps
         // of 162.
@@ -203,7 +203,8 @@ impl Speed {
         Self { mean: middle - faster, deviation: spread / 2.0 / REACH }
     }
 
-    /// The share of cells that pass in loop `n`. What would pass before the first or after the last one passes there.
+    /// The share of cells that pass in loop `n`. Cells that would pass before the first or after the last loop pass
+    /// there.
     pub fn share(self, loops: Loops, n: u32) -> f64 {
         let after = |n: u32| {
             if n < loops.first {

@@ -80,7 +80,7 @@ impl Levels {
         self.of_states(&states, coding)
     }
 
-    /// These states alone, as those of a coding of so many.
+    /// These states alone, as those of a coding of their number.
     #[must_use]
     pub fn of_states(&self, states: &[usize], coding: Coding) -> Self {
         let states = states.iter().map(|state| self.states[*state]).collect();

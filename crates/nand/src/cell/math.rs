@@ -8,7 +8,7 @@ pub enum Shape {
     /// Normal.
     #[default]
     Gaussian,
-    /// Student's t with so many degrees of freedom (at least 3), scaled to the deviation of the state: heavier tails (Luo et
+    /// Student's t with this many degrees of freedom (at least 3), scaled to the deviation of the state: heavier tails (Luo et
     /// al., JSAC 2016).
     Student {
         /// Degrees of freedom.

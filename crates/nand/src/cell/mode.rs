@@ -127,7 +127,7 @@ impl Used {
         Some(if self.held == Held::Native { ispp.clone() } else { ispp.to_states(&programmed) })
     }
 
-    /// The levels of these states. What a narrower window costs falls to the lowest and the highest state that are programmed.
+    /// The levels of these states. The cost of a narrower window falls to the lowest and the highest programmed state.
     pub fn levels(
         &self,
         set: &CellSet,

@@ -99,7 +99,7 @@ impl Way {
 }
 
 impl RateTable {
-    /// The rates of `blocks` blocks of each of the dies, of so many layers and so many bits a page; `endurance` cycles are a life.
+    /// The rates of `blocks` blocks of each of the dies, of this many layers and this many bits a page; `endurance` cycles are a life.
     pub fn new(
         set: Arc<CellSet>,
         condition: Condition,
@@ -153,7 +153,7 @@ impl RateTable {
         ((f64::from(erases) / self.cycles_of_class) as usize).min(2 * AGES as usize)
     }
 
-    /// The share of wrong bits of a page with read levels that are each moved by so many steps.
+    /// The share of wrong bits of a page with read levels that are each moved by this many steps.
     pub fn rate(&mut self, wanted: Wanted<'_>, offsets: &[i8]) -> f64 {
         let [rate] = self.rates([wanted.page], wanted, offsets);
         rate

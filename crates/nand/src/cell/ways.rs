@@ -47,7 +47,7 @@ impl Ways {
         &self.all[usize::from(number)]
     }
 
-    /// The number of the way in which a command with these parameters programs, for so many programmed states, while cells pass some
+    /// The number of the way in which a command with these parameters programs, for this many programmed states, while cells pass some
     /// loops early.
     pub fn number(&mut self, parameters: &Parameters, states: usize, early: u8, held: Held) -> u8 {
         let none = parameters.skipped_verifies == [0; MOST_STATES];

@@ -13,7 +13,7 @@ use crate::part::MOST_PLANES;
 use crate::physics::{Asked, Outcome, Parameters, Physics, Sensed, Work};
 use crate::{Pools, Stage};
 
-/// Outcomes of a die that are kept for those who ask. Chosen: of the command under way, of one behind it, one ahead of it and one
+/// Outcomes of a die that are kept for later calls. Chosen: of the command under way, of one behind it, one ahead of it and one
 /// that is suspended.
 const KEPT: usize = 4;
 

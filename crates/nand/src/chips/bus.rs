@@ -1,9 +1,9 @@
-//! A channel's bus: who holds it and who waits.
+//! A channel's bus: the die that holds it and those that wait.
 //!
 //! At an edge of the controller's clock at which the bus is free, it goes to one of the dies that have asked by then.
 //! Those that only latch a command go first, so that their arrays work while the bus moves data; else it is first
 //! come, first served, and of dies that ask at the same instant the one with the lowest number. After
-//! [`LATCHES_IN_A_ROW`] latches while data wait, data go once, so that nobody starves: erases and copybacks only latch,
+//! [`LATCHES_IN_A_ROW`] latches while data wait, data go once, so that no die starves: erases and copybacks only latch,
 //! and enough dies that do nothing else could fill the bus.
 //!
 //! One case is outside the rule: commands that are started one after the other while nothing else is due find the
@@ -34,7 +34,8 @@ pub(super) struct Bus {
     in_a_row: u32,
     /// When the next command may be latched: the bus turns round after data out.
     latch_from: Instant,
-    /// The die whose present hold ends with an event of its own, and whether that event hands the bus on to who waits.
+    /// The die whose present hold ends with an event of its own, and whether that event hands the bus on to a waiting
+    /// die.
     told_by: Option<DieId>,
     hands_on: bool,
     busy: u64,
@@ -58,13 +59,13 @@ impl Bus {
         }
     }
 
-    /// Whether somebody waits.
+    /// Whether a die waits.
     #[inline]
     pub(super) fn is_wanted(&self) -> bool {
         !self.commands.is_empty() || !self.transfers.is_empty()
     }
 
-    /// Lets `die` wait from `now` on. Nobody waits since a later instant, so that only those of this one have to
+    /// Lets `die` wait from `now` on. No die waits since a later instant, so that only those of this one have to
     /// be put in order.
     #[inline]
     pub(super) fn want(&mut self, die: DieId, latches_only: bool, now: Instant) {
@@ -90,7 +91,7 @@ impl Bus {
         latch.or_else(|| self.transfers.pop_front()).map(|(_, die)| die)
     }
 
-    /// Somebody holds it for `time`, until `end`, and `waited` for it.
+    /// A die holds it for `time`, until `end`, and `waited` for it.
     #[inline]
     pub(super) fn hold(&mut self, end: Instant, time: Duration, waited: Duration) {
         self.busy_until = end;

@@ -18,7 +18,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// A read of so many pages.
+    /// A read of this many pages.
     #[inline]
     pub(super) fn read(&mut self, pages: u32) {
         self.read_commands += 1;

@@ -1,7 +1,7 @@
 //! One die: what it is doing, and the time that it has spent in each stage.
 //!
 //! Stages are counted when they begin, so that the way of a command touches the counters once; what is not over at
-//! an instant is taken off again when somebody asks.
+//! an instant is taken off again when the times are asked for.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Duration, Instant};
@@ -201,8 +201,8 @@ impl Die {
         self.works_until == now
     }
 
-    /// The array's work is cut off at `at`, and comes to rest in `rest`. What was left is not counted any more:
-    /// that time, and the time that the array worked in all.
+    /// The array's work is cut off at `at`, and comes to rest in `rest`. The remaining time is not counted
+    /// any more: that time, and the time that the array worked in all.
     pub(super) fn cut_off(&mut self, at: Instant, rest: Duration) -> (Duration, Duration) {
         let left = self.works_until - at;
         let planes = u32::from(self.last_planes);

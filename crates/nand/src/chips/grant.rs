@@ -15,7 +15,7 @@ impl Chips {
         }
     }
 
-    /// Whether `die` has the bus for the asking: it is free, and nobody else can want it at this instant.
+    /// Whether `die` gets the bus at once: it is free, and no other die can ask for it at this instant.
     #[inline(always)]
     pub(super) fn has_bus(&self, die: DieId, calendar: &mut impl Schedule<Event>) -> bool {
         let now = calendar.now();
@@ -47,9 +47,9 @@ impl Chips {
         calendar.at(bus.busy_until.max(free), Event::BusFree(work.channel));
     }
 
-    /// The bus is free for whoever is next, and for those after it as long as nothing else happens meanwhile. Nobody may be:
-    /// who wanted to suspend does not wait for the bus any more if the array has finished meanwhile; and then another one may
-    /// hold it.
+    /// The bus is free for the next die, and for those after it as long as nothing else happens meanwhile. There may be none:
+    /// a die that wanted to suspend does not wait for the bus any more if its array has finished meanwhile; and then another
+    /// one may hold it.
     #[inline(never)]
     pub(super) fn give_bus(&mut self, channel: ChannelId, calendar: &mut impl Schedule<Event>) {
         let bus = &mut self.buses[channel];

@@ -53,7 +53,7 @@ use times::{Opening, Times};
 /// Events of chips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
-    /// The bus is free and somebody waits for it.
+    /// The bus is free and a die waits for it.
     BusFree(ChannelId),
     /// The array has finished, and the die had nothing else to do.
     ArrayDone(DieId),
@@ -144,7 +144,7 @@ pub struct Chips {
     backs_up: bool,
 }
 
-// Spans that were recorded go to whoever asked for them, and the times hold the last partial page for speed alone.
+// Recorded spans go to the caller that asked for them, and the times hold the last partial page for speed alone.
 state!(Chips {
     values { buses, dies, behind, suspended, counts, serial }
     parts { pages, faults, modes }

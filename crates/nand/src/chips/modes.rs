@@ -30,7 +30,7 @@ pub(super) struct Modes {
     /// In the order of their times, which follow those of the pools.
     pub(super) views: Vec<View>,
     blocks: Column<BlockSetId, CellMode>,
-    /// How often each word line was programmed again since its block was erased, so many word lines a block; empty without
+    /// How often each word line was programmed again since its block was erased, this many word lines a block; empty without
     /// the two-bit mode.
     pub(super) again: Vec<u8>,
     pub(super) word_lines: u32,

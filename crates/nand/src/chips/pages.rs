@@ -366,7 +366,7 @@ impl Pages {
     }
 }
 
-/// A bit for each of so many planes.
+/// A bit for each of this many planes.
 pub(super) fn all_of(planes: u32) -> u16 {
     ((1u32 << planes) - 1) as u16
 }

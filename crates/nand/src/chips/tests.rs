@@ -116,7 +116,7 @@ fn a_bus_is_given_away_once_all_that_happens_at_its_instant_is_known() {
     assert_eq!(chips.take_spans()[0].die, DieId(1), "the read is latched before data move");
 }
 
-/// Reads of so many dies, all begun at once, and what is on the calendar after each event.
+/// Reads of this many dies, all begun at once, and what is on the calendar after each event.
 fn bus_events(dies: u32) -> (usize, usize) {
     let mut chips = chips(dies);
     let commands: Vec<_> = (0..dies).map(|die| read(&chips, die, Bytes::kib(8))).collect();

@@ -77,7 +77,7 @@ pub struct FaultFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub nth: Option<u64>,
-    /// Every one after so many fails.
+    /// Every n-th of those that match fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub every: Option<u64>,
@@ -99,7 +99,7 @@ pub struct FaultFile {
     /// Pages of the block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<Numbers>,
-    /// Sensing the page again so many times reads it, each number of a range equally likely. Left out: no number does.
+    /// Sensing the page again this many times reads it, each number of a range equally likely. Left out: no number does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries: Option<Numbers>,
     /// The pages that lie on one layer of a block are read with this set of read levels alone, 0 for the nominal one, until

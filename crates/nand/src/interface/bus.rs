@@ -10,7 +10,8 @@ use super::parameter::{Parameter, Timings};
 /// The longest wait of a bus. Chosen: four times the longest of ONFI, the reset of EZ NAND.
 const LONGEST_WAIT: Duration = Duration::from_ms(1_000);
 
-/// How fast data move: so many transfers take so many picoseconds. Exact for a cycle of 35 ns and for 1200 MT/s.
+/// How fast data move: a number of transfers and the picoseconds that they take. Exact for a cycle of 35 ns and
+/// for 1200 MT/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataRate {
     ps: u64,
@@ -222,7 +223,7 @@ impl BusTiming {
         self.power(Bytes(1), self.t_wc)
     }
 
-    /// The power of so many bytes in so much time. A femtojoule in a picosecond is a milliwatt.
+    /// The power of this many bytes in so much time. A femtojoule in a picosecond is a milliwatt.
     fn power(&self, bytes: Bytes, time: Duration) -> Power {
         let energy = self.interface.byte_energy().0 * u128::from(bytes.0);
         Power((energy * 1_000 / u128::from(time.ps().max(1))) as u64)

@@ -34,7 +34,7 @@ struct Block {
 /// The contents of the cells of a LUN. Only programmed pages are kept.
 ///
 /// A page is torn when a reset or a loss of power broke off its program, or when its program failed; a block when
-/// that happened to its erase. What torn cells read is not defined by any standard. Here it is noise that depends on
+/// that happened to its erase. No standard defines the data that torn cells read. Here it is noise that depends on
 /// the seed, the die, the page and the block's erases alone, so that it reads the same every time (chosen: a run
 /// repeats).
 #[derive(Clone, Debug)]

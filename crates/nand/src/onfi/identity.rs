@@ -7,7 +7,7 @@ use wordline_kernel::random::Seed;
 use crate::Part;
 
 /// The manufacturer's code of simulated parts. Chosen: JEDEC's codes (JEP106) have an odd number of bits set, this one
-/// an even number, so that it is nobody's.
+/// an even number, so that no maker has it.
 pub const MANUFACTURER: u8 = 0x53;
 /// Bytes of a unique ID.
 pub const UNIQUE_ID_LENGTH: usize = 16;

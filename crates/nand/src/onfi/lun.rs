@@ -204,7 +204,7 @@ impl Lun {
         }
     }
 
-    /// Data in at `column` of the cache register of the plane selected. What goes beyond its end is lost.
+    /// Data in at `column` of the cache register of the plane selected. Bytes beyond its end are lost.
     pub fn load(&mut self, column: u32, data: &[u8]) {
         self.planes[self.loading as usize].load(column, data);
     }

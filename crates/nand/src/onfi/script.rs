@@ -78,7 +78,7 @@ pub enum Action {
     Address(Address),
     /// Puts data in.
     In(Data),
-    /// Takes so many bytes out, which should be these.
+    /// Takes this many bytes out, which should be these.
     Out(u32, Option<Wanted>),
     /// Reads the status of the selected LUN (70h), or of the plane of a row (78h).
     Status(Option<Row>, Option<StatusWanted>),
@@ -105,7 +105,7 @@ pub enum Action {
     Program(Place, Data, u8),
     /// 60h, row, a second byte, and the wait for R/B#.
     Erase(Row, u8),
-    /// The same statements so many times.
+    /// The same statements this many times.
     Repeat(u32, Vec<Statement>),
 }
 
@@ -136,9 +136,9 @@ pub struct Place {
 pub enum Data {
     /// Each of them.
     Bytes(Vec<u8>),
-    /// The same byte so many times.
+    /// The same byte this many times.
     Fill(u32, u8),
-    /// So many random bytes, which follow from the seed.
+    /// This many random bytes, which follow from the seed.
     Random(u32, u64),
 }
 

@@ -1,7 +1,8 @@
 //! Which cycle may follow which: the cycles of one target become commands.
 //!
 //! The table `FOLLOWS` says what a cycle is taken for in each state; which bytes belong together stands in
-//! [`COMMANDS`](super::command::COMMANDS). What a LUN did before is the matter of [`History`](super::history::History).
+//! [`COMMANDS`](super::command::COMMANDS). The commands that a LUN took before are in
+//! [`History`](super::history::History).
 
 use super::command::{self, Address, Command, Data, Operation};
 use super::failure::{FailureKind, Fault};

@@ -37,7 +37,7 @@ pub enum Step {
     },
     /// Data that follow go to this byte of the same page.
     Column(u32),
-    /// So many bytes of data go to the register.
+    /// This many bytes of data go to the register.
     Store(u32),
     /// 00h alone: data out come from what was read before the status.
     Back,

@@ -14,8 +14,8 @@ const OUTPUTS: &[Edge] = &[Edge::DataOut, Edge::RegisterOut];
 const ALL: &[Edge] = &[Edge::Command, Edge::Address, Edge::DataIn, Edge::DataOut, Edge::RegisterOut];
 
 /// Each parameter and the cycles that it is in, or the fall of chip enable that it comes before; those that an interface does not
-/// have bind nobody. After the tables of [`interface`](crate::interface) and the diagrams of ONFI, from memory of the public
-/// specification.
+/// have apply to nothing. After the tables of [`interface`](crate::interface) and the diagrams of ONFI, from memory of the
+/// public specification.
 #[rustfmt::skip]
 pub static WITHIN: [(Parameter, &[Edge]); 24] = {
     use {Edge as E, Parameter as P};

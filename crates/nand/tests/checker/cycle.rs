@@ -10,7 +10,7 @@ use std::fmt;
 pub enum Cycle {
     Command(u8),
     Address(u8),
-    /// So many bytes, the first of which is given.
+    /// This many bytes, the first of which is given.
     DataIn(u16, u8),
     DataOut(u16),
     WaitReady,

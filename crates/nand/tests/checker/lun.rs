@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::facts::Facts;
 
-/// A byte that nobody can know, beside the 256 that one can.
+/// An unknown byte, beside the 256 that one can.
 pub const UNKNOWN: u16 = 0x100;
 pub type Page = Vec<u16>;
 /// Block and page.

@@ -1,5 +1,5 @@
-//! A target: which cycles may follow each other, and which LUN takes them. What was latched since the last complete
-//! command is a line of text; it is legal while it begins a line of the grammar.
+//! A target: which cycles may follow each other, and which LUN takes them. The cycles latched since the last
+//! complete command are a line of text; they are legal while it begins a line of the grammar.
 
 use std::rc::Rc;
 
@@ -458,7 +458,7 @@ impl Target {
         }
     }
 
-    /// Data out, which end at `end`; the bytes, and [`UNKNOWN`] where nobody can know them. `byte_at` is the instant
+    /// Data out, which end at `end`; the bytes, and [`UNKNOWN`] where they are unknown. `byte_at` is the instant
     /// of a byte.
     pub fn data_out(
         &mut self,

@@ -8,7 +8,7 @@ use wordline_nand::{DieId, RowId};
 use super::Base;
 
 impl Base {
-    /// Writes the tasks that wait for the dies, at most so many dies.
+    /// Writes the tasks that wait for the dies, at most this many dies.
     pub(crate) fn tell(&self, now: Instant, dies: usize, out: &mut String) -> fmt::Result {
         let state = if self.life.read_only { "read-only" } else { "takes writes" };
         writeln!(out, "the device {state}")?;

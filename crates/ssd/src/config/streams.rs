@@ -11,7 +11,7 @@ impl DeviceFile {
         Streams { open_blocks, ..self.streams_beside(host, gc) }
     }
 
-    /// The host's streams that the router, or whoever answers in its place, tells apart.
+    /// The host's streams that the router, or the design in its place, tells apart.
     pub fn routed_streams(&self) -> u8 {
         self.demands.map_or_else(|| self.ftl.router.streams(), |demands| demands.host)
     }
@@ -24,7 +24,7 @@ impl DeviceFile {
         self.streams().kept_blocks() as u32 + 1 + u32::from(is_cached)
     }
 
-    /// Raises the marks of cleaning that nobody chose to what the streams need.
+    /// Raises the marks of cleaning that the configuration leaves out to the needs of the streams.
     pub fn raise_marks(&mut self, [start_is_chosen, stop_is_chosen]: [bool; 2]) {
         let (streams, least) = (self.streams(), self.least_stop(u16::MAX));
         let gc = &mut self.ftl.gc;

@@ -1,4 +1,4 @@
-//! Asks whoever answers a question, checks the answer, and tells designs what happened.
+//! Asks the design or policy that answers a question, checks the answer, and reports events to designs.
 
 use wordline_kernel::chart::Drawn;
 use wordline_kernel::metrics::Value;
@@ -402,7 +402,7 @@ impl Policies {
         }
     }
 
-    /// Whether anybody balances.
+    /// Whether a design or a policy balances.
     #[inline]
     pub(crate) fn balances(&self) -> bool {
         self.balancer.is_some() || self.designs.answers(Seam::Balance)

@@ -2,7 +2,7 @@
 //!
 //! A device asks its policies, each of which answers one question ([`policy`](crate::policy)). A design answers some of these
 //! questions itself, so that what it knows need not be shared. It [says once](Design::needs) what it answers and what it observes;
-//! a table says from then on whom to ask in which pool. What no design answers is answered by the policies.
+//! a table says from then on which one to ask in which pool. Questions that no design answers go to the policies.
 //!
 //! A design looks at a [`View`] and answers; the mechanism checks the answer. One that is not allowed is a [`WrongAnswer`].
 
@@ -113,8 +113,8 @@ pub trait Design: State + Send {
     }
 
     /// [`Seam::Coalesce`]: whether the pages of a unit that wait in the buffer leave it now. Asked when the host has written one of them
-    /// that may wait; it leaves then, with those that [leave with it](Self::leaves_with). What stays leaves when the buffer is too full,
-    /// or is flushed.
+    /// that may wait; it leaves then, with those that [leave with it](Self::leaves_with). A page that stays leaves when the buffer is
+    /// too full, or is flushed.
     fn leaves_now(&mut self, _unit: &Gathered<'_>, _view: &mut View<'_>) -> bool {
         false
     }
@@ -159,7 +159,7 @@ pub trait Design: State + Send {
     }
 
     /// [`Seam::Relocate`]: which of its streams of the collector in `pool` a valid page of a victim there goes to, counted from 0 within the
-    /// pool. What is in a block in SLC mode goes to the first where another one in that mode is named: cleaning has to gain space.
+    /// pool. Pages of a block in SLC mode go to the first where another one in that mode is named: cleaning has to gain space.
     fn relocate(&mut self, _page: &Leaving, _pool: u8, _view: &mut View<'_>) -> u8 {
         0
     }

@@ -6,7 +6,7 @@ use std::ops::BitOr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A question that a design can answer. Who answers it is settled once, when the device is made.
+/// A question that a design can answer. The one that answers it is settled once, when the device is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Seam {

@@ -10,7 +10,7 @@ use super::{Demands, Design, Level, Needs, Observes, Seam, Seams, WriteStream, W
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
 
-/// Nobody: the policies of the device are asked.
+/// No design: the policies of the device are asked.
 const NOBODY: u8 = u8::MAX;
 
 /// Streams of the host in all pools together, of which a bit each fits a word beside that of the pages of tables.
@@ -22,7 +22,7 @@ pub(super) const ROUTES: Seams = Seams::of(&[Seam::Pool, Seam::Stream]);
 /// Whom to ask in a pool, by seam.
 type Row = [u8; Seam::ALL.len()];
 
-/// The designs of a device, and who of them answers what in which pool.
+/// The designs of a device, and which of them answers which question in which pool.
 #[derive(Default)]
 pub struct Combination {
     all: Vec<Box<dyn Design>>,
@@ -78,12 +78,12 @@ impl Combination {
         answers.map(|design| design.name()).collect()
     }
 
-    /// The design that answers a question in each of so many pools; none where policies do.
+    /// The design that answers a question in each of this many pools; none where policies do.
     pub fn owners(&self, seam: Seam, pools: usize) -> Vec<Option<&'static str>> {
         self.answers(seam, pools).into_iter().map(|design| Some(design?.name())).collect()
     }
 
-    /// The name of the design that answers a question in a pool, and what it needs. None where nobody does, or several do.
+    /// The name of the design that answers a question in a pool, and its needs. None where no design does, or several do.
     pub(crate) fn asked(&self, seam: Seam, pool: usize) -> Option<(&'static str, Needs)> {
         let design = self.answers(seam, pool + 1)[pool]?;
         Some((design.name(), design.needs()))
@@ -96,7 +96,7 @@ impl Combination {
         table.iter().map(design).collect()
     }
 
-    /// The streams and resources that these designs demand of a device with so many pools, added to those of its `policies`.
+    /// The streams and resources that these designs demand of a device with this many pools, added to those of its `policies`.
     ///
     /// # Errors
     /// Designs that do not go together, by the key that decides.
@@ -267,7 +267,7 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
-    /// Where no design answers for a pool, its streams are those of the relocator, which has so many.
+    /// Where no design answers for a pool, its streams are those of the relocator, which has `relocated`.
     fn of(table: &[Row], needs: &[Needs], relocated: u8) -> Self {
         let owner = |row: &Row| needs.get(usize::from(row[Seam::Relocate as usize]));
         let in_pool = |(pool, row): (u8, &Row)| match owner(row) {
@@ -387,7 +387,7 @@ pub(crate) struct Unasked {
 state!(Designs { values { level } lists { all } fixed { table, claimed, observed, routes, gathered, now, wrong } });
 
 impl Designs {
-    /// Those of a device of so many pools with these policies.
+    /// Those of a device of this many pools with these policies.
     ///
     /// # Panics
     /// If they do not go together; see [`Combination::demands`].

@@ -1,4 +1,4 @@
-//! The device as whoever drives any device sees it.
+//! The face of the device as a block device.
 
 use wordline_kernel::chart::Drawn;
 use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule, Seed};

@@ -1,7 +1,7 @@
 //! A conventional SSD: the engines of the controller put together, and the loop that carries events to them.
 //!
-//! `service` gives what the dies finish, or could not do, to the engine that asked for it. What must hold, what waits for what, and
-//! whether a state that was read can be one of the device, each engine says of itself; `block_device` asks them.
+//! `service` gives the tasks that the dies finish or fail to the engine that issued them. Each engine states its own invariants,
+//! pending work, and the check of a state that was read; `block_device` asks them.
 
 mod block_device;
 mod service;

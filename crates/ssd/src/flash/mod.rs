@@ -220,7 +220,7 @@ impl Flash {
         die
     }
 
-    /// Somebody waits for reads with these tickets that nobody waited for: they go as reads of the host do.
+    /// Promotes background reads with these tickets: they go as reads of the host do.
     #[inline]
     pub fn promote(&mut self, tickets: &[Ticket], tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
         if self.queues.has_background() {
@@ -228,7 +228,7 @@ impl Flash {
         }
     }
 
-    /// Somebody waits for all reads that nobody waited for.
+    /// Promotes all background reads.
     #[inline]
     pub fn promote_all(&mut self, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
         if self.queues.has_background() {
@@ -236,7 +236,7 @@ impl Flash {
         }
     }
 
-    /// Whether there are reads that nobody waits for.
+    /// Whether there are background reads.
     #[inline]
     pub fn has_background(&self) -> bool {
         self.queues.has_background()

@@ -13,7 +13,7 @@ use crate::times::{Component, Spent};
 pub enum Outcome {
     /// It is done.
     Done,
-    /// It is tried again: whoever asked goes on waiting.
+    /// It is tried again: its issuer goes on waiting.
     Again,
     /// A read is over, and some of its pages could not be read: one bit each, the lowest for the first.
     Unread(u32),
@@ -53,7 +53,7 @@ impl Flash {
         Outcome::Done
     }
 
-    /// Whether whoever asked for the outcome of a program does not accept it.
+    /// Whether the design that asked for the outcome of a program does not accept it.
     #[inline(never)]
     fn is_refused(&self, done: &Done, tuner: &dyn Tuner) -> bool {
         let outcome = self.chips.outcome(done);

@@ -2,7 +2,7 @@
 //!
 //! The order is set by [`SchedulingFile`]. By default reads go before programs and erases, but not more than so
 //! many of them while one of those waits; the others go in the order in which they came. Each die has three lists, one
-//! for each rank; which rank a class has is worked out once. A task that somebody comes to wait for is `promoted`.
+//! for each rank; which rank a class has is worked out once. A task that becomes urgent while it waits is `promoted`.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Column, Duration, Id, Instant, state};
@@ -34,7 +34,7 @@ struct DieQueue {
     /// Time that the die was cleaning, in picoseconds, and since when it does.
     cleaned_ps: u64,
     cleaning_since: Option<Instant>,
-    /// Reads that nobody waits for, waiting or not.
+    /// Background reads, waiting or not.
     behind: u32,
 }
 
@@ -167,7 +167,7 @@ pub(super) struct Queues {
     pool: Vec<Task>,
     free: Vec<TaskId>,
     dies: Column<DieId, DieQueue>,
-    /// Dies with reads that nobody waits for, in their order.
+    /// Dies with background reads, in their order.
     behind: Vec<DieId>,
 }
 
@@ -345,7 +345,8 @@ impl Queues {
     }
 
     /// How many planes the die's present command reads from, whose reads are of pages side by side, and the bytes of
-    /// all these reads together. What several reads want of a page goes over the bus once: no more than all of it.
+    /// all these reads together. The data that several reads want of a page go over the bus once: no more than all
+    /// of it.
     #[inline]
     pub fn current_reads(&self, die: DieId, page_size: Bytes) -> (u32, u64) {
         let mut at = self.dies[die].current;

@@ -56,7 +56,7 @@ pub struct Task {
 }
 
 impl Task {
-    /// A task but for what is said of it: a read of one page, which nobody asked for.
+    /// A blank task, for the fields that its caller leaves out: a read of one page, without an issuer.
     pub(super) const NONE: Self = Self {
         ticket: Ticket::Table(u32::MAX),
         class: Class::Read,

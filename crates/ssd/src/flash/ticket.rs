@@ -1,4 +1,4 @@
-//! Tickets: who asked for a command, and how urgent it is.
+//! Tickets: the issuer of a command, and how urgent it is.
 
 use serde::{Deserialize, Serialize};
 use wordline_nand::{DieId, RowId};
@@ -30,7 +30,7 @@ pub enum Ticket {
     Scan(DieId),
 }
 
-/// How urgent a task is. What each class goes before is set by the configuration.
+/// How urgent a task is. The configuration sets the order of the classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Class {
     /// A read that a command of the host waits for.
@@ -39,6 +39,6 @@ pub enum Class {
     Write,
     /// A step of cleaning.
     Reclaim,
-    /// A read that nobody waits for: it goes as programs do until it is [promoted](super::Flash::promote).
+    /// A read that no command waits for: it goes as programs do until it is [promoted](super::Flash::promote).
     Background,
 }

@@ -1,6 +1,6 @@
 //! The table of chunks: their states and write pointers, and what in each is in flight.
 //!
-//! The flash has one program of a chunk at the most. What else of a chunk is to be written waits here, so that nothing more of it is
+//! The flash has one program of a chunk at the most. Further writes of a chunk wait here, so that nothing more of it is
 //! programmed once a program of it has failed.
 
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
-    /// So many free chunks, but for those that are bad from the factory.
+    /// This many free chunks, but for those that are bad from the factory.
     pub(super) fn new(chunks: u32, bad: &[BlockSetId]) -> Self {
         let mut entries = Column::filled(chunks as usize, Entry::FREE);
         for block in bad {

@@ -27,8 +27,8 @@ pub struct OpenChannelFile {
     /// The least that is read: a page divided by a power of two. Left out: a page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logical_block: Option<Bytes>,
-    /// A logical block of an open chunk can be read once more than so many after it were written. `0`: as soon as it is programmed,
-    /// which chips allow.
+    /// A logical block of an open chunk can be read once more than this many after it were written. `0`: as soon as it is
+    /// programmed, which chips allow.
     #[serde(default)]
     pub mw_cunits: u32,
     /// The fate of programs and erases in progress when the power is cut.

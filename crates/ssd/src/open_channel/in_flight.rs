@@ -25,7 +25,7 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
-    /// A command of so many parts.
+    /// A command of this many parts.
     pub(super) fn new(command: &Command<'_>, locations: Vec<Location>, submitted: Instant) -> Self {
         let stamps = match command.operation {
             Operation::Read => vec![Stamp::TORN; locations.len()],

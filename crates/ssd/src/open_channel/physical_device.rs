@@ -1,4 +1,4 @@
-//! The device as whoever drives a physical device sees it.
+//! The face of the device as a physical device.
 
 use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule};
 

@@ -127,7 +127,7 @@ pub enum Refusal {
         /// Those that it should have.
         wanted: usize,
     },
-    /// A stamp that nobody can write: one of what is erased or torn.
+    /// A stamp that cannot be written: that of an erased or torn block.
     NoData {
         /// Where it is to go.
         block: LogicalBlock,

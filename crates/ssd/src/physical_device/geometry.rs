@@ -21,7 +21,7 @@ impl Chunk {
         LogicalBlock { chunk: self, block }
     }
 
-    /// So many of its logical blocks, from one on.
+    /// This many of its logical blocks, from one on.
     pub fn range(self, first: u32, count: u32) -> impl Iterator<Item = LogicalBlock> {
         (first..first + count).map(move |block| self.at(block))
     }
@@ -60,11 +60,11 @@ pub struct Geometry {
     pub blocks_per_chunk: u32,
     /// Bytes of a logical block.
     pub block_size: Bytes,
-    /// A write to a chunk is a multiple of so many logical blocks.
+    /// A write to a chunk is a multiple of this many logical blocks.
     pub ws_min: u32,
-    /// Writes of a multiple of so many go fastest.
+    /// Writes of a multiple of this many go fastest.
     pub ws_opt: u32,
-    /// A logical block of an open chunk can be read once more than so many after it were written.
+    /// A logical block of an open chunk can be read once more than this many after it were written.
     pub mw_cunits: u32,
     /// How long commands take.
     pub times: Times,

@@ -1,11 +1,11 @@
 //! The face of a device without an FTL: chunks that are written in order, vector commands on their logical blocks, and reports.
 //!
 //! It follows the Open-Channel Solid State Drives Specification, revision 2.0 of January 29, 2018; sections, log pages and status codes
-//! are those of that. What a host must do is checked where a command comes in: a [`Refusal`] is a fault of the host, and changes
-//! nothing. What the flash does not do is a [`Failure`] in the answer, for each logical block. The copy within the device (Vector
-//! Chunk Copy, 93h) and chunks that take writes in any order, which are optional there, are not part of the face.
+//! are those of that. The duties of a host are checked where a command comes in: a [`Refusal`] is a fault of the host, and
+//! changes nothing. A failure of the flash is a [`Failure`] in the answer, for each logical block. The copy within the device
+//! (Vector Chunk Copy, 93h) and chunks that take writes in any order, which are optional there, are not part of the face.
 //!
-//! As with a [`BlockDevice`](crate::BlockDevice), whoever drives a device owns the calendar, hands each event back that it puts there,
+//! As with a [`BlockDevice`](crate::BlockDevice), the caller of a device owns the calendar, hands each event back that it puts there,
 //! and takes its answers. Each logical block carries a stamp: a write brings it, a read finds it, so that the layers above can check
 //! where their data are.
 

@@ -214,7 +214,7 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// Part `first` of `parts` of so many items.
+    /// Part `first` of `parts` of this many items.
     pub(super) fn new(first: u32, parts: u32, items: u32) -> Self {
         let count = items.saturating_sub(first).div_ceil(parts);
         // Near the golden section of the range, so that neighbours end up far apart.

@@ -24,7 +24,7 @@ impl Device {
         self.fill_while(fraction, &mut |_| true);
     }
 
-    /// The same under the eyes of somebody; false if it was not finished.
+    /// The same with an observer; false if it was not finished.
     pub fn fill_while(&mut self, fraction: f64, look: Look<'_>) -> bool {
         self.core.base.space.pause_news(true);
         let done = self.fill_watched(fraction, &mut Watched::by(look));

@@ -32,7 +32,7 @@ enum Limit {
 }
 
 impl Shape {
-    /// The shape of `blocks` blocks, each of so many extents, of which the part `valid` is valid.
+    /// The shape of `blocks` blocks, each of this many extents, of which the part `valid` is valid.
     pub(super) fn of(preference: Preference, blocks: f64, per_block: u32, valid: f64) -> Self {
         let valid = valid.clamp(1e-6, 1.0 - 1e-9);
         match preference {
@@ -77,7 +77,7 @@ impl Shape {
         Some(Self { spacing: life(level) / blocks, limit: Limit::Valid(m, q) })
     }
 
-    /// Whether a block of this age stands that holds so many valid extents.
+    /// Whether a block of this age stands that holds this many valid extents.
     fn stands(&self, age: f64, valid: u32, random: &mut Stream) -> bool {
         match self.limit {
             Limit::Age => true,

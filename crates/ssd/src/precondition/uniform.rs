@@ -64,7 +64,7 @@ impl Device {
         self.fill_steady_while(seed, &mut |_| true).expect("nobody stopped it")
     }
 
-    /// The same under the eyes of somebody; `None` if it was not finished.
+    /// The same with an observer; `None` if it was not finished.
     pub fn fill_steady_while(&mut self, seed: Seed, look: Look<'_>) -> Option<Steady> {
         let rests = self.core.map.translation().is_some() || self.writer.has_units();
         let end = if rests { End::Rested } else { End::AtWork };
@@ -77,7 +77,7 @@ impl Device {
         self.fill_steady_to_while(seed, fraction, &mut |_| true).expect("nobody stopped it")
     }
 
-    /// The same under the eyes of somebody; `None` if it was not finished.
+    /// The same with an observer; `None` if it was not finished.
     pub fn fill_steady_to_while(&mut self, seed: Seed, fraction: f64, look: Look<'_>) -> Option<Steady> {
         self.reach_steady(seed, self.pages_in(fraction).max(1), End::Rested, look)
     }
@@ -242,7 +242,7 @@ impl Config {
         self.pools.all_rows().map(|row| self.pools.per_program(row)).sum()
     }
 
-    /// The command that overwrites so many logical pages; none where no namespace holds the first.
+    /// The command that overwrites this many logical pages; none where no namespace holds the first.
     fn overwriting(&self, page: LogicalPage, pages: u32) -> Option<Command> {
         let per_page = self.unit.0 / SECTOR.0;
         let first = u64::from(page.0) * per_page;

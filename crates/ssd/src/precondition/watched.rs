@@ -41,18 +41,18 @@ impl<'a> Watched<'a> {
         Self { look, written, look_at: LOOK_EVERY, goes_on: true }
     }
 
-    /// So many pages are going to be filled.
+    /// This many pages are going to be filled.
     pub(super) fn fills(&mut self, pages: u64) {
         self.written.filled = pages;
         self.written.expected += pages;
     }
 
-    /// So many are going to be overwritten, beside those that are told already.
+    /// This many are going to be overwritten, beside those that are told already.
     pub(super) fn overwrites(&mut self, pages: u64) {
         self.written.expected += pages;
     }
 
-    /// So many pages more are written; whether to go on.
+    /// This many pages more are written; whether to go on.
     #[inline]
     pub(super) fn wrote(&mut self, pages: u64) -> bool {
         self.written.pages += pages;

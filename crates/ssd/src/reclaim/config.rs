@@ -71,7 +71,7 @@ impl Default for GcFile {
 }
 
 impl GcFile {
-    /// Raises those marks that nobody chose to what a device with these `streams` needs at the least.
+    /// Raises the marks that are left out to the least that a device with these `streams` needs.
     pub fn raise_marks(&mut self, streams: Streams, start_is_chosen: bool, stop_is_chosen: bool) {
         if !start_is_chosen {
             let least = streams.kept_blocks() as u32 + 1;

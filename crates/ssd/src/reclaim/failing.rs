@@ -34,7 +34,7 @@ impl Reclaim {
         }
     }
 
-    /// The program of a unit from this location on failed, or was refused, whoever asked for it: what was to be there is elsewhere still.
+    /// The program of a unit from this location on failed, or was refused, for any engine: its data are elsewhere still.
     pub(crate) fn program_failed(&mut self, failed: Failed, first: Location, base: &mut Base, map: &mut Map) {
         let block = base.config.pools.block_of(first);
         if base.space.state(block) != State::Bad {

@@ -77,7 +77,7 @@ impl Job {
         Self { work, class: Class::Reclaim, only_while_idle: false, leaves: false, is_asked: false }
     }
 
-    /// A copyback of so many pages failed: they are moved again.
+    /// A copyback of this many pages failed: they are moved again.
     pub(super) fn step_back(&mut self, pages: u32) {
         if let Work::Empty { place, .. } = &mut self.work {
             *place -= pages;

@@ -88,13 +88,13 @@ impl Reclaim {
         self.collector.command_done(row)
     }
 
-    /// The host writes so many pages to a row.
+    /// The host writes this many pages to a row.
     #[inline]
     pub(crate) fn spend(&mut self, row: RowId, pages: u32) {
         self.collector.spend(row, pages);
     }
 
-    /// Whether the host may write so many pages to a row of which only the collector's blocks are free.
+    /// Whether the host may write this many pages to a row of which only the collector's blocks are free.
     #[inline]
     pub(crate) fn affords(&self, row: RowId, pages: u32) -> bool {
         self.collector.affords(row, pages)
@@ -154,7 +154,7 @@ impl Reclaim {
         self.begins = Begins::None;
     }
 
-    /// Begins steps again. What is left of the victims at work, if it was paused, is for when the host writes.
+    /// Begins steps again. The rest of the present victims, if it was paused, is for when the host writes.
     pub(crate) fn go_on(&mut self) {
         let begun = std::mem::replace(&mut self.begins, Begins::All);
         self.left_at_work = begun == Begins::None;

@@ -26,7 +26,7 @@ impl Victims {
         self.policy.preference()
     }
 
-    /// The next victim among the closed blocks of a row, by whoever answers for it.
+    /// The next victim among the closed blocks of a row, chosen by its design or policy.
     pub(super) fn choose(
         &mut self,
         row: RowId,

@@ -79,8 +79,8 @@ impl Recovery {
         self.last
     }
 
-    /// The power is back: puts the tables together from the stamps of the pages, and begins the scan that reads them. What the
-    /// tables hold takes no time; the scan does.
+    /// The power is back: puts the tables together from the stamps of the pages, and begins the scan that reads them.
+    /// Rebuilding the tables takes no time; the scan does.
     pub(crate) fn begin(&mut self, core: &mut Core, writer: &mut Writer, now: Instant) {
         skip_torn_word_lines(core);
         let Base { space, flash, .. } = &mut core.base;

@@ -33,7 +33,7 @@ pub(crate) struct Scan {
     pub(crate) found: Recovered,
 }
 
-/// Page numbers that so many locations of a block take.
+/// Page numbers that this many locations of a block take.
 fn pages_of_locations(pool: &Pool, locations: u32) -> u32 {
     let pages = (locations * pool.locations.pages()).div_ceil(pool.locations.per_page());
     pages.div_ceil(pool.geometry.planes_per_row)

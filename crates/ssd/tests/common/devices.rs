@@ -92,7 +92,7 @@ fn set_map_cache(file: &mut DeviceFile, cache: Option<(u64, f64, bool)>) {
     }
 }
 
-/// Blocks of so many layers, of one or two word lines each, where the part's pages may be in another order.
+/// Blocks of this many layers, of one or two word lines each, where the part's pages may be in another order.
 fn set_frontier(file: &mut DeviceFile, frontier: FrontierKind, layers: u32) {
     if file.part.geometry.one_shot || file.part.geometry.bits_per_cell == 1 {
         file.part.geometry.layers = layers;

@@ -79,7 +79,7 @@ impl Faults {
     }
 }
 
-/// Faults by so many rules.
+/// Faults by this many rules.
 pub fn faults(rules: Range<usize>) -> impl Strategy<Value = Faults> {
     let retry =
         (0u8..8, 0u64..2).prop_map(|(levels, time)| ReadRetryFile { levels, time: Duration::from_us(time) });

@@ -40,7 +40,7 @@ impl UnderWay {
         self.pending.push(Pending { begun: self.now, first, command });
     }
 
-    /// A command is answered: a read that failed had to. What was submitted behind this log's back is passed over.
+    /// A command is answered: a read that failed had to. Commands that this log does not know are passed over.
     pub fn answered(&mut self, answer: &Answer, is_lost: impl Fn(u64) -> bool, refuses: bool) {
         self.now += 1;
         let Some(at) = self.pending.iter().position(|pending| pending.command == answer.command) else {

@@ -7,7 +7,7 @@ use wordline_ssd::{BlockDevice, Command, Operation};
 
 use super::Rig;
 
-/// A command of the host, with places as parts of 65,536 of the device. What the kinds mean is the test's.
+/// A command of the host, with places as parts of 65,536 of the device. The test gives the kinds their meaning.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     pub kind: u8,
@@ -16,7 +16,7 @@ pub struct Step {
     pub fua: bool,
 }
 
-/// A step of one of so many kinds.
+/// A step of one of this many kinds.
 pub fn step(kinds: u8, fua: f64) -> impl Strategy<Value = Step> {
     (0..kinds, any::<u16>(), 1u8..=40, prop::bool::weighted(fua))
         .prop_map(|(kind, place, sectors, fua)| Step { kind, place, sectors, fua })
@@ -28,7 +28,7 @@ pub enum Start {
     Empty,
     Filled,
     Steady,
-    /// Filled, and then aged with the clock off: with so many commands outstanding, or each at its time.
+    /// Filled, and then aged with the clock off: with this many commands outstanding, or each at its time.
     Aged(Option<u32>),
 }
 

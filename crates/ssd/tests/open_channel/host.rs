@@ -67,7 +67,7 @@ pub struct Host {
 /// A step of the host.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// Writes so many units to each of these chunks.
+    /// Writes this many units to each of these chunks.
     Write(Vec<(u16, u8)>),
     /// Reads what can be read, of these chunks.
     Read(Vec<(u16, u16)>),
@@ -75,11 +75,11 @@ pub enum Step {
     Reset(Vec<u16>),
     /// Any command on any logical blocks.
     Anything(u8, Vec<(u16, u8)>),
-    /// Lets so many events happen.
+    /// Lets this many events happen.
     GoOn(u8),
     /// Lets everything happen.
     RunDown,
-    /// Cuts the power after so many microseconds, if nothing happens before that.
+    /// Cuts the power after this many microseconds, if nothing happens before that.
     Cut(u16),
 }
 

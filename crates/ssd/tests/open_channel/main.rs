@@ -32,7 +32,7 @@ fn rule(fails: Fails) -> FaultFile {
     FaultFile::new(fails)
 }
 
-/// A host that has written so many units to the first chunk.
+/// A host that has written this many units to the first chunk.
 fn written(file: OpenChannelFile, units: u32) -> Host {
     let mut host = Host::new(file, 1);
     for _ in 0..units {

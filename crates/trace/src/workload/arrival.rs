@@ -82,7 +82,7 @@ impl Arrival {
         complaints.require(holds, "arrival.interval", mean, "all requests within 106d");
     }
 
-    /// Picoseconds from the first of so many requests to the last; of random times the mean.
+    /// Picoseconds from the first of this many requests to the last; of random times the mean.
     fn span(&self, requests: u64) -> u128 {
         let (gaps, ps) = (u128::from(requests.saturating_sub(1)), |time: &Duration| u128::from(time.ps()));
         match self {
@@ -111,7 +111,7 @@ impl Clock {
     }
 
     /// When the next request arrives; the first arrives at zero. Random times may go on beyond the limit of time, and
-    /// stand still at the end of the clock: whoever takes the requests refuses those beyond the limit.
+    /// stand still at the end of the clock: the run refuses those beyond the limit.
     #[inline]
     pub fn next(&mut self, random: &mut Stream) -> Instant {
         let now = self.next;

@@ -38,7 +38,7 @@ impl Times {
         Ok(Some(Self { times, period }))
     }
 
-    /// When request `number` arrives. Far behind the limit of time, where nobody takes it, the clock stands still.
+    /// When request `number` arrives. Far behind the limit of time, where no run takes it, the clock stands still.
     fn at(&self, number: u64) -> Instant {
         let (pass, within) = (number / self.times.len() as u64, number % self.times.len() as u64);
         let begin = self.period.ps().saturating_mul(pass);

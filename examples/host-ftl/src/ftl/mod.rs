@@ -101,7 +101,7 @@ state!(Ftl<D: State> {
 });
 
 impl<D: PhysicalDevice> Ftl<D> {
-    /// An FTL of so many pages, with a buffer of `capacity` of them.
+    /// An FTL of this many pages, with a buffer of `capacity` of them.
     pub(crate) fn new(device: D, pages: u32, capacity: usize) -> Self {
         let geometry = device.geometry();
         let (places, lines) =

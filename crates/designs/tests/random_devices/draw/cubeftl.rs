@@ -20,7 +20,7 @@ impl Draw {
         let (order, blocks) =
             (self.pick(&["adaptive", "adaptive", "horizontal", "vertical"]), self.from(1, 3));
         let (victims, full) = (self.pick(&["adaptive", "leaders"]), self.random.unit());
-        // Each stream of the host and of the collector may have so many blocks open.
+        // Each stream of the host and of the collector may have this many blocks open.
         let start = 4 + 4 * if order == "adaptive" { blocks } else { 1 };
         self.set("ftl.gc.start_below_free_blocks", start);
         self.set("ftl.gc.stop_at_free_blocks", start);

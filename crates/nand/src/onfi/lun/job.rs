@@ -51,7 +51,7 @@ pub(super) struct Job {
     /// Planes that work, and those of them whose FAIL is set at its end, bit n for plane n.
     pub planes: u16,
     pub failing: u16,
-    /// Planes whose cells are undefined at its end, though nobody asked for it: an injected failure.
+    /// Planes whose cells are undefined at its end because of an injected failure.
     pub broken: u16,
     pub begin: Instant,
     pub end: Instant,

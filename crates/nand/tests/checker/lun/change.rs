@@ -259,7 +259,7 @@ impl Lun {
         (self.ready, self.array_ready) = (at, at);
     }
 
-    /// Nobody knows what the cells of broken-off work hold. Pages below a page on its word line go with it.
+    /// The contents of cells after broken-off work are unknown. Pages below a page on its word line go with it.
     fn break_off(&mut self, work: &Work) {
         for place in &work.places {
             match work.kind {

@@ -19,7 +19,7 @@ impl Queues {
         self.pool.len()
     }
 
-    /// Checks what was loaded: every task waits in one place at the most, is about one of so many locations, and what it programs
+    /// Checks what was loaded: every task waits in one place at the most, names one of `locations`, and the payload of a program
     /// is there.
     pub fn check_loaded(&self, locations: u32, payloads: &Payloads) -> Result<(), String> {
         let mut seen = vec![false; self.pool.len()];

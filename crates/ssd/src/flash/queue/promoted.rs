@@ -1,4 +1,5 @@
-//! Tasks that somebody comes to wait for: reads that nobody waited for, and reads that the erase of their block waits for.
+//! Tasks that become urgent: background reads for which a command comes to wait, and reads that the erase of their block
+//! waits for.
 
 use wordline_kernel::Id;
 use wordline_nand::DieId;
@@ -8,7 +9,7 @@ use crate::flash::task::{NO_TASK, Task, TaskId};
 use crate::flash::ticket::Class;
 
 impl Queues {
-    /// A read that nobody waits for is queued or kept for a die.
+    /// A background read is queued or kept for a die.
     pub(super) fn note_behind(&mut self, die: DieId) {
         let queue = &mut self.dies[die];
         queue.behind += 1;
@@ -19,7 +20,7 @@ impl Queues {
         }
     }
 
-    /// A read of a die that nobody waited for is over, or somebody waits for it.
+    /// A background read of a die is over, or is promoted.
     pub(super) fn note_promoted(&mut self, die: DieId) {
         let queue = &mut self.dies[die];
         queue.behind -= 1;
@@ -30,7 +31,7 @@ impl Queues {
         }
     }
 
-    /// Whether there are reads that nobody waits for.
+    /// Whether there are background reads.
     #[inline]
     pub fn has_background(&self) -> bool {
         !self.behind.is_empty()
@@ -41,7 +42,7 @@ impl Queues {
         self.behind.get(n).copied()
     }
 
-    /// Somebody waits for these of the reads that nobody waited for: those that wait for `die` go as reads of the host do.
+    /// Promotes these background reads: those that wait for `die` go as reads of the host do.
     /// Whether there are any.
     pub fn promote(&mut self, die: DieId, mut wanted: impl FnMut(&Task) -> bool) -> bool {
         let to = self.rules.rank_of_reads;

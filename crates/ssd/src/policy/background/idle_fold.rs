@@ -4,7 +4,7 @@ use wordline_kernel::{Duration, state};
 
 use super::{Background, Resting};
 
-/// Folds each row's cached blocks, the oldest first, until so many are left.
+/// Folds each row's cached blocks, the oldest first, until this many are left.
 pub struct IdleFold {
     /// How long no command of the host must have been outstanding.
     pub idle: Duration,

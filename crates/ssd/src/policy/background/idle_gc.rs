@@ -4,7 +4,7 @@ use wordline_kernel::{Duration, state};
 
 use super::{Background, Resting};
 
-/// Cleans each row until it has so many free blocks, or such a part of its spare ones.
+/// Cleans each row until it has this many free blocks, or such a part of its spare ones.
 pub struct IdleGc {
     /// How long no command of the host must have been outstanding.
     pub idle: Duration,

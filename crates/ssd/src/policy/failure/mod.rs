@@ -42,7 +42,7 @@ pub struct Failure {
 /// The treatment of the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {
-    /// It takes nothing more. What is valid in it is moved, then it is out of use.
+    /// It takes nothing more. Its valid pages are moved, then it is out of use.
     Retire,
     /// It takes nothing more until it has been erased. A failed erase is tried again.
     Close,

@@ -48,10 +48,10 @@ struct List {
 
 const EMPTY: List = List { newest: NONE, oldest: NONE, len: 0 };
 
-/// The cached mapping table. What was not used for longest leaves; an entry that was used again since it came in is
+/// The cached mapping table. The least recently used entry leaves; an entry that was used again since it came in is
 /// protected from that as long as there is room for it among the protected ones. When a changed entry leaves, all
-/// changed entries of its translation page are written with it and stay, unchanged now. What the collector moves is
-/// changed in the cache if it is there, else in its translation page.
+/// changed entries of its translation page are written with it and stay, unchanged now. A page that the collector
+/// moves is changed in the cache if it is there, else in its translation page.
 #[derive(Clone, Debug)]
 pub struct Dftl {
     size: CacheSize,

@@ -1,5 +1,5 @@
 //! Mappers: which part of the map is in memory. The rest is in translation pages of the flash, each of which holds the
-//! places of so many logical pages side by side.
+//! places of consecutive logical pages.
 
 mod dftl;
 mod page;
@@ -19,19 +19,19 @@ id!(
 );
 
 /// Says what of the map is in memory, and which translation pages are to be written. It keeps books and answers; the
-/// mechanism reads and writes the translation pages. What it returns is a translation page that has to be written
+/// mechanism reads and writes the translation pages. It returns a translation page that has to be written
 /// because of the call, with all that changed in it.
 pub trait Mapper: State + Send {
     /// Looks up a logical page that is read or about to be written: whether its place is in memory.
     fn lookup(&mut self, page: LogicalPage) -> bool;
 
-    /// The place of a page came into memory, read from flash. What had to leave for it may have changed.
+    /// The place of a page came into memory, read from flash. The entry that had to leave for it may have changed.
     fn load(&mut self, page: LogicalPage) -> Option<TranslationPage>;
 
     /// The host's version of a page was programmed: its place is another one.
     fn update(&mut self, page: LogicalPage) -> Option<TranslationPage>;
 
-    /// The place of a page is another one, or none, though nobody looked it up: the collector moved it, or the host
+    /// The place of a page is another one, or none, without a look-up: the collector moved it, or the host
     /// discarded it.
     fn amend(&mut self, page: LogicalPage) -> Option<TranslationPage>;
 

@@ -59,7 +59,7 @@ impl WearKind {
         }
     }
 
-    /// The policy for a device of rows with so many `blocks` each.
+    /// The policy for a device of rows with this many `blocks` each.
     pub fn build(&self, blocks: Column<RowId, u32>) -> Box<dyn WearLeveller> {
         match *self {
             Self::None {} => Box::new(None),

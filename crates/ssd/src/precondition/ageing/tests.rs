@@ -33,13 +33,13 @@ fn aged(depth: Option<u32>) -> Device {
     device
 }
 
-/// Overwrites whole pages at random for so many drive writes.
+/// Overwrites whole pages at random for this many drive writes.
 fn overwrite(device: &mut Device, drives: u64, depth: Option<u32>, random: &mut Stream) {
     let pages = u64::from(device.config().logical_pages);
     overwrite_pages(device, drives * pages, depth, random);
 }
 
-/// Overwrites so many whole pages at random.
+/// Overwrites this many whole pages at random.
 fn overwrite_pages(device: &mut Device, count: u64, depth: Option<u32>, random: &mut Stream) {
     let pages = u64::from(device.config().logical_pages);
     let mut given = 0;
@@ -54,7 +54,7 @@ fn overwrite_pages(device: &mut Device, count: u64, depth: Option<u32>, random: 
     );
 }
 
-/// Programs for each page of the host over so many drive writes.
+/// Programs for each page of the host over this many drive writes.
 fn amplification(device: &mut Device, drives: u64, random: &mut Stream) -> f64 {
     let before = BlockDevice::programmed(device);
     overwrite(device, drives, Some(16), random);

@@ -11,7 +11,7 @@ use crate::policy::frontier::OpenBlock;
 use crate::policy::victim::{Fifo, Greedy};
 use crate::space::Streams;
 
-/// Word lines are programmed by their numbers: nobody is asked.
+/// Word lines are programmed by their numbers, without a policy.
 pub(super) fn by_number(_: &[OpenBlock<'_>], _: &Space) -> (usize, u32) {
     unreachable!("word lines go by their numbers")
 }
@@ -63,7 +63,7 @@ fn step_in(row: RowId, collector: &mut Collector, space: &mut Space, erased: &mu
     collector.command_done(row)
 }
 
-/// A table with a row that has so many free blocks, for cleaning first in, first out. The oldest blocks have one
+/// A table with a row that has this many free blocks, for cleaning first in, first out. The oldest blocks have one
 /// invalid page each: such a victim fills nearly a whole block of the collector's.
 fn table(free: usize) -> Space {
     let Config { pools, .. } = small().check().expect("the device is sound");
@@ -238,7 +238,7 @@ fn what_is_cleaned_while_the_host_is_idle_waits_when_it_is_not_until_blocks_are_
     assert_eq!(of_row.filter(|block| blocks.state(*block) == State::Victim).count(), 1);
 }
 
-/// A table of four rows with super blocks, of which so many blocks are free in each. So many pages of the n-th block of
+/// A table of four rows with super blocks, of which this many blocks are free in each. This many pages of the n-th block of
 /// a row are valid as `valid` says of row and n.
 fn rows_of_super_blocks(policy: &dyn VictimPolicy, free: u32, valid: impl Fn(RowId, u32) -> u32) -> Space {
     let Config { pools, .. } = small().check().expect("the device is sound");

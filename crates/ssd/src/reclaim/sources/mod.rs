@@ -36,7 +36,7 @@ pub(super) struct Sources {
 state!(Sources { parts { migration, condemned, wear } });
 
 impl Sources {
-    /// Sources for so many rows, that have nothing to be done.
+    /// Sources for this many rows, that have nothing to be done.
     pub(super) fn new(rows: u32) -> Self {
         Self { migration: Migration::new(rows), condemned: Condemned::new(rows), wear: None }
     }

@@ -53,7 +53,7 @@ impl View<'_> {
         self.marks[1].max(self.leave.idle_goal)
     }
 
-    /// Whether cleaning all closed blocks of a row would take fewer program units than it gives back. What is left of the last
+    /// Whether cleaning all closed blocks of a row would take fewer program units than it gives back. The unit of the last
     /// victim is padded, and padding is invalid like anything else: a collector that took it for a gain would copy the same pages
     /// for ever. Each pass from here to the next padding gains a unit at least, so that cleaning comes to an end whatever
     /// mark it is for.

@@ -47,7 +47,7 @@ impl Ask {
 pub enum Later {
     /// It asks something of the device.
     Ask(Ask),
-    /// From now on so many blocks from this one on are free.
+    /// From now on this many blocks from this one on are free.
     Free(u32, u32),
 }
 
@@ -57,7 +57,7 @@ pub struct Asks {
     asked: VecDeque<Ask>,
     /// Deferred work of the system, for then.
     pub later: Vec<Later>,
-    /// The file that these requests write though it is not open; nobody may read or delete it before.
+    /// The file that these requests write though it is not open; no thread may read or delete it before.
     pub writes_back: Option<u32>,
 }
 

@@ -112,7 +112,7 @@ struct Thread {
 }
 
 impl Store {
-    /// A store that was loaded into so many blocks.
+    /// A store that was loaded into this many blocks.
     ///
     /// # Errors
     /// A region in which hardly any page has room.
@@ -280,7 +280,7 @@ impl Store {
                 self.to_write -= 1;
                 return Turn::Went;
             }
-            // The root, durable after all that it leads to. What was moved before it is free then.
+            // The root, durable after all that it leads to. The old places of the moved pages are free then.
             self.is_checkpoint = false;
             asks.flush();
             asks.write_through(0);

@@ -316,7 +316,7 @@ impl FileSystem {
         self.remember(file);
     }
 
-    /// Puts a block into the page cache, which whoever writes a whole one does.
+    /// Puts a block into the page cache, as a write of a whole one does.
     pub fn keep_block(&mut self, block: u32) {
         self.cache.insert(block);
     }
@@ -429,7 +429,7 @@ impl FileSystem {
 
 #[cfg(test)]
 impl FileSystem {
-    /// The blocks that belong to files, each once; those of nobody that are not free must be on their way to be.
+    /// The blocks that belong to files, each once; blocks of no file that are not free must be about to become so.
     pub fn audit(&self, on_their_way: u32) -> Vec<bool> {
         let mut held = vec![false; (self.space.first() + self.space.blocks()) as usize];
         let mut count = 0;

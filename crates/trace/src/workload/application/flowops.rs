@@ -74,16 +74,16 @@ pub enum Step {
     Delete {},
     /// Reads all of the open file.
     ReadWhole {},
-    /// Appends to the open file: from one byte to so many, each number equally likely.
+    /// Appends to the open file: from one byte to this many, each number equally likely.
     Append {
         /// The most.
         up_to: Bytes,
     },
     /// Makes the open file durable, and with it whatever metadata changed.
     Fsync {},
-    /// Closes the open file. What was not made durable is written later.
+    /// Closes the open file. Blocks that were not made durable are written later.
     Close {},
-    /// Appends to the log of all threads: from one byte to so many, each number equally likely.
+    /// Appends to the log of all threads: from one byte to this many, each number equally likely.
     AppendLog {
         /// The most.
         up_to: Bytes,
@@ -103,7 +103,7 @@ pub enum Step {
         /// Its size.
         size: Bytes,
     },
-    /// Goes through the last `steps` steps again, until they were done so many `times`.
+    /// Goes through the last `steps` steps again, until they were done this many `times`.
     Again {
         /// How many steps.
         steps: u16,
@@ -115,7 +115,7 @@ pub enum Step {
         /// The name of the threads.
         to: String,
     },
-    /// Waits for so many posts, and takes them.
+    /// Waits for this many posts, and takes them.
     Wait {
         /// How many.
         posts: u32,

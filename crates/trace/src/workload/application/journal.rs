@@ -1,7 +1,7 @@
 //! The metadata of a file system: where they lie, and the journal that makes their changes durable.
 //!
-//! As in ext4 with its metadata in a journal (chosen): changed blocks are collected in one transaction of all threads. Who asks for
-//! it to be durable writes a descriptor and the blocks one behind another into the journal, flushes, and writes the
+//! As in ext4 with its metadata in a journal (chosen): changed blocks are collected in one transaction of all threads. A thread
+//! that asks for it to be durable writes a descriptor and the blocks one behind another into the journal, flushes, and writes the
 //! commit block through. The blocks themselves are written in place later.
 
 use wordline_kernel::Bytes;
@@ -13,11 +13,12 @@ use super::cache::Cache;
 /// by itself, for a generator knows no time.
 const MOST_CHANGED: usize = 256;
 
-/// One in so many blocks of the journal may be committed and not yet written in place. Chosen: a journal cannot hold more
-/// than it has room for, and most blocks stand in it more than once.
+/// One in this many blocks of the journal may be committed and not yet written in place. Chosen: a journal cannot hold
+/// more than it has room for, and most blocks stand in it more than once.
 const NOT_IN_PLACE: u32 = 4;
 
-/// Blocks may wait for the next commit to be free up to one in so many. Chosen: a file system commits before it runs out.
+/// Blocks may wait for the next commit to be free up to one in this many of all. Chosen: a file system commits before it
+/// runs out.
 const MOST_FREED: u32 = 64;
 
 /// Files whose inodes share a block: ext4's have 256 bytes.
@@ -29,7 +30,7 @@ const NAMES: u32 = 64;
 /// Blocks whose state one block of the bitmap holds.
 const IN_BITMAP: u32 = 1 << 15;
 
-/// Where the metadata of so many files on so many blocks lie: journal, bitmap, inodes, directories, and then the data.
+/// Where the metadata of this many files on this many blocks lie: journal, bitmap, inodes, directories, and then the data.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     journal: u32,
@@ -137,7 +138,7 @@ impl Journal {
         self.changed.clear();
     }
 
-    /// Writes so many blocks into the journal, round its end.
+    /// Writes this many blocks into the journal, round its end.
     fn append(&mut self, blocks: u32, asks: &mut Asks) {
         let mut left = blocks;
         while left > 0 {
@@ -164,7 +165,7 @@ impl Journal {
     }
 }
 
-/// The blocks of a journal of `asked` in a region of so many: a sixty-fourth of it at most, as mke2fs makes it of small ones.
+/// The blocks of a journal of `asked` in a region of this many: a sixty-fourth of it at most, as mke2fs makes it of small ones.
 pub fn journal_blocks(asked: Bytes, blocks: u32) -> u32 {
     let asked = u32::try_from(asked.0 / BLOCK).unwrap_or(u32::MAX);
     asked.min(blocks / 64)

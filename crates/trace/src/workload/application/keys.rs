@@ -97,7 +97,7 @@ pub struct Distinct {
 }
 
 impl Distinct {
-    /// Of so many keys.
+    /// Of this many keys.
     pub fn new(keys: u64, theta: f64) -> Self {
         let keys = keys as f64;
         let sum = integral(keys, |rank| libm::pow(rank, -theta));
@@ -116,7 +116,7 @@ impl Distinct {
             .min(self.keys)
     }
 
-    /// Different keys among so many updates.
+    /// Different keys among this many updates.
     pub fn of(&self, updates: f64) -> f64 {
         let at = (2.0 * libm::log2(updates.max(1.0))).min((POINTS - 1) as f64);
         let (below, part) = (at as usize, at - libm::floor(at));
@@ -124,7 +124,7 @@ impl Distinct {
         self.curve[below] + (self.curve[above] - self.curve[below]) * part
     }
 
-    /// After how many updates there are so many different keys.
+    /// After how many updates there are this many different keys.
     pub fn updates(&self, distinct: f64) -> f64 {
         let above = self.curve.partition_point(|point| *point < distinct);
         if above == 0 || above == POINTS {
@@ -135,7 +135,7 @@ impl Distinct {
         updates_at((above - 1) as f64 + part)
     }
 
-    /// How many keys lie in two sets of so many different ones, of a `part` of all keys.
+    /// How many keys lie in two sets of this many different ones, of a `part` of all keys.
     pub fn merged(&self, one: f64, other: f64, part: f64) -> f64 {
         let whole = |keys: f64| (keys / part).min(self.keys);
         let updates = self.updates(whole(one)) + self.updates(whole(other));

@@ -151,7 +151,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// A store that was loaded, with its levels as long use leaves them, in so many blocks.
+    /// A store that was loaded, with its levels as long use leaves them, in this many blocks.
     ///
     /// # Errors
     /// A region in which the tables have no room.
@@ -485,7 +485,7 @@ impl Store {
         }
     }
 
-    /// Tables for so many records in a range of keys; none if there is no room.
+    /// Tables for this many records in a range of keys; none if there is no room.
     fn tables(&mut self, first: u64, end: u64, records: f64) -> Option<Vec<Table>> {
         let blocks = self.blocks_of(records).max(1);
         let count = blocks.div_ceil(u64::from(self.table)).min(end - first);

@@ -36,7 +36,7 @@ const FILE: &str = include_str!("../../../../../data/workloads/applications.toml
 /// The smallest region that an application takes. Chosen: with less a hundred threads have no file each.
 const SMALLEST: Bytes = Bytes::mib(4);
 
-/// The log takes one in so many parts of the region at most. Chosen: files have room beside it.
+/// The log takes one in this many parts of the region at most. Chosen: files have room beside it.
 const OF_LOG: u32 = 16;
 
 /// Blocks that are used at most: 16 TiB, so that their numbers have 32 bits.

@@ -26,7 +26,7 @@ struct Thread {
     at: u16,
     /// How often the steps before an `again` were done.
     rounds: u32,
-    /// Posts that nobody has taken.
+    /// Posts that were not taken yet.
     posts: u32,
     /// The first byte of the open file that was not written.
     from: u64,
@@ -44,7 +44,7 @@ pub struct Program {
     spans: Vec<(usize, usize)>,
     /// For each step that posts, the kind of threads that it posts to, by kind and step.
     targets: Vec<Vec<u16>>,
-    /// Posts at which those who post to a kind of threads wait.
+    /// Posts pending for a kind of threads at which posters wait.
     high_water: Vec<u32>,
     threads: Vec<Thread>,
     /// The files that threads have open and those that they write back.
@@ -151,7 +151,7 @@ impl Program {
         if threads.iter().any(|thread| thread.posts >= self.high_water[kind]) {
             return false;
         }
-        // Nobody needs more than this.
+        // No step needs more than this.
         threads.iter_mut().for_each(|thread| thread.posts = thread.posts.saturating_add(1));
         true
     }

@@ -13,7 +13,7 @@ const MOST_STEPS: usize = 4096;
 /// Things that the system has to do before threads wait for it. Chosen: as many as a transaction changes blocks at most.
 const MOST_LATER: usize = 256;
 
-/// Rounds of all threads in which nobody has a request. Chosen: many more than any application needs to get on.
+/// Rounds of all threads in which no thread has a request. Chosen: many more than any application needs to get on.
 const MOST_ROUNDS: usize = 1 << 16;
 
 /// Threads, and what they work on.
@@ -51,8 +51,8 @@ impl Threaded {
 }
 
 /// An iterator over the requests of an [`Application`](super::Application). Each thread has one request in its turn and none
-/// while it waits for others. What the system has to do (metadata in place, discards) goes between them, one a turn; where that
-/// is not enough, threads wait.
+/// while it waits for others. Deferred work of the system (metadata in place, discards) goes between them, one a turn; where
+/// that is not enough, threads wait.
 #[derive(Clone, Debug)]
 pub struct Requests {
     left: u64,
