@@ -2,6 +2,7 @@
 //! crates may not call, how long functions and files may be, and what every data file must say. Each rule is a
 //! function from text to offences, and has a test which shows that it catches an offender.
 
+mod comments;
 mod cycles;
 mod data;
 mod engines;
@@ -63,7 +64,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests are a folder of the repository")
 }
 
-/// Every text file of the repository. What `.gitignore` names is not part of it.
+/// Every text file of the repository. Files that `.gitignore` names are not part of it.
 fn files() -> Vec<File> {
     let ignored = std::fs::read_to_string(root().join(".gitignore")).unwrap_or_default();
     let ignored: Vec<&str> = ignored.lines().map(|line| line.trim_matches('/')).collect();

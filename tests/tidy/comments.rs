@@ -1,0 +1,83 @@
+//! The first words of a comment: a noun or a verb of the field, so that it is read once.
+
+use crate::source::Source;
+use crate::{File, Offence, assert_none, files, subjects};
+
+/// Words that begin a clause where a comment should name the thing.
+const CLAUSES: [&str; 5] = ["What", "That which", "Whatever", "Who", "Whoever"];
+
+/// Folders whose comments are still to be reworded. One without such a comment leaves the list.
+const REMAINING: [&str; 5] = [
+    "crates/ssd/src/cache/",
+    "crates/ssd/src/front/",
+    "crates/ssd/src/map/",
+    "crates/ssd/src/space/",
+    "crates/ssd/src/writer/",
+];
+
+/// The text of a line of comments behind its slashes; `None` where the line has no comment.
+fn text(line: &str) -> Option<&str> {
+    let line = line.trim().strip_prefix("//")?;
+    Some(line.trim_start_matches(['/', '!']).trim())
+}
+
+/// The clause that begins `text`, if one does.
+fn clause(text: &str) -> Option<&'static str> {
+    let begins = |clause: &&str| text.strip_prefix(*clause).is_some_and(|rest| rest.starts_with(' '));
+    CLAUSES.into_iter().find(begins)
+}
+
+/// Whether the first sentence of these lines is a question.
+fn is_question<'a>(lines: impl Iterator<Item = &'a str>) -> bool {
+    let ends = lines.flat_map(|line| {
+        line.char_indices().filter_map(|(at, c)| {
+            let is_end = line[at + c.len_utf8()..].starts_with(' ') || line.len() == at + c.len_utf8();
+            (is_end && matches!(c, '.' | '!' | '?')).then_some(c)
+        })
+    });
+    ends.take(1).any(|end| end == '?')
+}
+
+/// The lines of comments in a file that begin with a clause.
+fn clauses(file: &File) -> Vec<Offence> {
+    let comments = Source::split(&file.text).comments;
+    let lines: Vec<Option<&str>> = comments.lines().map(text).collect();
+    let offence = |(n, line): (usize, &Option<&str>)| {
+        let found = clause((*line)?)?;
+        let rest = lines[n..].iter().map_while(|line| line.filter(|text| !text.is_empty()));
+        let complaint =
+            format!("a comment begins with `{found}`: begin with the noun or verb that it paraphrases");
+        (!is_question(rest)).then(|| Offence::new(format!("{}:{}", file.path, n + 1), complaint))
+    };
+    lines.iter().enumerate().filter_map(offence).collect()
+}
+
+#[test]
+fn comments_begin_with_a_noun_or_a_verb() {
+    let files = files();
+    let sources = subjects(&files, 500, File::is_rust);
+    let mut offences: Vec<Offence> = sources.into_iter().flat_map(clauses).collect();
+    for folder in REMAINING {
+        let before = offences.len();
+        offences.retain(|offence| !offence.place.starts_with(folder));
+        assert!(offences.len() < before, "no comment of `{folder}` offends: take it out of `REMAINING`");
+    }
+    assert_none(&offences);
+}
+
+#[test]
+fn a_clause_is_caught_and_a_question_is_not() {
+    let places = |text: &str| {
+        let found = clauses(&File { path: "a.rs".into(), text: text.into() });
+        found.into_iter().map(|offence| offence.place).collect::<Vec<_>>()
+    };
+    for clause in CLAUSES {
+        assert_eq!(
+            places(&format!("/// The counts.\nfn f() {{}} // x\n    // {clause} is counted.\n")),
+            ["a.rs:3"]
+        );
+    }
+    assert_eq!(places("//! What a file\n//! holds, in bytes. Is it whole?\n"), ["a.rs:1"]);
+    assert_eq!(places("//! What does a read of a torn\n//! page find? Noise.\n"), [""; 0]);
+    assert_eq!(places("/// Whole pages.\n/// Somewhat more.\nlet a = \"// What is it\";\n"), [""; 0]);
+}
