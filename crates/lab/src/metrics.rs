@@ -97,10 +97,10 @@ fn schema_of(metrics: impl Iterator<Item = &'static Metric>) -> Schema {
 /// The description of a section of metrics.
 fn about(section: &str) -> &'static str {
     match section {
-        "buffer" => "What the buffer did.",
-        "faults" => "What failed.",
-        "flash" => "What the flash did.",
-        "sub_requests" => "What was sent to which of several pools; left out where there is one.",
-        _ => "What a design counted.",
+        "buffer" => "Counts of the buffer.",
+        "faults" => "Counts of failures.",
+        "flash" => "Counts of flash operations.",
+        "sub_requests" => "Sub-requests to each of several pools; left out where there is one.",
+        _ => "Counts of a design.",
     }
 }

@@ -153,7 +153,7 @@ const LOOK_EVERY: u64 = 4_096;
 /// Events without an answer between two looks at whether the device gets on. Chosen: some ten milliseconds of work.
 const EVENTS_BETWEEN_LOOKS: u32 = 1 << 16;
 
-/// Requests after which the books of the device are audited for the first time; then after twice as many each time, and at
+/// Requests after which the device is audited for the first time; then after twice as many each time, and at
 /// the end. Chosen: an audit of a large device takes as long as some hundred thousand requests.
 const FIRST_AUDIT: u64 = 1 << 20;
 

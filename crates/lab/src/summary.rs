@@ -223,7 +223,7 @@ pub struct Latency {
 /// A named amount.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Share {
-    /// The name of the thing measured.
+    /// The part that the amount belongs to.
     pub name: String,
     /// The amount, in the unit of its list.
     pub amount: f64,

@@ -6,9 +6,9 @@
 //! contract::check(&contract::small(), my_design);
 //! ```
 //!
-//! Devices with the design take writes, discards and flushes drawn at random. Reads give back what was written; every answer is one
-//! of those that were allowed; the books of the device are in order; nothing that was flushed is lost by a power cut; programs and
-//! erases may fail; and a device that is saved and restored between any two events goes on as one that was not.
+//! Devices with the design take writes, discards and flushes drawn at random. Reads give back the data written; every answer is one
+//! of those allowed; the invariants of the device hold; no flushed data are lost by a power cut; programs and erases may fail; and
+//! a device that is saved and restored between any two events goes on as one that was not.
 
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed, Stream};
 use wordline_nand::faults::{Fails, FaultFile};

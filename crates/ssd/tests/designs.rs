@@ -412,7 +412,7 @@ fn a_state_is_taken_over_by_a_design_of_the_same_name_alone() {
 
 #[test]
 fn a_policy_of_the_device_is_checked_as_a_design_is() {
-    /// A policy that names a block that is none.
+    /// A policy that names a block which does not exist.
     struct Nothing;
     state!(Nothing {});
     impl wordline_ssd::policy::victim::VictimPolicy for Nothing {

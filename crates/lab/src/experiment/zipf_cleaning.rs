@@ -95,7 +95,8 @@ impl Blocks {
         self.full().min_by_key(|block| self.valid[*block as usize]).expect("some block is full")
     }
 
-    /// Whether victims are taken of the survivors' blocks: not where either region could not gain a block.
+    /// Whether victims are taken of the survivors' blocks: where these gain a block, and the host's blocks do not
+    /// or have no emptier one.
     fn cleans_cold(&self) -> bool {
         let region = |cold| self.full().filter(move |block| self.cold[*block as usize] == cold);
         let valid = |block: u32| self.valid[block as usize] as usize;

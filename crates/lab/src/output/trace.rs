@@ -31,8 +31,8 @@ impl TraceFile {
         self.output.is_standard()
     }
 
-    /// Writes requests as they come. Where they are `generated`, the first line says so, if the format has comments. What
-    /// only some traces have, a processor or a stream, is written where `has_more` says so.
+    /// Writes requests as they come. Where they are `generated`, the first line says so, if the format has comments.
+    /// Fields that only some traces have, a processor or a stream, are written where `has_more` says so.
     ///
     /// # Errors
     /// [`Error::File`](crate::Error::File), or that of a request that cannot be had; then a file is as it was before.

@@ -77,7 +77,7 @@ pub struct FaultFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub nth: Option<u64>,
-    /// Every n-th of those that match fails.
+    /// Those whose number, counted as for `nth`, is a multiple of this fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub every: Option<u64>,

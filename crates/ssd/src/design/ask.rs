@@ -43,7 +43,7 @@ impl Designs {
         self.observed
     }
 
-    /// Whether some design is told of this.
+    /// Whether some design observes this.
     #[inline]
     pub(crate) fn observes(&self, kinds: Observes) -> bool {
         self.observed.has(kinds)

@@ -1,11 +1,11 @@
-//! An answer that is none of those that were allowed.
+//! An answer that is not allowed.
 
 use std::error::Error;
 use std::fmt;
 
 use super::Seam;
 
-/// An answer of a design, or of a policy, that is none of those that were allowed. The device went on with another one to the
+/// An answer of a design, or of a policy, that is not allowed. The device went on with another one to the
 /// end of the event; the run ends there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrongAnswer {

@@ -74,7 +74,7 @@ impl Device {
         }
     }
 
-    /// An event that is none of the chips.
+    /// An event other than one of the chips.
     #[inline(never)]
     fn handle_own(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
         match event {

@@ -89,8 +89,8 @@ pub trait PhysicalDevice: State {
     fn start_clock(&mut self);
 
     /// Cuts the power at `now`. The caller forgets all events of this device; it takes no command until it has
-    /// [recovered](Self::recover). Where a chunk has to be written next is in its report then: no write that was answered is lost but
-    /// for pages that shared cells with what was torn, and of those that were not each unit is written as a whole or not at all.
+    /// [recovered](Self::recover). The next place to write in a chunk is in its report then. No answered write is lost but for pages
+    /// that shared cells with torn ones; of a write without an answer each unit is written as a whole or not at all.
     fn power_cut(&mut self, now: Instant) -> PowerCut;
 
     /// Switches the power on again.

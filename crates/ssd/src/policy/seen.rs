@@ -129,7 +129,7 @@ impl Seen<'_> {
     }
 }
 
-/// Kinds of what a design is told of. Add those that it wants: `Observes::READ | Observes::ERASED`.
+/// The kinds of events that a design observes. Add those that it wants: `Observes::READ | Observes::ERASED`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Observes(u16);
 

@@ -47,7 +47,7 @@ impl<'a> Watched<'a> {
         self.written.expected += pages;
     }
 
-    /// This many are going to be overwritten, beside those that are told already.
+    /// This many are going to be overwritten, beside those already reported.
     pub(super) fn overwrites(&mut self, pages: u64) {
         self.written.expected += pages;
     }

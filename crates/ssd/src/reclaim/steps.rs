@@ -116,8 +116,8 @@ impl Reclaim {
         die
     }
 
-    /// Queues the reads of a step: one multi-plane command, or one for each page number that a larger location covers. What
-    /// is not valid of a page is not moved out of the chip.
+    /// Queues the reads of a step: one multi-plane command, or one for each page number that a larger location covers.
+    /// Invalid parts of a page are not moved out of the chip.
     fn queue_gc_reads(
         &mut self,
         row: RowId,

@@ -17,7 +17,7 @@ struct Meeting {
 }
 
 /// `command` starts at time zero; a read comes at each of `reads`, with a suspend if that is possible and wanted.
-/// At every event the books are checked.
+/// The counts are checked at every event.
 fn meet(chips: &mut Chips, command: Command, reads: &[Duration], suspends: bool) -> Meeting {
     let (_, read) = read(chips, 0, Bytes::kib(8));
     let mut calendar = Calendar::new();
