@@ -14,7 +14,6 @@ use super::aged::Surge;
 use super::coding::Coding;
 use super::condition::Condition;
 use super::deviate::Chance;
-use super::math::count_by;
 use super::mode::Held;
 use super::rates::{RateTable, Wanted};
 use super::read::deviation_of;
@@ -303,11 +302,9 @@ impl CellArrays {
         let wanted = Wanted { block, erases: self.erases[block], layer, page: 0, way };
         let [erased_to_p1, all_pages] = self.rates.just_programmed(wanted);
         let cells = self.shape.page_bits as f64 * 2.0 / f64::from(1 << bits);
-        outcome.erased_to_p1 =
-            count_by(|random| self.chance.deviates.deviate(random), erased_to_p1 * cells, &mut self.random);
+        outcome.erased_to_p1 = self.chance.count(erased_to_p1 * cells, &mut self.random);
         let all = self.shape.page_bits * u64::from(bits);
-        outcome.bit_errors[0] =
-            count_by(|random| self.chance.deviates.deviate(random), all_pages * all as f64, &mut self.random);
+        outcome.bit_errors[0] = self.chance.count(all_pages * all as f64, &mut self.random);
     }
 
     fn reads(&mut self, work: &Work<'_>, outcome: &mut Outcome) {
@@ -320,11 +317,8 @@ impl CellArrays {
                 outcome.senses = self.senses(page, way);
             }
             let rate = self.rate(*at, word_line, page, way, offsets);
-            outcome.bit_errors[plane] = count_by(
-                |random| self.chance.deviates.deviate(random),
-                rate * self.shape.page_bits as f64,
-                &mut self.random,
-            );
+            outcome.bit_errors[plane] =
+                self.chance.count(rate * self.shape.page_bits as f64, &mut self.random);
         }
     }
 

@@ -3,7 +3,7 @@
 
 use wordline_kernel::{Seed, Stream, Streams};
 
-use super::math::upper_tail;
+use super::math::{count_by, upper_tail};
 use super::variation::Variation;
 
 /// Layers of the ziggurat.
@@ -27,6 +27,12 @@ impl Chance {
     pub fn new(seed: Seed) -> Self {
         let (speeds, pages) = (Variation::speeds(seed), seed.streams("cells.page"));
         Self { deviates: Ziggurat::new(), speeds, pages }
+    }
+
+    /// The number of independent events, of which there are `mean` on average, that happen this time.
+    #[inline]
+    pub fn count(&self, mean: f64, random: &mut Stream) -> u32 {
+        count_by(|random| self.deviates.deviate(random), mean, random)
     }
 }
 

@@ -52,12 +52,7 @@ pub fn upper_tail(x: f64) -> f64 {
 pub fn middles(classes: usize) -> Vec<f64> {
     let middle = |class: usize| {
         let share = (class as f64 + 0.5) / classes as f64;
-        let (mut low, mut high) = (-9.0, 9.0);
-        for _ in 0..60 {
-            let z = f64::midpoint(low, high);
-            if 1.0 - upper_tail(z) < share { low = z } else { high = z }
-        }
-        f64::midpoint(low, high)
+        bisected(-9.0, 9.0, 60, |z| 1.0 - upper_tail(z) < share)
     };
     (0..classes).map(middle).collect()
 }
@@ -181,10 +176,14 @@ pub fn with_tail(share: f64) -> f64 {
     if share <= 0.0 || share >= 1.0 {
         return if share <= 0.0 { f64::INFINITY } else { f64::NEG_INFINITY };
     }
-    let (mut low, mut high) = (-9.0, 39.0);
-    for _ in 0..64 {
-        let z = f64::midpoint(low, high);
-        if upper_tail(z) > share { low = z } else { high = z }
+    bisected(-9.0, 39.0, 64, |z| upper_tail(z) > share)
+}
+
+/// The place between `low` and `high` up to which `is_below` holds, after this number of bisections.
+fn bisected(mut low: f64, mut high: f64, steps: u32, is_below: impl Fn(f64) -> bool) -> f64 {
+    for _ in 0..steps {
+        let middle = f64::midpoint(low, high);
+        if is_below(middle) { low = middle } else { high = middle }
     }
     f64::midpoint(low, high)
 }
