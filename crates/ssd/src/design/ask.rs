@@ -196,7 +196,7 @@ impl Policies {
         }
         let at = usize::from(pool);
         let owner = self.designs.owner(Seam::Stream, at);
-        let routes = self.designs.routes.as_ref().expect("a design has a say in streams");
+        let routes = self.designs.routes.as_ref().expect("a design answers for streams of the host");
         let (first, count) = (routes.first[at], routes.first[at + 1] - routes.first[at]);
         let stream = match owner {
             Some(design) => self.designs.ask(design, sight, |design, view| design.stream(page, pool, view)),
