@@ -2,6 +2,7 @@
 //! `UPDATE_DOCS=1` writes them anew.
 
 use serde_json::Value;
+use wordline_lab::report::Quantity;
 
 use crate::docs::{call, clone, words};
 use crate::fences::{blocks, root};
@@ -16,20 +17,12 @@ const COLUMNS: [(&str, &str); 6] = [
     ("pages in SLC mode", "/flash/slc_programs"),
 ];
 
-/// A whole number with its thousands apart.
-fn whole(number: u64) -> String {
-    match number {
-        0..1_000 => number.to_string(),
-        _ => format!("{},{:03}", whole(number / 1_000), number % 1_000),
-    }
-}
-
 fn cell(heading: &str, run: &Value) -> String {
     let (_, pointer) = COLUMNS.iter().find(|(known, _)| *known == heading).expect(heading);
     let value = run.pointer(pointer).unwrap_or_else(|| panic!("{heading}: a run has no {pointer}"));
     match (value.as_u64(), value.as_f64().expect(heading)) {
-        (Some(count), _) => whole(count),
-        (None, number) if number >= 1_000.0 => whole(number.round() as u64),
+        (Some(count), _) => Quantity::Count(count).to_string(),
+        (None, number) if number >= 1_000.0 => Quantity::Count(number.round() as u64).to_string(),
         (None, number) if number >= 100.0 => format!("{number:.1}"),
         (None, number) => format!("{number:.2}"),
     }
