@@ -361,16 +361,7 @@ impl Cache {
         assert_eq!(was, Some(location), "a valid location is where its logical page is mapped to");
         if Map::is_table(page.0, base) {
             let row = base.space.row_of(base.config.pools.block_of(location));
-            if let Some((discards, table)) = map.discard_page_of(page.0) {
-                discards.lost(table, row);
-                if let Some(checkpoints) = map.checkpoints_mut() {
-                    checkpoints.lost();
-                }
-            } else if let Some(translation) = map.translation_mut() {
-                let table = translation.table(page.0).expect("it has the number of a translation page");
-                translation.lost(table, row);
-            }
-            return;
+            return map.lose_table(page, row);
         }
         map.note_amend(page, location, base);
         self.read.forget(page);

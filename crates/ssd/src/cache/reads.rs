@@ -141,8 +141,7 @@ impl Cache {
             return true;
         };
         // Translation pages are not read for what nobody asked for yet.
-        let known = map.translation_mut().is_none_or(|translation| translation.mapper.lookup(logical));
-        if !known {
+        if !map.has_in_memory(logical) {
             return true;
         }
         let Some(id) = self.read.fetch(logical, version, sectors) else { return false };

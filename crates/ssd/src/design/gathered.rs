@@ -1,22 +1,23 @@
 //! The part of a unit that waits in the write buffer.
 
+use std::ops::Range;
+
 /// The pages of a unit that wait in the write buffer. A unit is the consecutive logical pages that the device brings together: those of
 /// a sub-request with several pools, and of a program unit with one.
 pub struct Gathered<'a> {
     pub(crate) is_waiting: &'a dyn Fn(u32) -> bool,
-    pub(crate) first: u32,
-    pub(crate) size: u32,
+    pub(crate) pages: Range<u32>,
 }
 
 impl Gathered<'_> {
     /// The first logical page of the unit.
     pub fn first(&self) -> u32 {
-        self.first
+        self.pages.start
     }
 
     /// Pages of the unit.
     pub fn size(&self) -> u32 {
-        self.size
+        self.pages.end - self.pages.start
     }
 
     /// Whether a page of it waits.
@@ -26,6 +27,6 @@ impl Gathered<'_> {
 
     /// How many of its pages wait. It looks for each of them.
     pub fn waiting(&self) -> u32 {
-        (self.first..self.first + self.size).filter(|page| self.waits(*page)).count() as u32
+        self.pages.clone().filter(|page| self.waits(*page)).count() as u32
     }
 }

@@ -30,7 +30,7 @@ pub use crate::recovery::Recovered;
 pub use crate::times::{CommandTimes, Component, Spent, Times, WriteBack};
 pub use crate::totals::Totals;
 pub use crate::watchdog::Watchdog;
-pub use crate::writer::units::Counts as SubRequestCounts;
+pub use crate::writer::queue::units::Counts as SubRequestCounts;
 
 /// An SSD.
 pub struct Device {

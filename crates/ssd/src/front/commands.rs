@@ -232,9 +232,7 @@ impl Front {
         for id in ids {
             self.refuse(id, core, calendar);
         }
-        if let Some(discards) = core.map.discards_mut() {
-            discards.forget_waiters();
-        }
+        core.map.forget_waiters_for_discards();
         true
     }
 

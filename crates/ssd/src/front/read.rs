@@ -306,8 +306,7 @@ impl Front {
                 Then::Read(request) => {
                     self.go_on_reading(request, waiter.page, waiter.since, core, writer, calendar);
                 }
-                Then::Prepare(entry) => writer.go_on_preparing(entry, core, calendar),
-                Then::Carry(sub) => writer.go_on_carrying(sub, waiter.page, waiter.since, core, calendar),
+                Then::Prepare(_) | Then::Carry(_) => writer.go_on_located(&waiter, core, calendar),
             }
         }
     }

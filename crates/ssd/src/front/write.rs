@@ -86,7 +86,7 @@ impl Front {
             let Some(entry) = (if waits { None } else { writer.admit_page(&command, page, core) }) else {
                 self.get(id).next_page = page;
                 if urges_units {
-                    writer.urge_units(begin..page, core, calendar);
+                    writer.urge_pages(begin..page, core, calendar);
                 }
                 return false;
             };
@@ -101,7 +101,7 @@ impl Front {
             }
         }
         if urges_units {
-            writer.urge_units(begin..end, core, calendar);
+            writer.urge_pages(begin..end, core, calendar);
         }
         if durable && command.operation == Operation::WriteZeroes && core.map.wait_for_discards(id) {
             self.get(id).parts += 1;

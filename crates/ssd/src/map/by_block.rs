@@ -27,7 +27,7 @@ impl Map {
     }
 
     /// Queues the reads of a location that is copied: one for each of its page numbers.
-    pub(crate) fn queue_copy_reads(
+    fn queue_copy_reads(
         &mut self,
         row: RowId,
         from: Location,
@@ -52,7 +52,7 @@ impl Map {
     }
 
     /// Queues the program of the page that the row holds, or of padding.
-    pub(crate) fn queue_copy(
+    fn queue_copy(
         &mut self,
         row: RowId,
         to: Location,
@@ -105,8 +105,37 @@ impl Map {
         step
     }
 
+    /// Queues the command that a block map wants next in a row where a page may wait to be written; true if it wants that page written,
+    /// of which nothing is queued.
+    pub(crate) fn work_on(
+        &mut self,
+        row: RowId,
+        waiting: Option<LogicalPage>,
+        base: &mut Base,
+        calendar: &mut impl Schedule<Event>,
+    ) -> bool {
+        while let Some(step) = self.next_step(row, waiting, base) {
+            let die = match step {
+                Step::Write { .. } => return true,
+                Step::Retire { block } => {
+                    base.space.retire(block);
+                    continue;
+                }
+                Step::Read { from } => self.queue_copy_reads(row, from, base, calendar),
+                Step::Program { to } => self.queue_copy(row, to, base, calendar),
+                Step::Erase { block } => {
+                    self.begin_step(row, 1);
+                    base.flash.erase(calendar.now(), (Ticket::Reclaim(row), Class::Reclaim), block)
+                }
+            };
+            base.kick(die, calendar);
+            return false;
+        }
+        false
+    }
+
     /// A page was read to be copied in a row.
-    pub(crate) fn hold(&mut self, row: RowId, moved: Moved) {
+    fn hold(&mut self, row: RowId, moved: Moved) {
         if let Some(map) = &mut self.by_block {
             map.hold(row, moved);
         }
@@ -157,7 +186,7 @@ impl Map {
     }
 
     /// A step of a block map that takes so many commands begins in a row.
-    pub(crate) fn begin_step(&mut self, row: RowId, commands: u32) {
+    fn begin_step(&mut self, row: RowId, commands: u32) {
         if let Some(map) = &mut self.by_block {
             map.begin(row, commands);
         }

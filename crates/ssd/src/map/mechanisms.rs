@@ -20,22 +20,10 @@ impl Map {
         self.translation.as_ref()
     }
 
-    /// The same, to be changed.
-    #[inline]
-    pub(crate) fn translation_mut(&mut self) -> Option<&mut Translation> {
-        self.translation.as_mut()
-    }
-
     /// The table of discards, if they outlive the power.
     #[inline]
     pub(crate) fn discards(&self) -> Option<&Discards> {
         self.discards.as_ref()
-    }
-
-    /// The same, to be changed.
-    #[inline]
-    pub(crate) fn discards_mut(&mut self) -> Option<&mut Discards> {
-        self.discards.as_mut()
     }
 
     /// The checkpoints of the map, if any are made.
@@ -44,21 +32,9 @@ impl Map {
         self.checkpoints.as_deref()
     }
 
-    /// The same, to be changed.
-    #[inline]
-    pub(crate) fn checkpoints_mut(&mut self) -> Option<&mut Checkpoints> {
-        self.checkpoints.as_deref_mut()
-    }
-
     /// The numbers of the writes of whole units, if there is a pool of these.
     #[inline]
     pub(crate) fn unit_writes(&self) -> Option<&UnitWrites> {
         self.unit_writes.as_deref()
-    }
-
-    /// The same, to be changed.
-    #[inline]
-    pub(crate) fn unit_writes_mut(&mut self) -> Option<&mut UnitWrites> {
-        self.unit_writes.as_deref_mut()
     }
 }

@@ -37,6 +37,7 @@ use crate::sectors::Sectors;
 use crate::space::Space;
 
 pub use mapping::LogicalPage;
+pub(crate) use tables::Tables;
 
 /// Where each logical page is, which versions there were, and what was lost or discarded.
 pub struct Map {
@@ -355,7 +356,14 @@ impl Map {
         }
     }
 
-    /// That program is over.
+    /// A whole unit is laid to `first`, where units are mapped so.
+    pub(crate) fn lay_extent(&mut self, first: Location) {
+        if let Some(writes) = &mut self.unit_writes {
+            writes.write(first);
+        }
+    }
+
+    /// The program of an extent is over.
     pub(crate) fn extent_written(&mut self, page: LogicalPage) {
         if let Some(writes) = &mut self.unit_writes {
             writes.set_programming(page, false);

@@ -10,9 +10,19 @@ use crate::event::Event;
 use crate::flash::{Class, Ticket};
 use crate::map::checkpoint::Known;
 use crate::map::discards::{DiscardPage, Discards};
-use crate::map::translation::{Then, Waiter};
+use crate::map::translation::{Then, Translation, Waiter};
 use crate::map::{LogicalPage, Map};
 use crate::policy::mapper::TranslationPage;
+use crate::policy::placement::RowSet;
+
+/// Tables of which pages are written in units of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tables {
+    /// Translation pages.
+    Translation,
+    /// Pages that tell of discards.
+    Discards,
+}
 
 impl Map {
     /// Whether the place of `page` is known now; otherwise it will be, and `then` goes on.
@@ -207,14 +217,58 @@ impl Map {
         }
     }
 
-    /// Puts translation pages that are to be written into a row's unit of so many pages.
-    pub(crate) fn fill_unit(&mut self, row: RowId, pages: u32, unit: &mut Vec<Stamp>) {
+    /// Whether there is a program unit of pages of a table to write.
+    pub(crate) fn has_unit(&self, of: Tables) -> bool {
+        match of {
+            Tables::Translation => self.translation.as_ref().is_some_and(Translation::has_unit),
+            Tables::Discards => self.has_discards_to_write(),
+        }
+    }
+
+    /// The row of those that accept one for a unit of pages of a table, where pages have homes: translation pages go round the rows. Each
+    /// row is left what its pages need.
+    pub(crate) fn row_for_tables(&self, of: Tables, accepting: &RowSet, base: &Base) -> Option<RowId> {
+        let takes = |row: &RowId| self.takes_tables(*row, base);
+        match of {
+            Tables::Translation => self.translation.as_ref()?.next_row(accepting, |row| takes(&row)),
+            Tables::Discards => accepting.iter().find(takes),
+        }
+    }
+
+    /// Puts pages of a table that are to be written into a row's unit, up to so many pages.
+    pub(crate) fn fill_unit(&mut self, of: Tables, row: RowId, pages: u32, unit: &mut Vec<Stamp>) {
+        match of {
+            Tables::Translation => self.fill_unit_with_translation(row, pages, unit),
+            Tables::Discards => self.fill_unit_with_discards(pages, unit),
+        }
+    }
+
+    fn fill_unit_with_translation(&mut self, row: RowId, pages: u32, unit: &mut Vec<Stamp>) {
         let Some(translation) = &mut self.translation else { return };
         translation.begin_unit(row);
         for _ in 0..pages {
             let table = translation.begin_program();
             let logical = translation.logical(table);
             unit.push(Stamp { logical: logical.0, version: self.pages.written(logical) });
+        }
+    }
+
+    fn fill_unit_with_discards(&mut self, pages: u32, unit: &mut Vec<Stamp>) {
+        let Some(discards) = &mut self.discards else { return };
+        while unit.len() < pages as usize {
+            let Some(table) = discards.take_queued() else { break };
+            let logical = discards.logical(table);
+            let version = self.pages.written(logical);
+            discards.begin_program(table, version);
+            unit.push(Stamp { logical: logical.0, version });
+        }
+    }
+
+    /// A program of the host takes a row: it is the turn of translation pages there again.
+    #[inline]
+    pub(crate) fn host_takes(&mut self, row: RowId) {
+        if let Some(translation) = &mut self.translation {
+            translation.turn_over(row);
         }
     }
 
@@ -239,13 +293,45 @@ impl Map {
         }
     }
 
+    /// A page of a table that has its place in a row cannot be read any more.
+    pub(crate) fn lose_table(&mut self, page: LogicalPage, row: RowId) {
+        if let Some((discards, table)) = self.discard_page_of(page.0) {
+            discards.lost(table, row);
+            if let Some(checkpoints) = &mut self.checkpoints {
+                checkpoints.lost();
+            }
+        } else if let Some(translation) = &mut self.translation {
+            let table = translation.table(page.0).expect("it has the number of a translation page");
+            translation.lost(table, row);
+        }
+    }
+
+    /// A version of a translation page was laid in a row.
+    pub(crate) fn lay_table(&mut self, table: TranslationPage, version: u32, row: RowId) {
+        if let Some(translation) = &mut self.translation {
+            translation.lay(table, version, row);
+        }
+    }
+
+    /// Whether the place of a page is in memory. It counts as used then.
+    pub(crate) fn has_in_memory(&mut self, page: LogicalPage) -> bool {
+        self.translation.as_mut().is_none_or(|translation| translation.mapper.lookup(page))
+    }
+
+    /// Nobody waits for what was discarded any more.
+    pub(crate) fn forget_waiters_for_discards(&mut self) {
+        if let Some(discards) = &mut self.discards {
+            discards.forget_waiters();
+        }
+    }
+
     /// A request waits until everything that was discarded is so after a power cut; false if it is.
     pub(crate) fn wait_for_discards(&mut self, id: RequestId) -> bool {
         self.discards.as_mut().is_some_and(|discards| discards.flush(id))
     }
 
     /// The page of the table of discards that the map numbers so, if it is one.
-    pub(crate) fn discard_page_of(&mut self, logical: u32) -> Option<(&mut Discards, DiscardPage)> {
+    fn discard_page_of(&mut self, logical: u32) -> Option<(&mut Discards, DiscardPage)> {
         let discards = self.discards.as_mut()?;
         let table = discards.table(logical)?;
         Some((discards, table))
@@ -292,18 +378,6 @@ impl Map {
     #[inline]
     pub(crate) fn has_discards_to_write(&self) -> bool {
         self.discards.as_ref().is_some_and(Discards::is_due)
-    }
-
-    /// Puts pages that tell of discards into a unit, up to so many pages.
-    pub(crate) fn fill_unit_with_discards(&mut self, pages: usize, unit: &mut Vec<Stamp>) {
-        let Some(discards) = &mut self.discards else { return };
-        while unit.len() < pages {
-            let Some(table) = discards.take_queued() else { break };
-            let logical = discards.logical(table);
-            let version = self.pages.written(logical);
-            discards.begin_program(table, version);
-            unit.push(Stamp { logical: logical.0, version });
-        }
     }
 
     /// Those who waited for pages that tell of discards, all of which are in flash; none while some are on their way or where nobody

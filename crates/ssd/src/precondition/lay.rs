@@ -6,7 +6,7 @@ use wordline_nand::{Location, RowId, Stamp};
 use super::Watched;
 use crate::engines::Core;
 use crate::map::block_map::Step;
-use crate::map::{LogicalPage, Map};
+use crate::map::{LogicalPage, Map, Tables};
 use crate::policy::mapper::TranslationPage;
 use crate::space::StreamId;
 use crate::writer::Writer;
@@ -95,10 +95,8 @@ impl<'a> Layer<'a> {
         held: impl ExactSizeIterator<Item = Option<LogicalPage>>,
     ) {
         let first = self.core.base.take(row, stream, held.len() as u32);
-        if let Some(writes) = self.core.map.unit_writes_mut()
-            && self.core.base.space.has_whole_units(row)
-        {
-            writes.write(first);
+        if self.core.base.space.has_whole_units(row) {
+            self.core.map.lay_extent(first);
         }
         for (location, page) in (first.0..).map(Location).zip(held) {
             match page {
@@ -132,26 +130,26 @@ impl<'a> Layer<'a> {
         let stream = streams.host(streams.host - 1);
         let row = if self.core.base.has_homes { self.next_for_tables() } else { self.next_with_room(stream) };
         let version = self.core.map.last_written(logical).unwrap_or(0) + 1;
-        if let Some(translation) = self.core.map.translation_mut() {
-            translation.lay(table, version, row);
-        }
+        self.core.map.lay_table(table, version, row);
         self.put(logical, row, stream);
     }
 
     /// The next row that takes translation pages, where pages have homes.
     fn next_for_tables(&mut self) -> RowId {
         loop {
-            let row = self.writer.row_for_tables(self.core).unwrap_or_else(|| {
+            let row = self.row_for_tables().unwrap_or_else(|| {
                 self.writer.note_all_rows(self.core);
-                self.writer
-                    .row_for_tables(self.core)
-                    .expect("a device that was checked has room for its translation pages")
+                self.row_for_tables().expect("a device that was checked has room for its translation pages")
             });
             self.writer.note_row(row, self.core);
             if self.writer.rows_for_tables().contains(row) {
                 return row;
             }
         }
+    }
+
+    fn row_for_tables(&self) -> Option<RowId> {
+        self.core.map.row_for_tables(Tables::Translation, self.writer.rows_for_tables(), &self.core.base)
     }
 
     /// The row for the next page without a home: a program unit in each row, in the order of the placement.

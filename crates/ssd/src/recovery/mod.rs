@@ -129,10 +129,10 @@ fn cut_flash(now: Instant, at_cut: AtCut, core: &mut Core, writer: &Writer) -> T
         let unit = u64::from(if is_slc { slc_unit } else { locations.per_program });
         match task.ticket {
             Ticket::HostUnit(row) => {
-                let Counted { host, carried, .. } = writer.counted(row);
+                let Counted { host, carried, .. } = writer.group(row).counted();
                 totals.take_back_group(host, carried, unit, is_slc);
             }
-            Ticket::TableUnit(row) => totals.take_back_tables(writer.counted(row).data, unit),
+            Ticket::TableUnit(row) => totals.take_back_tables(writer.group(row).counted().data, unit),
             Ticket::Reclaim(row) if !matches!(task.operation, Operation::Read | Operation::Erase) => {
                 let moved = map.copies(row).unwrap_or_else(|| reclaim.unit(row));
                 totals.take_back_moved(moved.len() as u64, unit, task.operation != Operation::Program);

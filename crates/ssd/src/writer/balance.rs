@@ -1,95 +1,74 @@
 //! Pages that do not go to their home: idle rows take what waits for others, and what a full row cannot take goes anywhere.
 
-use wordline_kernel::{Id, Schedule};
+use wordline_kernel::{Column, Id, state};
 use wordline_nand::RowId;
 
 use crate::base::Base;
 use crate::design::Sight;
 use crate::engines::Core;
-use crate::event::Event;
 use crate::policy::balancer::Waiting;
 use crate::writer::Writer;
+use crate::writer::queue::Lists;
+use crate::writer::rows::Rows;
 
-impl Writer {
-    /// Forms program units in other rows than their pages' homes; false if there are none.
-    #[inline(never)]
-    pub(super) fn balance(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
-        let mut formed = self.leave_full_rows(core, calendar);
-        if !self.count_waiting(core) {
-            return formed;
-        }
-        for row in core.base.config.pools.all_rows() {
-            if self.may_take(row, core)
-                && let Some(list) = self.list_to_take(row, core)
-            {
-                self.form_away(row, list, core, calendar);
-                formed = true;
-                if !self.count_waiting(core) {
-                    break;
-                }
-            }
-        }
-        formed
+/// What waits for rows that others may take.
+pub(super) struct Balance {
+    /// Program units that wait for each row; kept up only while there is a balancer that looks at it.
+    waiting: Column<RowId, u32>,
+}
+
+state!(Balance { values { waiting } });
+
+impl Balance {
+    /// Nothing waits for any of so many rows.
+    pub fn new(rows: u32) -> Self {
+        Self { waiting: Column::filled(rows as usize, 0) }
     }
 
-    /// Forms a program unit of a list in a row that is not the home of its pages.
-    fn form_away(&mut self, row: RowId, list: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        self.form(row, list, core, calendar);
-        core.base.totals.programs_away += u64::from(self.groups[row].brought());
-    }
-
-    /// Whether a row takes program units, none waits for it, and its die does nothing.
-    fn may_take(&self, row: RowId, core: &Core) -> bool {
-        let die = core.base.config.pools.of_row(row).geometry.die_of_row(row);
-        self.waiting[row] == 0 && self.rows.accepted_of(row) != 0 && core.base.flash.chips().is_idle(die)
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.waiting.len()
     }
 
     /// Counts the complete program units that wait for each row; false if there are none.
-    fn count_waiting(&mut self, core: &Core) -> bool {
-        let unit = core.base.config.pools.first().locations.per_program;
-        let streams = usize::from(core.base.space.streams().host);
+    pub fn count(&mut self, lists: &Lists, base: &Base) -> bool {
+        let unit = base.config.pools.first().locations.per_program;
         let mut any = false;
         for (row, waiting) in self.waiting.iter_mut().enumerate() {
-            let lists = row * streams..(row + 1) * streams;
-            *waiting = lists.map(|list| self.ready[list].pages.len() as u32 / unit).sum();
+            *waiting =
+                lists.of_row(RowId::from_index(row)).map(|list| lists[list].pages.len() as u32 / unit).sum();
             any |= *waiting > 0;
         }
         any
     }
 
-    /// The list of which an idle row takes a program unit.
-    fn list_to_take(&mut self, row: RowId, core: &mut Core) -> Option<usize> {
-        let Base { policies, config, flash, space, .. } = &mut core.base;
+    /// The list of which a row takes a program unit: none, unless it takes any, nothing waits for it, and its die does nothing.
+    pub fn list_for(&self, row: RowId, lists: &Lists, rows: &Rows, base: &mut Base) -> Option<usize> {
+        let die = base.config.pools.of_row(row).geometry.die_of_row(row);
+        if self.waiting[row] > 0 || rows.accepted_of(row) == 0 || !base.flash.chips().is_idle(die) {
+            return None;
+        }
+        let Base { policies, config, flash, space, .. } = base;
         let waiting = Waiting { units: &self.waiting, geometry: &config.pools.first().geometry };
         let from = policies.take(row, &waiting, Sight { flash, space })?;
-        let unit = core.base.config.pools.per_program(row) as usize;
-        let streams = usize::from(core.base.space.streams().host);
-        let takes = |stream: &usize| {
-            let list = &self.ready[from.index() * streams + stream];
-            list.pages.len() >= unit && self.rows.of(*stream).contains(row)
-        };
-        (0..streams).find(takes).map(|stream| from.index() * streams + stream)
+        let unit = base.config.pools.per_program(row) as usize;
+        let takes =
+            |list: &usize| lists[*list].pages.len() >= unit && rows.of(lists.stream(*list)).contains(row);
+        lists.of_row(from).find(takes)
     }
+}
 
-    /// What waits for a row that holds as many valid pages as it may goes to the next row that takes it.
-    fn leave_full_rows(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
-        let (unit, rows) =
-            (core.base.config.pools.first().locations.per_program, core.base.config.pools.rows());
-        let streams = usize::from(core.base.space.streams().host);
-        let mut formed = false;
-        for list in 0..self.ready.len() {
-            let home = RowId((list / streams) as u32);
-            while core.base.space.is_full(home, unit)
-                && !self.ready[list].pages.is_empty()
-                && (self.ready[list].pages.len() as u32 >= unit || self.must_pad(list, core))
-            {
-                let mut next = (1..rows).map(|n| RowId((home.0 + n) % rows));
-                let takes = |row: &RowId| self.rows.of(list % streams).contains(*row);
-                let Some(row) = next.find(takes) else { break };
-                self.form_away(row, list, core, calendar);
-                formed = true;
-            }
+impl Writer {
+    /// The next row that takes a unit of a list, if there is one to form and its home holds as many valid pages as it may.
+    pub(super) fn row_beside(&self, list: usize, core: &Core) -> Option<RowId> {
+        let pools = &core.base.config.pools;
+        let (unit, rows, lists) = (pools.first().locations.per_program, pools.rows(), self.queue.lists());
+        let home = lists.home(list).filter(|home| core.base.space.is_full(*home, unit))?;
+        let waiting = lists[list].pages.len() as u32;
+        if waiting == 0 || waiting < unit && !self.must_pad(list, core) {
+            return None;
         }
-        formed
+        let accepting = self.rows.of(lists.stream(list));
+        (1..rows).map(|n| RowId((home.0 + n) % rows)).find(|row| accepting.contains(*row))
     }
 }

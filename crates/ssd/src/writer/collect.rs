@@ -9,6 +9,17 @@ use crate::flash::Task;
 use crate::writer::Writer;
 
 impl Writer {
+    /// Something happened to a row: what it accepts is worked out anew.
+    #[inline]
+    pub(crate) fn note_row(&mut self, row: RowId, core: &Core) {
+        self.rows.note(row, &core.base, &core.reclaim);
+    }
+
+    /// The same for all rows.
+    pub(crate) fn note_all_rows(&mut self, core: &Core) {
+        self.rows.note_all(&core.base, &core.reclaim);
+    }
+
     /// Queues the collector's next step in a row. A collector that steps aside for the host goes on by itself only where
     /// it must: see [`resume_rows`](Self::resume_rows).
     #[inline]
@@ -86,15 +97,48 @@ impl Writer {
             Operation::Read if by_block => core.map.copy_read(row, task, &mut core.base),
             Operation::Read => {
                 core.reclaim.gc_read(row, task, &mut core.base);
-                self.migrate_what_leaves(core, calendar);
+                self.queue.migrate_what_leaves(core, calendar);
             }
             _ if by_block => core.map.copied(row, location, &mut core.base),
             _ => core.reclaim.gc_programmed(row, location, &mut core.base, &mut core.map),
         }
         if by_block {
-            self.step_done(row, core, calendar);
+            core.map.command_done(row);
+            self.work_on(row, core, calendar);
         } else if core.reclaim.command_done(row) {
             self.collect_further(row, core, calendar);
+        }
+    }
+
+    /// Queues the next command of a row with a block map, if none is under way: the program of the page of the host that waits, or what
+    /// must be copied or erased before that. Whether it programs a page of the host.
+    #[inline(never)]
+    pub(super) fn work_on(
+        &mut self,
+        row: RowId,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) -> bool {
+        if self.rows.is_busy(row) {
+            return false;
+        }
+        let waiting = self.queue.first_of(row, &mut core.cache);
+        let page = waiting.map(|(_, id)| core.cache.entry(id).logical);
+        let writes = core.map.work_on(row, page, &mut core.base, calendar);
+        if writes {
+            let (list, _) = waiting.expect("a page waits if it is to be written");
+            self.form(row, list, core, calendar);
+        }
+        writes
+    }
+
+    /// A victim that the pages of a whole unit left may be clean now: cleaning goes on there.
+    #[inline]
+    pub(crate) fn collect_where_unit_left(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        if self.has_units() {
+            let mut left = self.queue.take_left();
+            left.drain(..).for_each(|row| self.collect(row, core, calendar));
+            self.queue.keep_left(left);
         }
     }
 
@@ -135,7 +179,7 @@ impl Writer {
     ) -> bool {
         let accepts = !self.rows.of(stream).is_empty();
         // Where pages have homes, a row that accepts is of no use to the pages of another.
-        if self.programming > 0 || (accepts && !self.ready.have_homes()) {
+        if self.rows.programming() > 0 || (accepts && !self.queue.lists().have_homes()) {
             return accepts;
         }
         if self.rows.take_some_full() || core.reclaim.is_idle() {

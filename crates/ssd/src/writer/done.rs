@@ -1,46 +1,127 @@
 //! What the writer does when its reads and programs are done, or failed.
 
 use wordline_kernel::Schedule;
-use wordline_nand::{DieId, Done, Location, RowId};
+use wordline_nand::{DieId, Done, Location, RowId, Stamp};
 
 use crate::cache::buffer::EntryId;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::{Task, Ticket};
 use crate::map::LogicalPage;
+use crate::map::translation::{Then, Waiter};
 use crate::policy::failure::Failed;
-use crate::writer::Writer;
+use crate::writer::{Group, Writer};
 
 impl Writer {
+    /// The program of the host's group of `row` is done: its pages are where they were written, but for those that were written
+    /// or discarded meanwhile.
+    pub(crate) fn host_programmed(
+        &mut self,
+        row: RowId,
+        first: Location,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let group = self.rows.take(row);
+        foresee_installs(&group, core);
+        if group.extent.is_some() {
+            self.queue.note_left(row, &group, core);
+        }
+        for place in 0..group.stamps.len() {
+            let location = Location(first.0 + place as u32);
+            match group.page(place) {
+                Some((stamp, Some(id))) => self.page_programmed(id, stamp, location, core, calendar),
+                Some((stamp, None)) => core.map.install_carried(stamp, location, &mut core.base),
+                None => {}
+            }
+        }
+        core.map.page_written(row);
+        let mut over = self.queue.list_of_pages();
+        let extent = group.extent;
+        if self.has_units() && extent.is_none() {
+            let data = group.stamps.iter().filter(|stamp| stamp.is_data());
+            over.extend(data.map(|stamp| LogicalPage(stamp.logical)));
+        }
+        self.rows.end(row, group);
+        core.base.space.program_done(first);
+        self.rows.note(row, &core.base, &core.reclaim);
+        core.map.note_checkpoint(&mut core.base);
+        if let Some(extent) = extent {
+            self.queue.extent_programmed(extent, core, calendar);
+        }
+        self.queue.pages_over(over, core, calendar);
+    }
+
+    /// A page of the buffer was programmed to `location`: it is there, unless it is void.
+    #[inline]
+    fn page_programmed(
+        &mut self,
+        id: EntryId,
+        stamp: Stamp,
+        location: Location,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let Stamp { logical, version } = stamp;
+        let page = LogicalPage(logical);
+        if core.cache.is_there(id, version) {
+            let old = core.map.install(page, location, &mut core.base);
+            core.map.note_update(page, old, location, &core.base);
+            core.map.in_flash(page, version);
+        }
+        if core.cache.programmed(id, version) {
+            self.dirty_again(id, core, calendar);
+        } else if core.cache.keeps_reads() {
+            core.cache.keep_programmed(page, version, &core.base, &core.map);
+        }
+    }
+
+    /// A page that was written again while it was programmed goes round once more.
+    fn dirty_again(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        let entry = core.cache.entry(id);
+        if entry.discarded {
+            core.cache.unlink(id);
+            core.cache.drop_entry(id);
+        } else if entry.urgent || core.cache.is_drained(id) {
+            self.queue.urge(id, core, calendar);
+        }
+    }
+
+    /// The program of translation pages of `row`, or of pages that tell of discards, is done.
+    pub(crate) fn tables_programmed(&mut self, row: RowId, first: Location, core: &mut Core) {
+        let group = self.rows.take(row);
+        for (n, stamp) in group.stamps.iter().enumerate().filter(|(_, stamp)| stamp.is_data()) {
+            core.map.table_programmed(*stamp, Location(first.0 + n as u32), &mut core.base);
+        }
+        self.rows.end(row, group);
+        core.base.space.program_done(first);
+        self.rows.note(row, &core.base, &core.reclaim);
+    }
+
     /// The host's group of `row` was not programmed: its pages, which the buffer still has, go elsewhere at once.
     fn host_program_failed(&mut self, failed: Failed, row: RowId, first: Location, core: &mut Core) {
-        let mut group = std::mem::take(&mut self.groups[row]);
-        self.programming -= group.brought();
+        let group = self.rows.take(row);
         core.base.space.program_done(first);
         group.entries().for_each(|id| core.cache.program_failed(id));
         match group.extent {
-            Some(extent) => self.extent_failed(extent, &group, core),
+            Some(extent) => self.queue.extent_failed(extent, &group, core),
             None => group.entries().for_each(|id| {
                 core.cache.urge(id);
-                self.make_ready(id, core);
+                self.queue.make_ready(id, core);
             }),
         }
-        group.clear();
-        self.rows.set_busy(row, false);
-        self.groups[row] = group;
+        self.rows.end(row, group);
         core.reclaim.program_failed(failed, first, &mut core.base, &mut core.map);
     }
 
     /// The unit of translation pages of `row` was not programmed: they are in memory still.
     fn table_program_failed(&mut self, failed: Failed, row: RowId, first: Location, core: &mut Core) {
-        let mut group = std::mem::take(&mut self.groups[row]);
+        let group = self.rows.take(row);
         core.base.space.program_done(first);
         for stamp in group.stamps.iter().rev().filter(|stamp| stamp.is_data()) {
             core.map.table_program_failed(*stamp);
         }
-        group.clear();
-        self.rows.set_busy(row, false);
-        self.groups[row] = group;
+        self.rows.end(row, group);
         core.reclaim.program_failed(failed, first, &mut core.base, &mut core.map);
     }
 
@@ -140,7 +221,7 @@ impl Writer {
         calendar: &mut impl Schedule<Event>,
     ) {
         core.base.totals.fill_reads += 1;
-        self.filled(entry, core);
+        self.queue.filled(entry, core);
         self.read_over(task.page, core, calendar);
     }
 
@@ -153,7 +234,34 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        self.unit_filled(sub, LogicalPage(task.wanted.logical), task.wanted.version, core);
+        self.queue.unit_filled(sub, LogicalPage(task.wanted.logical), task.wanted.version, core);
         self.read_over(task.page, core, calendar);
+    }
+
+    /// The place of a page is known that somebody on the way to flash waited for: an entry, or a sub-request that carries the page along.
+    pub(crate) fn go_on_located(
+        &mut self,
+        waiter: &Waiter,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        match waiter.then {
+            Then::Prepare(entry) => self.queue.go_on_preparing(entry, core, calendar),
+            Then::Carry(sub) => self.queue.go_on_carrying(sub, waiter.page, waiter.since, core, calendar),
+            Then::Read(_) => unreachable!("{waiter:?} reads for the host"),
+        }
+    }
+}
+
+/// Asks for what the end of a program looks up, for all its pages at once: they lie far apart in large tables.
+fn foresee_installs(group: &Group, core: &Core) {
+    let data = group.stamps.iter().take_while(|stamp| stamp.is_data());
+    let pages = || data.clone().map(|stamp| LogicalPage(stamp.logical));
+    for page in pages() {
+        core.map.prefetch(page);
+        core.cache.prefetch(page);
+    }
+    for old in pages().filter_map(|page| core.map.get(page)) {
+        core.base.space.prefetch(old);
     }
 }

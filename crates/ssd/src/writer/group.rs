@@ -17,6 +17,16 @@ pub(crate) struct Group {
     pub(super) extent: Option<u32>,
 }
 
+/// Pages in a group.
+pub(crate) struct Counted {
+    /// Those of the host.
+    pub(crate) host: u64,
+    /// Those that are written because others of their unit are.
+    pub(crate) carried: u64,
+    /// All of them.
+    pub(crate) data: u64,
+}
+
 impl Group {
     /// A page of the buffer goes to the next place.
     #[inline]
@@ -59,6 +69,19 @@ impl Group {
         let stamp = self.stamps[place];
         let id = self.entries.get(place).copied().filter(|id| *id != NONE);
         stamp.is_data().then_some((stamp, id))
+    }
+
+    /// Whether nothing is to be written.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.stamps.is_empty()
+    }
+
+    /// Its pages: the host's, those that are written with them, and all, those of tables too.
+    pub(crate) fn counted(&self) -> Counted {
+        let data = self.stamps.iter().filter(|stamp| stamp.is_data()).count() as u64;
+        let host = u64::from(self.brought());
+        Counted { host, carried: data - host, data }
     }
 
     /// Its program is over.

@@ -2,82 +2,56 @@
 //! forms program units, knows which rows accept one, and says when a row goes on cleaning.
 
 mod balance;
-mod by_block;
 mod collect;
 mod done;
 mod form;
 mod group;
-mod leave;
-mod lists;
+pub mod queue;
 mod rows;
-mod tables;
-pub mod units;
 
 use std::fmt::{self, Write};
+use std::ops::Range;
 
-use wordline_kernel::{Column, state};
+use wordline_kernel::{Schedule, state};
 use wordline_nand::RowId;
 
 use crate::base::Base;
+use crate::cache::buffer::EntryId;
+use crate::command::Command;
 use crate::config::Config;
 use crate::engines::Core;
+use crate::event::Event;
 use crate::policy::placement::RowSet;
-use crate::snapshot::ensure;
 use crate::space::{SlcShare, Streams};
+use balance::Balance;
+pub(crate) use group::Counted;
 use group::Group;
-use lists::Lists;
+use queue::WriteQueue;
+use queue::units::{Counts, SubRequests};
 use rows::Rows;
-use units::SubRequests;
-
-/// Pages in the group of a row.
-pub(crate) struct Counted {
-    /// Those of the host.
-    pub(crate) host: u64,
-    /// Those that are written because others of their unit are.
-    pub(crate) carried: u64,
-    /// All of them.
-    pub(crate) data: u64,
-}
 
 /// Brings dirty pages of the buffer to flash.
 pub struct Writer {
-    /// Complete pages that wait: a list for each stream of the host, or, where pages have homes, for each row and stream.
-    ready: Lists,
-    /// Reads and look-ups that entries on their way to a list wait for.
-    filling: u32,
-    /// Entries that are being programmed.
-    programming: u32,
-    /// What is programmed in each row.
-    groups: Column<RowId, Group>,
-    /// Which rows accept a program unit.
+    /// Pages on their way to a program unit.
+    queue: WriteQueue,
+    /// What each row accepts, and what is programmed there.
     rows: Rows,
-    /// None in a device with a single pool.
-    subs: Option<Box<SubRequests>>,
-    /// Program units that wait for each row; kept up only while there is a balancer that looks at it.
-    waiting: Column<RowId, u32>,
+    /// What waits for rows that others may take.
+    balance: Balance,
 }
 
-state!(Writer {
-    values { filling, programming, groups, waiting }
-    parts { ready, rows, subs }
-});
+state!(Writer { parts { queue, rows, balance } });
 
 impl Writer {
     /// Nothing is on its way.
     pub(crate) fn new(base: &Base) -> Self {
         let slc = &base.config.slc_shares(|pool| base.policies.slc_streams(pool));
-        let (config, streams, rows) = (&base.config, base.space.streams(), base.config.pools.rows());
-        let units = new_units(config, streams, slc, base.has_homes);
-        let lists = Lists::new(units, streams.host.into(), base.has_homes);
-        let subs = new_sub_requests(base);
+        let streams = base.space.streams();
+        let units = new_units(&base.config, streams, slc, base.has_homes);
         Self {
+            queue: WriteQueue::new(units, streams.host.into(), base.has_homes, new_sub_requests(base)),
             rows: Rows::new(base, slc),
-            ready: lists,
-            filling: 0,
-            programming: 0,
-            groups: Column::filled(rows as usize, Group::default()),
-            subs,
-            waiting: Column::filled(rows as usize, 0),
+            balance: Balance::new(base.config.pools.rows()),
         }
     }
 
@@ -87,27 +61,16 @@ impl Writer {
         self.rows.have_opened()
     }
 
-    /// Something happened to a row: what it accepts is worked out anew.
-    #[inline]
-    pub(crate) fn note_row(&mut self, row: RowId, core: &Core) {
-        self.rows.note(row, &core.base, &core.reclaim);
-    }
-
-    /// The same for all rows.
-    pub(crate) fn note_all_rows(&mut self, core: &Core) {
-        self.rows.note_all(&core.base, &core.reclaim);
-    }
-
     /// Whether units of pages go to several pools.
     #[inline]
     pub(crate) fn has_units(&self) -> bool {
-        self.subs.is_some()
+        self.queue.subs().is_some()
     }
 
     /// Whether nothing is being programmed.
     #[inline]
     pub(crate) fn is_at_rest(&self) -> bool {
-        self.programming == 0
+        self.rows.programming() == 0
     }
 
     /// The rows that take a program unit of tables.
@@ -122,7 +85,7 @@ impl Writer {
 
     /// What is programmed in a row.
     pub(crate) fn group(&self, row: RowId) -> &Group {
-        &self.groups[row]
+        self.rows.group(row)
     }
 
     /// What is on its way, in words, and what waits: at most so many lists.
@@ -130,14 +93,10 @@ impl Writer {
         writeln!(
             out,
             "writer: {} pages being completed, {} being programmed",
-            self.filling, self.programming
+            self.queue.filling(),
+            self.rows.programming()
         )?;
-        let held = self.ready.iter().enumerate().filter(|(_, list)| !list.pages.is_empty());
-        for (n, list) in held.take(lists) {
-            let (pages, urgent) = (list.pages.len(), list.urgent);
-            writeln!(out, "  list {n}: {pages} complete pages wait, {urgent} of them urgent")?;
-        }
-        Ok(())
+        self.queue.tell(lists, out)
     }
 
     /// What a row takes, in words.
@@ -151,35 +110,80 @@ impl Writer {
 
     /// The lengths of the lists whose lengths follow from the configuration.
     pub(crate) fn shape(&self) -> Vec<usize> {
-        let Self { waiting, ready, groups, rows, .. } = self;
-        let mut lengths = vec![waiting.len(), groups.len()];
-        lengths.extend(ready.shape());
-        lengths.extend(rows.of_all().iter().map(RowSet::words));
+        let mut lengths = vec![self.balance.rows()];
+        lengths.extend(self.queue.lists().shape());
+        lengths.extend(self.rows.shape());
         lengths
     }
 
     /// Checks what was loaded.
     pub(crate) fn check_loaded(&self) -> Result<(), String> {
-        ensure(self.ready.check_loaded(), || "lists of pages that are not what they are noted as".into())
+        self.queue.check_loaded()
     }
 
-    /// Pages in the group of a row: the host's, those that are written with them, and those of tables.
-    pub(crate) fn counted(&self, row: RowId) -> Counted {
-        let group = &self.groups[row];
-        let data = group.stamps.iter().filter(|stamp| stamp.is_data()).count() as u64;
-        let host = u64::from(group.brought());
-        Counted { host, carried: data - host, data }
+    /// Checks that what is valid of units, and the books of the pools, are right.
+    pub(crate) fn audit(&self, core: &Core) {
+        if let Some(subs) = self.queue.subs() {
+            subs.audit(core);
+        }
+    }
+
+    /// The sub-requests of a device with several pools.
+    pub(crate) fn subs(&self) -> &SubRequests {
+        self.queue.subs().expect("the device has several pools")
+    }
+
+    /// What became of sub-requests; none in a device with one pool.
+    pub(crate) fn sub_requests(&self) -> Option<Counts> {
+        self.queue.subs().map(SubRequests::counts)
     }
 
     /// Forgets what is on its way, as when the power is cut.
     pub(crate) fn forget(&mut self) {
-        self.ready.forget();
-        self.groups.fill(Group::default());
-        if let Some(subs) = &mut self.subs {
-            subs.forget();
-        }
-        (self.filling, self.programming) = (0, 0);
+        self.queue.forget();
         self.rows.forget();
+    }
+
+    /// Puts a page of a write into the buffer; none if it has to wait for room, or with the buffer off for what is on
+    /// its way of the same page, or of the unit that leaves together with it.
+    #[inline(always)]
+    pub(crate) fn admit_page(&self, command: &Command, page: u32, core: &mut Core) -> Option<EntryId> {
+        self.queue.admit_page(command, page, core)
+    }
+
+    /// The host wrote the entry: it leaves now if the policy or a design says so, and it waits.
+    pub(crate) fn leave_if_told(
+        &mut self,
+        id: EntryId,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        self.queue.leave_if_told(id, core, calendar);
+    }
+
+    /// Takes a dirty entry out of the buffer's list, and its neighbours if they are to go with it.
+    pub(crate) fn leave(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        self.queue.leave(id, core, calendar);
+    }
+
+    /// An entry must not stay in the buffer.
+    pub(crate) fn urge(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        self.queue.urge(id, core, calendar);
+    }
+
+    /// The same for the entries of these pages, one after another.
+    pub(crate) fn urge_pages(
+        &mut self,
+        pages: Range<u32>,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        self.queue.urge_pages(pages, core, calendar);
+    }
+
+    /// The same for what is on its way of a flush epoch and of older ones.
+    pub(crate) fn urge_covered(&mut self, epoch: u64, core: &mut Core) {
+        self.queue.urge_covered(epoch, core);
     }
 }
 

@@ -1,5 +1,5 @@
-//! Which rows accept a program unit of the host, of which of its streams. A row is looked at when something happened to it; between
-//! that the answer stands.
+//! The rows: which accept a program unit of the host, of which of its streams, and what is programmed in each. What a row accepts is
+//! worked out when something happened to it; between that the answer stands.
 
 use wordline_kernel::{Column, state};
 use wordline_nand::RowId;
@@ -9,13 +9,17 @@ use crate::config::Config;
 use crate::policy::placement::RowSet;
 use crate::reclaim::Reclaim;
 use crate::space::{SlcShare, StreamId};
+use crate::writer::Group;
 
-/// Which rows accept a program unit of the host, of which of its streams.
+/// What the rows accept, and what is programmed in them.
 pub(crate) struct Rows {
-    /// Those that accept one now, for each stream.
+    /// Those that accept a program unit now, for each stream.
     accepting: Vec<RowSet>,
-    /// Whether the unit of a row is being programmed.
+    /// What is programmed in each row, and whether it is under way.
+    groups: Column<RowId, Group>,
     is_busy: Column<RowId, bool>,
+    /// Entries of the buffer that are being programmed.
+    programming: u32,
     /// The pool that each stream goes to.
     pools: Vec<usize>,
     /// The streams that go to each pool, one bit each.
@@ -28,7 +32,7 @@ pub(crate) struct Rows {
     opened: bool,
 }
 
-state!(Rows { values { accepting, is_busy, some_full, opened } lists { slc } fixed { pools, streams } });
+state!(Rows { values { accepting, groups, is_busy, programming, some_full, opened } lists { slc } fixed { pools, streams } });
 
 impl Rows {
     /// No row accepts anything as yet.
@@ -38,7 +42,9 @@ impl Rows {
             |of: usize| pools.iter().zip(0..).fold(0, |bits, (pool, n)| bits | u32::from(*pool == of) << n);
         Self {
             accepting: vec![RowSet::new(rows); pools.len()],
+            groups: Column::filled(rows as usize, Group::default()),
             is_busy: Column::filled(rows as usize, false),
+            programming: 0,
             streams: (0..base.config.pools.count()).map(bits).collect(),
             pools,
             slc: slc.iter().flatten().filter_map(|share| SlcRows::new(share, &base.config)).collect(),
@@ -47,9 +53,17 @@ impl Rows {
         }
     }
 
+    /// The lengths of what is kept of the rows.
+    pub fn shape(&self) -> Vec<usize> {
+        let accepting = self.accepting.iter().map(RowSet::words);
+        accepting.chain([self.groups.len(), self.is_busy.len()]).collect()
+    }
+
     /// Forgets what is being programmed, as when the power is cut.
     pub fn forget(&mut self) {
+        self.groups.fill(Group::default());
         self.is_busy.fill(false);
+        self.programming = 0;
         self.some_full = false;
     }
 
@@ -65,16 +79,51 @@ impl Rows {
         &self.accepting
     }
 
-    /// The unit of a row is being programmed from now on, or is not any more.
+    /// What is programmed in a row.
     #[inline]
-    pub fn set_busy(&mut self, row: RowId, is_busy: bool) {
-        self.is_busy[row] = is_busy;
+    pub fn group(&self, row: RowId) -> &Group {
+        &self.groups[row]
+    }
+
+    /// The group of a row in which nothing is programmed, to be filled.
+    #[inline]
+    pub fn group_to_fill(&mut self, row: RowId) -> &mut Group {
+        &mut self.groups[row]
+    }
+
+    /// The program of a row's group begins, which brings so many entries, padded to so many places.
+    pub fn begin(&mut self, row: RowId, brought: u32, places: u32) {
+        self.programming += brought;
+        self.groups[row].pad(places as usize);
+        self.is_busy[row] = true;
+    }
+
+    /// The group of a row whose program is over, to be given back to [`end`](Self::end) when its pages are seen to.
+    #[inline]
+    pub fn take(&mut self, row: RowId) -> Group {
+        let group = std::mem::take(&mut self.groups[row]);
+        self.programming -= group.brought();
+        group
+    }
+
+    /// The program of a row's group is over, and its pages are seen to.
+    #[inline]
+    pub fn end(&mut self, row: RowId, mut group: Group) {
+        group.clear();
+        self.groups[row] = group;
+        self.is_busy[row] = false;
     }
 
     /// Whether the unit of a row is being programmed.
     #[inline]
     pub fn is_busy(&self, row: RowId) -> bool {
         self.is_busy[row]
+    }
+
+    /// Entries of the buffer that are being programmed.
+    #[inline]
+    pub fn programming(&self) -> u32 {
+        self.programming
     }
 
     /// A row is lost: what waits for it goes elsewhere.
@@ -103,7 +152,7 @@ impl Rows {
     /// did not take before, or is lost, pages may wait for that.
     #[inline]
     pub fn note(&mut self, row: RowId, base: &Base, reclaim: &Reclaim) {
-        let before = if !self.slc.is_empty() { self.accepted_of(row) } else { 0 };
+        let before = if self.slc.is_empty() { 0 } else { self.accepted_of(row) };
         let is_full = base.space.is_full(row, base.config.pools.per_program(row));
         self.some_full |= is_full;
         if is_full || self.is_busy[row] || !self.note_streams(row, base, reclaim) {

@@ -13,13 +13,13 @@ use crate::event::Event;
 use crate::map::LogicalPage;
 use crate::pools::EVERYTHING_IN;
 use crate::space::State;
-use crate::writer::Writer;
-use crate::writer::units::THERE;
+use crate::writer::queue::{THERE, WriteQueue};
+use crate::writer::rows::Rows;
 
-impl Writer {
+impl WriteQueue {
     /// The pages that the collector read of victims that leave their pool go to the first pool.
     #[inline]
-    pub(crate) fn migrate_what_leaves(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+    pub fn migrate_what_leaves(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if let Some(mut leaving) = core.reclaim.take_leaving() {
             leaving.drain(..).for_each(|stamp| self.migrate(stamp, core, calendar));
             core.reclaim.take_back(leaving);
@@ -29,15 +29,14 @@ impl Writer {
     /// A valid page of a victim that leaves its pool was read: it goes to the first pool, with all others of its unit.
     fn migrate(&mut self, stamp: Stamp, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let page = LogicalPage(stamp.logical);
-        let stream = self.first_stream();
-        let subs = self.subs();
+        let subs = self.units();
         if let Some(sub) = subs.of(page) {
             // It may be part of what is under way, or of the rest of the unit that is carried along.
             subs.get(sub).migrates = true;
             return;
         }
         let unit = page.0 / subs.per_unit;
-        let sub = subs.begin(unit, stream);
+        let sub = subs.begin(unit, subs.first_stream());
         let place = subs.place(page);
         let one = subs.get(sub);
         one.carried[place] = stamp;
@@ -45,31 +44,30 @@ impl Writer {
         one.waits = 1;
         self.carry(sub, core, calendar);
         self.count_migrated(page, core);
-        self.unit_waits_less(sub);
+        self.units().waits_less(sub);
     }
 
     /// Counts a unit that migrates, and its pages that leave another pool than the first.
     fn count_migrated(&mut self, page: LogicalPage, core: &Core) {
-        let subs = self.subs.as_mut().expect(THERE);
-        let first = page.0 - page.0 % subs.per_unit;
-        subs.counts.migrated += 1;
-        for page in (first..first + subs.per_unit).filter(|page| *page < core.base.config.logical_pages) {
+        let pages = self.unit_around(page, core).filter(|page| *page < core.base.config.logical_pages);
+        let counts = &mut self.units().counts;
+        counts.migrated += 1;
+        for page in pages {
             let from =
                 core.map.get(LogicalPage(page)).map(|location| core.base.config.pools.row_of(location));
             let leaves = from.is_some_and(|row| core.base.config.pools.number_of_row(row) != EVERYTHING_IN);
-            subs.counts.migrated_pages += u64::from(leaves);
+            counts.migrated_pages += u64::from(leaves);
         }
     }
 
     /// Migrates a unit of which a victim that leaves its pool still holds a page, after what was under way of it is over.
-    pub(in crate::writer) fn migrate_unit(
+    pub(super) fn migrate_unit(
         &mut self,
         page: LogicalPage,
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let per_unit = self.subs().per_unit;
-        for page in (page.0..page.0 + per_unit).filter(|page| *page < core.base.config.logical_pages) {
+        for page in self.unit_around(page, core).filter(|page| *page < core.base.config.logical_pages) {
             let Some(location) = core.map.get(LogicalPage(page)) else { continue };
             let block = core.base.config.pools.block_of(location);
             let row = core.base.config.pools.row_of_block(block);
@@ -81,27 +79,26 @@ impl Writer {
 
     /// A sub-request that waits for a whole program unit goes to another pool page by page, if the balancer says so and a die of that
     /// pool does nothing. The pools are tried in their order.
-    pub(in crate::writer) fn steal(&mut self, core: &mut Core) -> bool {
-        if !core.base.policies.balances() || self.subs().ready.iter().all(VecDeque::is_empty) {
+    pub fn steal(&mut self, rows: &Rows, core: &mut Core) -> bool {
+        if !core.base.policies.balances() || self.units().ready.iter().all(VecDeque::is_empty) {
             return false;
         }
         let pools = 0..core.base.config.pools.count();
-        pools.filter(|pool| *pool != EVERYTHING_IN).any(|pool| self.steal_to(pool, core))
+        pools.filter(|pool| *pool != EVERYTHING_IN).any(|pool| self.steal_to(pool, rows, core))
     }
 
     /// The same for one pool.
-    fn steal_to(&mut self, pool: usize, core: &mut Core) -> bool {
-        let Some(to) = self.idle_stream(pool, core) else { return false };
+    fn steal_to(&mut self, pool: usize, rows: &Rows, core: &mut Core) -> bool {
+        let Some(to) = self.idle_stream(pool, rows, core) else { return false };
         core.base.gather_states();
         let Base { policies, states, flash, space, .. } = &mut core.base;
-        let subs = self.subs.as_ref().expect(THERE);
+        let subs = self.subs.as_mut().expect(THERE);
         let waiting = || subs.waiting().map(|(_, waits)| waits).collect();
         let Some(which) = policies.steal(waiting, pool, Sight { flash, space }, states) else { return false };
         let Some(((stream, at), Waits { pages, .. })) = subs.waiting().nth(which) else { return false };
-        if !self.pool_has_room(pool, pages.into(), core) {
+        if !subs.has_room(pool, pages.into(), core) {
             return false;
         }
-        let subs = self.subs();
         let sub = subs.ready[stream].remove(at).expect("it was just found");
         subs.counts.stolen += 1;
         self.split(sub, to, core);
@@ -109,12 +106,12 @@ impl Writer {
     }
 
     /// A stream of a pool, of which a row accepts pages and its die does nothing.
-    fn idle_stream(&self, pool: usize, core: &Core) -> Option<u8> {
+    fn idle_stream(&self, pool: usize, rows: &Rows, core: &Core) -> Option<u8> {
         let subs = self.subs.as_ref().expect(THERE);
         let idle = |stream: &usize| {
             let waits = !self.ready[*stream].pages.is_empty();
             let die = |row| core.base.config.pools.of_row(row).geometry.die_of_row(row);
-            !waits && self.rows.of(*stream).iter().any(|row| core.base.flash.chips().is_idle(die(row)))
+            !waits && rows.of(*stream).iter().any(|row| core.base.flash.chips().is_idle(die(row)))
         };
         (0..subs.pools.len())
             .filter(|stream| subs.pool_of(*stream as u8) == pool)
@@ -124,14 +121,14 @@ impl Writer {
 
     /// Sends what a sub-request brings page by page to another stream. What it carried stays where it is.
     fn split(&mut self, sub: u32, stream: u8, core: &mut Core) {
-        let pool = self.subs().pool_of(stream);
-        let one = self.subs().get(sub);
+        let pool = self.units().pool_of(stream);
+        let one = self.units().get(sub);
         (one.whole, one.stream) = (false, stream);
         one.waits = one.entries.iter().filter(|id| **id != NONE).count() as u32;
         for place in 0..one.entries.len() {
-            let id = self.subs().get(sub).entries[place];
+            let id = self.units().get(sub).entries[place];
             if id != NONE {
-                self.subs().note_goes_to(sub, place, pool);
+                self.units().note_goes_to(sub, place, pool);
                 core.cache.send_to(id, stream);
                 self.unit_page_ready(id, core);
             }

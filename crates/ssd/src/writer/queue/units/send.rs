@@ -1,7 +1,7 @@
 //! How sub-requests leave the buffer, and when they are over.
 
 use wordline_kernel::{Duration, Instant, Schedule};
-use wordline_nand::{Location, Stamp};
+use wordline_nand::{Location, RowId, Stamp};
 
 use super::NO_SUB;
 use crate::base::{Base, LocationRead, Wanted};
@@ -11,27 +11,22 @@ use crate::contents::Mutant;
 use crate::design::{Seam, Sight};
 use crate::engines::Core;
 use crate::event::Event;
-use crate::flash::{Class, Ticket};
+use crate::flash::Ticket;
 use crate::map::LogicalPage;
 use crate::map::translation::Then;
 use crate::policy::router::Outgoing;
 use crate::pools::EVERYTHING_IN;
-use crate::writer::Writer;
-use crate::writer::leave::leaves_with;
-use crate::writer::units::THERE;
+use crate::writer::Group;
+use crate::writer::queue::leave::leaves_with;
+use crate::writer::queue::{THERE, WriteQueue};
 
-impl Writer {
+impl WriteQueue {
     /// Takes a dirty entry out of the list with all dirty pages of its unit, and sends them to a pool; or lets them wait
     /// for what of the unit is under way.
     #[inline(never)]
-    pub(in crate::writer) fn leave_with_unit(
-        &mut self,
-        id: EntryId,
-        core: &mut Core,
-        calendar: &mut impl Schedule<Event>,
-    ) {
+    pub fn leave_with_unit(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let page = core.cache.entry(id).logical;
-        let subs = self.subs();
+        let subs = self.units();
         if let Some(sub) = subs.of(page) {
             subs.get(sub).later.push(id);
             core.cache.unlink(id);
@@ -48,22 +43,17 @@ impl Writer {
     }
 
     /// A page that waits for what is under way of its unit must not wait for long.
-    pub(in crate::writer) fn hurry_unit(
-        &mut self,
-        page: LogicalPage,
-        core: &mut Core,
-        calendar: &mut impl Schedule<Event>,
-    ) {
-        if let Some(sub) = self.subs().of(page) {
+    pub fn hurry_unit(&mut self, page: LogicalPage, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        if let Some(sub) = self.units().of(page) {
             self.do_not_hold_back(sub, core);
             self.hurry_sub_request(sub, core, calendar);
         }
     }
 
     /// The same for those of this flush epoch and of older ones.
-    pub(in crate::writer) fn hurry_covered(&mut self, epoch: u64, core: &mut Core) {
-        for sub in 0..self.subs().all.len() as u32 {
-            let later = &self.subs().all[sub as usize].later;
+    pub fn hurry_covered(&mut self, epoch: u64, core: &mut Core) {
+        for sub in 0..self.units().all.len() as u32 {
+            let later = &self.units().all[sub as usize].later;
             if later.iter().any(|id| core.cache.epoch(*id) <= epoch) {
                 self.do_not_hold_back(sub, core);
             }
@@ -72,8 +62,8 @@ impl Writer {
 
     /// What is under way of a unit must not wait.
     fn do_not_hold_back(&mut self, sub: u32, core: &mut Core) {
-        for place in 0..self.subs().get(sub).entries.len() {
-            let one = self.subs().get(sub);
+        for place in 0..self.units().get(sub).entries.len() {
+            let one = self.units().get(sub);
             let (id, whole, stream) = (one.entries[place], one.whole, usize::from(one.stream));
             if id == NONE {
                 continue;
@@ -88,23 +78,21 @@ impl Writer {
     /// Sends the dirty pages of a unit to a pool together, and those that waited for their turn, which are among the
     /// members already.
     fn send_unit(&mut self, page: LogicalPage, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        let unit = page.0 / self.subs().per_unit;
-        let mut members = std::mem::take(&mut self.subs().members);
+        let unit = page.0 / self.units().per_unit;
+        let mut members = std::mem::take(&mut self.units().members);
         let page = members.first().map_or(page, |id| core.cache.entry(*id).logical);
         self.unit_members(page, &mut members, core);
         if !members.is_empty() {
             self.send_members(unit, &members, core, calendar);
         }
         members.clear();
-        self.subs().members = members;
+        self.units().members = members;
     }
 
     /// Adds the dirty pages that leave with `page`, if it is one, and of its unit to those that waited, and leaves out what was discarded.
     fn unit_members(&mut self, leaving: LogicalPage, members: &mut Vec<EntryId>, core: &mut Core) {
-        let per_unit = self.subs().per_unit;
         let asks = core.base.policies.designs.answers(Seam::Coalesce);
-        let first = leaving.0 - leaving.0 % per_unit;
-        for page in first..first + per_unit {
+        for page in self.unit_around(leaving, core) {
             if let Some(id) = core.cache.dirty_entry(page)
                 && (!asks || page == leaving.0 || leaves_with(leaving.0, page, core))
             {
@@ -129,23 +117,23 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let per_unit = self.subs().per_unit;
+        let per_unit = self.units().per_unit;
         let (mut sectors, mut tag) = (0, 0);
         for id in members {
             let entry = core.cache.entry(*id);
             (sectors, tag) = (sectors + entry.sectors.count(), entry.tag);
         }
         let stream = self.stream_for(unit * per_unit, tag, sectors, members.len() as u64, core);
-        let subs = self.subs();
+        let subs = self.units();
         let sub = subs.begin(unit, stream);
         let whole = subs.get(sub).whole;
         for id in members {
             let place = core.cache.entry(*id).logical.0 % per_unit;
-            self.subs().get(sub).entries[place as usize] = *id;
-            let pool = self.subs().pool_of(stream);
-            self.subs().note_goes_to(sub, place as usize, pool);
+            self.units().get(sub).entries[place as usize] = *id;
+            let pool = self.units().pool_of(stream);
+            self.units().note_goes_to(sub, place as usize, pool);
         }
-        self.subs().get(sub).waits = members.len() as u32;
+        self.units().get(sub).waits = members.len() as u32;
         if whole {
             self.carry(sub, core, calendar);
         }
@@ -171,50 +159,33 @@ impl Writer {
         let second = usize::from(pool != EVERYTHING_IN);
         subs.counts.sent[second] += 1;
         subs.counts.sent_bytes[second] += u64::from(sectors) * crate::SECTOR.0;
-        if !self.pool_has_room(pool, pages, core) {
-            self.subs().counts.turned_away += 1;
-            return self.first_stream();
+        if !subs.has_room(pool, pages, core) {
+            subs.counts.turned_away += 1;
+            return subs.first_stream();
         }
         chosen
     }
 
-    /// Whether a pool has room for so many pages beside what it holds and what is under way to it. The first has room for everything.
-    pub(in crate::writer) fn pool_has_room(&self, pool: usize, pages: u64, core: &Core) -> bool {
-        let under_way = self.subs.as_ref().expect(THERE).under_way[pool];
-        pool == EVERYTHING_IN
-            || core.map.held(pool, &core.base) + under_way + pages <= core.base.life.room[pool]
-    }
-
-    /// The first stream of the host that goes to the first pool.
-    pub(in crate::writer) fn first_stream(&self) -> u8 {
-        self.subs.as_ref().expect(THERE).stream_to(EVERYTHING_IN)
-    }
-
     /// Reads what flash holds of the pages of a unit that a sub-request does not bring, for they are programmed with it.
-    pub(in crate::writer) fn carry(
-        &mut self,
-        sub: u32,
-        core: &mut Core,
-        calendar: &mut impl Schedule<Event>,
-    ) {
+    pub fn carry(&mut self, sub: u32, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if core.base.has(Mutant::UnitNotCarried) {
             return;
         }
-        let per_unit = self.subs().per_unit;
-        let first = self.subs().get(sub).unit * per_unit;
+        let per_unit = self.units().per_unit;
+        let first = self.units().get(sub).unit * per_unit;
         for place in 0..per_unit {
             let page = LogicalPage(first + place);
-            let one = self.subs().get(sub);
+            let one = self.units().get(sub);
             let known = one.carried[place as usize].is_data() || one.entries[place as usize] != NONE;
             if known || page.0 >= core.base.config.logical_pages {
                 continue;
             }
-            let class = self.class_of_reads_for_unit(sub, core);
+            let class = self.units().class_of_reads(sub, &core.cache);
             if core.map.locate_or_wait(page, (Then::Carry(sub), class), &mut core.base, calendar) {
                 self.carry_page(sub, page, Duration::ZERO, core, calendar);
             } else {
                 self.filling += 1;
-                self.subs().get(sub).waits += 1;
+                self.units().get(sub).waits += 1;
             }
         }
     }
@@ -234,7 +205,7 @@ impl Writer {
         }
         let read = LocationRead {
             ticket: Ticket::UnitFill(sub),
-            class: self.class_of_reads_for_unit(sub, core),
+            class: self.units().class_of_reads(sub, &core.cache),
             location,
             sectors: Wanted::Set(core.base.full_page()),
             logical: page,
@@ -243,20 +214,12 @@ impl Writer {
         };
         let (die, reads) = core.base.queue_read(read, calendar);
         self.filling += reads;
-        self.subs().get(sub).waits += reads;
+        self.units().get(sub).waits += reads;
         core.base.kick(die, calendar);
     }
 
-    /// The class of reads for a sub-request: does a command of the host wait for a page of it, or for one that waits for
-    /// its turn?
-    fn class_of_reads_for_unit(&self, sub: u32, core: &Core) -> Class {
-        let one = &self.subs.as_ref().expect(THERE).all[sub as usize];
-        let mut entries = one.entries.iter().chain(&one.later).filter(|id| **id != NONE);
-        if entries.any(|id| core.cache.is_waited_for(*id)) { Class::Read } else { Class::Background }
-    }
-
     /// A sub-request knows where a page is that it carries along.
-    pub(crate) fn go_on_carrying(
+    pub fn go_on_carrying(
         &mut self,
         sub: u32,
         page: LogicalPage,
@@ -266,62 +229,54 @@ impl Writer {
     ) {
         self.filling -= 1;
         self.carry_page(sub, page, calendar.now() - since, core, calendar);
-        self.unit_waits_less(sub);
+        self.units().waits_less(sub);
     }
 
     /// A page of a unit was read to be programmed with the rest of it, or could not be.
-    pub(in crate::writer) fn unit_filled(
-        &mut self,
-        sub: u32,
-        page: LogicalPage,
-        version: u32,
-        core: &mut Core,
-    ) {
+    pub fn unit_filled(&mut self, sub: u32, page: LogicalPage, version: u32, core: &mut Core) {
         core.base.totals.fill_reads += 1;
         self.filling -= 1;
-        let place = self.subs().place(page);
-        let one = self.subs().get(sub);
+        let place = self.units().place(page);
+        let one = self.units().get(sub);
         one.carried[place] = Stamp { logical: page.0, version };
-        self.unit_waits_less(sub);
-    }
-
-    /// A sub-request that is programmed as a whole waits for a page less; for none, it is ready.
-    pub(in crate::writer) fn unit_waits_less(&mut self, sub: u32) {
-        let one = self.subs().get(sub);
-        one.waits -= 1;
-        if one.waits == 0 {
-            let stream = usize::from(one.stream);
-            self.subs().ready[stream].push_back(sub);
-        }
+        self.units().waits_less(sub);
     }
 
     /// A page of a sub-request is complete in the buffer.
     #[inline(never)]
-    pub(in crate::writer) fn unit_page_ready(&mut self, id: EntryId, core: &mut Core) {
+    pub fn unit_page_ready(&mut self, id: EntryId, core: &mut Core) {
         let Ready { page, stream, urgent } = core.cache.completed(id, &core.base);
-        let subs = self.subs();
+        let subs = self.units();
         let sub = subs.of(page).expect("a page on its way is part of a sub-request");
         if subs.get(sub).whole {
-            self.unit_waits_less(sub);
+            self.units().waits_less(sub);
         } else {
             self.ready.push(usize::from(stream), id, urgent);
         }
     }
 
-    /// Whether an entry that is ready waits in a list, and not for its whole unit.
-    pub(in crate::writer) fn waits_in_list(&self, logical: LogicalPage) -> bool {
-        let Some(subs) = &self.subs else { return true };
-        subs.of(logical).is_none_or(|sub| !subs.all[sub as usize].whole)
+    /// Pages of sub-requests need not come to flash any more, or are there. The list is kept for its room.
+    #[inline]
+    pub fn pages_over(
+        &mut self,
+        mut pages: Vec<LogicalPage>,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        if self.subs.is_some() {
+            pages.drain(..).for_each(|page| self.page_of_sub_request_over(page, core, calendar));
+            self.units().over = pages;
+        }
     }
 
     /// A page of a sub-request that goes page by page is in flash, or need not be.
-    pub(in crate::writer) fn page_of_sub_request_over(
+    fn page_of_sub_request_over(
         &mut self,
         page: LogicalPage,
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let subs = self.subs();
+        let subs = self.units();
         let Some(sub) = subs.of(page) else { return };
         let place = subs.place(page);
         let one = subs.get(sub);
@@ -330,7 +285,7 @@ impl Writer {
         let one = subs.get(sub);
         if one.whole {
             // The rest of it has left a full pool while this page was being programmed there.
-            self.unit_waits_less(sub);
+            self.units().waits_less(sub);
             return;
         }
         one.waits -= 1;
@@ -340,13 +295,8 @@ impl Writer {
     }
 
     /// A sub-request is over: what waited for it goes on.
-    pub(in crate::writer) fn sub_request_over(
-        &mut self,
-        sub: u32,
-        core: &mut Core,
-        calendar: &mut impl Schedule<Event>,
-    ) {
-        let subs = self.subs();
+    pub fn sub_request_over(&mut self, sub: u32, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        let subs = self.units();
         let one = &mut subs.all[sub as usize];
         let (unit, migrates) = (one.unit, one.migrates);
         let goes_on = !one.later.is_empty();
@@ -362,20 +312,49 @@ impl Writer {
         }
     }
 
+    /// Puts what the next sub-request of a stream brings as a whole unit into a group, with what is carried along; which it is.
+    pub fn fill_whole_unit(&mut self, stream: usize, group: &mut Group, core: &mut Core) -> u32 {
+        let subs = self.units();
+        let sub = subs.ready[stream].pop_front().expect("the caller knows that one waits");
+        subs.fill(sub, group, core);
+        sub
+    }
+
+    /// Notes the rows that pages of an extent leave, which was programmed in `row`.
+    pub fn note_left(&mut self, row: RowId, group: &Group, core: &Core) {
+        self.units().note_left(row, group, core);
+    }
+
+    /// The rows that pages of the last extent left, in a list to be [handed back](Self::keep_left).
+    pub fn take_left(&mut self) -> Vec<RowId> {
+        std::mem::take(&mut self.units().left)
+    }
+
+    /// Takes back the list of rows, for its room.
+    pub fn keep_left(&mut self, left: Vec<RowId>) {
+        self.units().left = left;
+    }
+
+    /// The program of the whole extent of a sub-request is done.
+    pub fn extent_programmed(&mut self, sub: u32, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        core.map.extent_written(self.units().first_page(sub));
+        self.sub_request_over(sub, core, calendar);
+    }
+
+    /// The program of the whole extent of a sub-request failed.
+    pub fn extent_failed(&mut self, sub: u32, group: &Group, core: &mut Core) {
+        self.units().extent_failed(sub, group, core);
+    }
+
     /// Sends what waits for a pool that has no room any more to the first one instead.
-    pub(in crate::writer) fn leave_full_pool(
-        &mut self,
-        stream: usize,
-        core: &mut Core,
-        calendar: &mut impl Schedule<Event>,
-    ) {
-        let first = self.first_stream();
+    pub fn leave_full_pool(&mut self, stream: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        let first = self.units().first_stream();
         let ready = self.ready.take(stream);
         for id in ready.pages {
             let page = core.cache.entry(id).logical;
             core.cache.send_to(id, first);
-            let whole = self.subs().is_whole(first);
-            let subs = self.subs();
+            let whole = self.units().is_whole(first);
+            let subs = self.units();
             let sub = subs.of(page).expect("a page on its way is part of a sub-request");
             let place = subs.place(page);
             subs.note_goes_to(sub, place, EVERYTHING_IN);
@@ -392,7 +371,7 @@ impl Writer {
                 self.carry(sub, core, calendar);
             }
             core.cache.ready_again(id);
-            self.unit_waits_less(sub);
+            self.units().waits_less(sub);
         }
     }
 }

@@ -2,7 +2,7 @@
 //! Which lists hold a page, and which may have a unit to form, is kept up, so that nobody has to look at all of them.
 
 use std::collections::VecDeque;
-use std::ops::Index;
+use std::ops::{Index, Range};
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Id, state};
@@ -76,6 +76,13 @@ impl Lists {
     #[inline]
     pub fn stream(&self, list: usize) -> usize {
         if self.has_homes { list % self.streams } else { list }
+    }
+
+    /// The lists of a row, where pages have homes.
+    #[inline]
+    pub fn of_row(&self, row: RowId) -> Range<usize> {
+        let first = row.index() * self.streams;
+        first..first + self.streams
     }
 
     /// How many lists there are.

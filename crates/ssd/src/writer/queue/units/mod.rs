@@ -20,12 +20,14 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
 use wordline_nand::{RowId, Stamp};
 
+use crate::cache::Cache;
 use crate::cache::buffer::{EntryId, NONE};
 use crate::config::Config;
 use crate::design::Waits;
+use crate::engines::Core;
+use crate::flash::Class;
 use crate::map::LogicalPage;
 use crate::pools::EVERYTHING_IN;
-use crate::writer::Writer;
 
 /// No sub-request.
 const NO_SUB: u32 = u32::MAX;
@@ -55,7 +57,7 @@ struct SubRequest {
 #[derive(Debug)]
 pub(crate) struct SubRequests {
     /// Pages of a unit.
-    pub(crate) per_unit: u32,
+    pub per_unit: u32,
     /// The pool that each of the router's streams goes to, and whether as whole units.
     pools: Vec<(u8, bool)>,
     /// The sub-request of each unit, if one is under way.
@@ -70,7 +72,7 @@ pub(crate) struct SubRequests {
     /// Lists that nobody reads between events, kept for their room.
     members: Vec<EntryId>,
     left: Vec<RowId>,
-    pub(crate) over: Vec<LogicalPage>,
+    over: Vec<LogicalPage>,
     counts: Counts,
 }
 
@@ -232,18 +234,53 @@ impl SubRequests {
     fn get(&mut self, id: u32) -> &mut SubRequest {
         &mut self.all[id as usize]
     }
-}
 
-/// Why a device asks for its sub-requests.
-pub(crate) const THERE: &str = "the device has several pools";
-
-impl Writer {
-    pub(crate) fn subs(&mut self) -> &mut SubRequests {
-        self.subs.as_mut().expect(THERE)
+    /// What became of them.
+    pub fn counts(&self) -> Counts {
+        self.counts
     }
 
-    /// What became of sub-requests; none in a device with one pool.
-    pub fn sub_requests(&self) -> Option<Counts> {
-        self.subs.as_ref().map(|subs| subs.counts)
+    /// The first stream of the host that goes to the first pool.
+    fn first_stream(&self) -> u8 {
+        self.stream_to(EVERYTHING_IN)
+    }
+
+    /// The first page of the unit of a sub-request.
+    fn first_page(&self, sub: u32) -> LogicalPage {
+        LogicalPage(self.all[sub as usize].unit * self.per_unit)
+    }
+
+    /// Whether an entry that is ready waits in a list, and not for its whole unit.
+    pub fn waits_in_list(&self, page: LogicalPage) -> bool {
+        self.of(page).is_none_or(|sub| !self.all[sub as usize].whole)
+    }
+
+    /// A sub-request that is programmed as a whole waits for a page less; for none, it is ready.
+    fn waits_less(&mut self, sub: u32) {
+        let one = self.get(sub);
+        one.waits -= 1;
+        if one.waits == 0 {
+            let stream = usize::from(one.stream);
+            self.ready[stream].push_back(sub);
+        }
+    }
+
+    /// Whether a pool has room for so many pages beside what it holds and what is under way to it. The first has room for everything.
+    fn has_room(&self, pool: usize, pages: u64, core: &Core) -> bool {
+        pool == EVERYTHING_IN
+            || core.map.held(pool, &core.base) + self.under_way[pool] + pages <= core.base.life.room[pool]
+    }
+
+    /// The class of reads for a sub-request: does a command of the host wait for a page of it, or for one that waits for
+    /// its turn?
+    fn class_of_reads(&self, sub: u32, cache: &Cache) -> Class {
+        let one = &self.all[sub as usize];
+        let mut entries = one.entries.iter().chain(&one.later).filter(|id| **id != NONE);
+        if entries.any(|id| cache.is_waited_for(*id)) { Class::Read } else { Class::Background }
+    }
+
+    /// A list for pages that are over.
+    pub fn take_over(&mut self) -> Vec<LogicalPage> {
+        std::mem::take(&mut self.over)
     }
 }

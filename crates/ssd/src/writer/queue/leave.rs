@@ -1,0 +1,185 @@
+//! Which pages leave the buffer's list of dirty ones, and when.
+
+use std::ops::Range;
+
+use wordline_kernel::Schedule;
+
+use crate::base::Base;
+use crate::cache::buffer::EntryId;
+use crate::command::Command;
+use crate::config::BufferMode;
+use crate::design::{Gathered, Seam, Sight};
+use crate::engines::Core;
+use crate::event::Event;
+use crate::flash::Ticket;
+use crate::map::LogicalPage;
+use crate::writer::queue::WriteQueue;
+
+impl WriteQueue {
+    /// Puts a page of a write into the buffer; none if it has to wait for room, or with the buffer off for what is on
+    /// its way of the same page, or of the unit that leaves together with it.
+    #[inline(always)]
+    pub fn admit_page(&self, command: &Command, page: u32, core: &mut Core) -> Option<EntryId> {
+        let piece = core.base.piece(command, page);
+        if let Some(id) = core.cache.find(piece.page) {
+            return core.cache.merge_page(command, &piece, id, &mut core.base, &mut core.map);
+        }
+        if !core.cache.has_room() || self.subs.is_some() && self.waits_for_unit(piece.page, core) {
+            return None;
+        }
+        Some(core.cache.add_page(command, &piece, &mut core.base, &mut core.map))
+    }
+
+    /// Takes pages out of the list while the buffer is too full, or a flush wants them: the flush's by age, others as
+    /// the eviction policy has them.
+    pub fn draw(&mut self, programming: u32, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        while let Some(oldest) = core.cache.oldest() {
+            if core.cache.is_drained(oldest) {
+                self.leave(oldest, core, calendar);
+                continue;
+            }
+            if !core.cache.is_too_full(programming) {
+                return;
+            }
+            let id = core.cache.next_out();
+            self.leave(id, core, calendar);
+            core.cache.foresee_leaving(&core.base, &core.map);
+        }
+    }
+
+    /// Takes a dirty entry out of the list, and its neighbours if they are to go with it.
+    pub fn leave(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        if self.subs.is_some() {
+            self.leave_with_unit(id, core, calendar);
+        } else if core.base.policies.designs.answers(Seam::Coalesce) {
+            self.leave_as_told(core.cache.entry(id).logical, core, calendar);
+        } else if core.base.config.file.buffer.coalesce {
+            self.leave_together(core.cache.entry(id).logical, core, calendar);
+        } else {
+            core.cache.unlink(id);
+            self.prepare(id, core, calendar);
+        }
+    }
+
+    /// Takes out the run of dirty pages around `page` that belong to one program unit of consecutive pages, in order.
+    #[inline(never)]
+    fn leave_together(&mut self, page: LogicalPage, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        let unit = self.unit_around(page, core);
+        let mut first = page.0;
+        while first > unit.start && core.cache.dirty_entry(first - 1).is_some() {
+            first -= 1;
+        }
+        for page in first..unit.end {
+            let Some(id) = core.cache.dirty_entry(page) else { return };
+            core.cache.unlink(id);
+            self.prepare(id, core, calendar);
+        }
+    }
+
+    /// Takes out a dirty page and those of its program unit of consecutive pages that a design says, in order.
+    #[inline(never)]
+    fn leave_as_told(&mut self, page: LogicalPage, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        for other in self.unit_around(page, core) {
+            let Some(id) = core.cache.dirty_entry(other) else { continue };
+            if other == page.0 || leaves_with(page.0, other, core) {
+                core.cache.unlink(id);
+                self.prepare(id, core, calendar);
+            }
+        }
+    }
+
+    /// The pages of the unit that a page is in: of a sub-request, or what a program of consecutive pages writes.
+    pub(super) fn unit_around(&self, page: LogicalPage, core: &Core) -> Range<u32> {
+        let size = match &self.subs {
+            Some(subs) => subs.per_unit,
+            None => core.base.config.pools.first().locations.per_program,
+        };
+        let first = page.0 - page.0 % size;
+        first..first + size
+    }
+
+    /// Whether a design says that what waits of the unit of a page leaves the buffer.
+    fn is_gathered(&self, page: LogicalPage, core: &mut Core) -> bool {
+        if !core.base.policies.designs.answers(Seam::Coalesce) {
+            return false;
+        }
+        let pages = self.unit_around(page, core);
+        let Core { base, cache, .. } = core;
+        let is_waiting = |page| cache.dirty_entry(page).is_some();
+        let unit = Gathered { is_waiting: &is_waiting, pages };
+        let Base { policies, flash, space, .. } = base;
+        policies.designs.note_level(cache.level());
+        policies.leaves_now(&unit, Sight { flash, space })
+    }
+
+    /// Pages on their way to flash belong to the flush too.
+    pub fn urge_covered(&mut self, epoch: u64, core: &mut Core) {
+        if self.subs.is_some() {
+            self.hurry_covered(epoch, core);
+        }
+        let mut next = 0;
+        while let Some(list) = self.ready.held_from(next) {
+            for n in 0..self.ready[list].pages.len() {
+                let id = self.ready[list].pages[n];
+                if core.cache.epoch(id) <= epoch && !core.cache.entry(id).urgent {
+                    core.cache.urge(id);
+                    self.ready.urge(list, true);
+                }
+            }
+            next = list + 1;
+        }
+    }
+
+    /// The host waits for what is on its way of a unit.
+    pub(super) fn hurry_sub_request(
+        &mut self,
+        sub: u32,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        if !core.base.flash.has_background() {
+            return;
+        }
+        let (entries, pages) = self.units().members_of(sub);
+        let tables = pages.filter_map(|page| core.map.ticket_of_table(LogicalPage(page)));
+        let mut tickets: Vec<Ticket> = tables.collect();
+        tickets.push(Ticket::UnitFill(sub));
+        tickets.extend(entries.into_iter().map(Ticket::Fill));
+        core.base.promote(&tickets, calendar);
+    }
+
+    /// Pages that must not stay in the buffer leave it together, as what is of one unit is sent together.
+    #[inline(never)]
+    pub fn urge_pages(&mut self, pages: Range<u32>, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        for page in pages {
+            if let Some(id) = core.cache.find(LogicalPage(page)) {
+                self.urge(id, core, calendar);
+            }
+        }
+    }
+
+    /// Whether the buffer is off and something of the page's unit is on its way.
+    #[inline(never)]
+    fn waits_for_unit(&self, page: LogicalPage, core: &Core) -> bool {
+        core.base.config.file.buffer.mode == BufferMode::Off
+            && self.subs.as_ref().is_some_and(|subs| subs.is_under_way(page))
+    }
+
+    /// The host wrote the entry: it leaves now if the policy or a design says so, and it waits.
+    #[inline(never)]
+    pub fn leave_if_told(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        let page = core.cache.entry(id).logical;
+        let leaves = core.cache.leaves_at_once(page, calendar.now());
+        // It may have left with its neighbours.
+        if core.cache.dirty_entry(page.0) == Some(id) && (leaves || self.is_gathered(page, core)) {
+            self.leave(id, core, calendar);
+        }
+    }
+}
+
+/// Whether a page that waits leaves the buffer with another one of its unit.
+pub(super) fn leaves_with(page: u32, other: u32, core: &mut Core) -> bool {
+    core.base.policies.designs.note_level(core.cache.level());
+    let Base { policies, flash, space, .. } = &mut core.base;
+    policies.leaves_with(page, other, Sight { flash, space })
+}

@@ -1,0 +1,104 @@
+//! Sub-requests that are programmed as whole units: put into a group, programmed, and held against the books of their pools.
+
+use std::ops::Range;
+
+use wordline_nand::{Location, RowId, Stamp};
+
+use super::{SubRequest, SubRequests};
+use crate::cache::buffer::NONE;
+use crate::engines::Core;
+use crate::map::LogicalPage;
+use crate::writer::Group;
+
+impl SubRequests {
+    /// Puts the pages that a sub-request brings into a group, and what it carries along, as far as flash holds it still.
+    pub(super) fn fill(&mut self, sub: u32, group: &mut Group, core: &mut Core) {
+        group.extent = Some(sub);
+        let SubRequest { entries, carried, .. } = self.get(sub);
+        for (place, stamp) in entries.iter_mut().zip(carried) {
+            let id = *place;
+            if id == NONE {
+                let is_there = stamp.is_data() && core.map.holds(*stamp, &core.base);
+                group.carry(if is_there { *stamp } else { Stamp::PADDING });
+                continue;
+            }
+            match core.cache.begin_program(id).stamp {
+                Some(stamp) => group.push(id, stamp),
+                None => {
+                    *place = NONE;
+                    group.carry(Stamp::PADDING);
+                }
+            }
+        }
+    }
+
+    /// Notes the rows that pages of an extent leave, which was programmed in `row`: a victim there may be clean now.
+    pub fn note_left(&mut self, row: RowId, group: &Group, core: &Core) {
+        let left = &mut self.left;
+        for (stamp, id) in (0..group.stamps.len()).filter_map(|place| group.page(place)) {
+            let is_wanted =
+                id.map_or_else(|| core.map.holds(stamp, &core.base), |id| !core.cache.entry(id).void);
+            if is_wanted && let Some(old) = core.map.get(LogicalPage(stamp.logical)) {
+                left.push(core.base.config.pools.row_of(old));
+            }
+        }
+        left.sort_unstable();
+        left.dedup();
+        left.retain(|from| *from != row);
+    }
+
+    /// The program of the whole extent of a sub-request failed: it waits for another program unit, before all others. Its pages
+    /// must not wait, wherever they go.
+    pub fn extent_failed(&mut self, sub: u32, group: &Group, core: &mut Core) {
+        for id in group.entries() {
+            core.cache.urge(id);
+            core.cache.ready_again(id);
+        }
+        core.map.extent_written(self.first_page(sub));
+        let stream = usize::from(self.get(sub).stream);
+        self.ready[stream].push_front(sub);
+    }
+
+    /// The extent of a sub-request is programmed to the program unit that begins at `first`.
+    pub fn extent_goes_to(&self, sub: u32, first: Location, core: &mut Core) {
+        core.map.write_extent(self.first_page(sub), first);
+    }
+
+    /// The streams whose sub-requests may wait for a whole program unit.
+    pub fn streams(&self) -> Range<usize> {
+        0..self.ready.len()
+    }
+
+    /// Whether any waits for a whole program unit of a stream.
+    pub fn are_ready(&self, stream: usize) -> bool {
+        !self.ready[stream].is_empty()
+    }
+
+    /// What is valid of a unit in the pool of whole units is in one program unit, at its place; and the books of the pools
+    /// are right.
+    pub fn audit(&self, core: &Core) {
+        let mut homes: Vec<u32> = vec![u32::MAX; self.of_unit.len()];
+        let mut valid = vec![0u64; core.base.config.pools.count()];
+        for page in (0..core.base.config.logical_pages).map(LogicalPage) {
+            let Some(location) = core.map.get(page) else { continue };
+            let row = core.base.config.pools.row_of(location);
+            valid[core.base.config.pools.number_of_row(row)] += 1;
+            if !core.base.space.has_whole_units(row) {
+                continue;
+            }
+            let (_, place) = core.base.config.pools.of_row(row).locations.split(location);
+            assert_eq!(place % self.per_unit, page.0 % self.per_unit, "page {} is at its place", page.0);
+            let (home, found) =
+                (&mut homes[(page.0 / self.per_unit) as usize], location.0 - place % self.per_unit);
+            assert!(*home == u32::MAX || *home == found, "unit {} is in two places", page.0 / self.per_unit);
+            *home = found;
+        }
+        for (n, valid) in valid.into_iter().enumerate() {
+            assert!(
+                valid <= core.base.space.valid_of(n),
+                "pool {n} holds {valid} pages of the host and counts {}",
+                core.base.space.valid_of(n)
+            );
+        }
+    }
+}
