@@ -291,10 +291,8 @@ impl Space {
         let free = self.free[row].pop(self.streams.is_gc(stream));
         let block = free.expect("the caller saw that there is room");
         self.opened(block, stream);
-        self.opened_in_super_block(row, stream, block);
-        if in_slc {
-            self.opened_slc(block);
-        }
+        self.table[block].is_slc = in_slc;
+        self.of_mut(row).opened(row, stream, block, in_slc);
         block
     }
 
@@ -341,15 +339,15 @@ impl Space {
     fn close_when_written(&mut self, block: BlockSetId) {
         let Block { programs, state, valid, condemned, .. } = self.table[block];
         if programs == 0 && state == State::Filling {
+            let (pool, row, known) = self.parts_of(block);
             if condemned {
-                self.lost_to_super_block(block);
-                self.table[block].state = State::Condemned;
+                pool.condemned(row, block, known);
+                known.state = State::Condemned;
                 return;
             }
-            self.table[block].state = State::Closed;
-            self.closed.add(self.row_of(block), valid, block);
-            self.closed_slc(block);
-            self.closed_in_super_block(block);
+            known.state = State::Closed;
+            pool.closed(row, block, known);
+            self.closed.add(row, valid, block);
             if let Some(news) = &self.news {
                 news.note(Seen::Closed { block });
             }
@@ -381,8 +379,9 @@ impl Space {
         self.good[row] -= 1;
         if self.state(block) == State::Closed {
             self.closed.remove(row, self.valid(block), block);
-            self.lost_to_super_block(block);
-            self.table[block].state = State::Condemned;
+            let (pool, _, known) = self.parts_of(block);
+            pool.condemned(row, block, known);
+            known.state = State::Condemned;
         }
         true
     }
@@ -406,9 +405,10 @@ impl Space {
             if self.state(block) == State::Closed {
                 self.closed.remove(row, self.valid(block), block);
             }
-            self.left_slc(block);
-            self.lost_to_super_block(block);
-            self.table[block].state = State::Bad;
+            let (pool, _, known) = self.parts_of(block);
+            pool.leaves_slc(row, known);
+            pool.condemned(row, block, known);
+            known.state = State::Bad;
             let mut place = 0;
             while let Some(at) = self.next_valid(block, place) {
                 let location = self.pools.at(block, at);
@@ -417,7 +417,7 @@ impl Space {
                 place = at + 1;
             }
         }
-        self.row_left_super_blocks(row);
+        self.of_mut(row).lose_row(row);
         std::mem::take(&mut self.good[row])
     }
 
@@ -434,8 +434,8 @@ impl Space {
         let gained = self.count_valid_page(pool, location, true);
         self.table[block].valid += gained;
         self.row_valid[row] += gained;
-        if self.each[pool].super_blocks.is_some() {
-            self.count_in_super_block(pool, block, gained, true);
+        if let Some(all) = &mut self.each[pool].super_blocks {
+            all.count(block, self.table[block].state, gained, true);
         }
     }
 
@@ -452,8 +452,8 @@ impl Space {
         if *state == State::Closed && lost > 0 {
             self.closed.lose_page(row, before, before - lost, block);
         }
-        if self.each[pool].super_blocks.is_some() {
-            self.count_in_super_block(pool, block, lost, false);
+        if let Some(all) = &mut self.each[pool].super_blocks {
+            all.count(block, self.table[block].state, lost, false);
         }
         if let Some(news) = &self.news {
             news.note(Seen::Invalidated { location });
@@ -467,14 +467,14 @@ impl Space {
 
     /// Makes a closed or condemned block a victim.
     pub fn clean(&mut self, block: BlockSetId) {
-        self.folds_slc(block);
-        self.leaves_super_block(block);
-        let state = std::mem::replace(&mut self.table[block].state, State::Victim);
+        let (pool, row, known) = self.parts_of(block);
+        pool.cleans(row, block, known);
+        let state = std::mem::replace(&mut known.state, State::Victim);
         if state == State::Condemned {
             return;
         }
         assert_eq!(state, State::Closed, "a victim is closed");
-        self.closed.remove(self.row_of(block), self.valid(block), block);
+        self.closed.remove(row, self.valid(block), block);
     }
 
     /// Whether a victim can be erased: nothing valid is left and nobody reads.
@@ -491,10 +491,9 @@ impl Space {
     /// Notes that a victim was erased for the `erases`-th time.
     pub fn erased(&mut self, block: BlockSetId, erases: u32) {
         assert!(self.state(block) == State::Victim && self.is_clean(block), "only a clean victim is erased");
-        self.left_slc(block);
-        self.left_super_block(block);
-        self.table[block].state = State::Free;
-        let row = self.row_of(block);
+        let (pool, row, known) = self.parts_of(block);
+        pool.cleaned(row, block, known);
+        known.state = State::Free;
         self.free[row].push(erases, block);
     }
 
@@ -502,9 +501,9 @@ impl Space {
     pub fn retire(&mut self, block: BlockSetId) {
         assert!(self.state(block) == State::Victim && self.is_clean(block), "only a clean victim is retired");
         assert!(self.is_condemned(block), "only a condemned block is retired");
-        self.left_slc(block);
-        self.left_super_block(block);
-        self.table[block].state = State::Bad;
+        let (pool, row, known) = self.parts_of(block);
+        pool.cleaned(row, block, known);
+        known.state = State::Bad;
     }
 
     /// The first valid location of a block from `place` on.
@@ -554,7 +553,8 @@ impl Space {
             let at = self.at(row, self.table[block].written_by);
             self.table[block].state = State::Free;
             if written == 0 {
-                self.left_slc(block);
+                let (pool, _, known) = self.parts_of(block);
+                pool.leaves_slc(row, known);
             }
             self.table[block].state = if written == 0 && self.is_condemned(block) {
                 State::Bad
@@ -570,7 +570,8 @@ impl Space {
                 State::Filling
             };
         }
-        self.find_super_blocks();
+        let Self { each, table, .. } = self;
+        each.iter_mut().for_each(|pool| pool.found(table));
     }
 
     /// Closes the blocks that take nothing more, in the order in which they were opened, once their valid pages are

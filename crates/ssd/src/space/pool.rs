@@ -1,13 +1,13 @@
 //! What the rows of a pool have in common: when they are cleaned, what is kept free, how much is mapped as one, in which order
 //! and mode their blocks are written, and what is cleaned together. A device has one such pool at least; none is special.
 
-use wordline_kernel::state;
+use wordline_kernel::{Column, state};
 use wordline_nand::{BlockSetId, Location, RowId};
 
 use super::order::Order;
-use super::slc::SlcBlocks;
+use super::slc::{SlcBlocks, SlcShare};
 use super::super_blocks::SuperBlocks;
-use super::{Space, State, Streams};
+use super::{Block, Space, State, StreamId, Streams};
 
 /// What the rows of a pool have in common.
 pub(super) struct PoolSpace {
@@ -53,6 +53,85 @@ impl PoolSpace {
         }
     }
 
+    /// A block of a row was opened for a stream, in SLC mode or not.
+    pub fn opened(&mut self, row: RowId, stream: StreamId, block: BlockSetId, in_slc: bool) {
+        if let Some(all) = &mut self.super_blocks {
+            all.open(row, stream.0.into(), block);
+        }
+        if let Some(slc) = &mut self.slc
+            && in_slc
+        {
+            slc.opened(row);
+        }
+    }
+
+    /// A block of a row was closed.
+    #[inline]
+    pub fn closed(&mut self, row: RowId, block: BlockSetId, known: &Block) {
+        if let Some(slc) = &mut self.slc
+            && known.is_slc
+        {
+            slc.closed(row, block);
+        }
+        if let Some(all) = &mut self.super_blocks {
+            all.closed(block);
+        }
+    }
+
+    /// A block of a row becomes a victim, before its state says so.
+    #[inline]
+    pub fn cleans(&mut self, row: RowId, block: BlockSetId, known: &Block) {
+        if let Some(slc) = &mut self.slc
+            && known.is_slc
+        {
+            slc.folds(row);
+        }
+        if let Some(all) = &mut self.super_blocks {
+            all.leave(row, block, known);
+        }
+    }
+
+    /// A block of a row is to be taken out of use, or is, before its state says so.
+    pub fn condemned(&mut self, row: RowId, block: BlockSetId, known: &Block) {
+        if let Some(all) = &mut self.super_blocks {
+            all.leave(row, block, known);
+            all.remove(block);
+        }
+    }
+
+    /// A block of a row is erased, or out of use, before its state says so: it is in SLC mode no more.
+    #[inline]
+    pub fn leaves_slc(&mut self, row: RowId, known: &mut Block) {
+        if std::mem::take(&mut known.is_slc)
+            && let Some(slc) = &mut self.slc
+        {
+            slc.left(row, known.state == State::Victim);
+        }
+    }
+
+    /// A victim of a row is erased or taken out of use, before its state says so.
+    #[inline]
+    pub fn cleaned(&mut self, row: RowId, block: BlockSetId, known: &mut Block) {
+        self.leaves_slc(row, known);
+        if let Some(all) = &mut self.super_blocks {
+            all.remove(block);
+        }
+    }
+
+    /// A row is out of use.
+    pub fn lose_row(&mut self, row: RowId) {
+        if let Some(all) = &mut self.super_blocks {
+            all.lose_row(row);
+        }
+    }
+
+    /// The blocks that are written are known again after a power cut.
+    pub fn found(&mut self, table: &Column<BlockSetId, Block>) {
+        if let Some(all) = &mut self.super_blocks {
+            all.find(table);
+        }
+    }
+
     /// Nothing is valid any more, and nothing is known of the blocks.
     pub fn forget(&mut self) {
         (self.valid, self.most) = (0, u64::MAX);
@@ -76,6 +155,66 @@ impl Space {
     #[inline]
     pub(super) fn of_mut(&mut self, row: RowId) -> &mut PoolSpace {
         &mut self.each[self.pools.number_of_row(row)]
+    }
+
+    /// The pool of a block, its row, and what is known of it.
+    #[inline]
+    pub(super) fn parts_of(&mut self, block: BlockSetId) -> (&mut PoolSpace, RowId, &mut Block) {
+        let row = self.row_of(block);
+        (&mut self.each[self.pools.number_of_row(row)], row, &mut self.table[block])
+    }
+
+    /// Opens blocks of a pool in SLC mode from now on; before the first one is written.
+    pub fn cache(&mut self, pool: usize, share: SlcShare) {
+        self.each[pool].slc = Some(Box::new(SlcBlocks::new(share, &self.pools.get(pool).geometry)));
+    }
+
+    /// Opens no blocks in SLC mode while `paused`.
+    pub fn pause_cache(&mut self, paused: bool) {
+        self.each.iter_mut().filter_map(|pool| pool.slc.as_mut()).for_each(|slc| slc.pause(paused));
+    }
+
+    /// The oldest closed block in SLC mode, if there are more such blocks in the row than `keep`.
+    #[inline]
+    pub fn to_fold(&mut self, row: RowId, keep: u32) -> Option<BlockSetId> {
+        if !self.caches(row) || self.cached(row) <= keep {
+            return None;
+        }
+        self.each[self.pools.number_of_row(row)].slc.as_mut()?.oldest(row, &self.table)
+    }
+
+    /// Forms super blocks in a pool from now on; before the first block is written, and after [`keep`](Self::keep).
+    pub fn form_super_blocks(&mut self, pool: usize) {
+        let streams = usize::from(self.streams.host + self.streams.gc);
+        let all = SuperBlocks::new(self.pools.get(pool), streams, self.indexes);
+        self.each[pool].super_blocks = Some(Box::new(all));
+    }
+
+    /// While super blocks wait, no row is too far behind to open a block of them: rows are filled one after the other.
+    pub fn wait_for_rows(&mut self, waits: bool) {
+        self.each.iter_mut().filter_map(|pool| pool.super_blocks.as_mut()).for_each(|all| all.wait(waits));
+    }
+
+    /// Whether a super block was chosen in the pool of a row since this was last asked.
+    #[inline]
+    pub fn take_choice_of_super_block(&mut self, row: RowId) -> bool {
+        self.of_mut(row).super_blocks.as_mut().is_some_and(|all| all.take_choice())
+    }
+
+    /// Makes those blocks of a candidate of the pool of a row the next victims of their rows that gain something.
+    pub fn choose_super_block(&mut self, row: RowId, chosen: BlockSetId) {
+        let Self { each, table, pools, .. } = self;
+        if let Some(all) = &mut each[pools.number_of_row(row)].super_blocks {
+            all.choose(chosen, table, pools);
+        }
+    }
+
+    /// The block stays as it is, though its super block was chosen.
+    pub fn leave_out(&mut self, block: BlockSetId) {
+        let (pool, row, _) = self.parts_of(block);
+        if let Some(all) = &mut pool.super_blocks {
+            all.leave_out(row, block);
+        }
     }
 
     /// Cleans the rows of a pool between these numbers of free blocks from now on: below the first it starts, at the second it

@@ -4,8 +4,8 @@
 
 use std::collections::VecDeque;
 
-use wordline_kernel::state;
-use wordline_nand::{BlockSetId, Pool, RowId};
+use wordline_kernel::{Column, state};
+use wordline_nand::{BlockSetId, Geometry, Pool, RowId};
 
 use super::{Block, Space, State, StreamId};
 
@@ -80,6 +80,62 @@ impl SlcBlocks {
         self.share.unit * self.share.bits
     }
 
+    /// No block of a pool is in SLC mode.
+    pub fn new(share: SlcShare, geometry: &Geometry) -> Self {
+        let rows = geometry.rows() as usize;
+        Self {
+            share,
+            begins: geometry.first_row(),
+            used: vec![0; rows],
+            folding: vec![0; rows],
+            closed: vec![VecDeque::new(); rows],
+            paused: false,
+        }
+    }
+
+    /// Opens no blocks in SLC mode while `paused`.
+    pub fn pause(&mut self, paused: bool) {
+        self.paused = paused;
+    }
+
+    /// A block of a row was opened in SLC mode.
+    pub fn opened(&mut self, row: RowId) {
+        let at = self.at(row);
+        self.used[at] += 1;
+    }
+
+    /// A block of a row in SLC mode was closed: it can be folded.
+    pub fn closed(&mut self, row: RowId, block: BlockSetId) {
+        let at = self.at(row);
+        self.closed[at].push_back(block);
+    }
+
+    /// A block of a row in SLC mode is a victim.
+    pub fn folds(&mut self, row: RowId) {
+        let at = self.at(row);
+        self.folding[at] += 1;
+    }
+
+    /// A block of a row is in SLC mode no more; whether it was a victim.
+    pub fn left(&mut self, row: RowId, was_victim: bool) {
+        let at = self.at(row);
+        self.used[at] -= 1;
+        self.folding[at] -= u32::from(was_victim);
+    }
+
+    /// The oldest closed block of a row in SLC mode.
+    #[inline(never)]
+    pub fn oldest(&mut self, row: RowId, table: &Column<BlockSetId, Block>) -> Option<BlockSetId> {
+        let at = self.at(row);
+        while let Some(block) = self.closed[at].front().copied() {
+            if table[block].state == State::Closed && table[block].is_slc {
+                return Some(block);
+            }
+            self.closed[at].pop_front();
+        }
+        None
+    }
+
     /// Forgets which blocks can be folded, or are.
     pub fn forget(&mut self) {
         self.closed.iter_mut().for_each(VecDeque::clear);
@@ -88,27 +144,6 @@ impl SlcBlocks {
 }
 
 impl Space {
-    /// Opens blocks of a pool in SLC mode from now on; before the first one is written.
-    pub fn cache(&mut self, pool: usize, share: SlcShare) {
-        let geometry = &self.pools.get(pool).geometry;
-        let rows = geometry.rows() as usize;
-        self.each[pool].slc = Some(Box::new(SlcBlocks {
-            share,
-            begins: geometry.first_row(),
-            used: vec![0; rows],
-            folding: vec![0; rows],
-            closed: vec![VecDeque::new(); rows],
-            paused: false,
-        }));
-    }
-
-    /// Opens no blocks in SLC mode while `paused`.
-    pub fn pause_cache(&mut self, paused: bool) {
-        for slc in self.each.iter_mut().filter_map(|pool| pool.slc.as_mut()) {
-            slc.paused = paused;
-        }
-    }
-
     /// Whether blocks of a pool are opened in SLC mode.
     pub fn has_slc_cache(&self) -> bool {
         self.each.iter().any(|pool| pool.slc.is_some())
@@ -202,55 +237,6 @@ impl Space {
         self.good(row).saturating_sub(full + slc.share.blocks + self.of(row).at_work)
     }
 
-    /// The blocks of the pool of a row in SLC mode, and which list is the row's.
-    #[inline]
-    fn slc_of(&mut self, row: RowId) -> Option<(&mut SlcBlocks, usize)> {
-        let slc = self.of_mut(row).slc.as_mut()?;
-        let at = slc.at(row);
-        Some((slc, at))
-    }
-
-    /// Notes that a block was opened in SLC mode.
-    #[inline(never)]
-    pub(super) fn opened_slc(&mut self, block: BlockSetId) {
-        self.table[block].is_slc = true;
-        let (slc, at) = self.slc_of(self.row_of(block)).expect("it was opened for the cache");
-        slc.used[at] += 1;
-    }
-
-    /// Notes that a block was closed: it can be folded if it is in SLC mode.
-    #[inline]
-    pub(super) fn closed_slc(&mut self, block: BlockSetId) {
-        if self.is_slc(block)
-            && let Some((slc, at)) = self.slc_of(self.row_of(block))
-        {
-            slc.closed[at].push_back(block);
-        }
-    }
-
-    /// Notes that a block is erased, or out of use, before its state says so.
-    #[inline]
-    pub(super) fn left_slc(&mut self, block: BlockSetId) {
-        let Block { is_slc, state, .. } = &mut self.table[block];
-        let was_victim = *state == State::Victim;
-        if std::mem::take(is_slc)
-            && let Some((slc, at)) = self.slc_of(self.row_of(block))
-        {
-            slc.used[at] -= 1;
-            slc.folding[at] -= u32::from(was_victim);
-        }
-    }
-
-    /// Notes that a block is a victim.
-    #[inline]
-    pub(super) fn folds_slc(&mut self, block: BlockSetId) {
-        if self.is_slc(block)
-            && let Some((slc, at)) = self.slc_of(self.row_of(block))
-        {
-            slc.folding[at] += 1;
-        }
-    }
-
     /// Blocks of a row in SLC mode that are not being folded.
     pub fn cached(&self, row: RowId) -> u32 {
         self.of(row).slc.as_ref().map_or(0, |slc| slc.used[slc.at(row)] - slc.folding[slc.at(row)])
@@ -259,25 +245,5 @@ impl Space {
     /// The same of all rows.
     pub fn cached_blocks(&self) -> u32 {
         self.pools.all_rows().map(|row| self.cached(row)).sum()
-    }
-
-    /// The oldest closed block in SLC mode, if there are more such blocks in the row than `keep`.
-    #[inline]
-    pub fn to_fold(&mut self, row: RowId, keep: u32) -> Option<BlockSetId> {
-        if self.caches(row) && self.cached(row) > keep { self.oldest_cached(row) } else { None }
-    }
-
-    #[inline(never)]
-    fn oldest_cached(&mut self, row: RowId) -> Option<BlockSetId> {
-        let Self { each, pools, table, .. } = self;
-        let slc = each[pools.number_of_row(row)].slc.as_mut()?;
-        let at = slc.at(row);
-        while let Some(block) = slc.closed[at].front().copied() {
-            if table[block].state == State::Closed && table[block].is_slc {
-                return Some(block);
-            }
-            slc.closed[at].pop_front();
-        }
-        None
     }
 }

@@ -10,9 +10,9 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Id, state};
-use wordline_nand::{BlockSetId, Pool, RowId};
+use wordline_nand::{BlockSetId, Pool, Pools, RowId};
 
-use super::{Block, Space, State, StreamId};
+use super::{Block, Space, State};
 use crate::space::candidates::{Candidates, Closed, Indexes, Valid};
 
 /// Super blocks of a stream in which some row has still to open a block: a row that is further behind leaves the oldest
@@ -52,12 +52,72 @@ struct SuperBlock {
     due: u32,
 }
 
+impl SuperBlock {
+    /// A row opened a block of it.
+    fn join(&mut self, block: BlockSetId) {
+        self.blocks.push(block);
+        self.kept += 1;
+        self.joined += 1;
+    }
+
+    /// A block of it, with so many valid pages, counts no more.
+    fn leave(&mut self, valid: u32, was_closed: bool) {
+        self.kept -= 1;
+        self.closed -= u32::from(was_closed);
+        self.valid -= valid;
+    }
+}
+
 /// The super blocks of a stream that rows have still to open blocks of.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Forming {
     /// The number of the oldest, counted over the stream.
     first: u64,
     all: VecDeque<BlockSetId>,
+}
+
+/// The super blocks that rows have still to open blocks of, and how far each row is.
+#[derive(Clone, Debug)]
+struct Begun {
+    streams: Vec<Forming>,
+    /// The number of the super block that each stream of each row opens a block of next.
+    next: Vec<u64>,
+    /// Whether each row is in use.
+    in_use: Vec<bool>,
+    /// While this is set, no row is too far behind.
+    waits: bool,
+}
+
+state!(Begun { values { streams, in_use, waits } parts { next } });
+
+impl Begun {
+    /// The super block that the next block of a stream belongs to, of the `at`-th row; a `new` one where it is the first.
+    fn join(&mut self, at: usize, stream: usize, new: impl FnOnce() -> BlockSetId) -> BlockSetId {
+        let next = &mut self.next[at * self.streams.len() + stream];
+        let forming = &mut self.streams[stream];
+        let number = forming.first.max(*next);
+        *next = number + 1;
+        let place = (number - forming.first) as usize;
+        if place == forming.all.len() {
+            forming.all.push_back(new());
+        }
+        forming.all[place]
+    }
+
+    /// Takes out the oldest super block of a stream if no row opens a block of it any more: each one in use did, of those that are
+    /// `joined`, or there are too many.
+    fn take_complete(&mut self, stream: usize, joined: impl FnOnce(BlockSetId) -> u32) -> Option<BlockSetId> {
+        let rows = self.in_use.iter().filter(|in_use| **in_use).count() as u32;
+        let forming = &mut self.streams[stream];
+        let oldest = forming.all.front().copied()?;
+        let too_many = forming.all.len() > MOST_FORMING && !self.waits;
+        if joined(oldest) < rows && !too_many {
+            return None;
+        }
+        forming.all.pop_front();
+        forming.first += 1;
+        Some(oldest)
+    }
 }
 
 /// How super blocks were cleaned.
@@ -103,27 +163,50 @@ pub(super) struct SuperBlocks {
     /// Valid pages of each candidate, as if it had a block of every row.
     shown: Column<BlockSetId, u32>,
     unused: Vec<BlockSetId>,
-    forming: Vec<Forming>,
-    /// The number of the super block that each stream of each row opens a block of next.
-    next: Vec<u64>,
+    begun: Begun,
     candidates: Closed,
     /// Blocks of each row that are its next victims.
     due: Vec<VecDeque<BlockSetId>>,
-    in_use: Vec<bool>,
     cleaning: Cleaning,
-    /// While this is set, no row is too far behind.
-    waits: bool,
 }
 
 state!(SuperBlocks {
-    values { all, unused, forming, candidates, due, in_use, cleaning, waits }
-    parts { of, shown, next }
+    values { all, unused, candidates, due, cleaning }
+    parts { of, shown, begun }
     fixed { per_block, indexes, begins, first }
 });
 
 impl SuperBlocks {
+    /// None in a pool as yet, of which a row has so many streams.
+    pub fn new(pool: &Pool, streams: usize, indexes: Indexes) -> Self {
+        let Pool { geometry, locations, .. } = pool;
+        let (rows, blocks) = (geometry.rows() as usize, geometry.block_sets() as usize);
+        // A super block holds a block, or is one of those that a power cut left without any.
+        let most = blocks + streams * (MOST_FORMING + 1);
+        let per_block = locations.per_block();
+        Self {
+            per_block,
+            indexes,
+            begins: geometry.first_row(),
+            first: BlockSetId(geometry.first.block),
+            of: Column::filled(blocks, NONE.0),
+            all: Column::filled(most, SuperBlock::default()),
+            shown: Column::filled(most, 0),
+            unused: (0..most as u32).rev().map(BlockSetId).collect(),
+            begun: Begun {
+                streams: vec![Forming::default(); streams],
+                next: vec![0; rows * streams],
+                in_use: vec![true; rows],
+                waits: false,
+            },
+            candidates: Closed::new(Column::filled(1, rows as u32 * per_block), most, indexes),
+            due: vec![VecDeque::new(); rows],
+            cleaning: Cleaning::default(),
+        }
+    }
+
     fn rows(&self) -> u32 {
-        self.in_use.len() as u32
+        self.begun.in_use.len() as u32
     }
 
     /// Valid pages of a super block as if it had a block of every row.
@@ -161,41 +244,106 @@ impl SuperBlocks {
         self.of.ids().map(move |block| BlockSetId(first + block.0))
     }
 
-    fn open(&mut self, row: RowId, stream: usize, block: BlockSetId) {
-        let at = self.at(row);
-        let next = &mut self.next[at * self.forming.len() + stream];
-        let forming = &mut self.forming[stream];
-        let number = forming.first.max(*next);
-        *next = number + 1;
-        let place = (number - forming.first) as usize;
-        if place == forming.all.len() {
-            let unused = self.unused.pop().expect("there are as many super blocks as can be in use");
-            forming.all.push_back(unused);
-        }
-        let id = forming.all[place];
-        let one = &mut self.all[id];
-        one.blocks.push(block);
-        one.kept += 1;
-        one.joined += 1;
+    /// A block of a row was opened for a stream.
+    pub fn open(&mut self, row: RowId, stream: usize, block: BlockSetId) {
+        let (at, unused) = (self.at(row), &mut self.unused);
+        let new = || unused.pop().expect("there are as many super blocks as can be in use");
+        let id = self.begun.join(at, stream, new);
+        self.all[id].join(block);
         *self.of_mut(block) = id.0;
         self.complete(stream);
     }
 
     /// No row opens a block any more of those that every row in use has opened one of, nor of the oldest of too many.
     fn complete(&mut self, stream: usize) {
-        let rows = self.in_use.iter().filter(|in_use| **in_use).count() as u32;
-        loop {
-            let forming = &mut self.forming[stream];
-            let Some(oldest) = forming.all.front().copied() else { return };
-            let too_many = forming.all.len() > MOST_FORMING && !self.waits;
-            if self.all[oldest].joined < rows && !too_many {
-                return;
-            }
-            forming.all.pop_front();
-            forming.first += 1;
+        while let Some(oldest) = self.begun.take_complete(stream, |id| self.all[id].joined) {
             self.all[oldest].complete = true;
             self.settle(oldest);
         }
+    }
+
+    /// The same for all streams.
+    fn complete_all(&mut self) {
+        (0..self.begun.streams.len()).for_each(|stream| self.complete(stream));
+    }
+
+    /// While super blocks wait, no row is too far behind to open a block of them.
+    pub fn wait(&mut self, waits: bool) {
+        self.begun.waits = waits;
+        self.complete_all();
+    }
+
+    /// A row is out of use.
+    pub fn lose_row(&mut self, row: RowId) {
+        let at = self.at(row);
+        self.begun.in_use[at] = false;
+        self.complete_all();
+    }
+
+    /// A block was closed.
+    pub fn closed(&mut self, block: BlockSetId) {
+        if let Some(id) = self.of(block) {
+            self.all[id].closed += 1;
+            self.settle(id);
+        }
+    }
+
+    /// So many pages of a block became valid, or invalid.
+    #[inline(never)]
+    pub fn count(&mut self, block: BlockSetId, state: State, pages: u32, is_valid: bool) {
+        if !is_kept(state) {
+            return;
+        }
+        if !is_valid {
+            self.lose_pages(block, pages);
+        } else if let Some(id) = self.of(block) {
+            self.all[id].valid += pages;
+        }
+    }
+
+    /// Whether one was chosen since this was last asked.
+    #[inline]
+    pub fn take_choice(&mut self) -> bool {
+        std::mem::take(&mut self.cleaning.news)
+    }
+
+    /// Makes those blocks of a candidate the next victims of their rows that gain something.
+    pub fn choose(&mut self, chosen: BlockSetId, table: &Column<BlockSetId, Block>, pools: &Pools) {
+        let one = &mut self.all[chosen];
+        assert!(one.indexed, "super block {chosen:?} was chosen, which is not closed");
+        for block in one.blocks.iter().copied() {
+            if table[block].state == State::Closed && table[block].valid < self.per_block {
+                self.due[(pools.row_of_block(block).0 - self.begins.0) as usize].push_back(block);
+                one.due += 1;
+            }
+        }
+        one.chosen = true;
+        self.cleaning.begin(one.due);
+        self.settle(chosen);
+    }
+
+    /// A block of a row stays as it is, though its super block was chosen.
+    pub fn leave_out(&mut self, row: RowId, block: BlockSetId) {
+        let at = self.at(row);
+        self.due[at].retain(|due| *due != block);
+        if let Some(id) = self.of(block) {
+            self.all[id].due -= 1;
+            self.settle(id);
+        }
+    }
+
+    /// The blocks that are written are found again, and none of them is closed yet.
+    pub fn find(&mut self, table: &Column<BlockSetId, Block>) {
+        for block in self.blocks() {
+            match self.of(block) {
+                Some(id) if is_kept(table[block].state) => {
+                    self.all[id].blocks.push(block);
+                    self.all[id].kept += 1;
+                }
+                _ => *self.of_mut(block) = NONE.0,
+            }
+        }
+        self.all.ids().for_each(|id| self.settle(id));
     }
 
     /// Works out what a super block is after something of it has changed.
@@ -233,14 +381,12 @@ impl SuperBlocks {
         }
     }
 
-    /// A block is to be cleaned, or is of no use: it counts no more.
-    fn leave(&mut self, row: RowId, block: BlockSetId, valid: u32, was_closed: bool) {
-        let Some(id) = self.of(block) else { return };
+    /// A block is to be cleaned, or is of no use, before its state says so: it counts no more.
+    pub fn leave(&mut self, row: RowId, block: BlockSetId, known: &Block) {
+        let Some(id) = self.of(block).filter(|_| is_kept(known.state)) else { return };
         let at = self.at(row);
         let (one, due) = (&mut self.all[id], &mut self.due[at]);
-        one.kept -= 1;
-        one.closed -= u32::from(was_closed);
-        one.valid -= valid;
+        one.leave(known.valid, known.state == State::Closed);
         if let Some(at) = due.iter().position(|other| *other == block) {
             due.remove(at);
             one.due -= 1;
@@ -249,7 +395,7 @@ impl SuperBlocks {
     }
 
     /// A block that counted no more is erased, or will never be.
-    fn remove(&mut self, block: BlockSetId) {
+    pub fn remove(&mut self, block: BlockSetId) {
         let Some(id) = self.of(block) else { return };
         *self.of_mut(block) = NONE.0;
         self.all[id].blocks.retain(|other| *other != block);
@@ -269,50 +415,9 @@ impl SuperBlocks {
 }
 
 impl Space {
-    /// Forms super blocks in a pool from now on; before the first block is written, and after [`keep`](Self::keep).
-    pub fn form_super_blocks(&mut self, pool: usize) {
-        let Pool { geometry, locations, .. } = self.pools.get(pool);
-        let (rows, blocks) = (geometry.rows() as usize, geometry.block_sets() as usize);
-        let streams = usize::from(self.streams.host + self.streams.gc);
-        // A super block holds a block, or is one of those that a power cut left without any.
-        let most = blocks + streams * (MOST_FORMING + 1);
-        let (per_block, indexes) = (locations.per_block(), self.indexes);
-        self.each[pool].super_blocks = Some(Box::new(SuperBlocks {
-            per_block,
-            indexes,
-            begins: geometry.first_row(),
-            first: BlockSetId(geometry.first.block),
-            of: Column::filled(blocks, NONE.0),
-            all: Column::filled(most, SuperBlock::default()),
-            shown: Column::filled(most, 0),
-            unused: (0..most as u32).rev().map(BlockSetId).collect(),
-            forming: vec![Forming::default(); streams],
-            next: vec![0; rows * streams],
-            candidates: Closed::new(Column::filled(1, rows as u32 * per_block), most, indexes),
-            due: vec![VecDeque::new(); rows],
-            in_use: vec![true; rows],
-            cleaning: Cleaning::default(),
-            waits: false,
-        }));
-    }
-
-    /// The super blocks of the pool of a row, if it has any.
-    #[inline]
-    fn super_blocks_of(&mut self, row: RowId) -> Option<&mut SuperBlocks> {
-        self.of_mut(row).super_blocks.as_deref_mut()
-    }
-
     /// The super blocks of each pool that has some.
     fn all_super_blocks(&self) -> impl Iterator<Item = &SuperBlocks> {
         self.each.iter().filter_map(|pool| pool.super_blocks.as_deref())
-    }
-
-    /// While super blocks wait, no row is too far behind to open a block of them: rows are filled one after the other.
-    pub fn wait_for_rows(&mut self, waits: bool) {
-        for all in self.each.iter_mut().filter_map(|pool| pool.super_blocks.as_mut()) {
-            all.waits = waits;
-            (0..all.forming.len()).for_each(|stream| all.complete(stream));
-        }
     }
 
     /// How super blocks were cleaned; none if there are not any.
@@ -327,12 +432,6 @@ impl Space {
     /// Super blocks that were chosen and of which some block is not erased yet.
     pub fn super_blocks_in_cleaning(&self) -> u32 {
         self.all_super_blocks().map(|all| all.cleaning.now).sum()
-    }
-
-    /// Whether one was chosen in the pool of a row since this was last asked.
-    #[inline]
-    pub fn take_choice_of_super_block(&mut self, row: RowId) -> bool {
-        self.super_blocks_of(row).is_some_and(|all| std::mem::take(&mut all.cleaning.news))
     }
 
     /// The super blocks of the pool of a row that may be chosen; none while enough of them are being cleaned.
@@ -350,127 +449,11 @@ impl Space {
         })
     }
 
-    /// Makes those blocks of a candidate of the pool of a row the next victims of their rows that gain something.
-    pub fn choose_super_block(&mut self, row: RowId, chosen: BlockSetId) {
-        let Self { each, table, pools, .. } = self;
-        let Some(all) = each[pools.number_of_row(row)].super_blocks.as_deref_mut() else { return };
-        let one = &mut all.all[chosen];
-        assert!(one.indexed, "super block {chosen:?} was chosen, which is not closed");
-        for block in one.blocks.iter().copied() {
-            if table[block].state == State::Closed && table[block].valid < all.per_block {
-                all.due[(pools.row_of_block(block).0 - all.begins.0) as usize].push_back(block);
-                one.due += 1;
-            }
-        }
-        one.chosen = true;
-        all.cleaning.begin(one.due);
-        all.settle(chosen);
-    }
-
     /// The block of a row that is its next victim because its super block was chosen.
     #[inline]
     pub fn next_of_super_block(&self, row: RowId) -> Option<BlockSetId> {
         let all = self.of(row).super_blocks.as_deref()?;
         all.due[all.at(row)].front().copied()
-    }
-
-    /// The block stays as it is, though its super block was chosen.
-    pub fn leave_out(&mut self, block: BlockSetId) {
-        let row = self.row_of(block);
-        let Some(all) = self.super_blocks_of(row) else { return };
-        let at = all.at(row);
-        all.due[at].retain(|due| *due != block);
-        if let Some(id) = all.of(block) {
-            all.all[id].due -= 1;
-            all.settle(id);
-        }
-    }
-
-    /// Notes that a block was opened.
-    pub(super) fn opened_in_super_block(&mut self, row: RowId, stream: StreamId, block: BlockSetId) {
-        if let Some(all) = self.super_blocks_of(row) {
-            all.open(row, stream.0.into(), block);
-        }
-    }
-
-    /// Notes that a block was closed.
-    pub(super) fn closed_in_super_block(&mut self, block: BlockSetId) {
-        if let Some(all) = self.super_blocks_of(self.row_of(block))
-            && let Some(id) = all.of(block)
-        {
-            all.all[id].closed += 1;
-            all.settle(id);
-        }
-    }
-
-    /// Notes that a block becomes a victim, before its state says so.
-    pub(super) fn leaves_super_block(&mut self, block: BlockSetId) {
-        let row = self.row_of(block);
-        let Block { state, valid, .. } = self.table[block];
-        if let Some(all) = self.super_blocks_of(row)
-            && is_kept(state)
-        {
-            all.leave(row, block, valid, state == State::Closed);
-        }
-    }
-
-    /// Notes that a block is to be taken out of use, or is, before its state says so.
-    pub(super) fn lost_to_super_block(&mut self, block: BlockSetId) {
-        self.leaves_super_block(block);
-        self.left_super_block(block);
-    }
-
-    /// Notes that a victim is erased or taken out of use.
-    pub(super) fn left_super_block(&mut self, block: BlockSetId) {
-        if let Some(all) = self.super_blocks_of(self.row_of(block)) {
-            all.remove(block);
-        }
-    }
-
-    /// Notes that a row is out of use.
-    pub(super) fn row_left_super_blocks(&mut self, row: RowId) {
-        if let Some(all) = self.super_blocks_of(row) {
-            let at = all.at(row);
-            all.in_use[at] = false;
-            (0..all.forming.len()).for_each(|stream| all.complete(stream));
-        }
-    }
-
-    /// Notes that so many pages of a block became valid, or invalid.
-    #[inline(never)]
-    pub(super) fn count_in_super_block(
-        &mut self,
-        pool: usize,
-        block: BlockSetId,
-        pages: u32,
-        is_valid: bool,
-    ) {
-        let Some(all) = &mut self.each[pool].super_blocks else { return };
-        if !is_kept(self.table[block].state) {
-            return;
-        }
-        if !is_valid {
-            all.lose_pages(block, pages);
-        } else if let Some(id) = all.of(block) {
-            all.all[id].valid += pages;
-        }
-    }
-
-    /// The blocks that are written are found again, and none of them is closed yet.
-    pub(super) fn find_super_blocks(&mut self) {
-        let Self { each, table, .. } = self;
-        for all in each.iter_mut().filter_map(|pool| pool.super_blocks.as_mut()) {
-            for block in all.blocks() {
-                match all.of(block) {
-                    Some(id) if is_kept(table[block].state) => {
-                        all.all[id].blocks.push(block);
-                        all.all[id].kept += 1;
-                    }
-                    _ => *all.of_mut(block) = NONE.0,
-                }
-            }
-            all.all.ids().for_each(|id| all.settle(id));
-        }
     }
 
     /// Checks what is kept of super blocks against the blocks; a bug if it is wrong.
