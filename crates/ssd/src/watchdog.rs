@@ -8,7 +8,7 @@ use wordline_nand::Pool;
 use crate::block_device::{BlockDevice, Oldest};
 use crate::config::Config;
 use crate::engines::Core;
-use crate::front::Front;
+use crate::front::{Front, Request};
 use crate::writer::Writer;
 
 /// Notices a command that gets nowhere while simulated time goes on.
@@ -75,6 +75,15 @@ impl Config {
 
 /// Lines of each kind in a report. Chosen: what hangs is seen in a few of them, and a device may have a thousand dies.
 const LINES: usize = 16;
+
+/// How far the command is that was submitted first; those that were taken up go before those that wait.
+pub(crate) fn oldest_command(front: &Front) -> Option<Oldest> {
+    front.oldest().map(|Request { submitted, command, parts, next_page, .. }| Oldest {
+        submitted: *submitted,
+        tag: command.tag,
+        done: u64::from(*parts) << 32 | u64::from(*next_page),
+    })
+}
 
 /// The pending work of each engine of an SSD, and the causes of its waits.
 pub(crate) fn what_waits(core: &Core, writer: &Writer, front: &Front, now: Instant) -> String {

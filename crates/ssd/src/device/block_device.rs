@@ -140,7 +140,7 @@ impl BlockDevice for Device {
     }
 
     fn digest(&self) -> Digest {
-        self.core.base.digest
+        self.core.base.digest_so_far()
     }
 
     fn audit(&self, elapsed: Duration) {
@@ -152,7 +152,7 @@ impl BlockDevice for Device {
     }
 
     fn oldest(&self) -> Option<Oldest> {
-        self.front.oldest_command()
+        watchdog::oldest_command(&self.front)
     }
 
     fn longest_wait(&self) -> Duration {

@@ -1,186 +1,176 @@
-//! Commands come in, are taken up, and are answered.
+//! The commands of a device: taken in, begun, and answered.
 
+use std::collections::VecDeque;
 use std::fmt::{self, Write};
 
-use wordline_kernel::{Duration, Instant, Schedule};
+use wordline_kernel::{Duration, Instant, Schedule, state};
 
 use super::answering::answer_soon;
-use crate::base::Piece;
-use crate::block_device::Oldest;
-use crate::command::{Answer, Command, Operation, RequestId};
-use crate::contents::Content;
+use super::namespaces::Namespace;
+use super::port::{Port, Stage};
+use super::requests::{Request, Requests};
+use crate::command::{Answer, Command, RequestId};
+use crate::config::Config;
 use crate::engines::Core;
 use crate::event::Event;
-use crate::front::{Front, Request, Stage};
-use crate::writer::Writer;
 
-impl Front {
-    /// A read of the host finds a piece of a page now.
-    #[cold]
-    pub(super) fn note_found(&mut self, id: RequestId, piece: &Piece, core: &mut Core) {
-        let Command { sector, sectors, .. } = self.get(id).command;
-        let start = u64::from(piece.page.0) * core.base.sectors_per_page();
-        let found: Vec<(usize, Content)> = piece
-            .range()
-            .map(|at| {
-                (
-                    (start + u64::from(at) - sector) as usize,
-                    core.cache.content_at(piece.page, at, &core.base, &core.map),
-                )
-            })
-            .collect();
-        if let Some(contents) = &mut core.base.contents {
-            contents.found(id, sectors, found.into_iter());
+/// Commands that wait, commands that the device has taken up, and answers.
+#[derive(Clone, Debug)]
+pub(super) struct Commands {
+    /// All commands that are not answered.
+    pub(super) requests: Requests,
+    /// Commands of a direct interface that wait until the device takes them up.
+    waiting: VecDeque<RequestId>,
+    /// Commands that the device has taken up and not answered.
+    pub(super) started: u32,
+    /// The link, where there is one.
+    pub(super) port: Option<Box<Port>>,
+    namespaces: Vec<Namespace>,
+    answers: Vec<Answer>,
+}
+
+state!(Commands { values { requests, waiting, started, answers } parts { port } fixed { namespaces } });
+
+impl Commands {
+    /// None.
+    pub fn new(config: &Config) -> Self {
+        Self {
+            requests: Requests::default(),
+            waiting: VecDeque::new(),
+            started: 0,
+            port: Port::of(&config.file.front).map(Box::new),
+            namespaces: config.namespaces.clone(),
+            answers: Vec::new(),
         }
     }
 
-    /// A command is answered: what it found goes with it.
-    #[cold]
-    fn note_answer(&mut self, id: RequestId, core: &mut Core) {
-        let tag = self.get(id).command.tag;
-        if let Some(contents) = &mut core.base.contents {
-            contents.answered(id, tag);
-        }
+    /// Forgets all commands, as when the power is cut; which they were.
+    pub fn forget(&mut self, config: &Config) -> Vec<Command> {
+        let ids: Vec<RequestId> = self.requests.ids().collect();
+        let mut command_of = |id| {
+            let mut command = self.requests.get(id).command;
+            self.as_submitted(&mut command);
+            command
+        };
+        let commands = ids.into_iter().map(&mut command_of).collect();
+        let answers = std::mem::take(&mut self.answers);
+        *self = Self { answers, ..Self::new(config) };
+        commands
     }
 
-    /// Takes in a command. A bug if it goes beyond its namespace.
-    pub(crate) fn submit(
+    /// Whether a command is not answered yet.
+    pub fn has(&self, id: RequestId) -> bool {
+        self.requests.ids().any(|taken| taken == id)
+    }
+
+    /// Takes in a command, and takes it up if it can; its id if the work on it begins at once. A bug if it goes beyond its namespace.
+    #[inline]
+    pub fn submit(
         &mut self,
         command: Command,
         core: &mut Core,
-        writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
-    ) {
+    ) -> Option<RequestId> {
         let id = self.take_in(command, calendar.now());
         core.reclaim.note_command();
         if self.port.is_some() && core.base.flash.takes_time() {
             self.enter_port(id, &command, calendar);
         } else if self.started < core.base.config.file.front.queue_depth {
-            self.start(id, core, writer, calendar);
+            return self.start(id, core, calendar);
         } else {
             self.waiting.push_back(id);
         }
+        None
+    }
+
+    /// Takes in a command; its id. A bug if it goes beyond its namespace.
+    #[inline]
+    fn take_in(&mut self, command: Command, now: Instant) -> RequestId {
+        let namespace = self.namespaces.get(usize::from(command.namespace));
+        let Namespace { base, sectors } = *namespace.unwrap_or_else(|| out_of_place(&command));
+        if command.sector > sectors || command.sectors > sectors - command.sector {
+            out_of_place(&command);
+        }
+        let id = self.requests.add(command, now);
+        self.requests.get(id).command.sector += base;
+        id
+    }
+
+    /// Turns a command of a request into what the host submitted.
+    #[inline]
+    fn as_submitted(&self, command: &mut Command) {
+        command.sector -= self.namespaces[usize::from(command.namespace)].base;
     }
 
     /// The answers that were given and neither taken nor forgotten, in the order in which they were given.
     #[inline]
-    pub(crate) fn answers(&self) -> &[Answer] {
+    pub fn answers(&self) -> &[Answer] {
         &self.answers
     }
 
     /// The answers so far are of interest no more.
     #[inline]
-    pub(crate) fn forget_answers(&mut self) {
+    pub fn forget_answers(&mut self) {
         self.answers.clear();
     }
 
     /// The answers that were neither taken nor forgotten, moved to the end of `into`.
     #[inline]
-    pub(crate) fn take_answers(&mut self, into: &mut Vec<Answer>) {
+    pub fn take_answers(&mut self, into: &mut Vec<Answer>) {
         if !self.answers.is_empty() {
             into.append(&mut self.answers);
         }
     }
 
-    /// Takes up a command of a direct interface.
+    /// Takes up a command of a direct interface; it, if the work on it begins at once.
+    #[inline]
     fn start(
         &mut self,
         id: RequestId,
-        core: &mut Core,
-        writer: &mut Writer,
+        core: &Core,
         calendar: &mut impl Schedule<Event>,
-    ) {
+    ) -> Option<RequestId> {
         self.started += 1;
-        let request = self.get(id);
+        let request = self.requests.get(id);
         request.queued = calendar.now() - request.submitted;
         let time = core.base.config.file.front.command_time;
         if time == Duration::ZERO {
-            self.begin(id, core, writer, calendar);
-        } else {
-            calendar.after(time, Event::Begin(id));
+            return Some(id);
         }
-    }
-
-    /// The work on a command begins.
-    pub(crate) fn begin(
-        &mut self,
-        id: RequestId,
-        core: &mut Core,
-        writer: &mut Writer,
-        calendar: &mut impl Schedule<Event>,
-    ) {
-        match self.get(id).command.operation {
-            Operation::Read => self.begin_read(id, core, calendar),
-            Operation::Write | Operation::WriteZeroes => self.begin_write(id, core, writer, calendar),
-            Operation::Discard | Operation::Flush | Operation::Compare => {
-                self.begin_other(id, core, writer, calendar);
-            }
-        }
-    }
-
-    /// The work begins on a command that neither reads nor writes.
-    #[inline(never)]
-    fn begin_other(
-        &mut self,
-        id: RequestId,
-        core: &mut Core,
-        writer: &mut Writer,
-        calendar: &mut impl Schedule<Event>,
-    ) {
-        match self.get(id).command.operation {
-            Operation::Discard => self.discard(id, core, writer, calendar),
-            Operation::Flush => self.flush(id, core, writer, calendar),
-            Operation::Compare => self.begin_compare(id, core, calendar),
-            other => unreachable!("{other:?} begins elsewhere"),
-        }
-    }
-
-    /// One part of a command is done; the last one answers it.
-    #[inline(always)]
-    pub(super) fn part_done(
-        &mut self,
-        id: RequestId,
-        core: &mut Core,
-        writer: &mut Writer,
-        calendar: &mut impl Schedule<Event>,
-    ) {
-        let request = self.get(id);
-        request.parts -= 1;
-        if request.parts == 0 {
-            self.answer(id, core, writer, calendar);
-        }
+        calendar.after(time, Event::Begin(id));
+        None
     }
 
     /// Refuses a command: the device is at the end of its life.
-    pub(super) fn refuse(&mut self, id: RequestId, core: &Core, calendar: &mut impl Schedule<Event>) {
-        self.get(id).failed = true;
+    pub fn refuse(&mut self, id: RequestId, core: &Core, calendar: &mut impl Schedule<Event>) {
+        self.requests.get(id).failed = true;
         answer_soon(id, &core.base, calendar);
     }
 
-    /// The work on a command is done: its answer goes to the host.
-    #[inline(never)]
-    pub(crate) fn answer(
+    /// The work on a command is done: its answer goes to the host. The command that begins at once in its place, if one does.
+    #[inline]
+    pub fn answer(
         &mut self,
         id: RequestId,
         core: &mut Core,
-        writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
-    ) {
+    ) -> Option<RequestId> {
         if self.port.is_some() && core.base.flash.takes_time() {
             self.report(id, calendar);
-        } else {
-            self.give_answer(id, Duration::ZERO, core, calendar);
-            if !self.waiting.is_empty() {
-                self.start_waiting(core, writer, calendar);
-            }
+            return None;
         }
+        self.give_answer(id, Duration::ZERO, core, calendar);
+        // The command that waits for longest is taken up.
+        let next = self.waiting.pop_front()?;
+        self.start(next, core, calendar)
     }
 
-    /// Takes up the command that waits for longest.
-    #[inline(never)]
-    fn start_waiting(&mut self, core: &mut Core, writer: &mut Writer, calendar: &mut impl Schedule<Event>) {
-        if let Some(next) = self.waiting.pop_front() {
-            self.start(next, core, writer, calendar);
+    /// A command is answered: what it found goes with it.
+    #[cold]
+    fn note_answer(&mut self, id: RequestId, core: &mut Core) {
+        let tag = self.requests.get(id).command.tag;
+        if let Some(contents) = &mut core.base.contents {
+            contents.answered(id, tag);
         }
     }
 
@@ -208,8 +198,8 @@ impl Front {
         if let Some(sums) = core.base.totals.times.spent.get_mut(request.command.operation as usize) {
             request.spent.add_to(sums, outside);
         }
-        core.base.digest.add(now.ps());
-        core.base.digest.add(u64::from(request.command.tag) << 1 | u64::from(request.failed));
+        core.base.digest(now.ps());
+        core.base.digest(u64::from(request.command.tag) << 1 | u64::from(request.failed));
         let mut answer = Answer { command: request.command, latency, failed: request.failed };
         self.as_submitted(&mut answer.command);
         self.answers.push(answer);
@@ -221,35 +211,26 @@ impl Front {
         self.note_rest(core, calendar);
     }
 
-    /// Called when no event is pending though commands are: a device at the end of its life may be unable to write
-    /// what is in its buffer, and then says so. False if that is not the reason.
-    pub(crate) fn give_up(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
-        if !core.base.life.read_only {
-            return false;
+    /// A command was answered: perhaps the last one for some time.
+    #[inline]
+    pub fn note_rest(&self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        if self.requests.outstanding() > 0 {
+            return;
         }
-        let ids: Vec<RequestId> = self.requests.ids().filter(|id| self.is_taken_up(*id)).collect();
-        core.cache.forget_waiters();
-        for id in ids {
-            self.refuse(id, core, calendar);
+        if let Some(due) = core.reclaim.note_rest(calendar.now(), &core.base) {
+            calendar.at(due, Event::Idle);
         }
-        core.map.forget_waiters_for_discards();
-        true
     }
 
-    /// The command that was submitted first; those that were taken up go before those that wait.
-    pub(crate) fn oldest_command(&self) -> Option<Oldest> {
-        let ids = self.requests.ids();
-        let requests = ids.map(|id| (!self.is_taken_up(id), self.requests.look(id)));
+    /// The request that was submitted first; those that were taken up go before those that wait.
+    pub fn oldest(&self) -> Option<&Request> {
+        let requests = self.requests.ids().map(|id| (!self.is_taken_up(id), self.requests.look(id)));
         let first = requests.min_by_key(|(waits, request)| (*waits, request.submitted, request.command.tag));
-        first.map(|(_, Request { submitted, command, parts, next_page, .. })| Oldest {
-            submitted: *submitted,
-            tag: command.tag,
-            done: u64::from(*parts) << 32 | u64::from(*next_page),
-        })
+        first.map(|(_, request)| request)
     }
 
     /// Whether the work on a command has begun.
-    pub(crate) fn is_taken_up(&self, id: RequestId) -> bool {
+    pub fn is_taken_up(&self, id: RequestId) -> bool {
         match &self.port {
             Some(port) => port.stage(id) == Stage::Working,
             None => !self.waiting.contains(&id),
@@ -257,7 +238,7 @@ impl Front {
     }
 
     /// The commands that are not answered, in words; a write may be stalled.
-    pub(crate) fn tell(
+    pub fn tell(
         &self,
         now: Instant,
         most: usize,
@@ -286,4 +267,11 @@ impl Front {
         }
         Ok(())
     }
+}
+
+/// The caller submitted a command to a namespace that is missing, or beyond the end of it.
+#[cold]
+#[inline(never)]
+fn out_of_place(command: &Command) -> ! {
+    panic!("a command beyond the capacity, or for a missing namespace: {command:?}")
 }

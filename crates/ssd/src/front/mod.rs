@@ -7,8 +7,7 @@
 mod answering;
 mod commands;
 pub mod config;
-mod flush;
-mod idle;
+mod done;
 pub mod link;
 pub mod namespaces;
 mod over_link;
@@ -17,133 +16,197 @@ mod pump;
 pub mod queues;
 mod read;
 pub mod requests;
+mod timer;
 mod write;
 
-use std::collections::VecDeque;
+use std::fmt;
 
-use wordline_kernel::{Instant, state};
+use wordline_kernel::{Instant, Schedule, state};
 
-use crate::cache::Round;
-use crate::command::{Answer, Command, RequestId};
+use crate::command::{Answer, Command, Operation, RequestId};
 use crate::config::Config;
+use crate::engines::Core;
 use crate::event::Event;
 use crate::snapshot::ensure;
+use crate::writer::Writer;
+use commands::Commands;
+use timer::Timer;
 
 pub use link::{Link, Way};
 pub use namespaces::Namespace;
 pub use port::{Port, Stage};
 pub use requests::{Request, Requests};
 
-/// The front end: commands that wait, commands in flight, and answers.
+/// The front end: commands, and the timer of the write buffer.
 #[derive(Clone, Debug)]
 pub struct Front {
-    /// All commands that are not answered.
-    requests: Requests,
-    /// Commands of a direct interface that wait until the device takes them up.
-    waiting: VecDeque<RequestId>,
-    /// Commands that the device has taken up and not answered.
-    started: u32,
-    /// The link, where there is one.
-    port: Option<Box<Port>>,
-    namespaces: Vec<Namespace>,
+    commands: Commands,
+    timer: Timer,
     /// Whether requests of which a part is done are being ended.
     waking: bool,
-    answers: Vec<Answer>,
-    /// Whether the timer of the write buffer is set.
-    timer_set: bool,
-    /// What the timer is writing out.
-    round: Option<Round>,
 }
 
-state!(Front {
-    values { requests, waiting, started, answers, timer_set, round }
-    parts { port }
-    fixed { namespaces, waking }
-});
+state!(Front { parts { commands, timer } fixed { waking } });
 
 impl Front {
     /// A front end without commands.
     pub fn new(config: &Config) -> Self {
-        Self {
-            requests: Requests::default(),
-            waiting: VecDeque::new(),
-            started: 0,
-            port: Port::of(&config.file.front).map(Box::new),
-            namespaces: config.namespaces.clone(),
-            waking: false,
-            answers: Vec::new(),
-            timer_set: false,
-            round: None,
-        }
+        Self { commands: Commands::new(config), timer: Timer::default(), waking: false }
     }
 
     /// Forgets all commands, as when the power is cut; which they were.
     pub fn forget(&mut self, config: &Config) -> Vec<Command> {
-        let ids: Vec<RequestId> = self.requests.ids().collect();
-        let mut command_of = |id| {
-            let mut command = self.requests.get(id).command;
-            self.as_submitted(&mut command);
-            command
-        };
-        let commands = ids.into_iter().map(&mut command_of).collect();
-        let answers = std::mem::take(&mut self.answers);
-        *self = Self { answers, ..Self::new(config) };
-        commands
+        (self.timer, self.waking) = (Timer::default(), false);
+        self.commands.forget(config)
     }
 
     /// The link to the host, if the interface has one.
     pub fn link(&self) -> Option<&Link> {
-        self.port.as_deref().map(|port| port.link())
-    }
-
-    /// Whether a command is not answered yet.
-    fn has(&self, id: RequestId) -> bool {
-        self.requests.ids().any(|taken| taken == id)
+        self.commands.port.as_deref().map(|port| port.link())
     }
 
     /// Whether an event that was loaded can come to it.
     pub(crate) fn check_event(&self, event: Event) -> Result<(), String> {
         let is_known = match event {
-            Event::Begin(id) | Event::Answer(id) | Event::Link(id) => self.has(id),
+            Event::Begin(id) | Event::Answer(id) | Event::Link(id) => self.commands.has(id),
             Event::FlushTimer | Event::Idle | Event::Flash(_) => true,
         };
         ensure(is_known, || format!("{event:?} of a command that is not there"))
     }
 
     /// Commands that are not answered.
+    #[inline]
     pub fn outstanding(&self) -> usize {
-        self.requests.outstanding()
+        self.commands.requests.outstanding()
     }
 
-    /// The request of an id.
+    /// The answers that were given and neither taken nor forgotten, in the order in which they were given.
     #[inline]
-    pub fn get(&mut self, id: RequestId) -> &mut Request {
-        self.requests.get(id)
+    pub(crate) fn answers(&self) -> &[Answer] {
+        self.commands.answers()
     }
 
-    /// Takes in a command; its id. A bug if it goes beyond its namespace.
+    /// The answers so far are of interest no more.
     #[inline]
-    pub fn take_in(&mut self, command: Command, now: Instant) -> RequestId {
-        let namespace = self.namespaces.get(usize::from(command.namespace));
-        let Namespace { base, sectors } = *namespace.unwrap_or_else(|| out_of_place(&command));
-        if command.sector > sectors || command.sectors > sectors - command.sector {
-            out_of_place(&command);
+    pub(crate) fn forget_answers(&mut self) {
+        self.commands.forget_answers();
+    }
+
+    /// The answers that were neither taken nor forgotten, moved to the end of `into`.
+    #[inline]
+    pub(crate) fn take_answers(&mut self, into: &mut Vec<Answer>) {
+        self.commands.take_answers(into);
+    }
+
+    /// The request that was submitted first; those that were taken up go before those that wait.
+    pub(crate) fn oldest(&self) -> Option<&Request> {
+        self.commands.oldest()
+    }
+
+    /// The commands that are not answered, in words; a write may be stalled.
+    pub(crate) fn tell(
+        &self,
+        now: Instant,
+        most: usize,
+        is_stalled: impl Fn(RequestId) -> bool,
+        out: &mut String,
+    ) -> fmt::Result {
+        self.commands.tell(now, most, is_stalled, out)
+    }
+
+    /// A request, to be changed.
+    #[inline]
+    fn get(&mut self, id: RequestId) -> &mut Request {
+        self.commands.requests.get(id)
+    }
+
+    /// Takes in a command. A bug if it goes beyond its namespace.
+    pub(crate) fn submit(
+        &mut self,
+        command: Command,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        if let Some(id) = self.commands.submit(command, core, calendar) {
+            self.begin(id, core, writer, calendar);
         }
-        let id = self.requests.add(command, now);
-        self.requests.get(id).command.sector += base;
-        id
     }
 
-    /// Turns a command of a request into what the host submitted.
-    #[inline]
-    pub fn as_submitted(&self, command: &mut Command) {
-        command.sector -= self.namespaces[usize::from(command.namespace)].base;
+    /// A step of a command on the link is over.
+    pub(crate) fn link_free(
+        &mut self,
+        id: RequestId,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        if self.commands.link_free(id, core, calendar) {
+            self.begin(id, core, writer, calendar);
+        }
     }
-}
 
-/// The caller submitted a command to a namespace that is missing, or beyond the end of it.
-#[cold]
-#[inline(never)]
-fn out_of_place(command: &Command) -> ! {
-    panic!("a command beyond the capacity, or for a missing namespace: {command:?}")
+    /// The work on a command begins.
+    pub(crate) fn begin(
+        &mut self,
+        id: RequestId,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        match self.get(id).command.operation {
+            Operation::Read => self.commands.requests.begin_read(id, core, calendar),
+            Operation::Write | Operation::WriteZeroes => self.begin_write(id, core, writer, calendar),
+            Operation::Discard | Operation::Flush | Operation::Compare => {
+                self.begin_other(id, core, writer, calendar);
+            }
+        }
+    }
+
+    /// The work begins on a command that neither reads nor writes.
+    #[inline(never)]
+    fn begin_other(
+        &mut self,
+        id: RequestId,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        match self.get(id).command.operation {
+            Operation::Discard => self.discard(id, core, writer, calendar),
+            Operation::Flush => self.flush(id, core, writer, calendar),
+            Operation::Compare => self.commands.requests.begin_compare(id, core, calendar),
+            other => unreachable!("{other:?} begins elsewhere"),
+        }
+    }
+
+    /// The work on a command is done: its answer goes to the host, and another may begin.
+    #[inline(never)]
+    pub(crate) fn answer(
+        &mut self,
+        id: RequestId,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        if let Some(next) = self.commands.answer(id, core, calendar) {
+            self.begin(next, core, writer, calendar);
+        }
+    }
+
+    /// Called when no event is pending though commands are: a device at the end of its life may be unable to write
+    /// what is in its buffer, and then says so. False if that is not the reason.
+    pub(crate) fn give_up(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
+        if !core.base.life.read_only {
+            return false;
+        }
+        let ids: Vec<RequestId> =
+            self.commands.requests.ids().filter(|id| self.commands.is_taken_up(*id)).collect();
+        core.cache.forget_waiters();
+        for id in ids {
+            self.commands.refuse(id, core, calendar);
+        }
+        core.map.forget_waiters();
+        true
+    }
 }

@@ -5,15 +5,15 @@ use wordline_kernel::Schedule;
 use crate::command::{Command, RequestId};
 use crate::engines::Core;
 use crate::event::Event;
-use crate::front::{Front, Port, Stage, Way};
-use crate::writer::Writer;
+use crate::front::commands::Commands;
+use crate::front::{Port, Stage, Way};
 
 /// The port, which a command on the link came through.
-fn port_of(front: &mut Front) -> &mut Port {
-    front.port.as_deref_mut().expect("a command on the link has a port")
+fn port_of(commands: &mut Commands) -> &mut Port {
+    commands.port.as_deref_mut().expect("a command on the link has a port")
 }
 
-impl Front {
+impl Commands {
     /// The host has a command. It tells the device if the submission queue has an entry, else it holds the command.
     #[inline(never)]
     pub(super) fn enter_port(
@@ -32,15 +32,9 @@ impl Front {
         calendar.at(at, Event::Link(id));
     }
 
-    /// A step of a command on the link is over: the next one.
+    /// A step of a command on the link is over: the next one. Whether the work on the command begins now.
     #[inline(never)]
-    pub(crate) fn link_free(
-        &mut self,
-        id: RequestId,
-        core: &mut Core,
-        writer: &mut Writer,
-        calendar: &mut impl Schedule<Event>,
-    ) {
+    pub fn link_free(&mut self, id: RequestId, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         let port = port_of(self);
         match port.stage(id) {
             Stage::Ringing => {
@@ -48,28 +42,28 @@ impl Front {
                 self.fetch_next(core, calendar);
             }
             Stage::Fetching => {
-                let command = self.get(id).command;
-                if port_of(self).brings_data(id, &command) {
-                    self.send(id, Way::ToDevice, calendar);
-                } else {
-                    self.begin(id, core, writer, calendar);
+                let command = self.requests.get(id).command;
+                if !port_of(self).brings_data(id, &command) {
+                    return true;
                 }
+                self.send(id, Way::ToDevice, calendar);
             }
             Stage::Moving(way) if port.left(id) > 0 => self.send(id, way, calendar),
             Stage::Moving(_) => {
                 port.work(id);
-                self.begin(id, core, writer, calendar);
+                return true;
             }
             Stage::Reporting => self.answered(id, core, calendar),
             stage @ (Stage::Waiting | Stage::Working) => panic!("a command is on the link while {stage:?}"),
         }
+        false
     }
 
     /// Takes up commands in the order of the arbitration, while there is room for them.
     fn fetch_next(&mut self, core: &Core, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
         while self.started < core.base.config.file.front.queue_depth {
-            let Front { port, requests, started, .. } = self;
+            let Commands { port, requests, started, .. } = self;
             let port = port.as_deref_mut().expect("a command on the link has a port");
             let Some(id) = port.next(*started, |id| requests.get(id).command) else { return };
             *started += 1;
@@ -87,7 +81,7 @@ impl Front {
 
     /// The work on a command is done: what it read goes to the host, and its answer.
     pub(super) fn report(&mut self, id: RequestId, calendar: &mut impl Schedule<Event>) {
-        let request = *self.get(id);
+        let request = *self.requests.get(id);
         let at = port_of(self).report(id, &request.command, request.failed, calendar.now());
         calendar.at(at, Event::Link(id));
     }

@@ -1,11 +1,14 @@
-//! Moves pages on towards flash, and ends requests of which the last part is done.
+//! Moves pages on towards flash: as far as they can and must go, from time to time, and while the host rests; and ends requests of which
+//! the last part is done.
 
 use wordline_kernel::Schedule;
 use wordline_nand::DieId;
 
+use crate::design::{Observes, Seen};
 use crate::engines::Core;
 use crate::event::Event;
 use crate::front::Front;
+use crate::front::timer::Timer;
 use crate::writer::Writer;
 
 impl Front {
@@ -20,12 +23,12 @@ impl Front {
         for row in core.base.config.pools.all_rows() {
             writer.collect_unless(false, row, core, calendar);
         }
-        self.note_rest(core, calendar);
+        self.commands.note_rest(core, calendar);
         // What was kept of the buffer goes to flash at once.
         while let Some(id) = core.cache.oldest() {
             writer.urge(id, core, calendar);
         }
-        self.set_timer(core, calendar);
+        self.timer.set(core, calendar);
         self.pump(core, writer, calendar);
     }
 
@@ -96,5 +99,83 @@ impl Front {
             self.part_done(id, core, writer, calendar);
         }
         self.waking = false;
+    }
+
+    /// The next step of a round, or the next round.
+    #[inline(never)]
+    pub(crate) fn write_out_on_time(
+        &mut self,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let Some(round) = self.timer.round(core, calendar) else {
+            return self.timer.rest(None, core, calendar);
+        };
+        let most = core.cache.dirty().saturating_sub(round.pages);
+        while core.cache.dirty() > most
+            && let Some(oldest) = core.cache.oldest()
+            && core.cache.epoch(oldest) <= round.epoch
+        {
+            writer.leave(oldest, core, calendar);
+        }
+        if core.cache.oldest().is_some_and(|oldest| core.cache.epoch(oldest) <= round.epoch) {
+            self.pump(core, writer, calendar);
+            return self.timer.go_on(round, calendar);
+        }
+        self.drain(round.epoch, core, writer, calendar);
+        self.timer.rest(Some(round), core, calendar);
+    }
+
+    /// What is of an epoch and of older ones leaves at once; the last pages do not wait for others to fill a program unit with.
+    fn drain(
+        &mut self,
+        epoch: u64,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        core.cache.drain_to(epoch);
+        writer.urge_covered(epoch, core);
+        self.pump(core, writer, calendar);
+    }
+
+    /// Everything in the buffer leaves at once, protected or not.
+    pub(crate) fn write_out(
+        &mut self,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        if let Some(epoch) = core.cache.end_epoch() {
+            self.drain(epoch, core, writer, calendar);
+        }
+    }
+
+    /// No timer is set any more.
+    pub(crate) fn forget_timer(&mut self) {
+        self.timer = Timer::default();
+    }
+
+    /// Background work begins if the host has rested for long enough; else it is looked at again when it may have.
+    #[inline(never)]
+    pub(crate) fn host_rests(
+        &mut self,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let now = calendar.now();
+        let Some(due) = core.reclaim.rests_from(now, &core.base) else { return };
+        if due > now {
+            return calendar.at(due, Event::Idle);
+        }
+        core.base.observe(Observes::IDLE, |_| Seen::Idle { since: core.reclaim.idle_since() });
+        for row in core.base.config.pools.all_rows() {
+            writer.collect_unless(false, row, core, calendar);
+        }
+        if writer.row_opened() {
+            self.pump(core, writer, calendar);
+        }
     }
 }

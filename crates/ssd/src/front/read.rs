@@ -3,21 +3,20 @@
 use std::ops::Range;
 
 use wordline_kernel::{Duration, Instant, Schedule};
-use wordline_nand::{DieId, Done};
+use wordline_nand::DieId;
 
 use super::answering::answer_soon;
 use crate::base::{LocationRead, Piece, Wanted};
 use crate::cache::Cached;
-use crate::cache::buffer::EntryId;
 use crate::command::{Command, RequestId};
+use crate::contents::Content;
 use crate::design::{Observes, Seen};
 use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::{Class, Task, Ticket};
-use crate::front::Front;
+use crate::front::Requests;
 use crate::map::LogicalPage;
 use crate::map::translation::Then;
-use crate::writer::Writer;
 
 /// Where a piece of a page was found.
 #[derive(Clone, Copy, Debug)]
@@ -30,9 +29,9 @@ enum Found {
     InFlash(DieId, u32),
 }
 
-impl Front {
+impl Requests {
     /// A request fails if some of what it wants of the page of a read is lost. What is lost of flash may be in the buffer by now.
-    pub(crate) fn note_lost(&mut self, id: RequestId, read: &Task, core: &Core) {
+    pub(super) fn note_lost(&mut self, id: RequestId, read: &Task, core: &Core) {
         let page = LogicalPage(read.wanted.logical);
         let command = self.get(id).command;
         let wanted = core.base.piece(&command, page.0).sectors();
@@ -197,6 +196,25 @@ impl Front {
         Found::InFlash(die, reads)
     }
 
+    /// A read of the host finds a piece of a page now.
+    #[cold]
+    fn note_found(&mut self, id: RequestId, piece: &Piece, core: &mut Core) {
+        let Command { sector, sectors, .. } = self.get(id).command;
+        let start = u64::from(piece.page.0) * core.base.sectors_per_page();
+        let found: Vec<(usize, Content)> = piece
+            .range()
+            .map(|at| {
+                (
+                    (start + u64::from(at) - sector) as usize,
+                    core.cache.content_at(piece.page, at, &core.base, &core.map),
+                )
+            })
+            .collect();
+        if let Some(contents) = &mut core.base.contents {
+            contents.found(id, sectors, found.into_iter());
+        }
+    }
+
     /// A comparison reads, and fails if a page is not of the version that the host expects.
     #[inline(never)]
     pub(super) fn begin_compare(
@@ -216,122 +234,23 @@ impl Front {
         self.begin_read(id, core, calendar);
     }
 
-    #[inline(always)]
-    pub(crate) fn host_read_done(
+    /// A read knows where a page is that it waited for since then: it looks for its piece, and queues reads if that must be.
+    pub(super) fn go_on_reading(
         &mut self,
-        task: &Task,
-        done: &Done,
-        core: &mut Core,
-        writer: &mut Writer,
-        calendar: &mut impl Schedule<Event>,
-    ) {
-        let Ticket::Request(id) = task.ticket else { unreachable!("{task:?} is a read of the host") };
-        core.base.totals.host_reads += 1;
-        let spent = core.base.flash.spent(task, done, calendar.now());
-        self.get(id).spent = spent;
-        writer.read_over(task.page, core, calendar);
-        if core.cache.keeps_reads() && !done.failed {
-            let command = self.get(id).command;
-            core.cache.keep_read(&command, task, &core.base, &core.map);
-        }
-        self.part_done(id, core, writer, calendar);
-    }
-
-    /// A read is over without having found anything.
-    pub(crate) fn read_in_vain(
-        &mut self,
-        task: &Task,
-        done: &Done,
-        core: &mut Core,
-        writer: &mut Writer,
-        calendar: &mut impl Schedule<Event>,
-    ) {
-        match task.ticket {
-            Ticket::Fill(entry) => writer.fill_done(task, entry, core, calendar),
-            Ticket::UnitFill(sub) => writer.unit_fill_done(task, sub, core, calendar),
-            Ticket::Table(table) => self.table_read(table, task, core, writer, calendar),
-            Ticket::Prefetch(entry) => {
-                core.cache.each_waiter_for_prefetch(entry, |id| self.note_lost(id, task, core));
-                self.fetched_ahead(entry, task, core, writer, calendar);
-            }
-            Ticket::Request(id) => {
-                self.note_lost(id, task, core);
-                self.host_read_done(task, done, core, writer, calendar);
-            }
-            Ticket::HostUnit(_) | Ticket::TableUnit(_) | Ticket::Reclaim(_) | Ticket::Scan(_) => {
-                unreachable!("{task:?} reads for the host")
-            }
-        }
-    }
-
-    /// The read of a translation page is over: who waited for it goes on.
-    pub(crate) fn table_read(
-        &mut self,
-        table: u32,
-        task: &Task,
-        core: &mut Core,
-        writer: &mut Writer,
-        calendar: &mut impl Schedule<Event>,
-    ) {
-        core.map.table_read(table, &mut core.base);
-        self.go_on_located(table, core, writer, calendar);
-        writer.read_over(task.page, core, calendar);
-    }
-
-    /// A read ahead of the host is over: who waits for its page goes on.
-    pub(crate) fn fetched_ahead(
-        &mut self,
-        entry: EntryId,
-        task: &Task,
-        core: &mut Core,
-        writer: &mut Writer,
-        calendar: &mut impl Schedule<Event>,
-    ) {
-        writer.read_over(task.page, core, calendar);
-        core.cache.fetched_ahead(entry, &mut core.base);
-        self.wake_waiters(core, writer, calendar);
-    }
-
-    /// All who waited for the entries of a translation page go on, if it is in memory.
-    pub(crate) fn go_on_located(
-        &mut self,
-        table: u32,
-        core: &mut Core,
-        writer: &mut Writer,
-        calendar: &mut impl Schedule<Event>,
-    ) {
-        let Some(mut waiting) = core.map.take_waiters(table) else { return };
-        while let Some(waiter) = core.map.next_located(&mut waiting) {
-            match waiter.then {
-                Then::Read(request) => {
-                    self.go_on_reading(request, waiter.page, waiter.since, core, writer, calendar);
-                }
-                Then::Prepare(_) | Then::Carry(_) => writer.go_on_located(&waiter, core, calendar),
-            }
-        }
-    }
-
-    /// A read of the host knows where its page is.
-    fn go_on_reading(
-        &mut self,
-        request: RequestId,
+        id: RequestId,
         page: LogicalPage,
         since: Instant,
         core: &mut Core,
-        writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let command = self.get(request).command;
+        let command = self.get(id).command;
         let piece = core.base.piece(&command, page.0);
-        let waited = calendar.now() - since;
-        match self.read_located(request, piece, waited, core, calendar) {
+        match self.read_located(id, piece, calendar.now() - since, core, calendar) {
             Found::InFlash(die, reads) => {
-                self.get(request).parts += reads;
+                self.get(id).parts += reads;
                 core.base.kick(die, calendar);
             }
             Found::WithoutFlash | Found::Later => core.base.totals.reads_without_flash += 1,
         }
-        // The waiting was a part.
-        self.part_done(request, core, writer, calendar);
     }
 }

@@ -1,40 +1,17 @@
-//! Writes on their way into the buffer.
+//! What changes pages: writes on their way into the buffer, discards, and flushes of what is in it.
 
 use wordline_kernel::Schedule;
-use wordline_nand::{Done, RowId};
 
 use super::answering::{answer_soon, is_durable};
 use crate::command::{Operation, RequestId};
 use crate::contents::Mutant;
 use crate::engines::Core;
 use crate::event::Event;
-use crate::flash::Task;
 use crate::front::{Front, Request};
 use crate::map::LogicalPage;
 use crate::writer::Writer;
 
 impl Front {
-    /// A program of what the host wrote is over: who waited for its pages hears of it, and its row goes on.
-    #[inline]
-    pub(crate) fn host_programmed(
-        &mut self,
-        row: RowId,
-        task: &Task,
-        done: &Done,
-        core: &mut Core,
-        writer: &mut Writer,
-        calendar: &mut impl Schedule<Event>,
-    ) {
-        let spent = core.base.note_program_time(row, task, done, calendar.now());
-        for (id, version) in writer.group(row).versions() {
-            core.cache.each_waiter(id, version, |waiter| self.get(waiter).spent = spent);
-        }
-        writer.host_programmed(row, task.location, core, calendar);
-        self.wake_waiters(core, writer, calendar);
-        writer.collect_where_unit_left(core, calendar);
-        writer.collect(row, core, calendar);
-    }
-
     pub(super) fn begin_write(
         &mut self,
         id: RequestId,
@@ -43,7 +20,7 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         if core.base.life.read_only {
-            self.refuse(id, core, calendar);
+            self.commands.refuse(id, core, calendar);
             return;
         }
         let command = self.get(id).command;
@@ -106,7 +83,7 @@ impl Front {
         if durable && command.operation == Operation::WriteZeroes && core.map.wait_for_discards(id) {
             self.get(id).parts += 1;
         }
-        self.set_timer(core, calendar);
+        self.timer.set(core, calendar);
         let request = self.get(id);
         request.parts -= 1;
         request.next_page = end;
@@ -143,5 +120,52 @@ impl Front {
         if request.parts == 0 {
             answer_soon(id, &core.base, calendar);
         }
+    }
+
+    /// A flush command.
+    pub(super) fn flush(
+        &mut self,
+        id: RequestId,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let epoch = core.cache.end_epoch().filter(|_| !core.base.is_protected());
+        let waits = core.map.wait_for_discards(id);
+        let parts = u32::from(waits) + u32::from(epoch.is_some());
+        self.get(id).parts = parts;
+        if let Some(epoch) = epoch {
+            core.cache.flush(epoch, id);
+            writer.urge_covered(epoch, core);
+            core.base.promote_all(calendar);
+        }
+        match parts {
+            0 => answer_soon(id, &core.base, calendar),
+            _ => self.pump(core, writer, calendar),
+        }
+    }
+
+    /// Forgets the pages that a discard covers as a whole.
+    pub(super) fn discard(
+        &mut self,
+        id: RequestId,
+        core: &mut Core,
+        writer: &mut Writer,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let command = self.get(id).command;
+        let per_page = core.base.sectors_per_page();
+        let first = command.sector.div_ceil(per_page) as u32;
+        let end = ((command.sector + command.sectors) / per_page) as u32;
+        for page in first..end {
+            core.cache.discard_page(LogicalPage(page), &mut core.base, &mut core.map);
+        }
+        core.map.release_tables();
+        self.wake_waiters(core, writer, calendar);
+        self.get(id).parts = 1;
+        if !(is_durable(&command, &core.base) && core.map.wait_for_discards(id)) {
+            answer_soon(id, &core.base, calendar);
+        }
+        self.pump(core, writer, calendar);
     }
 }

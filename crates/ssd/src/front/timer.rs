@@ -1,0 +1,55 @@
+//! The timer of the write buffer: rounds in which what is in it is written out, an interval apart.
+
+use wordline_kernel::{Duration, Schedule, state};
+
+use crate::cache::Round;
+use crate::engines::Core;
+use crate::event::Event;
+
+/// The timer of the write buffer.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Timer {
+    is_set: bool,
+    /// What it is writing out.
+    round: Option<Round>,
+}
+
+state!(Timer { values { is_set, round } });
+
+impl Timer {
+    /// Sets the time at which the write buffer is looked at, if it is to be written out from time to time.
+    #[inline]
+    pub fn set(&mut self, core: &Core, calendar: &mut impl Schedule<Event>) {
+        let interval = core.base.config.file.buffer.flush_interval;
+        if !self.is_set && interval > Duration::ZERO && core.cache.in_use() > 0 {
+            self.is_set = true;
+            calendar.after(interval, Event::FlushTimer);
+        }
+    }
+
+    /// The time has come: the round that goes on or begins, if there is anything to write out.
+    pub fn round(&mut self, core: &mut Core, calendar: &impl Schedule<Event>) -> Option<Round> {
+        self.is_set = false;
+        self.round.take().or_else(|| core.cache.begin_round(calendar.now(), &core.base))
+    }
+
+    /// The next step of a round comes after its time.
+    pub fn go_on(&mut self, round: Round, calendar: &mut impl Schedule<Event>) {
+        (self.round, self.is_set) = (Some(round), true);
+        calendar.after(round.every, Event::FlushTimer);
+    }
+
+    /// Rounds begin an interval apart. With no die at work nothing moves by itself any more; the next write sets the timer
+    /// again.
+    pub fn rest(&mut self, last: Option<Round>, core: &Core, calendar: &mut impl Schedule<Event>) {
+        if core.base.flash.outstanding() == 0 || self.is_set {
+            return;
+        }
+        let Some(Round { begun, .. }) = last else { return self.set(core, calendar) };
+        if core.cache.in_use() > 0 {
+            self.is_set = true;
+            let next = begun + core.base.config.file.buffer.flush_interval;
+            calendar.at(next.max(calendar.now()), Event::FlushTimer);
+        }
+    }
+}
