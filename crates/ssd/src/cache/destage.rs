@@ -7,6 +7,7 @@ use wordline_kernel::{Duration, Instant, state};
 
 use crate::base::Base;
 use crate::cache::Cache;
+use crate::cache::buffer::Buffer;
 use crate::command::SECTOR;
 use crate::config::{BufferMode, Config};
 use crate::map::LogicalPage;
@@ -25,6 +26,19 @@ pub(crate) struct Round {
     /// Pages that leave the buffer at each step, and the time between two of them.
     pub pages: u32,
     pub every: Duration,
+}
+
+impl Round {
+    /// What is in the buffer now is written out over the next interval; none if there is nothing.
+    pub(super) fn begin(buffer: &mut Buffer, now: Instant, base: &Base) -> Option<Self> {
+        let epoch = buffer.end_epoch()?;
+        let rows = base.config.pools.all_rows();
+        let unit = rows.map(|row| base.config.pools.per_program(row)).max().unwrap_or(1);
+        let dirty = buffer.dirty();
+        let steps = u64::from(dirty.div_ceil(unit)).clamp(1, MOST_STEPS);
+        let every = Duration::from_ps(base.config.file.buffer.flush_interval.ps() / steps);
+        Some(Self { begun: now, epoch, pages: dirty.div_ceil(steps as u32), every })
+    }
 }
 
 /// Pages leave the buffer as soon as they are written.
@@ -48,6 +62,13 @@ impl Destaging {
         Some(Box::new(Self { policy, pages: config.logical_pages, most }))
     }
 
+    /// The host wrote a page: whether it leaves now.
+    pub fn written(&mut self, page: LogicalPage, now: Instant) -> bool {
+        let leaves = self.policy.leaves(page, now);
+        self.policy.written(page, now);
+        leaves
+    }
+
     /// Forgets everything, as when the power is cut.
     pub fn forget(&mut self) {
         self.policy.prepare(self.pages);
@@ -66,24 +87,5 @@ impl Cache {
     #[inline]
     pub(crate) fn destages_at_once(&self) -> bool {
         self.destage.is_some()
-    }
-
-    /// The host wrote a page: whether it leaves at once.
-    pub(crate) fn leaves_at_once(&mut self, page: LogicalPage, now: Instant) -> bool {
-        let Some(at_once) = &mut self.destage else { return false };
-        let leaves = at_once.policy.leaves(page, now);
-        at_once.policy.written(page, now);
-        leaves
-    }
-
-    /// What is in the buffer now is written out over the next interval; none if there is nothing.
-    pub(crate) fn begin_round(&mut self, now: Instant, base: &Base) -> Option<Round> {
-        let epoch = self.buffer.end_epoch()?;
-        let rows = base.config.pools.all_rows();
-        let unit = rows.map(|row| base.config.pools.per_program(row)).max().unwrap_or(1);
-        let dirty = self.buffer.dirty();
-        let steps = u64::from(dirty.div_ceil(unit)).clamp(1, MOST_STEPS);
-        let every = Duration::from_ps(base.config.file.buffer.flush_interval.ps() / steps);
-        Some(Round { begun: now, epoch, pages: dirty.div_ceil(steps as u32), every })
     }
 }

@@ -1,9 +1,10 @@
 //! Entries of the write buffer, and their steps on the way to flash, which whoever brings them there tells of.
 
+use wordline_kernel::Instant;
 use wordline_nand::Stamp;
 
-use super::Cache;
 use super::buffer::{Entry, EntryId, EntryState};
+use super::{Cache, Round};
 use crate::base::Base;
 use crate::command::RequestId;
 use crate::map::LogicalPage;
@@ -129,6 +130,11 @@ impl Cache {
     /// ones is left.
     pub(crate) fn end_epoch(&mut self) -> Option<u64> {
         self.buffer.end_epoch()
+    }
+
+    /// What is in the buffer now is written out over the next interval; none if there is nothing.
+    pub(crate) fn begin_round(&mut self, now: Instant, base: &Base) -> Option<Round> {
+        Round::begin(&mut self.buffer, now, base)
     }
 
     /// Whether more is in the buffer than may stay there, where so many entries are being programmed, and no more is on

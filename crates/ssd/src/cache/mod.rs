@@ -15,7 +15,7 @@ mod writes;
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Schedule, state};
+use wordline_kernel::{Instant, Schedule, state};
 use wordline_nand::{Location, PageId, Stamp};
 
 use crate::base::Base;
@@ -303,6 +303,11 @@ impl Cache {
             let table = map.ticket_of_table(self.buffer.get(id).logical);
             base.promote(&[fill, table.unwrap_or(fill)], calendar);
         }
+    }
+
+    /// The host wrote a page: whether it leaves at once.
+    pub(crate) fn leaves_at_once(&mut self, page: LogicalPage, now: Instant) -> bool {
+        self.destage.as_mut().is_some_and(|at_once| at_once.written(page, now))
     }
 
     /// With protection from power loss, what the host wrote into the buffer is kept.

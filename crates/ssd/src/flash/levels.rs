@@ -3,6 +3,7 @@
 use wordline_kernel::{Duration, state};
 use wordline_nand::{Chips, DieId, Done, Fault, Layers, Operation, PageId};
 
+use super::queue::Queues;
 use super::task::Task;
 use super::{Flash, Setup};
 use crate::policy::tuner::{ReadOutcome, ReadParameters, SensedPage, Tuner};
@@ -58,22 +59,28 @@ impl Levels {
         let so_far = ReadOutcome { parameters: ReadParameters { level }, senses, is_read: false };
         tuner.read_again(&self.page(page, chips), &so_far).level
     }
-}
 
-impl Flash {
     /// Has an idle die sense with the levels that its next command wants, if it is a read. A copyback senses with the nominal
     /// ones.
     #[cold]
-    pub(super) fn set_read_level(&mut self, die: DieId, operation: Operation, tuner: &dyn Tuner) {
-        let Self { levels: Some(levels), queues, chips, .. } = self else { return };
+    pub fn choose(
+        &self,
+        die: DieId,
+        operation: Operation,
+        queues: &Queues,
+        chips: &mut Chips,
+        tuner: &dyn Tuner,
+    ) {
         let level = match operation {
-            Operation::Read => levels.level_of(queues.current(die), chips, tuner),
+            Operation::Read => self.level_of(queues.current(die), chips, tuner),
             _ => 0,
         };
-        let time = if level == 0 { Duration::ZERO } else { levels.time };
+        let time = if level == 0 { Duration::ZERO } else { self.time };
         chips.set_read_level(die, level, time);
     }
+}
 
+impl Flash {
     /// Tells the tuner of the pages of a read that this command has read, and the ones before it have not.
     #[cold]
     pub(super) fn learn(&self, read: &Task, done: &Done, tuner: &mut dyn Tuner) {

@@ -59,8 +59,8 @@ impl Flash {
             planes = geometry.planes_per_row;
             self.fill_registers(die);
         }
-        if self.levels.is_some() {
-            self.set_read_level(die, operation, tuner);
+        if let Some(levels) = &self.levels {
+            levels.choose(die, operation, &self.queues, &mut self.chips, tuner);
         }
         let mut command = Command::new(operation, page, planes, Bytes(bytes));
         if self.tunes_programs && operation == Operation::Program {
