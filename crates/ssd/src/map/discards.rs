@@ -11,6 +11,7 @@ use wordline_kernel::{Column, id, state};
 use wordline_nand::RowId;
 
 use super::mapping::LogicalPage;
+use super::placed::Placed;
 use crate::Config;
 use crate::command::RequestId;
 
@@ -74,15 +75,14 @@ pub struct Discards {
     left: u32,
     /// Requests that wait for the present batch, and for the next one.
     waiting: [Vec<RequestId>; 2],
-    /// Pages of the table that have their place in each row, and in all of them.
-    in_row: Column<RowId, u32>,
-    in_flash: u32,
+    /// Pages of the table that are in flash.
+    placed: Placed,
     /// The memory outlives the power: nothing need be written.
     kept: bool,
 }
 
 state!(Discards {
-    values { tables, changed, queue, programming, left, waiting, in_row, in_flash }
+    values { tables, changed, queue, programming, left, waiting, placed }
     fixed { first, per_page, kept }
 });
 
@@ -105,8 +105,7 @@ impl Discards {
             programming: 0,
             left: 0,
             waiting: Default::default(),
-            in_row: Column::filled(config.pools.rows() as usize, 0),
-            in_flash: 0,
+            placed: Placed::new(config.pools.rows() as usize),
             kept,
         }
     }
@@ -240,8 +239,7 @@ impl Discards {
 
     /// A page of the table in `row` cannot be read any more. It is in memory, and the next flush writes it.
     pub fn lost(&mut self, table: DiscardPage, row: RowId) {
-        self.in_row[row] -= 1;
-        self.in_flash -= 1;
+        self.placed.lose(row);
         if self.get(table).stage == Stage::AtRest {
             self.change(table);
         }
@@ -273,28 +271,18 @@ impl Discards {
     }
 
     /// Pages of the table that are in flash.
-    pub fn in_flash(&self) -> u32 {
-        self.in_flash
-    }
-
-    /// Pages of the table whose place is in `row`.
-    pub fn in_row(&self, row: RowId) -> u32 {
-        self.in_row[row]
+    pub fn placed(&self) -> &Placed {
+        &self.placed
     }
 
     /// Notes that a page of the table has its place in row `to` now, and before in row `from`.
-    pub fn placed(&mut self, from: Option<RowId>, to: RowId) {
-        self.in_row[to] += 1;
-        match from {
-            Some(from) => self.in_row[from] -= 1,
-            None => self.in_flash += 1,
-        }
+    pub fn note_place(&mut self, from: Option<RowId>, to: RowId) {
+        self.placed.note(from, to);
     }
 
     /// The power is back. `found` says which version of a page of the table is in flash, and in which row.
     pub fn recover(&mut self, found: impl Fn(LogicalPage) -> Option<(u32, RowId)>) {
-        self.in_row.fill(0);
-        self.in_flash = 0;
+        self.placed.forget();
         self.changed.clear();
         self.queue.clear();
         (self.left, self.programming) = (0, 0);
@@ -305,8 +293,7 @@ impl Discards {
         for table in self.tables() {
             let home = found(self.logical(table));
             if let Some((_, row)) = home {
-                self.in_row[row] += 1;
-                self.in_flash += 1;
+                self.placed.note(None, row);
             }
             let Some(at) = &mut self.tables[table] else { continue };
             let version = home.map_or(0, |(version, _)| version);
@@ -348,7 +335,7 @@ mod tests {
             table
         };
         let table = program(&mut discards, 5, 1);
-        discards.placed(None, RowId(0));
+        discards.note_place(None, RowId(0));
         discards.programmed(table);
         program(&mut discards, 8, 2);
         discards.recover(|_| Some((1, RowId(0))));

@@ -13,6 +13,7 @@ mod life;
 pub mod lost;
 pub mod mapping;
 mod mechanisms;
+mod placed;
 mod tables;
 pub mod translation;
 pub mod unit_writes;
@@ -29,6 +30,7 @@ use crate::map::checkpoint::{Checkpoints, DiscardsAtCut};
 use crate::map::discards::Discards;
 use crate::map::lost::Lost;
 use crate::map::mapping::Mapping;
+use crate::map::placed::Placed;
 use crate::map::translation::Translation;
 use crate::map::unit_writes::UnitWrites;
 use crate::policy::mapper::Mapper;
@@ -339,8 +341,9 @@ impl Map {
         let holds_tables = pool == base.config.shares().pool_of_tables();
         let tables = match holds_tables {
             true => {
-                self.translation.as_ref().map_or(0, Translation::in_flash)
-                    + self.discards.as_ref().map_or(0, Discards::in_flash)
+                let tables = self.translation.as_ref().map(Translation::placed);
+                let all = tables.into_iter().chain(self.discards.as_ref().map(Discards::placed));
+                all.map(Placed::all).sum::<u32>()
             }
             false => 0,
         };

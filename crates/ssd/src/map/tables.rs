@@ -184,8 +184,8 @@ impl Map {
         let to = row_of(location);
         self.install(logical, location, base);
         match (&mut self.discards, &mut self.translation) {
-            (Some(discards), _) if discards.table(logical.0).is_some() => discards.placed(from, to),
-            (_, Some(translation)) => translation.placed(from, to),
+            (Some(discards), _) if discards.table(logical.0).is_some() => discards.note_place(from, to),
+            (_, Some(translation)) => translation.note_place(from, to),
             _ => {}
         }
     }
@@ -319,7 +319,7 @@ impl Map {
     }
 
     /// Nobody waits for what was discarded any more.
-    pub(crate) fn forget_waiters_for_discards(&mut self) {
+    pub(crate) fn forget_waiters(&mut self) {
         if let Some(discards) = &mut self.discards {
             discards.forget_waiters();
         }
@@ -347,8 +347,8 @@ impl Map {
 
     /// Pages of tables that have their place in a row.
     pub(super) fn tables_in(&self, row: RowId) -> u32 {
-        let tables = self.translation.as_ref().map_or(0, |translation| translation.in_row(row));
-        tables + self.discards.as_ref().map_or(0, |discards| discards.in_row(row))
+        let tables = self.translation.as_ref().map_or(0, |translation| translation.placed().in_row(row));
+        tables + self.discards.as_ref().map_or(0, |discards| discards.placed().in_row(row))
     }
 
     /// Begins a checkpoint of the map if the host has written enough.

@@ -9,6 +9,7 @@ use wordline_kernel::{Column, Instant, state};
 use wordline_nand::{Pool, RowId};
 
 use super::mapping::LogicalPage;
+use super::placed::Placed;
 use crate::Config;
 use crate::cache::buffer::EntryId;
 use crate::command::RequestId;
@@ -97,14 +98,14 @@ pub struct Translation {
     free_waiters: Vec<u32>,
     /// Units of translation pages that each row took since the last one of the host.
     turns: Column<RowId, u8>,
-    /// Translation pages whose place is in each row, and in all, and the row that took the last unit.
-    in_row: Column<RowId, u32>,
-    in_flash: u32,
+    /// Translation pages that are in flash.
+    placed: Placed,
+    /// The row that took the last unit.
     last_row: RowId,
 }
 
 state!(Translation {
-    values { states, queues, ahead, staged, waiters, free_waiters, turns, in_row, in_flash, last_row }
+    values { states, queues, ahead, staged, waiters, free_waiters, turns, placed, last_row }
     parts { mapper }
     fixed { size, first, most_ahead, per_program }
 });
@@ -130,8 +131,7 @@ impl Translation {
             waiters: Vec::new(),
             free_waiters: Vec::new(),
             turns: Column::filled(rows, 0),
-            in_row: Column::filled(rows, 0),
-            in_flash: 0,
+            placed: Placed::new(rows),
             last_row: RowId(0),
         }
     }
@@ -145,12 +145,11 @@ impl Translation {
         self.waiters.clear();
         self.free_waiters.clear();
         self.turns.fill(0);
-        self.in_row.fill(0);
-        self.in_flash = 0;
+        self.placed.forget();
         for table in self.tables() {
             let home = found(self.logical(table));
             if let Some((_, row)) = home {
-                self.placed(None, row);
+                self.placed.note(None, row);
             }
             let version = home.map_or(0, |(version, _)| version);
             self.states[table] =
@@ -294,30 +293,20 @@ impl Translation {
         later.chain(accepting.iter().take_while(|row| *row <= self.last_row)).find(|row| fits(*row))
     }
 
-    /// Translation pages whose place is in `row`.
-    pub fn in_row(&self, row: RowId) -> u32 {
-        self.in_row[row]
-    }
-
-    /// Translation pages that have a place in flash.
-    pub fn in_flash(&self) -> u32 {
-        self.in_flash
+    /// Translation pages that are in flash.
+    pub fn placed(&self) -> &Placed {
+        &self.placed
     }
 
     /// Notes that a translation page has its place in row `to` now, and before in row `from`.
-    pub fn placed(&mut self, from: Option<RowId>, to: RowId) {
-        self.in_row[to] += 1;
-        match from {
-            Some(from) => self.in_row[from] -= 1,
-            None => self.in_flash += 1,
-        }
+    pub fn note_place(&mut self, from: Option<RowId>, to: RowId) {
+        self.placed.note(from, to);
     }
 
     /// Notes that a translation page in `row` cannot be read any more. It is made anew from the stamps of the pages that it
     /// tells the places of.
     pub fn lost(&mut self, table: TranslationPage, row: RowId) {
-        self.in_row[row] -= 1;
-        self.in_flash -= 1;
+        self.placed.lose(row);
         self.states[table].version = 0;
     }
 
