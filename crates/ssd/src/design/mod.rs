@@ -52,6 +52,13 @@ pub struct WriteStream {
     pub mode: CellMode,
 }
 
+impl WriteStream {
+    /// Whether its blocks are opened in SLC mode.
+    pub fn is_slc(&self) -> bool {
+        self.mode == CellMode::Slc
+    }
+}
+
 /// The questions that a design answers, the events that it observes, and its requirements on the device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Needs {

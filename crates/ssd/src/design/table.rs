@@ -103,7 +103,7 @@ impl Combination {
     pub fn demands(&self, policies: Demands, pools: usize) -> Result<Demands, Complaints> {
         let needs = self.needs();
         let (table, wrong) = self.table(&needs, pools);
-        let mut wrong = wrong.or_ok(Complaints::default())?;
+        wrong.or_ok(())?;
         let routes = Routes::of(&table, &needs, policies.host);
         let gathered = Gathered::of(&table, &needs, policies.gc);
         let orders = |(design, needs): (usize, &Needs)| {
@@ -113,6 +113,7 @@ impl Combination {
         let open_blocks = needs.iter().enumerate().filter_map(orders).max().unwrap_or(policies.open_blocks);
         let host = routes.as_ref().map_or(policies.host, |routes| routes.streams.len() as u8);
         let of_all = routes.as_ref().map_or(0, |routes| routes.streams.len());
+        let mut wrong = Complaints::default();
         wrong.require(
             of_all <= MOST_STREAMS,
             "designs",
@@ -239,17 +240,16 @@ fn check_streams(table: &[Row], needs: &[Needs], names: &[&str], wrong: &mut Com
 
 /// In each pool one stream of the host at most goes to blocks in SLC mode, and of the collector some beside a native one.
 fn check_modes(needs: &Needs, name: &str, wrong: &mut Complaints) {
-    let is_slc = |stream: &WriteStream| stream.mode == CellMode::Slc;
     let pools = needs.streams.iter().chain(&needs.collector_streams).map(|stream| stream.pool).max();
     for pool in 0..=pools.unwrap_or(0) {
         let here =
             |streams: &[WriteStream]| streams.iter().filter(|stream| stream.pool == pool).copied().collect();
         let [of_host, of_collector]: [Vec<WriteStream>; 2] =
             [here(&needs.streams), here(&needs.collector_streams)];
-        let count = of_host.iter().filter(|stream| is_slc(stream)).count();
+        let count = of_host.iter().filter(|stream| stream.is_slc()).count();
         let found = format!("{name} with {count} streams of the host in SLC mode in pool {pool}");
         wrong.require(count <= 1, "designs", found, "one at most");
-        if let Some(first) = of_collector.first().filter(|stream| is_slc(stream)) {
+        if let Some(first) = of_collector.first().filter(|stream| stream.is_slc()) {
             let found =
                 format!("{name} with the stream {} in SLC mode as the first of the collector", first.name);
             wrong.add("designs", found, "a native one before it, for what finds no room in SLC mode");
@@ -276,7 +276,7 @@ impl Gathered {
         };
         let slc_of = |(pool, row): (u8, &Row)| {
             let own = owner(row).into_iter().flat_map(|needs| collected(needs, pool).enumerate());
-            own.filter(|(_, stream)| stream.mode == CellMode::Slc).map(|(n, _)| 1 << n).sum()
+            own.filter(|(_, stream)| stream.is_slc()).map(|(n, _)| 1 << n).sum()
         };
         let pools = || (0u8..).zip(table);
         Self { slc: pools().map(slc_of).collect(), of_pools: pools().map(in_pool).collect() }
@@ -327,7 +327,7 @@ impl Routes {
 
     /// The one of a pool in SLC mode.
     pub fn cached(&self, pool: usize) -> Option<u8> {
-        let is_it = |stream: &WriteStream| stream.mode == CellMode::Slc && usize::from(stream.pool) == pool;
+        let is_it = |stream: &WriteStream| stream.is_slc() && usize::from(stream.pool) == pool;
         self.streams.iter().position(is_it).map(|at| at as u8)
     }
 }
