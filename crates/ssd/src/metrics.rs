@@ -50,7 +50,7 @@ impl Mark {
             worn: base.worn(),
             programs: programs(base),
             sub_requests: writer.sub_requests().unwrap_or_default(),
-            written_back: base.written_back.clone(),
+            written_back: base.written_back().to_vec(),
             links: detail::link_busy(front, now),
             buses: chips.bus_busy(now).map(Duration::from_ps).collect(),
             designs: base.policies.designs.measure().collect(),

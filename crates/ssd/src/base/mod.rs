@@ -44,10 +44,10 @@ pub struct Base {
     pub(crate) has_homes: bool,
     /// The states of the pools as policies see them; computed when a policy is asked.
     pub(crate) states: Vec<PoolState>,
-    pub(crate) digest: Digest,
+    digest: Digest,
     pub(crate) totals: Totals,
     /// Where the time of the reads and programs went that wrote the buffer out, for each pool.
-    pub(crate) written_back: Vec<WriteBack>,
+    written_back: Vec<WriteBack>,
     /// The contents of the sectors; none unless the host asked to follow them.
     pub(crate) contents: Option<Box<Contents>>,
 }
@@ -95,6 +95,22 @@ impl Base {
     pub(crate) fn check_loaded(&self) -> Result<(), String> {
         self.space.check_loaded(|block| self.flash.chips().programmed(block))?;
         self.flash.check_loaded()
+    }
+
+    /// Takes a word of what happened into the digest.
+    #[inline]
+    pub(crate) fn digest(&mut self, word: u64) {
+        self.digest.add(word);
+    }
+
+    /// The digest of everything that happened.
+    pub(crate) fn digest_so_far(&self) -> Digest {
+        self.digest
+    }
+
+    /// Where the time of the reads and programs went that wrote the buffer out, for each pool.
+    pub(crate) fn written_back(&self) -> &[WriteBack] {
+        &self.written_back
     }
 
     /// From now on it is known what the sectors hold.

@@ -12,8 +12,8 @@ impl Device {
     /// A die has finished a command.
     pub(crate) fn command_done(&mut self, done: &Done, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
-        self.core.base.digest.add(now.ps() ^ u64::from(done.die.0) << 48);
-        self.core.base.digest.add(u64::from(done.command.page.0) << 3 | done.command.operation.kind() as u64);
+        self.core.base.digest(now.ps() ^ u64::from(done.die.0) << 48);
+        self.core.base.digest(u64::from(done.command.page.0) << 3 | done.command.operation.kind() as u64);
         if done.failed {
             self.writer.note_dead_die(done.die, &mut self.core);
         }

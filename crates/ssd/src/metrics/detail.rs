@@ -66,10 +66,11 @@ impl Detail {
     /// The metrics of a device of these engines from `mark` to `now`.
     pub(crate) fn of(base: &Base, front: &Front, mark: &Mark, now: Instant) -> Self {
         let (chips, energy) = (base.flash.chips(), energy(base, mark, now));
-        let written_back = base.written_back.iter().zip(&mark.written_back).map(|(now, before)| WriteBack {
-            fills: now.fills.since(&before.fills),
-            programs: now.programs.since(&before.programs),
-        });
+        let written_back =
+            base.written_back().iter().zip(&mark.written_back).map(|(now, before)| WriteBack {
+                fills: now.fills.since(&before.fills),
+                programs: now.programs.since(&before.programs),
+            });
         Self {
             times: base.totals.times.since(&mark.totals.times),
             energy: energy.iter().copied().sum(),

@@ -58,7 +58,7 @@ impl Recovery {
             false => core.base.config.file.ftl.recovery.programs_at_cut.into(),
         };
         let torn = cut_flash(now, at_cut, core, writer);
-        core.base.digest.add(now.ps());
+        core.base.digest(now.ps());
         core.cache.save_buffer(&core.base);
         if let Some(contents) = &mut core.base.contents {
             contents.forget(is_protected);

@@ -104,7 +104,7 @@ impl Recovery {
             scan.working -= 1;
             if scan.working == 0 {
                 self.end(&scan, calendar.now());
-                core.base.digest.add(calendar.now().ps());
+                core.base.digest(calendar.now().ps());
                 return true;
             }
             self.scan = Some(scan);
