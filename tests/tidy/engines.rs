@@ -69,8 +69,9 @@ const WIRING: (usize, usize) = (14, 470);
 fn handed_out(file: &File) -> Vec<Offence> {
     let method = |(n, line): (usize, &str)| {
         let name = line.trim_start().strip_prefix("pub(crate) fn ")?.split_once("_mut(&mut self")?.0;
-        let what =
-            format!("`{name}_mut` gives a part of an engine away to be changed: make a method of what is done");
+        let what = format!(
+            "`{name}_mut` gives a part of an engine away to be changed: make a method of what is done"
+        );
         Some(Offence::new(format!("{}:{}", file.path, n + 1), what))
     };
     file.text.lines().enumerate().filter_map(method).collect()

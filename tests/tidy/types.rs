@@ -12,7 +12,7 @@ const ROOMS: [&str; 2] = ["crates/ssd/src/", "crates/nand/src/"];
 /// Fields of a type with methods on `&mut self`, those of private structs in its folder counted where it holds one. A struct with
 /// such methods of its own is measured by itself.
 const MOST_FIELDS: usize = 20;
-/// Files with methods on `&mut self` of one type.
+/// Files with methods on `&mut self` of one type, and with functions of its folder outside of any type that take it by `&mut`.
 const MOST_FILES: usize = 4;
 
 /// A struct: whether it is private to its folder, and the types of its fields.
@@ -82,6 +82,24 @@ fn methods(room: &str, path: &str, code: &str, into: &mut Methods) {
     }
 }
 
+/// Notes the types that functions of `code` outside of any type take by `&mut`: methods by another name.
+fn arguments(room: &str, path: &str, code: &str, into: &mut Methods) {
+    let mut lines = code.lines();
+    while let Some(line) = lines.next() {
+        if line.starts_with(char::is_whitespace) || !words(line).any(|word| word == "fn") {
+            continue;
+        }
+        let mut head = line.to_owned();
+        while !head.ends_with('{') && !head.ends_with('}') {
+            let Some(next) = lines.next() else { return };
+            head.push_str(next);
+        }
+        for name in head.split(": &mut ").skip(1).filter_map(|taken| words(taken).next()) {
+            into.entry((room.to_owned(), name.to_owned())).or_default().insert(path.to_owned());
+        }
+    }
+}
+
 /// Fields of a struct, with those of the private structs of its room that it holds and that have no `methods` of their own.
 fn fields(of: &(String, String), structs: &Structs, methods: &Methods, seen: &mut BTreeSet<String>) -> usize {
     let Some(one) = structs.get(of) else { return 0 };
@@ -98,16 +116,22 @@ fn fields(of: &(String, String), structs: &Structs, methods: &Methods, seen: &mu
 
 /// The measure of each type that is larger than the rule, by `room::Type`.
 fn larger(files: &[&File]) -> [BTreeMap<String, usize>; 2] {
-    let (mut all, mut changed) = (Structs::new(), Methods::new());
+    let (mut all, mut changed, mut taken) = (Structs::new(), Methods::new(), Methods::new());
     for file in files {
         let Some(room) = room_of(&file.path) else { continue };
         let code = code_of(file);
         structs(&room, &code, &mut all);
         methods(&room, &file.path, &code, &mut changed);
+        if !file.path.ends_with("/tests.rs") && !file.path.contains("/tests/") {
+            arguments(&room, &file.path, &code, &mut taken);
+        }
     }
     let name = |(room, name): &(String, String)| format!("{room}::{name}");
     let large = changed.keys().map(|of| (name(of), fields(of, &all, &changed, &mut BTreeSet::new())));
-    let spread = changed.iter().map(|(of, files)| (name(of), files.len()));
+    let spread = changed.iter().map(|(of, files)| {
+        let others = taken.get(of).into_iter().flatten().filter(|file| !files.contains(*file));
+        (name(of), files.len() + others.count())
+    });
     [large.filter(|(_, n)| *n > MOST_FIELDS).collect(), spread.filter(|(_, n)| *n > MOST_FILES).collect()]
 }
 
@@ -156,7 +180,10 @@ fn a_type_of_many_fields_or_files_is_caught() {
     let large = file("crates/ssd/src/room/mod.rs", &text);
     let others: Vec<File> = (0..4)
         .map(|n| {
-            let text = "impl<C: Copy> Large {\n    pub fn more(&mut self) {}\n}\n";
+            let text = match n {
+                0 => "fn more(large: &mut Large) {}\n",
+                _ => "impl<C: Copy> Large {\n    pub fn more(&mut self) {}\n}\n",
+            };
             file(&format!("crates/ssd/src/room/more_{n}.rs"), text)
         })
         .collect();

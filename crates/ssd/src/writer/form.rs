@@ -273,7 +273,7 @@ impl Writer {
     }
 
     /// Queues a program unit of pages of tables if there is one and a row takes it.
-    #[cold]
+    #[inline(never)]
     fn write_unit(&mut self, of: Tables, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         let stream = self.rows.of_all().len() - 1;
         if !core.map.has_unit(of) || !self.look_for_row(stream, core, calendar) {

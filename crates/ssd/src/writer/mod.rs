@@ -134,7 +134,7 @@ impl Writer {
     }
 
     /// What became of sub-requests; none in a device with one pool.
-    pub(crate) fn sub_requests(&self) -> Option<Counts> {
+    pub fn sub_requests(&self) -> Option<Counts> {
         self.queue.subs().map(SubRequests::counts)
     }
 
