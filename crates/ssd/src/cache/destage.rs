@@ -29,7 +29,7 @@ pub(crate) struct Round {
 }
 
 impl Round {
-    /// What is in the buffer now is written out over the next interval; none if there is nothing.
+    /// A round that writes out the present pages of the buffer over the next interval; none if there are none.
     pub(super) fn begin(buffer: &mut Buffer, now: Instant, base: &Base) -> Option<Self> {
         let epoch = buffer.end_epoch()?;
         let rows = base.config.pools.all_rows();

@@ -132,7 +132,7 @@ impl Cache {
         self.buffer.end_epoch()
     }
 
-    /// What is in the buffer now is written out over the next interval; none if there is nothing.
+    /// Begins a round that writes out the present pages of the buffer; none if there are none.
     pub(crate) fn begin_round(&mut self, now: Instant, base: &Base) -> Option<Round> {
         Round::begin(&mut self.buffer, now, base)
     }

@@ -10,7 +10,7 @@ use crate::event::Event;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timer {
     is_set: bool,
-    /// What it is writing out.
+    /// The round under way.
     round: Option<Round>,
 }
 

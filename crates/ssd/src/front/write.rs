@@ -1,4 +1,4 @@
-//! What changes pages: writes on their way into the buffer, discards, and flushes of what is in it.
+//! Commands that change pages: writes on their way into the buffer, discards, and flushes of the buffer.
 
 use wordline_kernel::Schedule;
 

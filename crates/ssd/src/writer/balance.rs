@@ -11,7 +11,7 @@ use crate::writer::Writer;
 use crate::writer::queue::Lists;
 use crate::writer::rows::Rows;
 
-/// What waits for rows that others may take.
+/// Program units that wait for a row and may go to another.
 pub(super) struct Balance {
     /// Program units that wait for each row; kept up only while there is a balancer that looks at it.
     waiting: Column<RowId, u32>,

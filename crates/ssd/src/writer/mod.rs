@@ -34,9 +34,9 @@ use rows::Rows;
 pub struct Writer {
     /// Pages on their way to a program unit.
     queue: WriteQueue,
-    /// What each row accepts, and what is programmed there.
+    /// The streams that each row accepts, and the group that is programmed there.
     rows: Rows,
-    /// What waits for rows that others may take.
+    /// Program units that wait for a row and may go to another.
     balance: Balance,
 }
 
@@ -133,7 +133,7 @@ impl Writer {
         self.queue.subs().expect("the device has several pools")
     }
 
-    /// What became of sub-requests; none in a device with one pool.
+    /// Counts of sub-requests by their pools; none in a device with one pool.
     pub fn sub_requests(&self) -> Option<Counts> {
         self.queue.subs().map(SubRequests::counts)
     }

@@ -1,5 +1,5 @@
-//! The rows: which accept a program unit of the host, of which of its streams, and what is programmed in each. What a row accepts is
-//! worked out when something happened to it; between that the answer stands.
+//! The rows: which accept a program unit of the host, of which of its streams, and the group that is programmed in each. The answer for a
+//! row is worked out when its state changed, and stands until then.
 
 use wordline_kernel::{Column, state};
 use wordline_nand::RowId;
@@ -11,11 +11,11 @@ use crate::reclaim::Reclaim;
 use crate::space::{SlcShare, StreamId};
 use crate::writer::Group;
 
-/// What the rows accept, and what is programmed in them.
+/// The streams that rows accept, and the groups that are programmed in them.
 pub(crate) struct Rows {
     /// Those that accept a program unit now, for each stream.
     accepting: Vec<RowSet>,
-    /// What is programmed in each row, and whether it is under way.
+    /// The group of each row, and whether its program is under way.
     groups: Column<RowId, Group>,
     is_busy: Column<RowId, bool>,
     /// Entries of the buffer that are being programmed.
@@ -79,7 +79,7 @@ impl Rows {
         &self.accepting
     }
 
-    /// What is programmed in a row.
+    /// The group of a row.
     #[inline]
     pub fn group(&self, row: RowId) -> &Group {
         &self.groups[row]

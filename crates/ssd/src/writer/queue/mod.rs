@@ -80,7 +80,7 @@ impl WriteQueue {
         self.filling
     }
 
-    /// What waits, in words: at most so many lists.
+    /// Tells of the lists with pages in words: of so many at most.
     pub fn tell(&self, lists: usize, out: &mut String) -> fmt::Result {
         let held = self.ready.iter().enumerate().filter(|(_, list)| !list.pages.is_empty());
         for (n, list) in held.take(lists) {

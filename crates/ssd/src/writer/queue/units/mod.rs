@@ -235,7 +235,7 @@ impl SubRequests {
         &mut self.all[id as usize]
     }
 
-    /// What became of them.
+    /// Counts of them by their pools.
     pub fn counts(&self) -> Counts {
         self.counts
     }
