@@ -122,7 +122,7 @@ pub struct WorkloadArguments {
     seed: SeedArgument,
 }
 
-/// The seed of whatever is drawn at random.
+/// The seed of all random numbers.
 #[derive(Args)]
 pub struct SeedArgument {
     /// The seed of all random numbers.

@@ -113,7 +113,7 @@ struct Listed {
     source: String,
 }
 
-/// A value of the key along which a curve goes, and what is there.
+/// A value of the key along which a curve goes, and the result there.
 #[derive(Serialize)]
 struct CurvePoint<'a> {
     value: &'a str,

@@ -36,7 +36,7 @@ pub struct Arguments {
     results: ResultArguments,
 }
 
-/// Does what the user asked.
+/// Runs the command.
 pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> {
     let plan = arguments.workload.plan()?;
     if arguments.workload.is_standard() {

@@ -38,7 +38,7 @@ enum Command {
     Schema,
 }
 
-/// Does what the user asked.
+/// Runs the command.
 pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> {
     let load = |device: DeviceArguments| device.device(registry, DEFAULT_PRESET);
     match arguments.command {

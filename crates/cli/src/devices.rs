@@ -24,7 +24,7 @@ pub struct Arguments {
     json: JsonArgument,
 }
 
-/// Does what the user asked.
+/// Runs the command.
 pub fn handle(arguments: &Arguments, registry: &Registry) -> Result<(), Failure> {
     let Some(name) = &arguments.name else {
         let all = registry.types();
@@ -35,7 +35,7 @@ pub fn handle(arguments: &Arguments, registry: &Registry) -> Result<(), Failure>
     output::json_or_text(&arguments.json, &found, || page)
 }
 
-/// One line for each type; an asterisk marks what is taken where nothing is said.
+/// One line for each type; an asterisk marks the default.
 fn table(types: &[TypeInfo]) -> String {
     let row = |of: &TypeInfo| {
         let mark = if of.default { "*" } else { "" };

@@ -20,7 +20,7 @@ pub const INTERRUPTED: u8 = 130;
 pub enum Failure {
     /// Something that the user gave, or a place to write to, cannot be used.
     Error(Error),
-    /// The command worked; what it checked did not hold. Everything has been printed.
+    /// The command worked, and a check that it made failed. Everything has been printed.
     Verdict,
     /// The user stopped it. The results so far have been printed.
     Interrupted,
@@ -47,7 +47,7 @@ impl From<wordline_lab::trace::Error> for Failure {
 }
 
 impl Failure {
-    /// Prints what there is to say, each complaint on a line of its own, and gives the exit code.
+    /// Prints the message, each complaint on a line of its own, and gives the exit code.
     pub fn report(self) -> ExitCode {
         match self {
             Self::Error(

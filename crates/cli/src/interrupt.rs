@@ -1,5 +1,5 @@
-//! Ctrl-C and SIGTERM, at any moment: what has something to show is asked to stop and shows it, all else ends at once, and
-//! nothing takes longer than [`PATIENCE`].
+//! Ctrl-C and SIGTERM, at any moment: a command with results to show is asked to stop and shows them, any other ends at
+//! once, and nothing takes longer than [`PATIENCE`].
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,12 +9,13 @@ use wordline_lab::output::remove_unfinished;
 
 use crate::failure::{INTERRUPTED, say};
 
-/// How long what was asked to stop may take. Chosen: with what follows a user waits for less than a second.
+/// How long a command that was asked to stop may take. Chosen: with all that follows a user waits for less
+/// than a second.
 const PATIENCE: Duration = Duration::from_millis(700);
 
 /// Whether the user asked to stop.
 static ASKED: AtomicBool = AtomicBool::new(false);
-/// Whether what is under way looks whether it is to stop, and then has a result.
+/// Whether the running command checks whether it is to stop, and then has a result.
 static WORKING: AtomicBool = AtomicBool::new(false);
 static RESULT: Mutex<Held> = Mutex::new(Held::Nothing);
 
@@ -24,7 +25,7 @@ type Give = Box<dyn FnOnce() + Send>;
 /// The results to show if the program is stopped.
 enum Held {
     Nothing,
-    /// Results of what came before.
+    /// Results of the parts that are done.
     Results(Give),
     /// Results that are just being given out.
     Taken,
@@ -71,7 +72,7 @@ pub fn watch() {
     }
 }
 
-/// From now on what is under way looks whether it is to stop, or not.
+/// Sets whether the running command checks from now on whether it is to stop.
 pub fn looks(working: bool) {
     WORKING.store(working, Ordering::Relaxed);
     // A signal that came in between is not lost.
@@ -90,7 +91,7 @@ pub fn flag() -> &'static AtomicBool {
     &ASKED
 }
 
-/// From now on `give` shows what there is, if the program is stopped.
+/// From now on `give` shows the results so far, if the program is stopped.
 pub fn hold(give: impl FnOnce() + Send + 'static) {
     let mut held = held();
     if !matches!(*held, Held::Taken) {

@@ -80,7 +80,7 @@ enum Command {
     Man(manual::Man),
 }
 
-/// The program, with the types of devices that there are: reads its arguments, does what they ask, and gives its exit code.
+/// The program, with the types of devices that there are: reads its arguments, runs the command, and returns its exit code.
 pub fn main_with(registry: Registry) -> ExitCode {
     std::panic::set_hook(Box::new(failure::explain_panic));
     interrupt::watch();

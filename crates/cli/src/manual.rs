@@ -1,4 +1,4 @@
-//! `wordline completions` and `wordline man`: what a shell and `man` want to know of the program.
+//! `wordline completions` and `wordline man`: descriptions of the program for a shell and for `man`.
 
 use std::io::Write;
 use std::path::PathBuf;

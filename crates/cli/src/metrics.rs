@@ -1,4 +1,4 @@
-//! `wordline metrics`: what a device measures.
+//! `wordline metrics`: the metrics of devices.
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ pub struct Arguments {
     json: JsonArgument,
 }
 
-/// Does what the user asked.
+/// Runs the command.
 pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> {
     let row = |metric: &Metric| json!({ "name": metric.name, "unit": metric.unit.name(), "meaning": metric.meaning });
     let found = wordline_lab::metrics::metrics(registry, arguments.section.as_deref())?;

@@ -197,7 +197,7 @@ impl ChipArguments {
     }
 }
 
-/// Does what the user asked.
+/// Runs the command.
 pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     match arguments.command {
         Command::Ops(arguments) => ops(&arguments),

@@ -24,7 +24,7 @@ pub struct JsonArgument {
 }
 
 impl JsonArgument {
-    /// Opens what the user named, before there is a result.
+    /// Opens the file that the user named, before there is a result.
     pub fn open(&self) -> Result<Json, Failure> {
         Ok(Json(self.file.as_deref().map(Output::open).transpose()?))
     }

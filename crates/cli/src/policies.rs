@@ -1,4 +1,4 @@
-//! `wordline policies`: what decides in a device, and what can; and the designs, which change several at once.
+//! `wordline policies`: the policies of a device and those there are; and the designs, which change several at once.
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ pub struct Arguments {
     json: JsonArgument,
 }
 
-/// Does what the user asked.
+/// Runs the command.
 pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> {
     let Some(name) = &arguments.name else {
         let all = config::policies(registry);
@@ -52,7 +52,7 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     })
 }
 
-/// One line for each policy; an asterisk marks what is taken where nothing is said.
+/// One line for each policy; an asterisk marks the default.
 fn table(policies: &[Policy]) -> String {
     let mark = |policy: &Policy| if policy.default { "*" } else { "" };
     let row = |policy: &Policy| {

@@ -41,7 +41,7 @@ enum Command {
     },
 }
 
-/// Does what the user asked.
+/// Runs the command.
 pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> {
     match arguments.command {
         Command::List { json } => {

@@ -80,7 +80,7 @@ enum Command {
     },
 }
 
-/// Does what the user asked.
+/// Runs the command.
 pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> {
     let library = Library::open_of(registry, arguments.experiments.as_deref())?;
     if let Some(Command::List { json }) = arguments.command {

@@ -77,7 +77,7 @@ pub struct ResultArguments {
     pub no_progress: bool,
 }
 
-/// Does what the user asked.
+/// Runs the command.
 pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> {
     let mut plan = arguments.workload.plan()?;
     plan.log = arguments.log;

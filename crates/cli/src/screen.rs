@@ -210,7 +210,7 @@ fn ruled(line: &str) -> String {
         .collect()
 }
 
-/// A line with what stands above the rules of the `next` one bold.
+/// A line, bold where it stands above the rules of the `next` one.
 fn head(line: &str, next: &str) -> String {
     let below: Vec<bool> = next.chars().map(is_rule).collect();
     let mut at = 0;

@@ -69,7 +69,7 @@ struct Show {
     json: JsonArgument,
 }
 
-/// Does what the user asked.
+/// Runs the command.
 pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> {
     match arguments.command {
         Command::Make(arguments) => make(arguments, registry),

@@ -111,7 +111,7 @@ struct Formats {
     json: JsonArgument,
 }
 
-/// Does what the user asked.
+/// Runs the command.
 pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> {
     match arguments.command {
         Command::Info(arguments) => info(&arguments),
@@ -121,7 +121,7 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     }
 }
 
-/// Says on standard error what is noted of a trace.
+/// Prints the notes on a trace to standard error.
 fn tell(name: &str, notes: &[String]) {
     for note in notes {
         say(&format!("note: {name}: {note}"));
@@ -205,7 +205,7 @@ fn convert(arguments: &Convert) -> Result<(), Failure> {
     drop(watch);
     tell(&trace.name, &trace.notes);
     let survey = trace.survey;
-    // Of what is not known as a whole, later requests may have more than the first.
+    // Where a trace is not known as a whole, later requests may have more fields than the first.
     let has_more = survey.has_processors || survey.has_streams || !survey.is_whole;
     let total = survey.is_whole.then_some(survey.requests);
     target.write((trace.requests, total), trace.generated.as_ref(), has_more)?;
@@ -327,7 +327,7 @@ fn formats(arguments: &Formats) -> Result<(), Failure> {
     })
 }
 
-/// The variants of an enum with what its documentation says of each.
+/// The variants of an enum with the documentation of each.
 fn variants<T: JsonSchema>() -> Value {
     let schema = schemars::schema_for!(T);
     let variants = schema.get("oneOf").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -337,7 +337,7 @@ fn variants<T: JsonSchema>() -> Value {
         .collect()
 }
 
-/// The fields of a struct with what its documentation says of each.
+/// The fields of a struct with the documentation of each.
 fn fields<T: JsonSchema>() -> Value {
     let schema = schemars::schema_for!(T);
     let fields = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `wordline workloads`: what `--workload` can be.
+//! `wordline workloads`: the values of `--workload`.
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ enum Command {
     },
 }
 
-/// Does what the user asked.
+/// Runs the command.
 pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     match arguments.command {
         Command::List { json } => list(&json),

@@ -1,5 +1,5 @@
 //! The program with a design from outside that answers wrongly. The test is the program itself: called without arguments, or with those
-//! of a test runner, it calls itself as a user would and looks at what comes of it.
+//! of a test runner, it calls itself as a user would and looks at the outcome.
 
 use std::process::{Command, ExitCode};
 

@@ -2,7 +2,7 @@
 //!
 //! In an *open loop* requests come at the times that the trace gives, whatever the device does. In a *closed loop* a
 //! fixed number of requests is outstanding, and an answer lets the next one in, after the think time. A closed loop in bursts
-//! pauses again and again: then what is outstanding is answered, and nothing is submitted.
+//! pauses again and again: then outstanding commands are answered, and none is submitted.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! The calendar: what happens next. Events at the same instant happen in the order in which they were scheduled.
+//! The calendar of pending events. Events at the same instant happen in the order in which they were scheduled.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,4 +1,4 @@
-//! Charts as data: what a design draws of what it measured. A report makes a picture of each.
+//! Charts as data: the measurements that a design draws. A report makes a picture of each.
 
 use crate::Instant;
 

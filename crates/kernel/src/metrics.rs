@@ -110,7 +110,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// It as a number; none for what is absent.
+    /// The value as a number; none where it is absent.
     pub fn number(self) -> Option<f64> {
         match self {
             Self::Count(count) => Some(count as f64),

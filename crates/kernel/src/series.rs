@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Duration, Instant};
 
-/// Windows that double in width whenever the run outgrows them. `T` is what a window adds up.
+/// Windows that double in width whenever the run outgrows them. `T` is the sum of a window.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Series<T> {
     width: Duration,

@@ -49,7 +49,7 @@ pub trait Source {
     /// [`Broken::Ended`] if there are not this many; the source itself knows why.
     fn take(&mut self, bytes: &mut [u8]) -> Result<(), Broken>;
 
-    /// About how many bytes it has at the most, where that is known: what is claimed to be much longer is not believed.
+    /// About how many bytes it has at the most, where that is known: a claim of much more is not believed.
     fn at_most(&self) -> u64 {
         u64::MAX
     }
@@ -147,7 +147,7 @@ pub trait State {
     /// nothing.
     ///
     /// # Errors
-    /// Those of the source, and whatever is not as [`save_state`](Self::save_state) writes it.
+    /// Those of the source, and any form other than [`save_state`](Self::save_state) writes.
     fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), Broken>;
 }
 

@@ -1,7 +1,7 @@
 //! Errors of a trace, or of a request to read or write one: the file and line, what was found and what was wanted.
 
-/// Declares the errors of a crate that reads what a user gave: what can be wrong with files, their lines and arguments, said in one way
-/// everywhere, and what more there is. That crate uses `thiserror`.
+/// Declares the errors of a crate that reads a user's input: errors of files, their lines and arguments, said in one way
+/// everywhere, and further ones. That crate uses `thiserror`.
 #[macro_export]
 macro_rules! input_errors {
     ($(#[$doc:meta])* pub enum $name:ident { $($more:tt)* }) => {
@@ -18,7 +18,7 @@ macro_rules! input_errors {
                 /// The error of the operating system.
                 reason: ::std::io::Error,
             },
-            /// A line (or, in a binary file, a record) is not what its format says.
+            /// A line (or, in a binary file, a record) does not follow its format.
             #[error("{path}:{line}: found {found}, wanted {wanted}", path = path.display())]
             Line {
                 /// The file, with the member's name where it is an archive.
@@ -30,7 +30,7 @@ macro_rules! input_errors {
                 /// The text that would be right.
                 wanted: String,
             },
-            /// A file as a whole is not what it should be.
+            /// A file as a whole is wrong.
             #[error("{path}: found {found}, wanted {wanted}", path = path.display())]
             Content {
                 /// The file.

@@ -1,4 +1,4 @@
-//! Events of the Linux block layer, from whatever source: which of them is the request, and when it was answered.
+//! Events of the Linux block layer, from any source: which of them is the request, and when it was answered.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;

@@ -40,7 +40,7 @@ pub(super) fn by_commas(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A field without what may stand around it: spaces, and within these the character `quote`.
+/// A field without surrounding spaces, and within these the character `quote`.
 #[inline]
 pub(super) fn bare(field: &str, quote: char) -> &str {
     let is_inside = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);

@@ -116,7 +116,7 @@ fn is_standard(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Opens what a user named. To read a folder would fail, with less to say.
+/// Opens a file that a user named. A folder is refused here: the error of reading one says less.
 fn opened(path: &Path) -> Result<Box<dyn Read + Send>> {
     let open = || -> io::Result<Box<dyn Read + Send>> {
         if is_standard(path) {
@@ -283,7 +283,7 @@ impl Lines<'_> {
         }
         self.unended = self.buffer.pop_if(|last| *last == b'\n').is_none();
         self.buffer.pop_if(|last| *last == b'\r');
-        // Of a text that is UTF-8 this is known sooner than what of it is not.
+        // Checking for UTF-8 first is faster than replacing what is not.
         let text = std::str::from_utf8(&self.buffer).map(Cow::Borrowed);
         Ok(Some(text.unwrap_or_else(|_| String::from_utf8_lossy(&self.buffer))))
     }

@@ -1,10 +1,10 @@
-//! Block traces: what a host asked of a disk, one request after another. Nothing here knows what the disk is made of.
+//! Block traces: the requests of a host to a disk, one after another. Nothing here knows what the disk is made of.
 //!
 //! [`open()`] finds the format of a file by its content, decompresses as it reads, puts requests in the order of time within a
-//! window, and notes whatever it had to do; [`read()`] takes a whole trace into memory. [`prepare()`] looks at what must be
-//! known before the requests go anywhere. [`Statistics`] are what papers print of a trace, [`fit()`] moves requests into a
-//! smaller address space, and [`Writing`] puts them down in another format. [`workload`] generates requests: as a
-//! pattern, or to the statistics that a paper gives of a trace which may not be passed on.
+//! window, and notes all that it had to do; [`read()`] takes a whole trace into memory. [`prepare()`] looks at what must be
+//! known before the requests go anywhere. [`Statistics`] are the numbers that papers print of a trace, [`fit()`] moves
+//! requests into a smaller address space, and [`Writing`] puts them down in another format. [`workload`] generates
+//! requests: as a pattern, or to the statistics that a paper gives of a trace which may not be passed on.
 //!
 //! Memory does not grow with the length of a trace, but where a function says that it takes a whole one.
 //!

@@ -1,4 +1,4 @@
-//! A trace that is about to be run or written: what must be known of the whole before its first request goes.
+//! A trace that is about to be run or written: a survey of the whole before its first request goes.
 //!
 //! A trace of up to [`HELD`] requests is read once and held. A longer one is read twice, the first time for what is
 //! asked here alone. A stream that cannot be read twice is known as far as it is held.
@@ -36,7 +36,7 @@ pub struct Survey {
     pub has_processors: bool,
     /// Whether any request has a stream.
     pub has_streams: bool,
-    /// Whether this is of the whole trace: what cannot be read twice is known only as far as it was held.
+    /// Whether this is of the whole trace: a stream that cannot be read twice is known only as far as it was held.
     pub is_whole: bool,
 }
 

@@ -164,7 +164,7 @@ impl Reader for Text<'_> {
     }
 }
 
-/// `text` as what a request does: R, W, D, F, Z, C or the words for them, in any case.
+/// `text` as the operation of a request: R, W, D, F, Z, C or the words for them, in any case.
 pub(super) fn op(text: &str) -> Result<Op, Bad> {
     let is = |names: &[&str]| names.iter().any(|name| name.eq_ignore_ascii_case(text));
     if is(&["r", "read"]) {

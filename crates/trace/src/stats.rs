@@ -119,7 +119,7 @@ struct SizeCounts {
     powers: BTreeMap<u64, u64>,
 }
 
-/// Devices whose last requests are kept to tell what is sequential. Chosen: above any recorded system's.
+/// Devices whose last requests are kept to detect sequential requests. Chosen: above any recorded system's.
 const MOST_DEVICES: usize = 1 << 16;
 
 /// Takes in requests one by one.
@@ -200,7 +200,7 @@ impl Collector {
         }
     }
 
-    /// The statistics of what was taken in.
+    /// The statistics of the requests taken in.
     pub fn finish(self) -> Statistics {
         let [reads, writes, discards, flushes, write_zeroes, compares] = self.counts;
         let [read_bytes, written_bytes, discarded_bytes, ..] = self.bytes;

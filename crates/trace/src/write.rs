@@ -1,4 +1,4 @@
-//! Writing a trace in another format, compressed or not, to whatever takes bytes.
+//! Writing a trace in another format, compressed or not, to any sink of bytes.
 
 use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
@@ -138,7 +138,7 @@ pub struct Writing<'a> {
     pub compression: Compression,
     /// The origin of generated requests; the first line names it, if the format has comments.
     pub generated: Option<&'a Generated>,
-    /// Whether what only some traces have, a processor or a stream, is written too.
+    /// Whether fields that only some traces have, a processor or a stream, are written too.
     pub has_more: bool,
 }
 

@@ -1,4 +1,4 @@
-//! How a type says what its state is: macros that name every field of it.
+//! How a type declares its state: macros that name every field of it.
 
 /// Makes a struct of numbers a [`Word`](crate::snapshot::Word): `word!(Stamp { logical: u32, version: u32 })`.
 #[macro_export]

@@ -124,7 +124,7 @@ fn is_other_column(name: &str) -> bool {
     role(name).is_some_and(|role| !matches!(role, Role::Time | Role::Response))
 }
 
-/// Which column holds what. Two that hold the same are refused: one of them would be passed over.
+/// The column of each field. Two for the same field are refused: one of them would be passed over.
 fn places(names: &[String]) -> std::result::Result<[Option<usize>; ROLES], Bad> {
     let mut places: [Option<usize>; ROLES] = [None; ROLES];
     for (at, name) in names.iter().enumerate() {
@@ -183,7 +183,7 @@ impl Csv {
         })
     }
 
-    /// The fields of a line by what they hold.
+    /// The fields of a line by their role.
     fn cells<'a>(&self, line: &'a str) -> std::result::Result<[&'a str; ROLES], Bad> {
         let mut cells = [""; ROLES];
         let mut count = 0;

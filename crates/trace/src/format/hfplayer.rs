@@ -12,7 +12,7 @@ pub(super) const HEADER: &str = "#DUMP_OFFSET";
 
 const WANTED: [&str; 5] = ["ELAPSED_USECS", "CMD", "LBA", "NBLKS", "LATENCY_USECS"];
 
-/// Which column holds what.
+/// The column of each field.
 pub(super) struct Hfplayer {
     columns: usize,
     places: [usize; WANTED.len()],

@@ -51,7 +51,7 @@ pub enum Later {
     Free(u32, u32),
 }
 
-/// The requests of a thread, one after the other, and what is to happen once the last of them has gone.
+/// The requests of a thread, one after the other, and the deferred work after the last of them.
 #[derive(Clone, Debug, Default)]
 pub struct Asks {
     asked: VecDeque<Ask>,
@@ -101,7 +101,7 @@ impl Asks {
         self.later.push(Later::Ask(Ask { op: Op::Write, fua: false, block, blocks: 1 }));
     }
 
-    /// Appends two rows of requests in proportion, what is read before what is written.
+    /// Appends two rows of requests in proportion, reads before writes.
     pub fn interleave(&mut self, reads: Self, writes: Self) {
         let (count, all) = (reads.asked.len(), writes.asked.len().max(1));
         let mut reads = reads.asked.into_iter();

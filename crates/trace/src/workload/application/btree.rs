@@ -1,5 +1,5 @@
-//! A document store as a B-tree of pages: a journal, a cache of pages, and checkpoints that write what changed to new places. The names and
-//! defaults are those of WiredTiger under MongoDB.
+//! A document store as a B-tree of pages: a journal, a cache of pages, and checkpoints that write changed pages to new places. The names
+//! and defaults are those of WiredTiger under MongoDB.
 
 use std::collections::VecDeque;
 

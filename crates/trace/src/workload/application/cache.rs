@@ -43,7 +43,7 @@ impl Cache {
         true
     }
 
-    /// Takes a thing in, as the most recently used; what goes for it.
+    /// Takes a thing in, as the most recently used. Returns the one evicted for it.
     #[inline]
     pub fn insert(&mut self, number: u32) -> Option<u32> {
         if self.slots.is_empty() {

@@ -56,7 +56,7 @@ pub struct Plan {
     pub by_blocks: bool,
     /// Things that the page cache holds at most.
     pub most_cached: u32,
-    /// Whether what is free is discarded.
+    /// Whether freed blocks are discarded.
     pub discard: bool,
 }
 
@@ -352,7 +352,7 @@ impl FileSystem {
         self.commit(asks);
     }
 
-    /// Closes a file of which what stands from the byte `from` on was not written yet: that is done later, or at once where
+    /// Closes a file whose data from the byte `from` on were not written yet: that is done later, or at once where
     /// there is no page cache.
     pub fn write_later(&mut self, file: u32, from: u64, asks: &mut Asks) {
         if self.most_dirty == 0 {

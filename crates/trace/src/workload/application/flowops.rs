@@ -79,7 +79,7 @@ pub enum Step {
         /// The most.
         up_to: Bytes,
     },
-    /// Makes the open file durable, and with it whatever metadata changed.
+    /// Makes the open file durable, and with it all changed metadata.
     Fsync {},
     /// Closes the open file. Blocks that were not made durable are written later.
     Close {},

@@ -326,7 +326,7 @@ impl Store {
         Turn::Went
     }
 
-    /// Writes what is new in the log if that is so much.
+    /// Writes the new part of the log if it is large enough.
     fn write_log(&mut self, least: u64, asks: &mut Asks) {
         if self.log.bytes - self.log.written < least {
             return;
@@ -377,7 +377,7 @@ impl Store {
         }
         let Some((level, upper)) = self.choose() else { return Turn::Waits };
         let Some(merge) = self.begin(level, upper) else {
-            // There is no room: what was retired is needed now.
+            // There is no room: the retired tables are needed now.
             let gone = !self.retired.is_empty();
             self.give_retired(asks);
             return if gone { Turn::Went } else { Turn::Waits };

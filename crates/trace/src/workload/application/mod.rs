@@ -1,5 +1,5 @@
-//! Applications: what programs above a file system ask of a device. Their requests follow from what they do to files, unlike those
-//! of a pattern, which are drawn one by one.
+//! Applications: the requests of programs above a file system to a device. Their requests follow from what they do to files,
+//! unlike those of a pattern, which are drawn one by one.
 
 mod asks;
 mod btree;
@@ -42,10 +42,10 @@ const OF_LOG: u32 = 16;
 /// Blocks that are used at most: 16 TiB, so that their numbers have 32 bits.
 const MOST_BLOCKS: u64 = u32::MAX as u64;
 
-/// Files that there are at most. Chosen: what is known of them takes 14 bytes each, and these 470 MB.
+/// Files that there are at most. Chosen: their records take 14 bytes each, and these 470 MB.
 const MOST_FILES: f64 = (1u64 << 25) as f64;
 
-/// Things in the page cache at most: 128 GiB of blocks. Chosen: what is known of them takes 128 MiB.
+/// Things in the page cache at most: 128 GiB of blocks. Chosen: their records take 128 MiB.
 const MOST_CACHED: u32 = 1 << 25;
 
 /// An application.
