@@ -1,4 +1,4 @@
-//! A NAND part: what its data sheet says, read from TOML and checked.
+//! A NAND part: the values of its data sheet, read from TOML and checked.
 //!
 //! The file is a [`PartFile`]; [`PartFile::check`] makes a [`Part`] of it or collects every complaint.
 

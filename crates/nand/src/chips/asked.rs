@@ -25,7 +25,7 @@ struct Recent {
     outcome: Outcome,
 }
 
-/// The cells, and what they said of late, the last at the end.
+/// The cells, and their recent outcomes, the last at the end.
 #[derive(Clone, Debug)]
 pub(super) struct Asks {
     asked: Asked,
@@ -45,7 +45,7 @@ impl Asks {
         }
     }
 
-    /// Keeps an outcome, in the place of the oldest one but what is suspended.
+    /// Keeps an outcome, in the place of the oldest one but that of a suspended operation.
     fn keep(&mut self, die: DieId, recent: Recent, suspended: Option<PageId>) {
         let kept = &mut self.recent[die];
         kept.retain(|old| (old.stage, old.page) != (recent.stage, recent.page));

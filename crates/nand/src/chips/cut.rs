@@ -34,7 +34,7 @@ pub struct TornBy {
 }
 
 impl TornBy {
-    /// Adds what another cut tore.
+    /// Adds the counts of another cut.
     pub fn add(&mut self, other: &Self) {
         self.programs += other.programs;
         self.pages += other.pages;
@@ -58,7 +58,7 @@ impl Chips {
             }
             let (command, step) = (self.dies[die].command, self.dies[die].step);
             let suspended = self.suspended[die].take();
-            // While the die does without what is suspended, it may be at another command.
+            // While the suspended operation is parked, the die may be at another command.
             let has_own = suspended.as_ref().is_none_or(Suspended::is_parked);
             if let Some(suspended) = suspended {
                 self.stop(die, suspended.command, false, at_cut, &mut torn);

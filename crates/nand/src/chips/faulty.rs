@@ -1,4 +1,4 @@
-//! Commands that fail because a rule says so, and what they leave in the pages.
+//! Commands that fail because a rule says so, and the state in which they leave the pages.
 
 use wordline_kernel::{Instant, Seed};
 

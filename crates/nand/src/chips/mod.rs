@@ -1,4 +1,4 @@
-//! All chips of a device: dies that work, buses that are shared, pages that remember what was written.
+//! All chips of a device: dies that work, buses that are shared, pages that remember the data written.
 //!
 //! A die carries out one [`Command`] at a time: it holds the channel's bus for the cycles of its chain (see
 //! [`chain`](crate::chain)) and its array works in between (TON, TIN or BER). Only cache operations overlap: while the array works
@@ -61,11 +61,11 @@ pub enum Event {
     Turned(DieId),
     /// A die let go of the bus, and its array has nothing to do with it.
     HoldOver(DieId),
-    /// The array has finished a cache program, whatever the die does by now.
+    /// The array has finished a cache program, at whichever step the die is by now.
     Behind(DieId),
-    /// The array begins with what is to be suspended.
+    /// The array begins an operation that is to be suspended.
     Suspend(DieId),
-    /// The array rests, and what it worked on is suspended: the die takes reads.
+    /// The array rests, and its operation is suspended: the die takes reads.
     Rested(DieId),
 }
 

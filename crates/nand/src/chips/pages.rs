@@ -70,7 +70,7 @@ struct Ledger {
 #[derive(Clone, Debug)]
 pub(super) struct Pages {
     pools: Pools,
-    /// Data registers of the dies, the largest program unit each: what the next program will write.
+    /// Data registers of the dies, the largest program unit each: the data of the next program.
     registers: Vec<Stamp>,
     per_die: u32,
     stamps: Column<Location, Stamp>,
@@ -184,7 +184,7 @@ impl Pages {
         }
     }
 
-    /// Programs the locations of a unit from `first` on with what is in these registers.
+    /// Programs the locations of a unit from `first` on with the data in these registers.
     #[inline]
     fn put_unit(&mut self, first: Location, registers: Range<usize>) {
         let Self { pools, registers: stamps, stamps: locations, programmed, .. } = self;

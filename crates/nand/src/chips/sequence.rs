@@ -36,7 +36,7 @@ impl Chips {
         self.ask_for_bus(die, calendar);
     }
 
-    /// The bus is held for what is neither the beginning of a command nor its data out.
+    /// Holds the bus for a step other than the beginning of a command and its data out.
     #[inline(never)]
     pub(super) fn hold_between(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
@@ -131,7 +131,7 @@ impl Chips {
         }
     }
 
-    /// The array goes on with what was suspended, for the time that was left.
+    /// The array resumes the suspended operation, for the time that was left.
     fn resume_array(&mut self, die: DieId, begin: Instant, calendar: &mut impl Schedule<Event>) {
         let resume = self.times[usize::from(self.dies[die].times)].resume;
         self.dies[die].suspended = false;

@@ -17,7 +17,7 @@ pub(super) struct Suspended {
     pub(super) stage: Stage,
     /// Time that the array still needs.
     pub(super) left: Duration,
-    /// Whether the die does without it; then what follows is that of the command.
+    /// Whether it is parked; the fields below are then those of the command.
     parked: bool,
     pub(super) command: Command,
     serial: u32,
@@ -75,7 +75,7 @@ impl Chips {
         }
     }
 
-    /// The array begins with what is to be suspended.
+    /// The array begins an operation that is to be suspended.
     #[inline(never)]
     pub(super) fn suspend_now(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         let now = calendar.now();
@@ -85,8 +85,8 @@ impl Chips {
         }
     }
 
-    /// Whether `die` takes an operation as far as what is suspended lets it: anything if nothing is, reads, and plain programs
-    /// amid an erase, whose registers are free.
+    /// Whether `die` takes an operation as far as a suspended operation lets it: anything if there is none, reads, and plain
+    /// programs amid an erase, whose registers are free.
     #[inline]
     pub(super) fn takes_amid(&self, die: DieId, operation: Operation) -> bool {
         match &self.suspended[die] {
@@ -114,7 +114,8 @@ impl Chips {
         }
     }
 
-    /// Asks for the bus to resume what is suspended. A bug unless `die` is idle and [`is_suspended`](Self::is_suspended).
+    /// Asks for the bus to resume the suspended operation. A bug unless `die` is idle and
+    /// [`is_suspended`](Self::is_suspended).
     #[inline(never)]
     pub fn resume(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         assert!(self.is_idle(die), "die {die:?} reads still");
@@ -158,7 +159,7 @@ impl Chips {
         calendar.at(at + rest, Event::Rested(die));
     }
 
-    /// The die does without what is suspended.
+    /// Parks the suspended operation.
     pub(super) fn rested(&mut self, die: DieId) {
         self.dies[die].step = Step::Idle;
         self.suspended[die].as_mut().expect("the array rests for a suspend").parked = true;
@@ -181,7 +182,7 @@ impl Chips {
         overtaken
     }
 
-    /// Time of the stages of what is suspended, while the die does without it.
+    /// Time of the stages of the suspended operation, while it is parked.
     pub(super) fn parked(&self, die: DieId) -> Duration {
         let parked = self.suspended[die].as_ref().filter(|suspended| suspended.parked);
         parked.map_or(Duration::ZERO, |suspended| suspended.bus + suspended.array)

@@ -1,4 +1,4 @@
-//! Faults of chips that a configuration asks for: what fails, and when.
+//! Faults of chips that a configuration asks for: which operations fail, and when.
 //!
 //! A device's list `faults` holds a [`FaultFile`] for each rule; [`FaultFile::check`] makes a [`Fault`] of it. The chips
 //! ask [`Faults`] at the end of every command. A rule draws from a random stream of its own, once for each operation

@@ -120,7 +120,7 @@ fn share(wear: WearFile, erases: u32) -> f64 {
     f64::from(erases.saturating_sub(wear.from)) / f64::from((wear.to - wear.from).max(1))
 }
 
-/// The rules of a device, and what they have broken.
+/// The rules of a device, and the damage that they have done.
 #[derive(Clone, Debug)]
 pub struct Faults {
     pools: Pools,

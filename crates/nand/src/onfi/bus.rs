@@ -123,7 +123,7 @@ pub struct Bus {
     /// The volume selected behind each chip enable.
     volumes: Vec<usize>,
     now: Instant,
-    /// When the bus is free of what was on it last.
+    /// When the last cycle leaves the bus.
     held_until: Instant,
     cycles: u64,
     edges: Edges,

@@ -109,7 +109,7 @@ impl Contents {
         *self.blocks.entry(row.block).or_default().reprograms.entry(line).or_default() += 1;
     }
 
-    /// Puts `bytes` in the place of what `row` held.
+    /// Replaces the bytes of `row` with `bytes`.
     pub(super) fn replace(&mut self, row: Row, bytes: &[u8]) {
         let block = self.blocks.entry(row.block).or_default();
         block.pages.insert(row.page, Page { bytes: bytes.into(), torn: false });

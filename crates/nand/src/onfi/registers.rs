@@ -26,7 +26,7 @@ impl PlaneRegisters {
         Self { cache: vec![ERASED; bytes], sensed: None, write_back: vec![None; write_back], copied: None }
     }
 
-    /// Puts `data` at `column` of the cache register; what goes beyond its end is lost, as nothing takes it.
+    /// Puts `data` at `column` of the cache register; bytes beyond its end are lost.
     pub fn load(&mut self, column: u32, data: &[u8]) {
         let from = (column as usize).min(self.cache.len());
         let fits = data.len().min(self.cache.len() - from);

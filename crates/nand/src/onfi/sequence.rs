@@ -129,7 +129,7 @@ impl Decoder {
         self.state
     }
 
-    /// Forgets what is open.
+    /// Forgets the open command.
     pub fn clear(&mut self) {
         *self = Self::new(self.row_cycles, self.compatible);
     }

@@ -72,7 +72,7 @@ impl Array {
         self.settle(world);
     }
 
-    /// An edge of its clock: what was confirmed begins if the array rests.
+    /// An edge of its clock: a confirmed job begins if the array rests.
     pub(super) fn begin(&mut self, world: &mut World<'_>) {
         if !matches!(self.state, State::Resting) {
             return;

@@ -12,7 +12,7 @@ use crate::drive::List;
 use crate::geometry::PlaneBlock;
 use crate::{Command, DieId, Operation, PageId, Stage};
 
-/// For what a command holds the bus.
+/// The step for which a command holds the bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// Command, addresses, and data of a program.

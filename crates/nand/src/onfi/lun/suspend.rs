@@ -9,9 +9,9 @@ use crate::onfi::registers::ERASED;
 use crate::onfi::{CellMode, Limit, Row};
 
 impl Lun {
-    /// Suspends the program or erase that works, with what waits behind it. The array comes to rest in
-    /// the part's suspend time, in which it works for nothing: the time that was left at `now`
-    /// is left at the resume. An operation that would end before it could rest runs to its end instead.
+    /// Suspends the program or erase that works, with the jobs that wait behind it. The array comes to rest
+    /// in the part's suspend time, in which it works for nothing: the time that was left at `now` is left at
+    /// the resume. An operation that would end before it could rest runs to its end instead.
     ///
     /// # Errors
     /// `NothingToSuspend`, also while something is suspended already.
@@ -49,8 +49,8 @@ impl Lun {
         !self.suspended.is_empty()
     }
 
-    /// Resumes what is suspended, for the time that was left and `LunTimes::resume`. FAIL and FAILC are those from before the
-    /// suspend, whatever was done meanwhile.
+    /// Resumes the suspended operation, for the time that was left and `LunTimes::resume`. FAIL and FAILC are those from
+    /// before the suspend, whatever was done meanwhile.
     ///
     /// # Errors
     /// `NothingToResume`, or `Busy` while the array works on something else.
