@@ -17,7 +17,7 @@ use crate::devices::{DEVICE, Registry, SSD_FILE};
 /// Keys of a file beside those of a device, and what they mean.
 pub const FILE_KEYS: [(&str, &str); 4] = [
     ("name", "Name of the device in reports. Left out: the name of the preset or of the file."),
-    ("description", "What the device is, in a line."),
+    ("description", "Description of the device, in a line."),
     ("source", "Where the numbers come from."),
     ("preset", "The preset that this file changes: an embedded one by name, or a file by its path."),
 ];

@@ -24,14 +24,14 @@ pub enum BufferMode {
     Off,
 }
 
-/// What a page in the buffer takes of its room.
+/// The room that a page takes in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BufferSpace {
     /// The whole page, however little of it was written.
     WholePages,
-    /// What was written of it, 4 KiB at least. The rest of it, which is read before it is programmed, goes by the chips'
-    /// registers.
+    /// The sectors written, 4 KiB at least. The rest of the page, which is read before it is programmed, goes by the
+    /// chips' registers.
     Written,
 }
 
@@ -43,7 +43,7 @@ pub struct BufferFile {
     pub mode: BufferMode,
     /// Its size: pages that wait to be programmed or are being programmed.
     pub size: Bytes,
-    /// What a page takes of it.
+    /// The room that a page takes in it.
     pub space: BufferSpace,
     /// Time that the pages of a command take into the buffer or from there, side by side.
     pub access_time: Duration,

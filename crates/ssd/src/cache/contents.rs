@@ -7,12 +7,12 @@ use crate::map::{LogicalPage, Map};
 use crate::sectors::Sectors;
 
 impl Cache {
-    /// What each sector of a page holds, where none is lost: what a read would find.
+    /// The contents of a page, sector by sector, where none is lost: those that a read would find.
     pub(crate) fn contents_of(&self, page: LogicalPage, base: &Base, map: &Map) -> Vec<Content> {
         (0..base.sectors_per_page() as u32).map(|sector| self.content_at(page, sector, base, map)).collect()
     }
 
-    /// What a read would find at a sector of a page, in the buffer or in flash.
+    /// The content that a read would find at a sector of a page, in the buffer or in flash.
     pub(crate) fn content_at(&self, page: LogicalPage, sector: u32, base: &Base, map: &Map) -> Content {
         let Some(contents) = &base.contents else { return NOTHING };
         if let Some(entry) = self.buffer.find(page).map(|id| self.buffer.get(id)) {

@@ -1,6 +1,6 @@
-//! What leaves the buffer before it is too full: pages that the destage policy lets go as soon as they are written, and
-//! everything from time to time. What is in the buffer by then leaves it a program unit at a time, spread over the interval,
-//! so that the host does not meet all of it at once.
+//! Destaging: pages that the destage policy lets leave the buffer as soon as they are written, and a write-out of everything
+//! from time to time. The pages then in the buffer leave it a program unit at a time, spread over the interval, so that the
+//! host does not meet all of them at once.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, state};
@@ -17,7 +17,7 @@ use crate::policy::destage::Destage;
 /// step is an event.
 const MOST_STEPS: u64 = 1_000;
 
-/// What is written out in the present interval.
+/// The pages to write out in the present interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Round {
     pub begun: Instant,
@@ -53,7 +53,7 @@ pub(crate) struct Destaging {
 state!(Destaging { parts { policy } fixed { pages, most } });
 
 impl Destaging {
-    /// What `policy` wants of the device; none if no page ever leaves so, or all do that by the mode of the buffer.
+    /// The destaging that `policy` wants; none if no page ever leaves so, or all do that by the mode of the buffer.
     pub fn of(config: &Config, mut policy: Box<dyn Destage>) -> Option<Box<Self>> {
         let in_flight = policy.in_flight().filter(|_| config.file.buffer.mode == BufferMode::WriteBack)?;
         let counted = if config.file.buffer.room().is_some() { SECTOR } else { config.unit };

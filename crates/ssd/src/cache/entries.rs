@@ -1,4 +1,4 @@
-//! Entries of the write buffer, and their steps on the way to flash, which whoever brings them there tells of.
+//! Entries of the write buffer, and their steps on the way to flash, which the writer reports.
 
 use wordline_kernel::Instant;
 use wordline_nand::Stamp;
@@ -102,7 +102,7 @@ impl Cache {
         self.buffer.each_waiter(id, version, f);
     }
 
-    /// This version of an entry is in flash: whoever waited for it wakes. Whether the entry is dirty again, for it was written
+    /// This version of an entry is in flash: its waiters wake. Whether the entry is dirty again, for it was written
     /// meanwhile; else it is gone.
     #[inline]
     pub(crate) fn programmed(&mut self, id: EntryId, version: u32) -> bool {
@@ -114,7 +114,7 @@ impl Cache {
         self.buffer.program_failed(id);
     }
 
-    /// An entry that was discarded leaves: whoever waited for it wakes.
+    /// An entry that was discarded leaves: its waiters wake.
     #[inline]
     pub(crate) fn drop_entry(&mut self, id: EntryId) {
         self.buffer.drop_entry(id, &mut self.wake);
@@ -126,8 +126,8 @@ impl Cache {
         self.buffer.prefetch(page);
     }
 
-    /// What is written from now on belongs to the next flush epoch; the epoch that ends, unless nothing of it or of older
-    /// ones is left.
+    /// Begins the next flush epoch for later writes. Returns the epoch that ends, unless nothing of it or of older ones
+    /// is left.
     pub(crate) fn end_epoch(&mut self) -> Option<u64> {
         self.buffer.end_epoch()
     }
@@ -137,8 +137,8 @@ impl Cache {
         Round::begin(&mut self.buffer, now, base)
     }
 
-    /// Whether more is in the buffer than may stay there, where so many entries are being programmed, and no more is on
-    /// its way to a program unit than may be.
+    /// Whether more is in the buffer than may stay there, where this many entries are being programmed, and no more is
+    /// on its way to a program unit than may be.
     #[inline]
     pub(crate) fn is_too_full(&mut self, programming: u32) -> bool {
         let not_programming = self.buffer.in_use() - programming;
@@ -160,7 +160,7 @@ impl Cache {
         self.buffer.get_mut(id).state = EntryState::Filling;
     }
 
-    /// So many reads of the rest of its page are queued.
+    /// This many reads of the rest of its page are queued.
     #[inline]
     pub(crate) fn await_reads(&mut self, id: EntryId, reads: u32) {
         self.buffer.get_mut(id).fills = reads as u8;

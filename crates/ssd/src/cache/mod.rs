@@ -202,7 +202,7 @@ impl Cache {
         self.drain = self.drain.max(Some(epoch));
     }
 
-    /// Nobody waits for anything in the buffer any more.
+    /// No request waits for an entry of the buffer any more.
     pub(crate) fn forget_waiters(&mut self) {
         self.buffer.forget_waiters();
         self.stalled.clear();
@@ -322,7 +322,7 @@ impl Cache {
         }
     }
 
-    /// What was kept of the buffer is there again, unless it had come to flash; how many pages.
+    /// Restores the saved entries of the buffer, unless they had come to flash. Returns the number of pages.
     pub(crate) fn restore_buffer(&mut self, base: &Base, map: &mut Map) -> u64 {
         let mut restored = 0;
         for Saved { logical, version, sectors } in std::mem::take(&mut self.saved) {
@@ -358,7 +358,7 @@ impl Cache {
         }
     }
 
-    /// What a location held, which is valid no more, is mapped nowhere and known as lost, but for what the buffer has.
+    /// Unmaps the page of a location that is valid no more, and notes it as lost but for the sectors in the buffer.
     pub(crate) fn lose_location(&mut self, location: Location, base: &mut Base, map: &mut Map) {
         let Stamp { logical, version } = base.flash.chips().stamp(location);
         let page = LogicalPage(logical);
@@ -372,7 +372,7 @@ impl Cache {
         self.read.forget(page);
         let kept = self.buffer.find(page).map(|id| self.buffer.get(id)).filter(|entry| !entry.discarded);
         let gone = base.full_page().without(kept.map_or(Sectors::NONE, |entry| entry.sectors));
-        // Whatever comes to flash next of the page has all that the buffer has of it now.
+        // The next version of the page in flash has all sectors that the buffer has of it now.
         let next = kept.map(|_| (version + 1, gone));
         if !gone.is_empty() {
             base.totals.lost_pages += 1;

@@ -1,4 +1,4 @@
-//! What becomes of the buffer when the power fails: how many of its pages the charge of capacitors brings to flash.
+//! Protection of the buffer from a power failure: how many of its pages the charge of capacitors brings to flash.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -47,7 +47,7 @@ pub fn pages_for(charge: Energy, pools: &Pools) -> u32 {
     pools.iter().map(pages).min().unwrap_or(0)
 }
 
-/// The least charge that brings so many logical pages to flash, to whichever pool.
+/// The least charge that brings this many logical pages to flash, to whichever pool.
 pub fn charge_for(pages: u32, pools: &Pools) -> Energy {
     let charge = |pool: &Pool| {
         energy_of_unit(pool).0 * SAFETY * u128::from(pages.div_ceil(pool.locations.per_program))

@@ -23,7 +23,7 @@ pub struct Cached {
     reads: u8,
     /// Fetched ahead, and not asked for yet.
     ahead: bool,
-    /// Written or discarded while it was being fetched: of use only to those who wait for it.
+    /// Written or discarded while it was being fetched: of use only to the reads that wait for it.
     stale: bool,
     waiters: u32,
 }
@@ -143,8 +143,8 @@ impl ReadCache {
         self.entries[id.0 as usize].reads = reads as u8;
     }
 
-    /// One of the reads that fetch the entry is done. With the last one the page is here, and those who waited for it go
-    /// to `wake`.
+    /// One of the reads that fetch the entry is done. With the last one the page is here, and the reads that waited for
+    /// it go to `wake`.
     pub fn fetched(&mut self, id: EntryId, wake: &mut Vec<RequestId>) {
         let entry = &mut self.entries[id.0 as usize];
         entry.reads -= 1;
@@ -170,7 +170,7 @@ impl ReadCache {
         self.waiters.each(self.entries[id.0 as usize].waiters, u32::MAX, f);
     }
 
-    /// What the cache holds of the page is not what the host wrote last any more.
+    /// Drops a page whose cached copy is not the host's last version any more.
     #[inline]
     pub fn forget(&mut self, logical: LogicalPage) {
         if !self.is_on() {

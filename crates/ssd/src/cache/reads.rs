@@ -74,7 +74,8 @@ impl Cache {
         Some(Cached::Coming)
     }
 
-    /// What was read to complete a page in the buffer is what the host wrote last, unless that was discarded meanwhile.
+    /// Checks that a page read to complete a buffer entry is the host's last version, unless that was discarded
+    /// meanwhile.
     #[inline]
     pub(crate) fn check_fill(&self, id: EntryId, read: &Task, base: &mut Base) {
         let entry = self.entry(id);
@@ -140,7 +141,7 @@ impl Cache {
         let (Some(location), Some(version), None) = (location, version, self.buffer.find(logical)) else {
             return true;
         };
-        // Translation pages are not read for what nobody asked for yet.
+        // Translation pages are not read for requests that have not come yet.
         if !map.has_in_memory(logical) {
             return true;
         }

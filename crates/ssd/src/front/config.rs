@@ -17,9 +17,9 @@ pub struct FrontFile {
     pub interface: Interface,
     /// The sector of the host: addresses and sizes of commands are whole ones.
     pub sector_size: Bytes,
-    /// What belongs to the interface `nvme`.
+    /// The settings of the interface `nvme`.
     pub nvme: NvmeFile,
-    /// What belongs to the interface `sata`.
+    /// The settings of the interface `sata`.
     pub sata: SataFile,
 }
 

@@ -13,7 +13,7 @@ use crate::map::translation::Then;
 use crate::writer::Writer;
 
 impl Front {
-    /// Pages that tell of discards are in flash: those who waited for them go on.
+    /// Pages that tell of discards are in flash: the flushes that waited for them go on.
     #[cold]
     pub(crate) fn discards_written(
         &mut self,
@@ -26,7 +26,7 @@ impl Front {
         }
     }
 
-    /// A program of what the host wrote is over: who waited for its pages hears of it, and its row goes on.
+    /// A program for the host is over: the requests that waited for its pages go on, and so does its row.
     #[inline]
     pub(crate) fn host_programmed(
         &mut self,
@@ -112,7 +112,7 @@ impl Front {
         }
     }
 
-    /// The read of a translation page is over: who waited for it goes on.
+    /// The read of a translation page is over: its waiters go on.
     pub(crate) fn table_read(
         &mut self,
         table: u32,
@@ -126,7 +126,7 @@ impl Front {
         writer.read_over(task.page, core, calendar);
     }
 
-    /// A read ahead of the host is over: who waits for its page goes on.
+    /// A read ahead of the host is over: the reads that wait for its page go on.
     pub(crate) fn fetched_ahead(
         &mut self,
         entry: EntryId,
@@ -140,7 +140,7 @@ impl Front {
         self.wake_waiters(core, writer, calendar);
     }
 
-    /// All who waited for the entries of a translation page go on, if it is in memory.
+    /// All waiters for the entries of a translation page go on, if it is in memory.
     pub(crate) fn go_on_located(
         &mut self,
         table: u32,

@@ -1,4 +1,4 @@
-//! The link between host and device: what each step of a command puts on it, and who has to wait for it.
+//! The link between host and device: what each step of a command puts on it, and which steps wait for it.
 //!
 //! A direction of the link carries one thing at a time. Data go in turns, so that a long transfer does not keep a short
 //! one waiting; transfers that wait for their turn are served in the order in which they asked.
@@ -99,7 +99,7 @@ impl Wire {
     }
 }
 
-/// What a step of a command puts on the link beside data.
+/// The cost of a step of a command on the link, beside data.
 #[derive(Clone, Copy, Debug, Default)]
 struct Message {
     /// Time on the wire each way: to the device, to the host.
@@ -108,7 +108,7 @@ struct Message {
     delay: Duration,
 }
 
-/// What data of one direction cost.
+/// The cost of data of one direction.
 #[derive(Clone, Copy, Debug)]
 struct Data {
     /// Data in a packet at the most.
@@ -119,7 +119,7 @@ struct Data {
     /// For each so much data, a packet that asks for it goes the other way.
     asked_at_once: u64,
     asking: Duration,
-    /// What begins a transfer.
+    /// The time that begins a transfer.
     first: Duration,
     /// Delays on the way.
     delay: Duration,
@@ -282,7 +282,7 @@ impl Link {
         ends
     }
 
-    /// Takes a direction for `time` between the packets of others, who go on that much later.
+    /// Takes a direction for `time` between the packets of other transfers, which go on that much later.
     fn put_between(&mut self, way: Way, now: Instant, time: Duration) {
         if time > Duration::ZERO {
             self.take(way, now, time);
@@ -293,7 +293,7 @@ impl Link {
     /// is possible at a time.
     pub fn busy(&self, end: Instant) -> impl Iterator<Item = Duration> + '_ {
         let lanes = if self.half_duplex { 1 } else { 2 };
-        // What is taken beyond `end` is taken without a pause from there.
+        // Time beyond `end` is taken without a pause from there.
         let so_far = move |lane: usize| {
             let beyond = self.taken_until[lane].max(end) - end;
             self.busy[lane].saturating_sub(beyond)
@@ -311,7 +311,7 @@ impl Link {
         self.turn as f64 / (second - first).seconds()
     }
 
-    /// The time of one command with `bytes` of data in a direction, on a link that nobody else uses, beside what the
+    /// The time of one command with `bytes` of data in a direction, on a link without other traffic, beside what the
     /// device does.
     pub fn unloaded(&self, way: Way, bytes: u64) -> Duration {
         let mut idle = Self { taken_until: [Instant::ZERO; 2], ..self.clone() };

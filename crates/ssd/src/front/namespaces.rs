@@ -22,7 +22,7 @@ pub struct Namespace {
 }
 
 /// The namespaces of a device with room for `capacity`, one behind another; a single one of everything where none is
-/// written. What is wrong goes to `wrong`.
+/// written. Complaints go to `wrong`.
 pub fn lay_out(files: &[NamespaceFile], capacity: Bytes, wrong: &mut Complaints) -> Vec<Namespace> {
     if files.is_empty() {
         return vec![Namespace { base: 0, sectors: capacity.0 / SECTOR.0 }];

@@ -24,7 +24,7 @@ impl Front {
             writer.collect_unless(false, row, core, calendar);
         }
         self.commands.note_rest(core, calendar);
-        // What was kept of the buffer goes to flash at once.
+        // Restored pages of the buffer go to flash at once.
         while let Some(id) = core.cache.oldest() {
             writer.urge(id, core, calendar);
         }
@@ -43,7 +43,7 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        // What waits for a pool that takes nothing any more goes elsewhere once nothing goes on there.
+        // Pages that wait for a pool which takes none any more go elsewhere once nothing goes on there.
         let rests = writer.has_units() && writer.is_at_rest() && core.reclaim.is_idle();
         if makes_room || rests || writer.row_opened() {
             self.pump(core, writer, calendar);
@@ -127,7 +127,8 @@ impl Front {
         self.timer.rest(Some(round), core, calendar);
     }
 
-    /// What is of an epoch and of older ones leaves at once; the last pages do not wait for others to fill a program unit with.
+    /// Sends the pages of an epoch and of older ones on at once; the last pages do not wait for others to fill a program unit
+    /// with.
     fn drain(
         &mut self,
         epoch: u64,

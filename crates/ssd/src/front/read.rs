@@ -25,12 +25,13 @@ enum Found {
     WithoutFlash,
     /// Its place is being looked up: the request waits for that.
     Later,
-    /// In this die, where so many reads were queued.
+    /// In this die, where this many reads were queued.
     InFlash(DieId, u32),
 }
 
 impl Requests {
-    /// A request fails if some of what it wants of the page of a read is lost. What is lost of flash may be in the buffer by now.
+    /// A request fails if a sector that it wants of the page of a read is lost. Sectors lost in flash may be in the buffer by
+    /// now.
     pub(super) fn note_lost(&mut self, id: RequestId, read: &Task, core: &Core) {
         let page = LogicalPage(read.wanted.logical);
         let command = self.get(id).command;
@@ -225,7 +226,7 @@ impl Requests {
     ) {
         let command = self.get(id).command;
         let (first, end) = core.base.pages_of(&command);
-        // What the host wrote last is what a read finds: every read is held against it.
+        // Every read is checked against the last write of the host.
         let expected = Some(command.expected).filter(|version| *version > 0);
         let differs = expected.is_some()
             && (first..end)

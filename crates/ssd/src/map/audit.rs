@@ -1,4 +1,4 @@
-//! What must hold of the map at every instant between events, and of one that was read.
+//! Invariants of the map between events, and the check of one that was read.
 
 use super::{LogicalPage, Map};
 use crate::base::Base;
@@ -35,7 +35,7 @@ impl Map {
         })
     }
 
-    /// What waits for the table of discards, in words.
+    /// The state of the table of discards and its waiters, as text.
     pub(crate) fn tell(&self) -> String {
         let Some(discards) = self.discards() else { return String::new() };
         let (due, waited) = (discards.is_due(), discards.is_waited_for());

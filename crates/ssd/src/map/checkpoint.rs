@@ -1,4 +1,4 @@
-//! What a device does beforehand about power cuts, as it is written in a configuration, and its checkpoints.
+//! The configuration of the protection against power cuts, and checkpoints.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,19 +7,19 @@ use wordline_nand::{AtCut, BlockSetId};
 
 use crate::Config;
 
-/// What becomes of the programs and erases that the arrays are at when the power is cut.
+/// The fate of programs and erases in progress when the power is cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProgramsAtCut {
     /// They stop: their pages, and where pages share cells those before them, are unreadable.
     #[default]
     Torn,
-    /// A capacitor feeds the chips until they are done, so that data at rest are safe. What is in the buffer is lost
+    /// A capacitor feeds the chips until they are done, so that data at rest are safe. Data in the buffer are lost
     /// all the same.
     Finished,
 }
 
-/// What becomes of discards, and of pages of zeroes, when the power is cut.
+/// The fate of discards, and of pages of zeroes, when the power is cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DiscardsAtCut {
@@ -37,7 +37,7 @@ impl Config {
     }
 }
 
-/// What is done for pages whose cells are programmed again, with another page, and are torn together.
+/// Protection of pages whose cells are programmed again, with another page, and are torn together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LowerPages {
@@ -49,16 +49,16 @@ pub enum LowerPages {
     BackedUp,
 }
 
-/// What is done about power cuts.
+/// Protection against power cuts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RecoveryFile {
-    /// What becomes of the programs and erases that the arrays are at when the power is cut.
+    /// The fate of programs and erases in progress when the power is cut.
     pub programs_at_cut: ProgramsAtCut,
-    /// What is done for pages whose cells are programmed again: on parts of more than one bit a cell that are not
+    /// Protection of pages whose cells are programmed again: on parts of more than one bit a cell that are not
     /// programmed in one go.
     pub lower_pages: LowerPages,
-    /// What becomes of discards, and of pages of zeroes, once they are flushed.
+    /// The fate of discards, and of pages of zeroes, once they are flushed.
     pub discards: DiscardsAtCut,
     /// So much is written by the host from one checkpoint of the map to the next, which shortens recovery. Left out: none
     /// are made. They need `discards = "kept"`, and the map in memory as a whole.
@@ -93,13 +93,13 @@ impl Checkpoints {
         Some(Box::new(Self { every, last: 0, under_way: None, done: None }))
     }
 
-    /// Whether one is to begin, after so many pages of the host.
+    /// Whether one is to begin, after this many pages of the host.
     #[inline]
     pub fn is_due(&self, pages: u64) -> bool {
         self.under_way.is_none() && pages - self.last.min(pages) >= self.every
     }
 
-    /// One begins, after so many pages of the host, when the blocks are so.
+    /// One begins, after this many pages of the host, when the blocks are so.
     pub fn begin(&mut self, pages: u64, blocks: impl Iterator<Item = Known>) {
         self.last = pages;
         self.under_way = Some(blocks.collect());
@@ -122,7 +122,7 @@ impl Checkpoints {
         (self.done, self.under_way) = (None, None);
     }
 
-    /// What the last one knows of a block.
+    /// The state of a block in the last one.
     pub fn known(&self, block: BlockSetId) -> Option<Known> {
         self.done.as_ref().map(|known| known[block.0 as usize])
     }

@@ -12,15 +12,15 @@ use crate::policy::mapper::CacheSize;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MappingFile {
-    /// What is mapped as one: a page divided by a power of two, down to a sector, or so many pages that a program unit
-    /// is a multiple of them. A write of less is completed by a read of the rest. Left out: a page.
+    /// The unit of the map: a page divided by a power of two, down to a sector, or a number of pages of which a
+    /// program unit is a multiple. A smaller write is completed by a read of the rest. Left out: a page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<Bytes>,
     /// Whether the first of several pools is mapped by program units: what is written of one is completed to a whole one
     /// by reads of the rest, from wherever it is. Wants `pools` beside it.
     pub whole_units: bool,
-    /// What leaves the buffer together in a device with several pools: a unit of so many consecutive bytes. Left out: what
-    /// a program of the first pool writes.
+    /// The size of the units whose pages leave the buffer together in a device with several pools, in consecutive bytes.
+    /// Left out: the size of a program of the first pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sub_request: Option<Bytes>,
     /// DRAM for the map, of which an entry takes 4 B more than in flash for the logical page that it is of. The map
@@ -84,14 +84,14 @@ impl MappingFile {
         );
     }
 
-    /// Translation pages that hold the places of so many logical pages; none if they are in memory.
+    /// Translation pages that hold the places of this many logical pages; none if they are in memory.
     pub fn translation_pages(&self, unit: Bytes, logical_pages: u32) -> u32 {
         let Self { cache, entry, .. } = *self;
         let per_page = unit.0 / entry.0.max(1);
         if cache.is_some() { u64::from(logical_pages).div_ceil(per_page.max(1)) as u32 } else { 0 }
     }
 
-    /// DRAM for the map of so many logical pages, and of so many units that have a map of their own.
+    /// DRAM for the map of this many logical pages, and of this many units that have a map of their own.
     pub fn memory(&self, unit: Bytes, logical_pages: u32, units: u32) -> Bytes {
         let pages = match self.cache {
             None => self.entry * u64::from(logical_pages),
@@ -100,7 +100,7 @@ impl MappingFile {
         pages + self.entry * u64::from(units)
     }
 
-    /// The cache of the map of so many logical pages; none if all of it is in memory.
+    /// The cache of the map of this many logical pages; none if all of it is in memory.
     pub fn cache_size(&self, unit: Bytes, logical_pages: u32) -> Option<CacheSize> {
         let Self { cache, entry, protected, .. } = *self;
         let entries = (cache?.0 / (entry + NUMBER_OF_PAGE).0).min(logical_pages.max(2).into()) as u32;

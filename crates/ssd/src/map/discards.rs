@@ -1,4 +1,4 @@
-//! What the host discarded, as flash remembers it: pages that say for each logical page which of its versions are void.
+//! The table of discards in flash: pages that say for each logical page which of its versions are void.
 //!
 //! They are written by a flush, as far as they changed, and have their place in flash among all other pages. After a power
 //! cut, a copy of a logical page counts if its version is beyond the void ones. Flushes that come while others wait are
@@ -41,10 +41,10 @@ enum Stage {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Table {
     now: Vec<u32>,
-    /// What is in flash, and in which version.
+    /// The contents in flash, and their version.
     saved: Vec<u32>,
     version: u32,
-    /// What is on its way there.
+    /// The contents on their way there.
     under_way: Vec<u32>,
     next_version: u32,
     stage: Stage,
@@ -86,7 +86,7 @@ state!(Discards {
     fixed { first, per_page, kept }
 });
 
-/// Pages of the table for so many logical pages, in locations of so many bytes.
+/// Pages of the table for this many logical pages, in locations of this many bytes.
 pub fn pages(logical_pages: u32, location: u64, checkpoints: bool) -> u32 {
     u64::from(logical_pages).div_ceil(location / ENTRY[usize::from(checkpoints)]) as u32
 }
@@ -181,7 +181,8 @@ impl Discards {
         self.tables[table].as_mut().expect("what changed was made")
     }
 
-    /// Whether pages of the table are to be written. While nobody waits, they are so one program unit after another.
+    /// Whether pages of the table are to be written. While no flush waits, they are written one program unit after
+    /// another.
     #[inline]
     pub fn is_due(&self) -> bool {
         !self.queue.is_empty() && (self.programming == 0 || self.is_waited_for())
@@ -255,12 +256,12 @@ impl Discards {
         over
     }
 
-    /// Whether anybody waits.
+    /// Whether a flush waits.
     pub fn is_waited_for(&self) -> bool {
         self.waiting.iter().any(|list| !list.is_empty())
     }
 
-    /// Nobody waits any more.
+    /// No flush waits any more.
     pub fn forget_waiters(&mut self) {
         self.waiting = Default::default();
     }

@@ -31,8 +31,8 @@ impl Map {
     }
 
     /// Whether pages of the host leave no room for those that tell of discards, which a flush waits for: blocks of that pool have failed,
-    /// or pages that were discarded are there again after a power cut. What was under way when the last of its room was given away, a
-    /// program unit in each row, is there beyond that. The first pool has room for all that the host wrote.
+    /// or pages that were discarded are there again after a power cut. Writes in flight when the last of the room was given away, a
+    /// program unit in each row, come on top of that. The first pool has room for all that the host wrote.
     fn crowds_tables_out(&self, base: &Base) -> bool {
         let number = base.config.shares().pool_of_tables();
         let pool = base.config.pools.get(number);

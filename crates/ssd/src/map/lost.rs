@@ -1,6 +1,6 @@
-//! What cannot be read any more, although the host wrote it: sectors of logical pages, until they are written again.
+//! Lost sectors of logical pages: written by the host and unreadable, until they are written again.
 //!
-//! The list outlives a power cut, as the table of bad blocks does. What the host has written since may not: so the list
+//! The list outlives a power cut, as the table of bad blocks does. Later writes of the host may not: so the list
 //! knows from which version of a page on which of its sectors are lost, until that version is in flash.
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::mapping::LogicalPage;
 use crate::sectors::Sectors;
 
-/// What is lost of a page from a version on.
+/// The lost sectors of a page from a version on.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Since {
     version: u32,
@@ -19,13 +19,13 @@ struct Since {
     discard: bool,
 }
 
-/// What is lost of a page.
+/// The lost sectors of a page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Page {
     /// The version that was in flash and cannot be read.
     lost: u32,
     full: Sectors,
-    /// What is lost since then; never empty.
+    /// The sectors lost since then; never empty.
     since: Vec<Since>,
 }
 

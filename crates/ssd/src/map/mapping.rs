@@ -13,7 +13,7 @@ const UNMAPPED: u32 = u32::MAX;
 /// The highest bit of a shadow entry: the host wrote the page and did not discard it since.
 const PRESENT: u32 = 1 << 31;
 
-/// What is known of a logical page, side by side because both are looked up together.
+/// The state of a logical page, in one place because all of it is looked up together.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     location: u32,

@@ -403,7 +403,7 @@ impl Map {
         self.unit_writes.as_ref().map(|writes| writes.per_unit())
     }
 
-    /// What was lost of the piece is written again, as this version of its page.
+    /// The lost sectors of the piece are written again, as this version of its page.
     #[inline]
     pub(crate) fn write_lost(&mut self, piece: &Piece, version: u32) {
         if !self.lost.is_empty() {
@@ -422,7 +422,7 @@ fn new_discards(config: &Config) -> Option<Discards> {
 /// A page on its way from a victim to the collector's open block.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Moved {
-    /// What is in it.
+    /// The stamp of its data.
     pub stamp: Stamp,
     /// Where it comes from.
     pub from: Location,

@@ -1,5 +1,5 @@
-//! Tables in flash: translation pages, where only a part of the map is in memory, so that whoever needs a place that is not there
-//! waits for a read; and pages that tell of discards.
+//! Tables in flash: translation pages, where only a part of the map is in memory, so that a request that needs a place that is
+//! not there waits for a read; and pages that tell of discards.
 
 use wordline_kernel::{Duration, Schedule};
 use wordline_nand::{Location, RowId, Stamp};
@@ -112,7 +112,7 @@ impl Map {
         }
     }
 
-    /// Those who waited for the entries of a translation page that is in memory now, as a list: see
+    /// The waiters for the entries of a translation page that is in memory now, as a list: see
     /// [`next_located`](Self::next_located).
     pub(crate) fn take_waiters(&mut self, table: u32) -> Option<u32> {
         let translation = self.translation.as_mut()?;
@@ -152,7 +152,7 @@ impl Map {
         }
     }
 
-    /// A page is not at `from` any more, and nobody looked it up.
+    /// A page is not at `from` any more, and was not looked up.
     #[inline]
     pub(crate) fn note_amend(&mut self, page: LogicalPage, from: Location, base: &Base) {
         if let Some(translation) = &mut self.translation
@@ -162,7 +162,7 @@ impl Map {
         }
     }
 
-    /// What changed without having been looked up is to be written.
+    /// Has entries that changed without a look-up written.
     #[inline]
     pub(crate) fn release_tables(&mut self) {
         if let Some(translation) = &mut self.translation {
@@ -380,8 +380,8 @@ impl Map {
         self.discards.as_ref().is_some_and(Discards::is_due)
     }
 
-    /// Those who waited for pages that tell of discards, all of which are in flash; none while some are on their way or where nobody
-    /// waits.
+    /// The flushes that waited for pages that tell of discards, all of which are in flash; none while some pages are on their way or
+    /// where no flush waits.
     pub(crate) fn end_discards(&mut self) -> Option<Vec<RequestId>> {
         let discards = self.discards.as_mut().filter(|discards| discards.is_at_rest())?;
         if let Some(checkpoints) = &mut self.checkpoints {

@@ -33,7 +33,7 @@ enum Stage {
     AtRest,
     /// To be written.
     Queued,
-    /// What does not change of it is being read.
+    /// Its unchanged entries are being read.
     Reading,
     /// In memory, waiting for a program unit.
     Staged,
@@ -55,7 +55,7 @@ struct State {
     waiters: u32,
 }
 
-/// What goes on when a place is known.
+/// The work that goes on when a place is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Then {
     /// The read of a page for this request.
@@ -66,10 +66,10 @@ pub enum Then {
     Carry(u32),
 }
 
-/// Somebody who waits for the place of a page.
+/// A waiter for the place of a page.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Waiter {
-    /// What goes on.
+    /// The work that goes on.
     pub then: Then,
     /// The page.
     pub page: LogicalPage,
@@ -80,7 +80,7 @@ pub struct Waiter {
 
 /// The translation pages of a device.
 pub struct Translation {
-    /// What of the map is in memory.
+    /// The policy that decides which part of the map is in memory.
     pub mapper: Box<dyn Mapper>,
     size: CacheSize,
     /// The number of the first translation page, counted as a logical page.
@@ -137,7 +137,7 @@ impl Translation {
     }
 
     /// Forgets what was under way, as when the power is cut. `found` says which version of a translation page is in flash,
-    /// and in which row. What the cache holds, and which of it changed, stays: recovery builds it again.
+    /// and in which row. The entries of the cache, and which of them changed, stay: recovery builds it again.
     pub fn forget(&mut self, found: impl Fn(LogicalPage) -> Option<(u32, RowId)>) {
         self.queues = [(NONE, NONE); 2];
         self.ahead = 0;
@@ -221,7 +221,7 @@ impl Translation {
         }
     }
 
-    /// What was gathered is to be written now: a victim is clean.
+    /// The gathered pages are to be written now: a victim is clean.
     pub fn release(&mut self) {
         let (first, last) = std::mem::replace(&mut self.queues[GATHERED], (NONE, NONE));
         if first == NONE {
@@ -233,7 +233,7 @@ impl Translation {
         }
     }
 
-    /// Notes that a logical page has another place, or none, and nobody looked it up.
+    /// Notes that a logical page has another place, or none, without a look-up.
     pub fn amend(&mut self, page: LogicalPage) {
         if let Some(table) = self.mapper.amend(page) {
             self.change(table, GATHERED);
@@ -369,7 +369,7 @@ impl Translation {
         self.states[table].reads == 0
     }
 
-    /// Somebody waits for the place of `page`, which is being read.
+    /// A command waits for the place of `page`, which is being read.
     pub fn wait(&mut self, then: Then, page: LogicalPage, since: Instant) {
         let table = self.table_of(page);
         let waiter = Waiter { then, page, since, next: self.states[table].waiters };
@@ -386,12 +386,12 @@ impl Translation {
         self.states[table].waiters = at;
     }
 
-    /// All who wait for a translation page, the last one first: what [`next_waiter`](Self::next_waiter) goes through.
+    /// All waiters for a translation page, the last one first: what [`next_waiter`](Self::next_waiter) goes through.
     pub fn take_waiters(&mut self, table: TranslationPage) -> u32 {
         std::mem::replace(&mut self.states[table].waiters, NONE)
     }
 
-    /// The next one of those who wait.
+    /// The next waiter.
     pub fn next_waiter(&mut self, at: &mut u32) -> Option<Waiter> {
         if *at == NONE {
             return None;

@@ -1,10 +1,10 @@
-//! What is known of a single block.
+//! The state of a single block.
 
 use serde::{Deserialize, Serialize};
 
 use super::StreamId;
 
-/// What a block is.
+/// The state of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum State {
     /// Erased and waiting.
@@ -23,7 +23,7 @@ pub enum State {
     Bad,
 }
 
-/// What is known of a block, side by side because it is looked up together.
+/// The state and counts of a block, in one place because they are looked up together.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(in crate::space) struct Block {
     /// Its valid pages.
@@ -32,7 +32,7 @@ pub(in crate::space) struct Block {
     pub programs: u32,
     /// Reads queued: it is erased only when they are done.
     pub readers: u32,
-    /// What it is.
+    /// Its state.
     pub state: State,
     /// The stream that opened it.
     pub written_by: StreamId,

@@ -10,8 +10,8 @@ use wordline_nand::{BlockSetId, RowId};
 
 use super::Block;
 
-/// What a victim policy looks at besides the numbers of valid pages. Each costs something, so it is kept only when
-/// asked for.
+/// The orders of candidates that a victim policy needs besides the numbers of valid pages. Each costs time, so it
+/// is kept only when asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Indexes {
     /// Candidates by number, for choices at random. Two writes when a block becomes a candidate, and when it is

@@ -30,7 +30,7 @@ impl Space {
             ensure(known.state != State::Free || erased, || {
                 format!("block {} is free and written", block.0)
             })?;
-            // What counts of a block that is mapped by whole units is not what it holds.
+            // The count of a block that is mapped by whole units is not that of its contents.
             let counted = self.has_whole_units(row) || u64::from(known.valid) == self.count_valid(block);
             ensure(counted, || format!("block {} does not have {} valid pages", block.0, known.valid))?;
             free += usize::from(known.state == State::Free);

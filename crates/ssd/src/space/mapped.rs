@@ -49,7 +49,7 @@ impl Space {
         }
     }
 
-    /// What happened since this was asked last; none if nothing did.
+    /// The events since the last call; none if there were none.
     #[inline]
     pub(crate) fn take_news(&self) -> Option<Vec<Seen<'static>>> {
         self.has_news().then(|| self.news.as_ref().expect("it has news").take())

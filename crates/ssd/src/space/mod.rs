@@ -50,7 +50,7 @@ fn full_blocks(pools: &Pools) -> Column<RowId, u32> {
 pub struct Space {
     pools: Pools,
     streams: Streams,
-    /// What the rows of each pool have in common.
+    /// The properties that the rows of each pool have in common.
     each: Vec<PoolSpace>,
     table: Column<BlockSetId, Block>,
     openings: Openings,
@@ -149,7 +149,7 @@ impl Space {
         self.table[block].valid
     }
 
-    /// What a block is.
+    /// The state of a block.
     pub fn state(&self, block: BlockSetId) -> State {
         self.table[block].state
     }
@@ -247,7 +247,7 @@ impl Space {
         at_work + self.open_beside(row, stream).map(|(_, place)| per_block - place).sum::<u32>()
     }
 
-    /// Whether the row holds so many valid pages that `pages` more are too many.
+    /// Whether the row has no room for `pages` more valid pages.
     #[inline]
     pub fn is_full(&self, row: RowId, pages: u32) -> bool {
         self.row_valid[row] + pages > self.limit(row)
@@ -477,7 +477,7 @@ impl Space {
         self.closed.remove(row, self.valid(block), block);
     }
 
-    /// Whether a victim can be erased: nothing valid is left and nobody reads.
+    /// Whether a victim can be erased: nothing valid is left and no read is queued.
     pub fn is_clean(&self, block: BlockSetId) -> bool {
         let Block { valid, readers, .. } = self.table[block];
         valid == 0 && readers == 0
@@ -575,7 +575,7 @@ impl Space {
     }
 
     /// Closes the blocks that take nothing more, in the order in which they were opened, once their valid pages are
-    /// known. What was to be taken out of use is so still.
+    /// known. A block to be taken out of use stays so.
     pub fn close_full(&mut self) {
         let mut full: Vec<BlockSetId> =
             self.table.ids().filter(|block| self.state(*block) == State::Filling).collect();

@@ -1,12 +1,12 @@
-//! What happened to blocks and locations since designs were told of it last.
+//! Events of blocks and locations that designs were not told of yet.
 
 use std::cell::Cell;
 
 use crate::policy::seen::{Observes, Seen};
 
-/// What happened, in order.
+/// Events, in order.
 pub(super) struct News {
-    /// What is noted.
+    /// The kinds that are noted.
     kinds: Observes,
     list: Cell<Vec<Seen<'static>>>,
     /// Whether the list holds something.
@@ -45,7 +45,7 @@ impl News {
         self.waits.get()
     }
 
-    /// What was taken down, and nothing of it is left.
+    /// The events noted. They are taken out.
     pub fn take(&self) -> Vec<Seen<'static>> {
         self.waits.set(false);
         self.list.take()

@@ -12,7 +12,7 @@ pub(super) struct Openings {
 state!(Openings { values { count } parts { last } });
 
 impl Openings {
-    /// None of so many blocks was opened.
+    /// None of this many blocks was opened.
     pub fn new(blocks: usize) -> Self {
         Self { last: Column::filled(blocks, 0), count: 0 }
     }

@@ -85,8 +85,8 @@ impl Order {
 const FEW: usize = 4;
 
 impl Space {
-    /// Has it said from now on which word line of a pool's blocks, which are of this shape, is next, and which of so many open
-    /// blocks of a stream; before the first one is written.
+    /// Sets which word line of a pool's blocks, which are of this shape, is next from now on, and which of this many open
+    /// blocks of a stream; to be called before the first one is written.
     pub fn order(&mut self, pool: usize, shape: WordLines, open_blocks: u8) {
         let geometry = &self.pools.get(pool).geometry;
         let streams = geometry.rows() as usize * usize::from(self.streams.host + self.streams.gc);

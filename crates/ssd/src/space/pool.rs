@@ -1,5 +1,6 @@
-//! What the rows of a pool have in common: when they are cleaned, what is kept free, how much is mapped as one, in which order
-//! and mode their blocks are written, and what is cleaned together. A device has one such pool at least; none is special.
+//! The properties that the rows of a pool have in common: when they are cleaned, the blocks kept free, the unit of the map,
+//! the order and mode in which their blocks are written, and the blocks cleaned together. A device has one such pool at least;
+//! none is special.
 
 use wordline_kernel::{Column, state};
 use wordline_nand::{BlockSetId, Location, RowId};
@@ -9,7 +10,7 @@ use super::slc::{SlcBlocks, SlcShare};
 use super::super_blocks::SuperBlocks;
 use super::{Block, Space, State, StreamId, Streams};
 
-/// What the rows of a pool have in common.
+/// The properties that the rows of a pool have in common.
 pub(super) struct PoolSpace {
     /// Free blocks of a row that only the collector may open; see [`Streams::kept_blocks`].
     kept: usize,
@@ -145,7 +146,7 @@ impl PoolSpace {
 }
 
 impl Space {
-    /// What the rows of the pool of `row` have in common.
+    /// The properties that the rows of the pool of `row` have in common.
     #[inline]
     pub(super) fn of(&self, row: RowId) -> &PoolSpace {
         &self.each[self.pools.number_of_row(row)]
@@ -253,7 +254,7 @@ impl Space {
         self.each[self.pools.number_of_location(location)].whole_unit.is_none()
     }
 
-    /// Pages of the host leave a pool, which is not the first, as long as more than so many are valid there.
+    /// Pages of the host leave a pool, which is not the first, as long as more than this many are valid there.
     pub fn hold_at_most(&mut self, pool: usize, pages: u64) {
         self.each[pool].most = pages;
     }

@@ -32,7 +32,7 @@ impl SlcStreams {
     }
 }
 
-/// What may be cached, and how.
+/// The streams and blocks that may be in SLC mode.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SlcShare {
     /// The streams that are cached.
@@ -59,7 +59,7 @@ pub(super) struct SlcBlocks {
     used: Vec<u32>,
     /// Those of them that are being cleaned.
     folding: Vec<u32>,
-    /// Those of them that can be folded, the oldest first. What was cleaned meanwhile is passed over.
+    /// Those of them that can be folded, the oldest first. Blocks that were cleaned meanwhile are passed over.
     closed: Vec<VecDeque<BlockSetId>>,
     /// While this is set, no block is opened in SLC mode.
     paused: bool,

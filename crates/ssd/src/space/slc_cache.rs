@@ -29,7 +29,7 @@ impl Default for SlcCacheFile {
 }
 
 impl SlcCacheFile {
-    /// What is wrong with the settings below this key on these chips.
+    /// Complaints about the settings below this key on these chips.
     pub fn check(
         &self,
         key: &str,

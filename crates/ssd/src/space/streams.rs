@@ -14,9 +14,9 @@ pub struct StreamId(pub u8);
 /// How many write streams each row has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Streams {
-    /// What the host writes.
+    /// Streams of the host.
     pub host: u8,
-    /// What the collector moves.
+    /// Streams of the collector.
     pub gc: u8,
     /// Blocks that each has open at once, at most, in any pool.
     pub open_blocks: u8,

@@ -140,7 +140,7 @@ struct Cleaning {
 }
 
 impl Cleaning {
-    /// One was chosen, of which so many blocks are to be cleaned.
+    /// One was chosen, of which this many blocks are to be cleaned.
     fn begin(&mut self, blocks: u32) {
         self.now += 1;
         self.news = true;
@@ -215,7 +215,7 @@ impl SuperBlocks {
         (all / u64::from(one.kept.max(1))) as u32
     }
 
-    /// No candidates, of so many super blocks.
+    /// No candidates, of this many super blocks.
     fn no_candidates(&self) -> Closed {
         Closed::new(Column::filled(1, self.rows() * self.per_block), self.all.len(), self.indexes)
     }

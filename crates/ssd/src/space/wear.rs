@@ -21,7 +21,7 @@ pub struct WearFile {
 }
 
 impl WearFile {
-    /// What is wrong with the settings.
+    /// Complaints about the settings.
     pub fn check(&self, wrong: &mut Complaints) {
         if let Some((key, found, wanted)) = self.levelling.complaint() {
             wrong.add(format!("ftl.wear.levelling.{key}"), found, wanted);
@@ -76,7 +76,7 @@ impl FreeBlocks {
         }
     }
 
-    /// One more, after so many erases.
+    /// One more, after this many erases.
     pub fn push(&mut self, erases: u32, block: BlockSetId) {
         match self {
             Self::Least(heap) => heap.push(Reverse((erases, block.0))),

@@ -161,7 +161,7 @@ impl Writer {
         }
     }
 
-    /// Nobody reads a victim any more.
+    /// A victim has no readers any more.
     #[inline(never)]
     fn collect_in_victim(&mut self, block: BlockSetId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let row = core.base.space.row_of(block);

@@ -1,4 +1,4 @@
-//! What the writer does when its reads and programs are done, or failed.
+//! The writer's reaction to its reads and programs that are done, or failed.
 
 use wordline_kernel::Schedule;
 use wordline_nand::{DieId, Done, Location, RowId, Stamp};
@@ -204,7 +204,7 @@ impl Writer {
             core.map.lose_row(row, &core.base);
             self.rows.note(row, &core.base, &core.reclaim);
         }
-        // What waits for the lost rows goes elsewhere.
+        // Program units that wait for the lost rows go elsewhere.
         self.rows.lost_one();
         locations
             .into_iter()

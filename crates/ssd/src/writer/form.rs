@@ -64,8 +64,8 @@ impl Writer {
         }
     }
 
-    /// Whether an unfilled program unit must be written of a list: somebody waits for a page of it and no other page is
-    /// coming, or nothing else would ever make room.
+    /// Whether an unfilled program unit must be written of a list: a command waits for a page of it and no other page
+    /// is coming, or nothing else would ever make room.
     pub(super) fn must_pad(&self, list: usize, core: &Core) -> bool {
         self.queue.filling() == 0 && (self.queue.lists()[list].urgent > 0 || self.nothing_moves(core))
     }

@@ -6,12 +6,12 @@ use wordline_nand::Stamp;
 
 use crate::cache::buffer::{EntryId, NONE};
 
-/// What one program writes to a row.
+/// The pages of one program of a row.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Group {
     /// The entry of the buffer at each place, up to the last that has one.
     entries: Vec<EntryId>,
-    /// What is written to each place.
+    /// The stamp that is written to each place.
     pub(super) stamps: Vec<Stamp>,
     /// The sub-request of which this is the whole extent, each page at its place; none for pages that go wherever there is room.
     pub(super) extent: Option<u32>,
@@ -35,12 +35,12 @@ impl Group {
         self.stamps.push(stamp);
     }
 
-    /// What flash holds already, or padding, goes to the next place.
+    /// Puts a page that flash holds already, or padding, into the next place.
     pub(super) fn carry(&mut self, stamp: Stamp) {
         self.push(NONE, stamp);
     }
 
-    /// Fills it with padding, up to so many places.
+    /// Fills it with padding, up to this many places.
     pub(super) fn pad(&mut self, places: usize) {
         self.stamps.resize(places, Stamp::PADDING);
     }

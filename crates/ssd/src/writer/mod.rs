@@ -83,12 +83,12 @@ impl Writer {
         self.rows.of(stream)
     }
 
-    /// What is programmed in a row.
+    /// The group that is programmed in a row.
     pub(crate) fn group(&self, row: RowId) -> &Group {
         self.rows.group(row)
     }
 
-    /// What is on its way, in words, and what waits: at most so many lists.
+    /// Writes the pages in flight and those that wait, as text: at most this many lists.
     pub(crate) fn tell(&self, lists: usize, out: &mut String) -> fmt::Result {
         writeln!(
             out,
@@ -99,7 +99,7 @@ impl Writer {
         self.queue.tell(lists, out)
     }
 
-    /// What a row takes, in words.
+    /// The streams that a row takes, as text.
     pub(crate) fn tell_row(&self, row: RowId) -> String {
         format!(
             "takes streams {:b}, program under way {}",

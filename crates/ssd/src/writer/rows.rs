@@ -137,7 +137,7 @@ impl Rows {
         self.opened
     }
 
-    /// What happened so far is seen.
+    /// Marks the openings so far as seen.
     #[inline]
     pub fn forget_opened(&mut self) {
         self.opened = false;
@@ -178,7 +178,7 @@ impl Rows {
         for n in 0..self.accepting.len() {
             let has_place = may_open || base.space.takes(row, base.space.streams().host(n as u8), may_share);
             let opens = self.accepting[n].set(row, has_place && here >> n & 1 != 0);
-            // What an SLC cache takes is known only when that was asked too.
+            // The room of an SLC cache is known only when that was asked too.
             self.opened |= opens && self.slc.is_empty();
         }
         true

@@ -9,7 +9,7 @@ impl Buffer {
         [self.entries.len(), self.dirty.places()]
     }
 
-    /// Checks what was loaded: entries are in use or free, and are found by their pages, of which there are so many.
+    /// Checks what was loaded: entries are in use or free, and are found by their pages, of which there are `pages`.
     pub(crate) fn check_loaded(&self, pages: u32) -> Result<(), String> {
         let is_free = |id: &EntryId| {
             self.entries.get(id.0 as usize).is_some_and(|entry| entry.state == EntryState::Free)

@@ -340,7 +340,7 @@ impl Buffer {
         again
     }
 
-    /// Notes that an entry, which was being programmed, is in the buffer alone still. What was written into it meanwhile
+    /// Notes that an entry, which was being programmed, is in the buffer alone still. Data written into it meanwhile
     /// goes to flash with it.
     pub fn program_failed(&mut self, id: EntryId) {
         let entry = &mut self.entries[id.0 as usize];
@@ -379,7 +379,7 @@ impl Buffer {
         self.entries[id.0 as usize].waiters != NOBODY
     }
 
-    /// Nobody waits for anything any more: the device has answered everybody.
+    /// No request waits for anything any more: the device has answered all.
     pub fn forget_waiters(&mut self) {
         self.entries.iter_mut().for_each(|entry| entry.waiters = NOBODY);
         self.waiters.clear();

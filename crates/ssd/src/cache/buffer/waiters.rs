@@ -22,7 +22,7 @@ pub struct Waiters {
 }
 
 impl Waiters {
-    /// Nobody, and room for `many` before the pool grows.
+    /// No waiters, and room for `many` before the pool grows.
     pub fn with_capacity(many: usize) -> Self {
         Self { pool: Vec::with_capacity(many), free: Vec::with_capacity(many) }
     }

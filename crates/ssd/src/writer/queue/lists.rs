@@ -1,5 +1,6 @@
 //! Lists of complete pages that wait for a program unit: one for each stream of the host, and where pages have homes for each row.
-//! Which lists hold a page, and which may have a unit to form, is kept up, so that nobody has to look at all of them.
+//! Which lists hold a page, and which may have a unit to form, is kept up, so that no search through all of them is
+//! needed.
 
 use std::collections::VecDeque;
 use std::ops::{Index, Range};
@@ -46,8 +47,8 @@ impl Index<usize> for Lists {
 }
 
 impl Lists {
-    /// Empty lists, of which each makes a unit of so many pages at least: one for each of so many streams, or one of each row
-    /// for each of them.
+    /// Empty lists, of which each makes a unit of this many pages at least: one for each of this many streams, or one of each
+    /// row for each of them.
     pub fn new(units: Vec<u32>, streams: usize, has_homes: bool) -> Self {
         let count = units.len() as u32;
         let (held, ripe) = (RowSet::new(count), RowSet::new(count));

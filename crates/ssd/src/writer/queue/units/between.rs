@@ -1,4 +1,4 @@
-//! What goes from one pool to another: units that a victim held a page of, and sub-requests that another pool takes.
+//! Transfers from one pool to another: units of which a victim held a page, and sub-requests that another pool takes.
 
 use std::collections::VecDeque;
 
@@ -119,7 +119,7 @@ impl WriteQueue {
             .map(|stream| stream as u8)
     }
 
-    /// Sends what a sub-request brings page by page to another stream. What it carried stays where it is.
+    /// Sends the pages of a sub-request one by one to another stream. Carried pages stay where they are.
     fn split(&mut self, sub: u32, stream: u8, core: &mut Core) {
         let pool = self.units().pool_of(stream);
         let one = self.units().get(sub);

@@ -7,8 +7,8 @@
 //! unit, which is read from wherever it is.
 //!
 //! A page is valid where it was programmed last, so that a program of a whole unit leaves no other copy of its pages valid,
-//! and a program of one page takes that page alone from its unit. What is valid of a unit in the pool of whole units is
-//! always in one program unit of it, at its place there.
+//! and a program of one page takes that page alone from its unit. The valid pages of a unit in the pool of whole units
+//! are always in one program unit of it, at their places there.
 
 mod between;
 mod send;
@@ -32,7 +32,7 @@ use crate::pools::EVERYTHING_IN;
 /// No sub-request.
 const NO_SUB: u32 = u32::MAX;
 
-/// What of a unit is on its way to flash together.
+/// The pages of a unit that go to flash together.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct SubRequest {
     unit: u32,
@@ -41,7 +41,7 @@ struct SubRequest {
     whole: bool,
     /// The entry of the buffer at each place of the unit.
     entries: Vec<EntryId>,
-    /// What flash holds of the other pages, at each place, where it is programmed as a whole.
+    /// The stamps in flash of the other pages, at each place, where it is programmed as a whole.
     carried: Vec<Stamp>,
     /// The pool that the page at each place goes to by itself; the first where none does.
     goes_to: Vec<u8>,
@@ -69,7 +69,7 @@ pub(crate) struct SubRequests {
     ready: Vec<VecDeque<u32>>,
     /// Pages that go to each pool by themselves and are not in flash; the first pool's are not counted.
     under_way: Vec<u64>,
-    /// Lists that nobody reads between events, kept for their room.
+    /// Lists that are empty between events, kept for their room.
     members: Vec<EntryId>,
     left: Vec<RowId>,
     over: Vec<LogicalPage>,
@@ -82,7 +82,7 @@ state!(SubRequests {
     fixed { per_unit, pools, members, left, over }
 });
 
-/// What became of sub-requests, in numbers of them and in bytes that the host wrote.
+/// Counts of sub-requests, and of the bytes that the host wrote with them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Sent to the first pool, and to the others, by the router.
@@ -100,7 +100,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// What was counted since `earlier`.
+    /// The counts since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let [sent, sent_bytes] = [(self.sent, earlier.sent), (self.sent_bytes, earlier.sent_bytes)]
@@ -265,7 +265,8 @@ impl SubRequests {
         }
     }
 
-    /// Whether a pool has room for so many pages beside what it holds and what is under way to it. The first has room for everything.
+    /// Whether a pool has room for this many pages beside those that it holds and those on their way to it. The first has room for
+    /// everything.
     fn has_room(&self, pool: usize, pages: u64, core: &Core) -> bool {
         pool == EVERYTHING_IN
             || core.map.held(pool, &core.base) + self.under_way[pool] + pages <= core.base.life.room[pool]

@@ -60,7 +60,7 @@ impl WriteQueue {
         }
     }
 
-    /// What is under way of a unit must not wait.
+    /// Makes the pages in flight of a unit urgent.
     fn do_not_hold_back(&mut self, sub: u32, core: &mut Core) {
         for place in 0..self.units().get(sub).entries.len() {
             let one = self.units().get(sub);
@@ -143,7 +143,7 @@ impl WriteQueue {
         }
     }
 
-    /// The stream for a sub-request of so many sectors and pages: the router's, unless its pool has no room for them.
+    /// The stream for a sub-request of this many sectors and pages: the router's, unless its pool has no room for them.
     fn stream_for(&mut self, logical: u32, tag: u8, sectors: u32, pages: u64, core: &mut Core) -> u8 {
         core.base.gather_states();
         if core.base.policies.designs.routes() {

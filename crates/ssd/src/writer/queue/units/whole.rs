@@ -74,8 +74,8 @@ impl SubRequests {
         !self.ready[stream].is_empty()
     }
 
-    /// What is valid of a unit in the pool of whole units is in one program unit, at its place; and the books of the pools
-    /// are right.
+    /// The valid pages of a unit in the pool of whole units are in one program unit, at their places; and the counts of
+    /// the pools are right.
     pub fn audit(&self, core: &Core) {
         let mut homes: Vec<u32> = vec![u32::MAX; self.of_unit.len()];
         let mut valid = vec![0u64; core.base.config.pools.count()];
