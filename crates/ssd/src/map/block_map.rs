@@ -126,6 +126,14 @@ struct RowState {
     lost: bool,
 }
 
+impl RowState {
+    /// A logical block has one block only, or none: nothing is to be done for it.
+    fn settle(&mut self, logical: LogicalBlock) {
+        self.replaced.retain(|other| *other != logical);
+        self.failed.retain(|other| *other != logical);
+    }
+}
+
 /// The map of a device by whole blocks.
 pub struct BlockMap {
     locations: Locations,
@@ -404,9 +412,7 @@ impl BlockMap {
         }
         self.strays.retain(|(of, _)| *of != logical);
         self.pairs[logical] = Pair { data: data.map_or(NONE, |data| data.0), replacement: NONE };
-        let state = &mut self.rows[row];
-        state.replaced.retain(|other| *other != logical);
-        state.failed.retain(|other| *other != logical);
+        self.rows[row].settle(logical);
     }
 
     /// A closed block without anything valid is to be erased.

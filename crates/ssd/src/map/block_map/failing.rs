@@ -11,6 +11,19 @@ impl RowState {
     pub(super) fn gives_up(&self) -> bool {
         self.in_vain == MOST_FAILURES
     }
+
+    /// A program failed in the row.
+    fn program_failed(&mut self) {
+        self.held.clear();
+        self.copying = None;
+        self.in_vain = self.in_vain.saturating_add(1);
+        self.stuck |= self.gives_up();
+    }
+
+    /// The row is out of use as a whole, but for the commands that are under way.
+    fn lose(&mut self) {
+        *self = Self { commands: self.commands, lost: true, ..Self::default() };
+    }
 }
 
 impl BlockMap {
@@ -19,11 +32,7 @@ impl BlockMap {
     /// block would be given up, the row is.
     pub fn program_failed(&mut self, row: RowId, block: BlockSetId) {
         let logical = LogicalBlock(self.owners[block]);
-        let state = &mut self.rows[row];
-        state.held.clear();
-        state.copying = None;
-        state.in_vain = state.in_vain.saturating_add(1);
-        state.stuck |= state.gives_up();
+        self.rows[row].program_failed();
         let pair = self.pairs[logical];
         if pair.data != block.0 && pair.replacement != block.0 {
             self.strays.push((logical, block));
@@ -64,7 +73,6 @@ impl BlockMap {
         self.owners.ids().filter(|block| space.row_of(*block) == row).for_each(|block| {
             self.owners[block] = NONE;
         });
-        let commands = self.rows[row].commands;
-        self.rows[row] = RowState { commands, lost: true, ..RowState::default() };
+        self.rows[row].lose();
     }
 }
