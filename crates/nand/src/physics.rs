@@ -131,6 +131,11 @@ pub trait Physics: fmt::Debug + Send + Sync + State {
     /// off later was begun all the same.
     fn work(&mut self, work: &Work<'_>, outcome: Option<&mut Outcome>) -> Duration;
 
+    /// Whether sensing with the parameters of the data sheet takes what that says, and tells nothing: then it is not asked of it.
+    fn senses_by_data_sheet(&self) -> bool {
+        false
+    }
+
     /// The highest set of read levels, if the cells say which pages the error correction cannot read.
     fn read_levels(&self) -> Option<u8> {
         None
@@ -164,6 +169,10 @@ impl Physics for DataSheet {
             outcome.senses = u32::from(work.stage == Stage::Ton);
         }
         work.data_sheet
+    }
+
+    fn senses_by_data_sheet(&self) -> bool {
+        true
     }
 
     fn copied(&self) -> Box<dyn Physics> {
@@ -204,6 +213,11 @@ impl Asked {
     /// Whether the cells say which pages the error correction cannot read.
     pub(crate) fn judge_reads(&self) -> bool {
         self.physics.read_levels().is_some()
+    }
+
+    /// Whether sensing with set 0 takes what the data sheet says.
+    pub(crate) fn senses_by_data_sheet(&self) -> bool {
+        self.physics.senses_by_data_sheet()
     }
 
     /// Whether the error correction cannot read a page.

@@ -352,6 +352,10 @@ impl Physics for CellArrays {
         work.data_sheet
     }
 
+    fn senses_by_data_sheet(&self) -> bool {
+        true
+    }
+
     fn read_levels(&self) -> Option<u8> {
         self.set.highest_entry()
     }

@@ -81,6 +81,10 @@ impl Physics for PooledArrays {
         self.behind(work.blocks[0]).work(work, outcome)
     }
 
+    fn senses_by_data_sheet(&self) -> bool {
+        self.arrays.iter().all(Physics::senses_by_data_sheet)
+    }
+
     fn read_levels(&self) -> Option<u8> {
         self.arrays.iter().filter_map(Physics::read_levels).max()
     }

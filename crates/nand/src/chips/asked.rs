@@ -45,6 +45,11 @@ impl Asks {
         }
     }
 
+    /// Whether the cells are asked about sensing, too.
+    pub(super) fn of_sensing(&self) -> bool {
+        !self.asked.senses_by_data_sheet()
+    }
+
     /// Keeps an outcome, in the place of the oldest one but that of a suspended operation.
     fn keep(&mut self, die: DieId, recent: Recent, suspended: Option<PageId>) {
         let kept = &mut self.recent[die];
@@ -64,7 +69,9 @@ impl Chips {
         let asks = self.asks();
         asks.asked.set_physics(physics);
         asks.judge_reads = asks.asked.judge_reads();
-        if asks.judge_reads && self.faults.is_none() {
+        let judge_reads = asks.judge_reads;
+        self.note_mode_times();
+        if judge_reads && self.faults.is_none() {
             // The ends of reads are looked at where there are rules.
             self.faults = Some(Box::new(Faults::new(&[], &self.pools, Seed(0))));
         }
@@ -157,11 +164,13 @@ impl Chips {
         data_sheet: Duration,
         begin: Instant,
     ) -> Duration {
-        if self.modes.as_ref().is_none_or(|modes| modes.asks.is_none()) {
-            return data_sheet;
-        }
         let work = &self.dies[die];
         let Command { planes, parameters, .. } = work.command;
+        let asks = self.modes.as_ref().and_then(|modes| modes.asks.as_ref());
+        let is_known = |asks: &Asks| stage == Stage::Ton && parameters == 0 && !asks.of_sensing();
+        if asks.is_none_or(is_known) {
+            return data_sheet;
+        }
         let mode = self.mode_at(&work.command, stage, page);
         let (begin, times) = (begin.max(work.pipeline.array_ready_at), usize::from(work.times));
         let suspended = self.suspended[die].as_ref().map(|suspended| suspended.command.page);

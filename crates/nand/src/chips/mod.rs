@@ -393,11 +393,13 @@ impl Chips {
         let times = &times[usize::from(work.times)];
         let late = times.late(bus, now);
         let Opening { hold, array } = times.opening(work.kind, work.command.planes);
-        let (array, end) = (*array, work.hold(bus, now, hold, late));
+        // Times that are known beforehand hold with the parameters of the data sheet.
+        let known = array.filter(|_| work.command.parameters == 0);
+        let end = work.hold(bus, now, hold, late);
         if self.recorder.is_some() {
             self.record_hold(die, now);
         }
-        match array {
+        match known {
             Some((stage, time)) => {
                 let work = &self.dies[die];
                 let time = if stage == Stage::Ton { time + work.setting } else { time };

@@ -133,8 +133,8 @@ impl Chips {
             times.push(Times::of(part, &pools.get(usize::from(*pool)).geometry, wiring, spelled));
         }
         assert!(times.len() <= usize::from(u8::MAX), "a die names its times with a byte");
-        if modes.as_ref().is_some_and(|modes| modes.asks.is_some()) {
-            times.iter_mut().for_each(Times::ask);
+        if let Some(asks) = modes.as_ref().and_then(|modes| modes.asks.as_ref()) {
+            times.iter_mut().for_each(|times| times.ask(asks.of_sensing()));
         }
     }
 
@@ -171,13 +171,19 @@ impl Chips {
 
     /// The mode in which a command is carried out.
     pub(super) fn mode_of(&self, command: &Command) -> CellMode {
-        command.mode.unwrap_or_else(|| self.mode(self.pools.block_of_page(command.page)))
+        let of_block = |modes: &Modes| modes.blocks[self.pools.block_of_page(command.page)];
+        let modes = self.modes.as_deref().filter(|modes| !modes.views.is_empty());
+        command.mode.unwrap_or_else(|| modes.map_or(CellMode::Native, of_block))
     }
 
     /// Notes which times hold for the command that `die` has begun, and opens an erased block in the mode that a program of it
     /// is spelled in.
     #[inline(never)]
     pub(super) fn choose_times(&mut self, die: DieId) {
+        if self.modes.as_ref().is_none_or(|modes| modes.views.is_empty()) {
+            // No other mode is offered than the native one.
+            return;
+        }
         let Die { pool, command, .. } = self.dies[die];
         let mode = self.mode_of(&command);
         if let (Some(_), Operation::Program | Operation::ProgramCache) = (command.mode, command.operation) {

@@ -131,9 +131,12 @@ impl Times {
         self.openings = self.holds.iter().map(of_planes).collect();
     }
 
-    /// The cells are asked from now on: no time is known beforehand.
-    pub(super) fn ask(&mut self) {
-        (self.same_sense, self.same_write, self.asks) = (None, None, true);
+    /// The cells are asked from now on: no time is known beforehand but that of sensing, where it is that of the data sheet.
+    pub(super) fn ask(&mut self, sense: bool) {
+        if sense {
+            self.same_sense = None;
+        }
+        (self.same_write, self.asks) = (None, true);
         self.note_openings();
     }
 
