@@ -6,6 +6,7 @@ use common::{Rig, small};
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Metric, Seed, state};
 use wordline_nand::{BlockSetId, CellMode, Parameters, RowId};
+use wordline_ssd::config::BufferMode;
 use wordline_ssd::design::{
     Combination, Needs, Observes, ProgrammedPage, Seam, Seams, Seen, View, WriteStream, Writes,
 };
@@ -253,6 +254,20 @@ fn a_design_is_told_of_what_it_observes_and_no_more() {
     assert!(told[BUFFER] > 10 && told[OUTCOMES] == 0, "{} levels", told[BUFFER]);
     rig.cut_power();
     assert_eq!(self::told(&rig)[POWER_LOST], 1);
+}
+
+#[test]
+fn a_design_that_is_asked_in_the_midst_of_an_event_hears_of_each_change_of_the_level() {
+    let levels = |answers: &[Seam]| {
+        let probe = Probe { observes: Observes::BUFFER, ..Probe::new("watches", answers) };
+        // A page that comes in leaves in the same event, so that the design is asked about it with the level that is new.
+        let mut file = small();
+        file.buffer.mode = BufferMode::WriteThrough;
+        let mut rig = rig(&file, Combination::of(vec![probe.boxed()]));
+        (0..100).for_each(|page| _ = rig.alone(Operation::Write, false, page * 8, 8));
+        told(&rig)[BUFFER]
+    };
+    assert_eq!([levels(&[]), levels(&[Seam::Stream])], [200; 2]);
 }
 
 #[test]

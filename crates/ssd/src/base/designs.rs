@@ -68,14 +68,14 @@ impl Base {
     #[inline]
     pub(crate) fn has_rest(&self, level: Level) -> bool {
         let designs = &self.policies.designs;
-        !designs.is_empty() && (level != designs.level() || self.space.has_news())
+        !designs.is_empty() && (level != designs.told_level() || self.space.has_news())
     }
 
     /// At the end of an event designs hear of what is left to be told; the buffer is as full as `level` says.
     #[inline(never)]
     pub(crate) fn tell_rest(&mut self, level: Level) {
         self.tell_news();
-        if self.policies.designs.note_level(level) {
+        if self.policies.designs.is_new_level(level) {
             self.observe(Observes::BUFFER, |_| Seen::Buffer { level });
         }
     }

@@ -55,15 +55,21 @@ impl Designs {
         self.now = now;
     }
 
-    /// The level of the buffer that was noted last.
+    /// The level of the buffer that designs were told of last.
     #[inline]
-    pub(crate) fn level(&self) -> Level {
-        self.level
+    pub(crate) fn told_level(&self) -> Level {
+        self.told_level
     }
 
-    /// Notes the level of the buffer; true if it has changed.
-    pub(crate) fn note_level(&mut self, level: Level) -> bool {
-        std::mem::replace(&mut self.level, level) != level
+    /// Notes the level of the buffer, for designs that are going to be asked.
+    pub(crate) fn note_level(&mut self, level: Level) {
+        self.level = level;
+    }
+
+    /// Notes the level of the buffer at the end of an event; true if designs were told of another one.
+    pub(crate) fn is_new_level(&mut self, level: Level) -> bool {
+        self.level = level;
+        std::mem::replace(&mut self.told_level, level) != level
     }
 
     /// Asks a design.
