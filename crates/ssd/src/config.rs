@@ -12,6 +12,7 @@ use wordline_nand::part::PartFile;
 use wordline_nand::{Fault, Geometry, Locations, Part, Pool, Pools};
 
 use crate::front::namespaces::{self, Namespace};
+use crate::map::block_map::config::BlockMapFile;
 use crate::map::checkpoint::{DiscardsAtCut, LowerPages, RecoveryFile};
 pub use crate::map::config::MappingFile;
 use crate::map::discards;
@@ -186,6 +187,7 @@ impl DeviceFile {
         let Some(locations) = self.check_unit(&geometry, &mut wrong) else { return Err(wrong) };
         let unit = locations.size;
         let pools = Pools::one(Pool { part, geometry, locations });
+        BlockMapFile::check_pools(&self, &mut wrong);
         let Some(pools) = pools::add(&self.pools, pools, unit, &mut wrong) else { return Err(wrong) };
         pools::check(&self, &pools, unit, &mut wrong);
         let Pool { part, geometry, locations } = pools.first();
@@ -347,7 +349,7 @@ impl DeviceFile {
     }
 
     /// Pages that tell which of this many logical pages are discarded; none if flash does not.
-    fn discard_pages(&self, unit: Bytes, logical_pages: u32) -> u32 {
+    pub(crate) fn discard_pages(&self, unit: Bytes, logical_pages: u32) -> u32 {
         let protected = self.buffer.power_loss_protection != Protection::None;
         if self.ftl.recovery.discards == DiscardsAtCut::Forgotten || protected {
             return 0;
@@ -379,7 +381,12 @@ impl DeviceFile {
         let geometry = &pools.first().geometry;
         let bad = bad_of(geometry);
         let of_map = self.ftl.mapping.translation_pages(unit, logical);
-        let tables = of_map + self.discard_pages(unit, logical);
+        let mut tables = of_map + self.discard_pages(unit, logical);
+        if self.ftl.mapping.block.is_some() && tables > 0 {
+            // They are logical blocks of their own, behind the last one of the host, which need not be full.
+            let per_block = pools.first().locations.per_block();
+            tables = (tables.div_ceil(per_block) + 1) * per_block;
+        }
         let shares = pools::Shares::of(pools, logical, tables);
         for (n, own) in self.pools.iter().enumerate() {
             let working = working_beside(own.stop_at_free_blocks.unwrap_or(self.ftl.gc.stop_at_free_blocks))
@@ -475,11 +482,6 @@ impl Config {
         pools::Shares::of(&self.pools, self.logical_pages, self.table_pages())
     }
 
-    /// Pages of which the flash holds a version: logical pages and pages of tables.
-    pub fn mapped_pages(&self) -> u32 {
-        self.logical_pages + self.table_pages()
-    }
-
     /// DRAM that the device needs for its map: all of it, or the cache and where each translation page is, or the place of
     /// each logical block; and the place of each unit, where the first pool is mapped by them.
     pub fn map_memory(&self) -> Bytes {
@@ -488,11 +490,6 @@ impl Config {
             Some(block) => block.memory(mapping.entry, self.logical_blocks(), self.pools.rows()),
             None => mapping.memory(self.unit, self.logical_pages, self.mapped_units().unwrap_or(0)),
         }
-    }
-
-    /// Logical blocks: as many logical pages each as a block set has locations.
-    pub fn logical_blocks(&self) -> u32 {
-        self.logical_pages.div_ceil(self.locations().per_block())
     }
 
     /// The cache of the map; none if all of it is in memory.

@@ -6,16 +6,20 @@ use common::{Rig, small};
 use wordline_kernel::{Bytes, Duration, Schedule, Seed};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::command::RequestId;
-use wordline_ssd::config::{BufferMode, Scope};
+use wordline_ssd::config::{BufferMode, Scope, WearFile};
+use wordline_ssd::map::LogicalPage;
 use wordline_ssd::map::block_map::config::BlockMapFile;
 use wordline_ssd::map::checkpoint::DiscardsAtCut;
+use wordline_ssd::policy::background::BackgroundKind;
 use wordline_ssd::policy::balancer::{BalancerKind, Reach};
 use wordline_ssd::policy::failure::{FailureKind, MOST_FAILURES};
 use wordline_ssd::policy::frontier::FrontierKind;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
+use wordline_ssd::policy::wear::WearKind;
 use wordline_ssd::pools::{ChannelsFile, PoolFile};
+use wordline_ssd::space::wear::Allocation;
 use wordline_ssd::{BlockDevice, DeviceFile, Event, Operation};
 
 /// Sectors of a page as the host sees it.
@@ -223,6 +227,154 @@ fn a_merge_that_the_power_cut_is_gone_on_with() {
     assert_eq!((host, copies, padding), (1, if torn == 1 { 16 + 1 } else { 14 - before + 1 }, 0));
 }
 
+/// Erases of the blocks of the first row, the fewest first.
+fn erases_of_first_row(rig: &Rig) -> Vec<u32> {
+    let config = rig.device.config();
+    let blocks = config.geometry().blocks_per_plane as usize;
+    let mut erases: Vec<u32> = rig.device.chips().erases().iter().copied().take(blocks).collect();
+    erases.sort_unstable();
+    erases
+}
+
+/// A filled device of which one logical block is overwritten in order so many times, and nothing else.
+fn overwritten(file: DeviceFile, times: u32) -> Rig {
+    let mut rig = filled(file);
+    let written = programs(&mut rig, (0..times).flat_map(|_| 0..BLOCK));
+    assert_eq!((written[0], written[2]), (u64::from(times * BLOCK), 0));
+    rig.settle();
+    rig
+}
+
+/// Each overwrite of a logical block in order costs an erase. Without levelling these go round the blocks that are free, and the block that
+/// was left; with a table of erases each block of the row is among them.
+#[test]
+fn wear_levelling_moves_logical_blocks_that_lie_still() {
+    let plain = overwritten(mapped(4), 300);
+    assert_eq!(plain.device.totals().gc_programs, 0);
+    let of_plain = erases_of_first_row(&plain);
+    let still = of_plain.iter().filter(|erases| **erases == 0).count();
+    assert_eq!(still, 17, "the logical blocks of the row but one");
+    for allocation in [Allocation::LeastWorn, Allocation::ByStream] {
+        let mut file = mapped(4);
+        let levelling = WearKind::Bet { k: 0, threshold: 4 };
+        file.ftl.wear = WearFile { levelling, allocation };
+        let mut rig = overwritten(file, 300);
+        let copies = rig.device.totals().gc_programs;
+        assert!(copies > 0 && copies.is_multiple_of(u64::from(BLOCK)), "whole blocks are moved: {copies}");
+        let levelled = erases_of_first_row(&rig);
+        assert!(levelled[0] > 0, "{levelled:?}");
+        let (most, most_of_plain) = (levelled[levelled.len() - 1], of_plain[of_plain.len() - 1]);
+        assert!(most * 2 < most_of_plain, "{most} erases of a block, {most_of_plain} without levelling");
+        // The host's erases are there, and one for each block that was moved.
+        assert_eq!(u64::from(levelled.iter().sum::<u32>()), 300 + copies / u64::from(BLOCK));
+        let pages = u64::from(rig.device.config().logical_pages);
+        rig.alone(Operation::Read, false, 0, pages * PAGE);
+    }
+}
+
+#[test]
+fn a_move_for_the_sake_of_wear_that_the_power_cuts_is_gone_on_with() {
+    let mut file = mapped(4);
+    file.ftl.wear.levelling = WearKind::Bet { k: 0, threshold: 2 };
+    let mut rig = filled(file);
+    let mut passes = 0;
+    while rig.device.totals().gc_programs == 0 {
+        programs(&mut rig, 0..BLOCK);
+        passes += 1;
+        assert!(passes < 20, "after two erases for each block that saw one a block is moved");
+        // The last write of a pass lets the old block be erased, and the move begin after it.
+        rig.rest(Duration::from_ms(4));
+    }
+    assert!((1..u64::from(BLOCK)).contains(&rig.device.totals().gc_programs), "the move is under way");
+    cut_power(&mut rig, Duration::ZERO);
+    let pages = u64::from(rig.device.config().logical_pages);
+    rig.alone(Operation::Read, false, 0, pages * PAGE);
+    programs(&mut rig, (0..4).flat_map(|_| 0..BLOCK));
+}
+
+/// A device that merges while the host is idle until so many blocks of a row are free, of which two logical blocks are begun anew: 4 of
+/// the 24 blocks of their row are free.
+fn begun_anew(until_free: u32) -> Rig {
+    let mut file = mapped(4);
+    file.ftl.gc.background =
+        BackgroundKind::IdleGc { idle: Duration::from_ms(1), until_free, until_spare: 0.0 };
+    let mut rig = filled(file);
+    assert_eq!(programs(&mut rig, [0, ROWS * BLOCK]), [2, 0, 0]);
+    rig
+}
+
+#[test]
+fn logical_blocks_are_merged_while_the_host_is_idle() {
+    for (until_free, merged) in [(4, 0), (5, 1), (6, 2), (20, 2)] {
+        let mut rig = begun_anew(until_free);
+        let before = rig.device.totals().clone();
+        rig.rest(Duration::from_ms(100));
+        rig.audit();
+        let done = rig.device.totals().since(&before);
+        assert_eq!((done.gc_programs, done.erases), (15 * merged, merged), "until {until_free} are free");
+        // The one written least recently was merged first, and begins anew with a copy of its first page.
+        let copies = u64::from(merged > 0);
+        assert_eq!(programs(&mut rig, [1]), [1, copies, 0], "until {until_free} are free");
+    }
+}
+
+#[test]
+fn a_merge_while_the_host_is_idle_stops_at_its_next_command() {
+    let mut rig = begun_anew(5);
+    rig.rest(Duration::from_ms(3));
+    let copied = rig.device.totals().gc_programs;
+    assert!((2..14).contains(&copied), "{copied} copied in two milliseconds");
+    let page = u64::from(2 * ROWS * BLOCK) * PAGE;
+    rig.alone(Operation::Read, false, page, PAGE);
+    rig.rest(Duration::from_us(900));
+    let stopped = rig.device.totals().gc_programs;
+    assert!(stopped <= copied + 1, "{copied} copied before the read, {stopped} after it");
+    rig.audit();
+    assert_eq!(programs(&mut rig, [stopped as u32 + 1]), [1, 0, 0], "what was copied counts");
+    rig.rest(Duration::from_ms(100));
+    let other = u64::from(BLOCK) - 1;
+    assert_eq!(
+        rig.device.totals().gc_programs,
+        stopped + other,
+        "the other one was written less recently by now"
+    );
+}
+
+#[test]
+fn copyback_moves_what_is_copied_inside_the_chip() {
+    let mut file = mapped(4);
+    file.ftl.gc.copyback = true;
+    let mut rig = filled(file);
+    assert_eq!(programs(&mut rig, [5, 8, 8]), [3, 5 + 2 + 7 + 8, 0], "as many copies as over the bus");
+    assert_eq!((rig.device.totals().gc_copied, rig.device.totals().gc_reads), (22, 0));
+    let mut random = Seed(7).stream("pages", 0);
+    let pages = u64::from(rig.device.config().logical_pages);
+    programs(&mut rig, (0..500).map(|_| random.below(pages) as u32));
+    rig.alone(Operation::Read, false, 0, pages * PAGE);
+}
+
+/// The table of discards is a logical block behind those of the host: a flush writes its page, and a merge of that block is all that this
+/// costs beside.
+#[test]
+fn the_table_of_discards_has_a_logical_block_of_its_own() {
+    let mut file = mapped(4);
+    file.ftl.recovery.discards = DiscardsAtCut::Kept;
+    let mut rig = filled(file);
+    let pages = rig.device.config().logical_pages;
+    assert_eq!(rig.device.config().first_discard_page() % BLOCK, 0);
+    assert_eq!(rig.device.config().logical_blocks(), pages.div_ceil(BLOCK) + 1);
+    let before = rig.device.totals().clone();
+    for page in 0..3 {
+        rig.alone(Operation::Discard, false, page * PAGE, PAGE);
+        rig.alone(Operation::Flush, false, 0, 0);
+    }
+    let done = rig.device.totals().since(&before);
+    assert_eq!((done.translation_programs, done.gc_programs, done.padding), (3, 0, 0));
+    cut_power(&mut rig, Duration::ZERO);
+    let is_there = |rig: &Rig, page| rig.device.version(LogicalPage(page)).is_some();
+    assert!((0..3).all(|page| !is_there(&rig, page)) && is_there(&rig, 3));
+}
+
 #[test]
 fn the_tables_are_small() {
     let config = mapped(4).check().expect("the device is sound");
@@ -233,7 +385,7 @@ fn the_tables_are_small() {
 #[test]
 fn what_does_not_go_with_a_block_map_is_named() {
     type Change = fn(&mut DeviceFile);
-    let changes: [(&str, Change); 14] = [
+    let changes: [(&str, Change); 11] = [
         ("ftl.mapping.block.replacements", |f| f.ftl.mapping.block = Some(BlockMapFile { replacements: 0 })),
         ("ftl.mapping.unit", |f| f.ftl.mapping.unit = None),
         ("ftl.mapping.cache", |f| {
@@ -255,13 +407,10 @@ fn what_does_not_go_with_a_block_map_is_named() {
         ("ftl.placement.policy", |f| f.ftl.placement = PlacementKind::Dynamic {}),
         ("ftl.balancer.policy", |f| f.ftl.balancer = BalancerKind::Stealing { reach: Reach::Die, least: 1 }),
         ("ftl.router.streams", |f| f.ftl.router = RouterKind::Host { streams: 2 }),
-        ("ftl.recovery.discards", |f| f.ftl.recovery.discards = DiscardsAtCut::Kept),
         ("ftl.gc.victim", |f| f.ftl.gc.victim = VictimKind::Fifo {}),
         ("ftl.gc.scope", |f| f.ftl.gc.scope = Scope::SuperBlock),
         ("ftl.gc.preemptible", |f| f.ftl.gc.preemptible = true),
         ("ftl.gc.steps_per_write", |f| f.ftl.gc.steps_per_write = Some(2)),
-        ("ftl.gc.copyback", |f| f.ftl.gc.copyback = true),
-        ("ftl.wear", |f| f.ftl.wear.allocation = wordline_ssd::space::wear::Allocation::ByStream),
     ];
     assert!(mapped(4).check().is_ok());
     for (key, change) in changes {

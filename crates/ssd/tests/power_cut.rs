@@ -16,7 +16,9 @@ use wordline_ssd::config::{BufferMode, Protection};
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::map::block_map::config::BlockMapFile;
 use wordline_ssd::map::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut};
+use wordline_ssd::policy::background::BackgroundKind;
 use wordline_ssd::policy::placement::PlacementKind;
+use wordline_ssd::policy::wear::WearKind;
 use wordline_ssd::{BlockDevice, Command, DeviceFile, Event, Operation};
 
 /// The content of a page at some time.
@@ -474,6 +476,26 @@ fn nothing_flushed_is_lost_with_a_block_map() {
     let torn = map(3, true, ProgramsAtCut::Torn);
     assert!(torn.programs > 20 && torn.erases > 5, "{torn:?}");
     assert_eq!(map(2, false, ProgramsAtCut::Finished), TornBy::default());
+}
+
+#[test]
+fn nothing_flushed_is_lost_where_a_block_map_levels_wear_merges_ahead_and_keeps_discards() {
+    for (copyback, checkpoint) in [(false, None), (true, Some(Bytes::kib(64)))] {
+        let change = |file: &mut DeviceFile| {
+            (file.part.geometry.blocks_per_plane, file.ftl.over_provisioning) = (10, 0.7);
+            file.ftl.mapping.unit = Some(Bytes(2 * 4096));
+            file.ftl.mapping.block = Some(BlockMapFile { replacements: 2 });
+            file.ftl.placement = PlacementKind::Fixed { order: "CWDP".into() };
+            file.ftl.wear.levelling = WearKind::Bet { k: 0, threshold: 2 };
+            file.ftl.gc.copyback = copyback;
+            let idle = Duration::from_us(100);
+            file.ftl.gc.background = BackgroundKind::IdleGc { idle, until_free: 9, until_spare: 0.0 };
+            file.ftl.recovery.discards = DiscardsAtCut::Kept;
+            file.ftl.recovery.checkpoint = checkpoint;
+        };
+        let torn = cut_everywhere(&tiny(change), &mixed(80), 3, Start::Filled);
+        assert!(torn.programs > 20 && torn.erases > 5, "{torn:?}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Devices and hosts drawn at random: settings as a user gives them on top of the preset `tiny`, and what a host does.
 
+mod block_map;
 mod cubeftl;
 
 use wordline_kernel::{Seed, Stream};
@@ -80,6 +81,8 @@ impl Case {
             let chances = [(); 3].map(|()| draw.pick(&[0, 30, 90, 100]));
             gathers::add_to(&mut draw.settings, chances);
         }
+        draw.random = Seed(seed).stream("case.blocks", number);
+        draw.upkeep_of_blocks();
         draw.random = Seed(seed).stream("case.second", number);
         if number % 8 == 5 {
             let (every, written) = (draw.from(1, 4), draw.percent(50));
@@ -493,16 +496,6 @@ impl Draw {
         if bytes > 16 << 20 && self.percent(40) {
             self.set("namespaces", "[{ size = '1MiB' }, { fraction = 0.4 }, { size = '1MiB' }]");
         }
-    }
-
-    fn block_map(&mut self, shape: &Shape) {
-        let in_a_program = shape.planes_per_row * if shape.one_shot { shape.bits } else { 1 };
-        self.set("ftl.mapping.unit", format!("'{}B'", in_a_program * shape.page));
-        let replacements = self.from(1, 6);
-        self.set("ftl.mapping.block", format!("{{ replacements = {replacements} }}"));
-        let order = self.order();
-        self.set("ftl.placement", format!("{{ policy = 'fixed', order = '{order}' }}"));
-        self.protection();
     }
 
     /// A buffer that is protected or not, and discards that outlive the power or do not; whether they do.

@@ -16,6 +16,9 @@ const POOLS: &str = "pools=[{ part = { base = 'centaur-slc-2d', geometry.blocks_
     geometry.page_size = '4KiB' }, layout = { channels = 2, packages_per_channel = 1, dies_per_package = 1, planes_per_row = 1 } }];\
     designs='centaur';design.centaur={ least = '4KiB', condition = '8KiB', most = '16KiB', migration = false }";
 
+/// The mapping unit of a block map on a one-shot part: a program unit.
+const UNIT: &str = "ftl.mapping.unit='24KiB'";
+
 const SLC: &str = "part.timing.slc={ read = '20us', program = '100us', erase = '1ms' };ftl.slc_cache={ blocks = 2 };\
     ftl.router={ policy = 'slc-cache' }";
 
@@ -28,6 +31,9 @@ fn features() -> Vec<(&'static str, String)> {
         ("fixed placement", "ftl.placement={ policy = 'fixed', order = 'CWDP' }".to_owned()),
         ("an SLC cache", SLC.to_owned()),
     ];
+    let blocks = format!(
+        "{UNIT};ftl.mapping.block={{ replacements = 2 }};ftl.placement={{ policy = 'fixed', order = 'CWDP' }}"
+    );
     let others = [
         ("super blocks", "ftl.gc.scope='super-block'"),
         ("a protected buffer", "buffer.power_loss_protection='full'"),
@@ -37,10 +43,7 @@ fn features() -> Vec<(&'static str, String)> {
         ("hot and cold streams", "ftl.router={ policy = 'hot-cold', window = 0.2 }"),
         ("generations of the collector", "ftl.gc.relocator={ policy = 'generations', streams = 2 }"),
         ("a map in flash", "ftl.mapping.cache='4KiB'"),
-        (
-            "a block map",
-            "ftl.mapping.unit='24KiB';ftl.mapping.block={ replacements = 2 };ftl.placement={ policy = 'fixed', order = 'CWDP' }",
-        ),
+        ("a block map", blocks.as_str()),
         ("mapping units of 1 KiB", "ftl.mapping.unit='1KiB'"),
         ("wear levelling", "ftl.wear.levelling={ policy = 'bet', k = 0, threshold = 2 }"),
         ("cleaning while idle", "ftl.gc.background={ policy = 'idle-gc', idle = '1ms', until_free = 8 }"),
@@ -83,6 +86,12 @@ fn together(of: &[&str]) -> Option<Vec<String>> {
             return None;
         }
         all.push(setting.to_owned());
+    }
+    if all.iter().any(|setting| setting == "part.geometry.one_shot=false") {
+        // There a program writes a page of each plane.
+        all.iter_mut()
+            .filter(|setting| **setting == UNIT)
+            .for_each(|unit| *unit = "ftl.mapping.unit='8KiB'".into());
     }
     designs.sort_unstable();
     designs.dedup();

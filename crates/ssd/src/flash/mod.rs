@@ -211,6 +211,12 @@ impl Flash {
         die
     }
 
+    /// Queues the move of a location inside its planes, the ends of which a map gives.
+    #[inline]
+    pub fn move_inside(&mut self, now: Instant, by: (Ticket, Class), from: Location, to: Location) -> DieId {
+        self.copyback(now, by, from, to)
+    }
+
     /// Queues the erase of a block set.
     pub fn erase(&mut self, now: Instant, (ticket, class): (Ticket, Class), block: BlockSetId) -> DieId {
         let geometry = &self.chips.pools().of_block(block).geometry;

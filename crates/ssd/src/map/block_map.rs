@@ -13,6 +13,7 @@ pub mod config;
 mod failing;
 mod homes;
 mod recovery;
+mod upkeep;
 
 use std::collections::VecDeque;
 
@@ -81,6 +82,13 @@ pub enum Step {
         /// The location.
         to: Location,
     },
+    /// Move this valid location inside its planes.
+    Move {
+        /// The location.
+        from: Location,
+        /// Where it goes.
+        to: Location,
+    },
     /// Erase this block, which holds nothing valid.
     Erase {
         /// The block.
@@ -93,13 +101,23 @@ pub enum Step {
     },
 }
 
+/// How far pages of a logical block are copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Until {
+    /// Up to this place, which is not copied any more.
+    Place(u32),
+    /// All that is valid elsewhere: it is merged.
+    Merged,
+    /// The same, as long as the host is idle.
+    MergedWhileIdle,
+}
+
 /// Pages of a logical block are being copied.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Copying {
     logical: LogicalBlock,
     into: BlockSetId,
-    /// The first place that is not copied any more; none for a merge, which copies all that is valid elsewhere.
-    until: Option<u32>,
+    until: Until,
 }
 
 /// Where a row is.
@@ -116,8 +134,8 @@ struct RowState {
     to_erase: VecDeque<BlockSetId>,
     /// Logical blocks with a replacement block, the one written least recently in front.
     replaced: VecDeque<LogicalBlock>,
-    /// Logical blocks that must be merged: something failed in one of their blocks.
-    failed: VecDeque<LogicalBlock>,
+    /// Logical blocks that are merged before anything else is written: something failed in one of their blocks, or their data lie still.
+    due: VecDeque<LogicalBlock>,
     /// Programs that failed since a page of the host was last written, or nothing was left to be done.
     in_vain: u8,
     /// Whether too few good blocks are left to go on, or too much fails.
@@ -130,7 +148,7 @@ impl RowState {
     /// A logical block has one block only, or none: nothing is to be done for it.
     fn settle(&mut self, logical: LogicalBlock) {
         self.replaced.retain(|other| *other != logical);
-        self.failed.retain(|other| *other != logical);
+        self.due.retain(|other| *other != logical);
     }
 }
 
@@ -213,7 +231,7 @@ impl BlockMap {
                     None => continue,
                 }
             }
-            if let Some(logical) = self.rows[row].failed.front().copied() {
+            if let Some(logical) = self.rows[row].due.front().copied() {
                 self.merge(row, logical, space, chips)?;
                 continue;
             }
@@ -247,9 +265,9 @@ impl BlockMap {
         }
         let wanted = self.next_outside(logical, into, next, space);
         let end = match (until, wanted) {
-            (Some(until), _) => until,
-            (None, Some((place, _))) => place + 1,
-            (None, None) => {
+            (Until::Place(until), _) => until,
+            (_, Some((place, _))) => place + 1,
+            (_, None) => {
                 self.merged(row, logical, into, space);
                 return None;
             }
@@ -306,15 +324,14 @@ impl BlockMap {
             return Some(None);
         }
         if place > next {
-            let until = Some(place);
-            self.rows[row].copying = Some(Copying { logical, into: replacement, until });
+            self.rows[row].copying = Some(Copying { logical, into: replacement, until: Until::Place(place) });
             return Some(None);
         }
         let is_last = place + 1 == self.locations.per_block();
         let state = &mut self.rows[row];
         if is_last {
             // The page fills the block: what is left is the erase of the old one.
-            state.copying = Some(Copying { logical, into: replacement, until: None });
+            state.copying = Some(Copying { logical, into: replacement, until: Until::Merged });
         } else if state.replaced.back() != Some(&logical) {
             state.replaced.retain(|other| *other != logical);
             state.replaced.push_back(logical);
@@ -347,7 +364,7 @@ impl BlockMap {
             space.reopen(data);
             self.pairs[logical] = Pair { data: NONE, replacement: data.0 };
         } else {
-            let replacement = space.open_free(row).expect("more are free than are kept");
+            let replacement = space.open_free(row, false).expect("more are free than are kept");
             self.owners[replacement] = logical.0;
             self.pairs[logical].replacement = replacement.0;
         }
@@ -363,19 +380,14 @@ impl BlockMap {
         } else if self.blocks_of(logical).all(|block| space.valid(block) == 0) {
             self.release(row, logical, None, space);
             return Some(());
-        } else if let Some(new) = space.open_free(row) {
+        } else if let Some(new) = space.open_free(row, true) {
             self.owners[new] = logical.0;
             new
         } else {
-            let gains = |other: &&LogicalBlock| {
-                self.pairs[**other].data().is_some() && self.takes_rest(**other, space, chips).is_some()
-            };
-            let Some(other) = self.rows[row].replaced.iter().find(gains).copied() else {
-                return self.stick(row);
-            };
+            let Some(other) = self.first_to_gain(row, space, chips) else { return self.stick(row) };
             return self.merge(row, other, space, chips);
         };
-        self.rows[row].copying = Some(Copying { logical, into, until: None });
+        self.rows[row].copying = Some(Copying { logical, into, until: Until::Merged });
         Some(())
     }
 
@@ -394,7 +406,7 @@ impl BlockMap {
         space.close_open(into);
         self.release(row, logical, Some(into), space);
         if space.is_condemned(into) {
-            self.rows[row].failed.push_back(logical);
+            self.rows[row].due.push_back(logical);
         }
     }
 
@@ -441,6 +453,12 @@ impl BlockMap {
     /// Where the page goes that is written now.
     pub fn place_of_write(&self, row: RowId) -> Location {
         self.rows[row].write.expect("the row's step is a write")
+    }
+
+    /// Where the page goes that is copied next.
+    pub fn place_of_copy(&self, row: RowId, space: &mut Space, chips: &Chips) -> Location {
+        let into = self.rows[row].copying.expect("the row's step is a copy").into;
+        space.program_at(into, chips.programmed(into))
     }
 
     /// A step of a row takes so many commands.

@@ -70,6 +70,14 @@ impl Map {
         die
     }
 
+    /// A location is moved inside its planes.
+    pub(crate) fn begin_move(&mut self, row: RowId, from: Location, base: &mut Base) {
+        self.hold(row, Moved { stamp: base.flash.stamp(from), from });
+        base.totals.gc_programs += 1;
+        base.totals.gc_copied += 1;
+        self.begin_step(row, 1);
+    }
+
     /// A page was read to be copied; if it was not lost, nor written or discarded meanwhile, it is held.
     pub(crate) fn copy_read(&mut self, row: RowId, read: &Task, base: &mut Base) {
         base.totals.gc_reads += u64::from(read.planes);
@@ -101,6 +109,13 @@ impl Map {
     ) -> Option<Step> {
         let map = self.by_block.as_mut()?;
         let step = map.next(row, waiting, &mut base.space, base.flash.chips());
+        let step = match step {
+            Some(Step::Read { from }) if base.config.file.ftl.gc.moves_inside() => {
+                let to = map.place_of_copy(row, &mut base.space, base.flash.chips());
+                Some(Step::Move { from, to })
+            }
+            step => step,
+        };
         base.life.read_only |= step.is_none() && map.is_stuck(row);
         step
     }
@@ -123,6 +138,10 @@ impl Map {
                 }
                 Step::Read { from } => self.queue_copy_reads(row, from, base, calendar),
                 Step::Program { to } => self.queue_copy(row, to, base, calendar),
+                Step::Move { from, to } => {
+                    self.begin_move(row, from, base);
+                    base.flash.move_inside(calendar.now(), (Ticket::Reclaim(row), Class::Reclaim), from, to)
+                }
                 Step::Erase { block } => {
                     self.begin_step(row, 1);
                     base.flash.erase(calendar.now(), (Ticket::Reclaim(row), Class::Reclaim), block)
@@ -134,6 +153,48 @@ impl Map {
         false
     }
 
+    /// Whether a row of a block map has nothing to do but what the host asks for.
+    pub(crate) fn is_at_rest(&self, row: RowId) -> bool {
+        self.by_block().is_some_and(|map| map.is_at_rest(row))
+    }
+
+    /// Whether a block is full of data that a block map can move to another one.
+    pub(crate) fn may_move(&self, block: BlockSetId, base: &Base) -> bool {
+        self.by_block().is_some_and(|map| map.may_move(block, &base.space))
+    }
+
+    /// The data of a block of a row are moved before anything else is written there.
+    pub(crate) fn move_still(&mut self, row: RowId, block: BlockSetId, base: &Base) {
+        if let Some(map) = &mut self.by_block {
+            map.move_still(row, block, &base.space, base.flash.chips());
+        }
+    }
+
+    /// Whether a merge in a row frees a block.
+    pub(crate) fn merge_gains(&self, row: RowId, base: &Base) -> bool {
+        self.by_block().is_some_and(|map| map.gains(row, &base.space, base.flash.chips()))
+    }
+
+    /// A logical block of a row is merged while the host is idle.
+    pub(crate) fn merge_ahead(&mut self, row: RowId, base: &mut Base) {
+        if let Some(map) = &mut self.by_block {
+            map.merge_ahead(row, &mut base.space, base.flash.chips());
+        }
+    }
+
+    /// The host is at work: a merge in a row that goes on only while it is not stops.
+    pub(crate) fn put_merge_aside(&mut self, row: RowId) {
+        if let Some(map) = &mut self.by_block {
+            map.put_aside(row);
+        }
+    }
+
+    /// Whether each page has a place by its number, that of a table as well.
+    #[inline]
+    pub(crate) fn gives_places(&self) -> bool {
+        self.by_block.is_some()
+    }
+
     /// A page was read to be copied in a row.
     fn hold(&mut self, row: RowId, moved: Moved) {
         if let Some(map) = &mut self.by_block {
@@ -141,7 +202,7 @@ impl Map {
         }
     }
 
-    /// A page of the host is in flash in a row.
+    /// A page of the host, or of a table, is in flash in a row.
     #[inline]
     pub(crate) fn page_written(&mut self, row: RowId) {
         if let Some(map) = &mut self.by_block {

@@ -6,6 +6,7 @@ use wordline_kernel::{Bytes, Complaints};
 use wordline_nand::Locations;
 
 use super::block_map::config::BlockMapFile;
+use crate::config::Config;
 use crate::policy::mapper::CacheSize;
 
 /// The map from logical to physical places.
@@ -110,5 +111,29 @@ impl MappingFile {
             per_table: (unit.0 / entry.0) as u32,
             tables: self.translation_pages(unit, logical_pages),
         })
+    }
+}
+
+impl Config {
+    /// Pages of which the flash holds a version: logical pages and pages of tables, with those that are left out between the two.
+    pub fn mapped_pages(&self) -> u32 {
+        match self.file.discard_pages(self.unit, self.logical_pages) {
+            0 => self.logical_pages + self.translation_pages(),
+            discards => self.first_discard_page() + discards,
+        }
+    }
+
+    /// The number of the first page that tells of discards, counted as a logical page. Where blocks are mapped it begins a logical
+    /// block, so that nothing of the host is merged because the table changed.
+    pub fn first_discard_page(&self) -> u32 {
+        match self.file.ftl.mapping.block {
+            Some(_) => self.logical_pages.next_multiple_of(self.locations().per_block()),
+            None => self.logical_pages + self.translation_pages(),
+        }
+    }
+
+    /// Logical blocks: as many logical pages each as a block set has locations, and those of pages of tables.
+    pub fn logical_blocks(&self) -> u32 {
+        self.mapped_pages().div_ceil(self.locations().per_block())
     }
 }

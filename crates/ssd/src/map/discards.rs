@@ -97,7 +97,7 @@ impl Discards {
         let checkpoints = config.file.ftl.recovery.checkpoint.is_some();
         let count = pages(config.logical_pages, config.unit.0, checkpoints);
         Self {
-            first: config.logical_pages + config.translation_pages(),
+            first: config.first_discard_page(),
             per_page: (config.unit.0 / ENTRY[usize::from(checkpoints)]) as u32,
             tables: Column::filled(count as usize, None),
             changed: Vec::new(),
@@ -204,6 +204,11 @@ impl Discards {
     /// Whether nothing is on its way to flash.
     pub fn is_at_rest(&self) -> bool {
         self.left == 0
+    }
+
+    /// The next page of the table that is to be written, which stays so.
+    pub fn next_queued(&self) -> Option<DiscardPage> {
+        self.queue.front().copied().filter(|_| self.is_due())
     }
 
     /// The next page of the table that is to be written.

@@ -380,6 +380,13 @@ impl Map {
         self.discards.as_ref().is_some_and(Discards::is_due)
     }
 
+    /// The page that tells of discards and is written next, and the row that has a place for it.
+    pub(crate) fn next_in_place(&self, base: &Base) -> Option<(RowId, LogicalPage)> {
+        let discards = self.discards.as_ref()?;
+        let page = discards.logical(discards.next_queued()?);
+        base.policies.placement.home(page.0).map(|row| (row, page))
+    }
+
     /// The flushes that waited for pages that tell of discards, all of which are in flash; none while some pages are on their way or
     /// where no flush waits.
     pub(crate) fn end_discards(&mut self) -> Option<Vec<RequestId>> {

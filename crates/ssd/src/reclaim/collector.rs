@@ -114,6 +114,16 @@ impl Collector {
         self.sources.level(wear, random, self.rows.len() as u32);
     }
 
+    /// The next block of a row whose data lie still and that is `wanted`, if wear is levelled and too uneven.
+    pub fn next_still(
+        &mut self,
+        row: RowId,
+        space: &Space,
+        wanted: impl Fn(BlockSetId) -> bool,
+    ) -> Option<BlockSetId> {
+        self.sources.next_still(row, space, wanted)
+    }
+
     /// Which block its policy prefers, where theory knows what that leaves.
     pub fn preference(&self) -> Option<Preference> {
         self.victims.preference()

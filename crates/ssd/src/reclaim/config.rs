@@ -71,6 +71,11 @@ impl Default for GcFile {
 }
 
 impl GcFile {
+    /// Whether pages move inside the chip where they can.
+    pub fn moves_inside(&self) -> bool {
+        self.copyback
+    }
+
     /// Raises the marks that are left out to the least that a device with these `streams` needs.
     pub fn raise_marks(&mut self, streams: Streams, start_is_chosen: bool, stop_is_chosen: bool) {
         if !start_is_chosen {

@@ -63,9 +63,10 @@ impl Reclaim {
             self.erase_failed(task.page, base, map);
         } else {
             let first = task.location;
-            if matches!(task.operation, Operation::Copyback { .. }) {
+            let by_block = map.by_block().is_some();
+            if matches!(task.operation, Operation::Copyback { .. }) && !by_block {
                 self.collector.copyback_failed(row, base.config.pools.per_program(row));
-            } else if map.by_block().is_none() {
+            } else if !by_block {
                 let stream = base.space.moved_by(base.config.pools.block_of(first));
                 self.collector.program_failed(row, stream.expect("the collector writes to its own streams"));
             }

@@ -6,9 +6,10 @@ use wordline_nand::RowId;
 
 use crate::base::Base;
 use crate::design::Sight;
+use crate::map::Map;
 use crate::policy::background::Resting;
-use crate::reclaim::Reclaim;
 use crate::reclaim::collector::Leave;
+use crate::reclaim::{Begins, Reclaim};
 
 /// Since when the host has been idle.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -61,6 +62,27 @@ impl Reclaim {
         Some(due)
     }
 
+    /// Whether the host has rested for long enough for what is done meanwhile.
+    pub(super) fn rests(&self, now: Instant, base: &Base) -> bool {
+        let Rest { since, host_works, .. } = self.rest;
+        let rested = base.policies.rests_after().is_some_and(|idle| !host_works && now >= since + idle);
+        rested && !base.life.read_only
+    }
+
+    /// How many blocks of a row are to be free while the host rests, where a block can be gained (`gains`), and how many may stay in SLC mode.
+    pub(super) fn idle_goals(&self, row: RowId, gains: bool, base: &mut Base) -> (usize, u32) {
+        let Base { space, flash, policies, .. } = base;
+        let resting = Resting {
+            row,
+            free_blocks: space.free(row) as u32,
+            good_blocks: space.good(row),
+            full_blocks: space.valid_in(row).div_ceil(space.pools().per_block_of(row)),
+            cached_blocks: space.cached(row),
+        };
+        let (free, cached) = policies.idle_goals(&resting, gains, Sight { flash, space });
+        (free as usize, cached)
+    }
+
     /// The optional work of the collector in a row; more, if the background policy says so, while the host rests. A
     /// row in which less than a block's worth of pages can be gained is not cleaned for free blocks.
     pub(super) fn leave_to_collect(&self, waits: bool, row: RowId, now: Instant, base: &mut Base) -> Leave {
@@ -69,28 +91,33 @@ impl Reclaim {
             keep_cached: self.keep_cached[base.config.pools.number_of_row(row)],
             ..Leave::MUST
         };
-        let rest = self.rest;
-        let Base { space: blocks, flash, policies, life, .. } = base;
-        let rested = policies.rests_after().is_some_and(|idle| !rest.host_works && now >= rest.since + idle);
-        if !rested || life.read_only {
+        if !self.rests(now, base) {
             return leave;
         }
-        let per_block = blocks.pools().per_block_of(row);
-        let resting = Resting {
-            row,
-            free_blocks: blocks.free(row) as u32,
-            good_blocks: blocks.good(row),
-            full_blocks: blocks.valid_in(row).div_ceil(per_block),
-            cached_blocks: blocks.cached(row),
-        };
-        let gains = blocks.gain(row) >= per_block;
-        let (free, cached) = policies.idle_goals(&resting, gains, Sight { flash, space: blocks });
-        let (idle_goal, keep_cached) = (free as usize, cached.min(leave.keep_cached));
-        Leave {
-            idle_goal,
-            keep_cached,
-            is_idle: idle_goal > 0 || keep_cached < resting.cached_blocks,
-            ..leave
+        let gains = base.space.gain(row) >= base.space.pools().per_block_of(row);
+        let (idle_goal, cached) = self.idle_goals(row, gains, base);
+        let is_idle = idle_goal > 0 || cached.min(leave.keep_cached) < base.space.cached(row);
+        Leave { idle_goal, keep_cached: cached.min(leave.keep_cached), is_idle, ..leave }
+    }
+
+    /// Lets a row of a block map that has nothing to do but what the host asks for move a logical block whose data lie still, or, while
+    /// the host is idle, merge one. Such a merge ends with the host's next command.
+    pub(crate) fn look_after_blocks(&mut self, row: RowId, now: Instant, base: &mut Base, map: &mut Map) {
+        let rests = base.policies.has_background() && self.rests(now, base);
+        if !rests {
+            map.put_merge_aside(row);
+        }
+        if self.begins != Begins::All || base.life.read_only || !map.is_at_rest(row) {
+            return;
+        }
+        let still = self.collector.next_still(row, &base.space, |block| map.may_move(block, base));
+        if let Some(block) = still {
+            map.move_still(row, block, base);
+        } else if rests {
+            let (goal, _) = self.idle_goals(row, map.merge_gains(row, base), base);
+            if base.space.free(row) < goal {
+                map.merge_ahead(row, base);
+            }
         }
     }
 }

@@ -6,9 +6,9 @@ use super::{Space, State, StreamId};
 use crate::policy::seen::Seen;
 
 impl Space {
-    /// Opens a free block of a row: the least worn. None if no block is free.
-    pub fn open_free(&mut self, row: RowId) -> Option<BlockSetId> {
-        let block = self.free[row].pop(false)?;
+    /// Opens a free block of a row, for what the host writes or for what is moved. None if no block is free.
+    pub fn open_free(&mut self, row: RowId, for_moved: bool) -> Option<BlockSetId> {
+        let block = self.free[row].pop(for_moved)?;
         self.opened(block, StreamId(0));
         Some(block)
     }

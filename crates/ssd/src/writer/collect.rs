@@ -110,7 +110,7 @@ impl Writer {
         }
     }
 
-    /// Queues the next command of a row with a block map, if none is under way: the program of the page of the host that waits, or what
+    /// Queues the next command of a row with a block map, if none is under way: the program of the page of a table or of the host that waits, or what
     /// must be copied or erased before that. Whether it programs a page of the host.
     #[inline(never)]
     pub(super) fn work_on(
@@ -122,9 +122,18 @@ impl Writer {
         if self.rows.is_busy(row) {
             return false;
         }
+        core.reclaim.look_after_blocks(row, calendar.now(), &mut core.base, &mut core.map);
+        let table = core.map.next_in_place(&core.base).filter(|(home, _)| *home == row);
         let waiting = self.queue.first_of(row, &mut core.cache);
-        let page = waiting.map(|(_, id)| core.cache.entry(id).logical);
+        let page = match table {
+            Some((_, page)) => Some(page),
+            None => waiting.map(|(_, id)| core.cache.entry(id).logical),
+        };
         let writes = core.map.work_on(row, page, &mut core.base, calendar);
+        if writes && table.is_some() {
+            self.form_tables_in_place(row, core, calendar);
+            return false;
+        }
         if writes {
             let (list, _) = waiting.expect("a page waits if it is to be written");
             self.form(row, list, core, calendar);

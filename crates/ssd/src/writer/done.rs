@@ -93,6 +93,7 @@ impl Writer {
         for (n, stamp) in group.stamps.iter().enumerate().filter(|(_, stamp)| stamp.is_data()) {
             core.map.table_programmed(*stamp, Location(first.0 + n as u32), &mut core.base);
         }
+        core.map.page_written(row);
         self.rows.end(row, group);
         core.base.space.program_done(first);
         self.rows.note(row, &core.base, &core.reclaim);

@@ -260,6 +260,26 @@ impl Writer {
         while core.map.has_discards_to_write() && self.write_unit(Tables::Discards, core, calendar) {}
     }
 
+    /// Pages that tell of discards are written at their places, each in its turn in its row.
+    #[inline(never)]
+    fn write_in_place(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        let mut last = None;
+        while let Some((row, page)) = core.map.next_in_place(&core.base).filter(|next| last != Some(*next)) {
+            last = Some((row, page));
+            self.work_on(row, core, calendar);
+        }
+    }
+
+    /// Queues the program of the page that tells of discards which has its place in a row, and is next there.
+    pub(super) fn form_tables_in_place(
+        &mut self,
+        row: RowId,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        self.form_tables(Tables::Discards, row, core, calendar);
+    }
+
     /// Apart, so that the test above is all that devices without translation pages pay.
     #[inline(never)]
     fn write_translation(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
@@ -275,11 +295,22 @@ impl Writer {
     /// Queues a program unit of pages of tables if there is one and a row takes it.
     #[inline(never)]
     fn write_unit(&mut self, of: Tables, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
+        if core.map.gives_places() {
+            self.write_in_place(core, calendar);
+            return false;
+        }
         let stream = self.rows.of_all().len() - 1;
         if !core.map.has_unit(of) || !self.look_for_row(stream, core, calendar) {
             return false;
         }
         let Some(row) = self.row_for(of, core) else { return false };
+        self.form_tables(of, row, core, calendar);
+        true
+    }
+
+    /// Queues a program unit of pages of a table in a row.
+    fn form_tables(&mut self, of: Tables, row: RowId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        let stream = self.rows.of_all().len() - 1;
         let places = core.base.config.pools.per_program(row);
         let group = self.rows.group_to_fill(row);
         core.map.fill_unit(of, row, places, &mut group.stamps);
@@ -289,7 +320,6 @@ impl Writer {
         self.rows.begin(row, 0, places);
         let stream = core.base.space.streams().host(stream as u8);
         self.queue_unit(row, stream, Ticket::TableUnit(row), core, calendar);
-        true
     }
 
     /// The row for a unit of pages of tables: where pages have homes, one that has room for it beside what its pages need.

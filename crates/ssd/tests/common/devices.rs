@@ -435,18 +435,18 @@ prop_compose! {
         let unit = geometry.page_size * u64::from(file.layout.planes_per_row.unwrap_or(1) * word_line);
         file.ftl.mapping =
             MappingFile { unit: Some(unit), block: Some(BlockMapFile { replacements }), ..MappingFile::default() };
-        file.ftl.over_provisioning = spare;
+        // A table of discards takes up to two blocks more.
+        let kept = file.ftl.recovery.discards == DiscardsAtCut::Kept;
+        file.ftl.over_provisioning = if kept { spare.max(0.32) } else { spare };
         file.ftl.placement = PlacementKind::Fixed { order };
         file.ftl.balancer = BalancerKind::None {};
         file.ftl.router = RouterKind::Single {};
         file.ftl.frontier = FrontierKind::InOrder {};
         file.ftl.slc_cache = None;
-        file.ftl.gc = GcFile::default();
-        file.ftl.wear = WearFile::default();
-        if file.buffer.power_loss_protection == Protection::None {
-            file.ftl.recovery.discards = DiscardsAtCut::Forgotten;
-        }
-        file.ftl.recovery.checkpoint = None;
+        let GcFile { background, copyback, .. } = file.ftl.gc;
+        let background =
+            if matches!(background, BackgroundKind::IdleFold { .. }) { BackgroundKind::None {} } else { background };
+        file.ftl.gc = GcFile { background, copyback, ..GcFile::default() };
         file
     }
 }

@@ -25,7 +25,7 @@ impl BlockMap {
                     replacement.expect("a logical block that is listed has a replacement block");
                 assert_eq!(space.row_of(replacement), row, "{replacement:?} of {logical:?}");
                 let merges = state.copying.is_some_and(|copying| copying.logical == *logical);
-                if !merges && !state.failed.contains(logical) {
+                if !merges && !state.due.contains(logical) {
                     assert_eq!(
                         self.takes_rest(*logical, space, chips),
                         Some(replacement),

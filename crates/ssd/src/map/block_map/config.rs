@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints};
 use wordline_nand::Locations;
 
-use crate::config::{DeviceFile, FtlFile, GcFile, Protection, WearFile};
-use crate::map::checkpoint::DiscardsAtCut;
+use crate::config::{DeviceFile, FtlFile, GcFile};
 use crate::policy::balancer::BalancerKind;
 use crate::policy::frontier::FrontierKind;
 use crate::policy::name_of;
@@ -35,6 +34,13 @@ impl Default for BlockMapFile {
 const REPLACEMENT_ENTRY: Bytes = Bytes(8);
 
 impl BlockMapFile {
+    /// Whether the pools of the device go with it. Looked at first, for the mapping unit need not suit their parts.
+    pub fn check_pools(file: &DeviceFile, wrong: &mut Complaints) {
+        let several = file.ftl.mapping.block.is_some() && !file.pools.is_empty();
+        let wanted = "none: a logical block has as many pages as a block of any row (ftl.mapping.block)";
+        wrong.require(!several, "pools", format!("{} beside the first", file.pools.len()), wanted);
+    }
+
     /// What is wrong with the settings, and what of the device does not go with them.
     pub fn check(&self, file: &DeviceFile, locations: &Locations, wrong: &mut Complaints) {
         let fits = (1..=MOST_REPLACEMENTS).contains(&self.replacements);
@@ -45,7 +51,10 @@ impl BlockMapFile {
             locations.per_program == 1,
             "ftl.mapping.unit",
             locations.size,
-            format!("{unit}, a program unit: with ftl.mapping.block each page has its place in its block"),
+            format!(
+                "{unit}, a program unit: with ftl.mapping.block each page has its place in its block, and a program writes all of \
+                 its pages there at once"
+            ),
         );
         let placement = &file.ftl.placement;
         wrong.require(
@@ -68,17 +77,8 @@ impl BlockMapFile {
 /// Mechanisms that put pages elsewhere than at their places.
 fn check_mechanisms(file: &DeviceFile, wrong: &mut Complaints) {
     let ftl = &file.ftl;
-    let keeps_discards =
-        ftl.recovery.discards == DiscardsAtCut::Kept && file.buffer.power_loss_protection == Protection::None;
     let streams = file.routed_streams();
-    let pools = format!("{} beside the first", file.pools.len());
     for (is_wrong, key, found, wanted) in [
-        (
-            !file.pools.is_empty(),
-            "pools",
-            pools,
-            "none: a logical block has as many pages as a block of any row",
-        ),
         (
             ftl.mapping.cache.is_some(),
             "ftl.mapping.cache",
@@ -99,12 +99,6 @@ fn check_mechanisms(file: &DeviceFile, wrong: &mut Complaints) {
             name_of(&ftl.balancer),
             "none: a logical block stays in its row",
         ),
-        (
-            keeps_discards,
-            "ftl.recovery.discards",
-            "kept".into(),
-            "forgotten, or power_loss_protection: no place is left for a table of them",
-        ),
     ] {
         wrong.require(!is_wrong, key, found, format!("{wanted} (ftl.mapping.block)"));
     }
@@ -118,11 +112,8 @@ fn check_collector(ftl: &FtlFile, wrong: &mut Complaints) {
         (gc.victim == usual.victim, "ftl.gc.victim"),
         (gc.scope == usual.scope, "ftl.gc.scope"),
         (gc.relocator == usual.relocator, "ftl.gc.relocator"),
-        (gc.copyback == usual.copyback, "ftl.gc.copyback"),
         (gc.preemptible == usual.preemptible, "ftl.gc.preemptible"),
         (gc.steps_per_write == usual.steps_per_write, "ftl.gc.steps_per_write"),
-        (gc.background == usual.background, "ftl.gc.background"),
-        (ftl.wear == WearFile::default(), "ftl.wear"),
     ] {
         let wanted = "nothing: with ftl.mapping.block blocks are merged, not collected";
         wrong.require(is_usual, key, "another setting than the usual one", wanted);

@@ -37,21 +37,21 @@ impl BlockMap {
         if pair.data != block.0 && pair.replacement != block.0 {
             self.strays.push((logical, block));
         }
-        self.fail(row, logical);
+        self.merge_soon(row, logical);
     }
 
     /// A block is to be emptied and taken out of use.
     pub fn condemned(&mut self, row: RowId, block: BlockSetId) {
         if self.owners[block] != NONE {
-            self.fail(row, LogicalBlock(self.owners[block]));
+            self.merge_soon(row, LogicalBlock(self.owners[block]));
         }
     }
 
     /// What is valid of a logical block is merged before anything else is written to the row.
-    pub(super) fn fail(&mut self, row: RowId, logical: LogicalBlock) {
-        let failed = &mut self.rows[row].failed;
-        if !failed.contains(&logical) {
-            failed.push_back(logical);
+    pub(super) fn merge_soon(&mut self, row: RowId, logical: LogicalBlock) {
+        let due = &mut self.rows[row].due;
+        if !due.contains(&logical) {
+            due.push_back(logical);
         }
     }
 

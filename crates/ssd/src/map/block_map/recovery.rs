@@ -98,7 +98,7 @@ impl BlockMap {
                 fails |= self.takes_rest(logical, space, chips).is_none();
             }
             if fails {
-                self.fail(row, logical);
+                self.merge_soon(row, logical);
             }
         }
         replaced.sort_unstable_by_key(|(opened, ..)| *opened);

@@ -53,6 +53,16 @@ impl Sources {
         }
     }
 
+    /// The next block of a row whose data lie still and that is `wanted`.
+    pub(super) fn next_still(
+        &mut self,
+        row: RowId,
+        space: &Space,
+        wanted: impl Fn(BlockSetId) -> bool,
+    ) -> Option<BlockSetId> {
+        self.wear.as_mut()?.next_wanted(row, space, wanted)
+    }
+
     /// Whether a row that needs no blocks, for itself or ahead of need, may have a job.
     #[inline]
     pub(super) fn may_have_one(&self, row: RowId, space: &mut Space, leave: &Leave) -> bool {

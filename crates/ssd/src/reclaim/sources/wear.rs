@@ -46,6 +46,22 @@ impl Wear {
             self.still[row] = self.leveller.next(row, &mut self.random)?;
         }
     }
+
+    /// The next block whose data lie still and that is `wanted`.
+    pub(super) fn next_wanted(
+        &mut self,
+        row: RowId,
+        space: &Space,
+        wanted: impl Fn(BlockSetId) -> bool,
+    ) -> Option<BlockSetId> {
+        let first = space.pools().of_row(row).geometry.first_block(row).0;
+        loop {
+            let block = BlockSetId(first + self.next_still(row)?);
+            if wanted(block) {
+                return Some(block);
+            }
+        }
+    }
 }
 
 impl Source for Wear {
@@ -54,12 +70,7 @@ impl Source for Wear {
         if view.space.free(row) < view.goal() {
             return None;
         }
-        let first = view.space.pools().of_row(row).geometry.first_block(row).0;
-        loop {
-            let block = BlockSetId(first + self.next_still(row)?);
-            if view.space.state(block) == State::Closed && view.has_room_for(row, block) {
-                return Some(Job::empty(block));
-            }
-        }
+        let is_full = |block| view.space.state(block) == State::Closed && view.has_room_for(row, block);
+        self.next_wanted(row, view.space, is_full).map(Job::empty)
     }
 }
