@@ -177,7 +177,7 @@ const DERIVED: &[Derived] = &[
     derived(
         "flash.unit_bytes",
         Unit::Bytes,
-        "Bytes of pages programmed because others of their unit were written, in a pool that is mapped by whole units.",
+        "Bytes of pages programmed because others of their unit were written, in a pool that is mapped by whole units, or because a design sent them there alone from another pool.",
         |d| d.bytes(d.totals.unit_programs),
     ),
     derived("flash.gc_bytes", Unit::Bytes, "Bytes of pages programmed by garbage collection.", |d| {

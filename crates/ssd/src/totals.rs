@@ -15,7 +15,7 @@ counters! {
         host_programs: "flash.host_programs", LogicalPages, "Logical pages (mapping units) programmed for the host.";
         slc_programs: "flash.slc_programs", LogicalPages, "Logical pages among those of the host that were programmed in SLC mode.";
         programs_away: "flash.programs_away", LogicalPages, "Logical pages that went to another row of planes than their home.";
-        unit_programs: "flash.unit_programs", LogicalPages, "Logical pages programmed because others of their unit were written, in a pool that is mapped by whole units.";
+        unit_programs: "flash.unit_programs", LogicalPages, "Logical pages programmed because others of their unit were written, in a pool that is mapped by whole units, or because a design sent them there alone from another pool.";
         gc_programs: "flash.gc_programs", LogicalPages, "Logical pages (mapping units) programmed by garbage collection.";
         folded: "flash.folded", LogicalPages, "Logical pages among those of garbage collection that came out of the SLC cache.";
         gc_copied: "flash.gc_copied", LogicalPages, "Logical pages among those of garbage collection that were moved inside their chip.";

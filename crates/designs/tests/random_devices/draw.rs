@@ -86,7 +86,9 @@ impl Case {
         draw.random = Seed(seed).stream("case.second", number);
         if number % 8 == 5 {
             let (every, written) = (draw.from(1, 4), draw.percent(50));
-            sorts::add_to_second_pool(&mut draw.settings, every, written);
+            draw.random = Seed(seed).stream("case.moves", number);
+            let moves = draw.from(0, 3);
+            sorts::add_to_second_pool(&mut draw.settings, every, written, moves);
         }
         Self { number, settings: draw.settings, start, depth, steps }
     }

@@ -6,7 +6,7 @@ use wordline_designs::DesignType;
 use wordline_kernel::state;
 use wordline_nand::CellMode;
 use wordline_ssd::design::{Needs, Seam, View, WriteStream};
-use wordline_ssd::policy::relocator::Leaving;
+use wordline_ssd::policy::relocator::{Elsewhere, Leaving};
 use wordline_ssd::policy::router::Outgoing;
 use wordline_ssd::{Config, Design};
 
@@ -26,11 +26,13 @@ pub struct File {
     written: bool,
     /// The pool in which they are.
     pool: u8,
+    /// Of the pages that the collector moves every so manieth pair goes to the other pool alone; none if 0.
+    moves: u32,
 }
 
 impl Default for File {
     fn default() -> Self {
-        Self { every: 3, written: true, pool: 0 }
+        Self { every: 3, written: true, pool: 0, moves: 0 }
     }
 }
 
@@ -65,6 +67,11 @@ impl Design for Sorts {
     fn relocate(&mut self, page: &Leaving, pool: u8, _: &mut View<'_>) -> u8 {
         self.stream_of(page.logical, pool)
     }
+
+    fn moves_to(&mut self, page: &Leaving, pool: u8, _: &mut View<'_>) -> Option<Elsewhere> {
+        let leaves = self.settings.moves > 0 && (page.logical / 2).is_multiple_of(self.settings.moves);
+        leaves.then(|| Elsewhere { pool: 1 - pool, stream: 0 })
+    }
 }
 
 impl DesignType for Sorts {
@@ -79,7 +86,10 @@ impl DesignType for Sorts {
 }
 
 /// Makes the second pool of a device one of three bits a cell with an SLC mode, and adds the design, whose streams are there.
-pub fn add_to_second_pool(settings: &mut Vec<String>, every: u64, written: bool) {
+pub fn add_to_second_pool(settings: &mut Vec<String>, every: u64, written: bool, moves: u64) {
+    // A page cannot go to a pool of whole units alone.
+    let whole = settings.iter().any(|setting| setting == "ftl.mapping.whole_units=true");
+    let moves = if whole { 0 } else { moves };
     let Some(at) = settings.iter().position(|setting| setting.starts_with("pools=[")) else { return };
     let pool = settings.remove(at);
     let (before, after) = pool.split_once("geometry.pages_per_block = ").expect("a pool has a geometry");
@@ -96,6 +106,6 @@ pub fn add_to_second_pool(settings: &mut Vec<String>, every: u64, written: bool)
         !setting.starts_with("ftl.gc.start_below") && !setting.starts_with("ftl.gc.stop_at")
     });
     settings.extend(["ftl.gc.start_below_free_blocks=6", "ftl.gc.stop_at_free_blocks=7"].map(String::from));
-    let own = format!("{{ every = {every}, written = {written}, pool = 1 }}");
+    let own = format!("{{ every = {every}, written = {written}, pool = 1, moves = {moves} }}");
     add_design(settings, "sorts", &own, "relocate");
 }

@@ -394,6 +394,28 @@ impl Policies {
         0
     }
 
+    /// The stream of the host, in another pool, that a valid page of a victim in `pool` goes to alone.
+    pub(crate) fn moves_to(&mut self, page: &Leaving, pool: usize, sight: Sight<'_>) -> Option<u8> {
+        let owner = self.designs.owner(Seam::Relocate, pool)?;
+        let there = self.designs.ask(owner, sight, |design, view| design.moves_to(page, pool as u8, view))?;
+        let pools = sight.space.pools();
+        let to = usize::from(there.pool);
+        let is_mapped_by_page = |to: usize| {
+            let row = pools.get(to).geometry.all_rows().next();
+            row.is_some_and(|row| !sight.space.has_whole_units(row))
+        };
+        let is_another = to < pools.count() && to != pool && is_mapped_by_page(to);
+        let mut streams =
+            (0..self.host_streams()).filter(|stream| self.pool_of_stream(*stream) == there.pool);
+        let stream = streams.nth(usize::from(there.stream)).filter(|_| is_another);
+        if stream.is_none() {
+            let allowed = || "a stream of the host in another pool, which is mapped by pages".into();
+            let answer = format!("stream {} of pool {to}", there.stream);
+            self.designs.note_wrong(Seam::Relocate, pool, answer, allowed);
+        }
+        stream
+    }
+
     /// Whether the valid pages of a victim of another pool go to the first.
     pub(crate) fn leaves(
         &mut self,

@@ -24,7 +24,7 @@ use crate::policy::balancer::Waiting;
 use crate::policy::failure::{After, Failure};
 use crate::policy::frontier::OpenBlock;
 use crate::policy::placement::RowSet;
-use crate::policy::relocator::Leaving;
+use crate::policy::relocator::{Elsewhere, Leaving};
 use crate::policy::router::Outgoing;
 use crate::policy::tuner::{ReadOutcome, ReadParameters, SensedPage};
 use crate::policy::victim::{Candidates, Indexes};
@@ -169,6 +169,14 @@ pub trait Design: State + Send {
     /// pool. Pages of a block in SLC mode go to the first where another one in that mode is named: cleaning has to gain space.
     fn relocate(&mut self, _page: &Leaving, _pool: u8, _view: &mut View<'_>) -> u8 {
         0
+    }
+
+    /// [`Seam::Relocate`], with several pools: the pool and the stream that a valid page of a victim of `pool` goes to alone; `None` if it
+    /// stays in its pool, where [`relocate`](Self::relocate) says the stream. Asked for each page that was read, but in a pool of whole
+    /// units. It leaves with a program unit of such pages, and stays where the other pool has no room for that when the victim has to be
+    /// erased.
+    fn moves_to(&mut self, _page: &Leaving, _pool: u8, _view: &mut View<'_>) -> Option<Elsewhere> {
+        None
     }
 
     /// [`Seam::Relocate`]: whether the valid pages of a victim of `pool`, which is not the first of several, go to the first. Asked

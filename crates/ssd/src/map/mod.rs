@@ -383,6 +383,13 @@ impl Map {
         }
     }
 
+    /// A page of a victim that went to another pool alone is at `location`, unless the host has written or discarded it meanwhile.
+    pub(crate) fn install_moved(&mut self, stamp: Stamp, location: Location, base: &mut Base) {
+        if let Some(from) = self.get(LogicalPage(stamp.logical)).filter(|_| self.holds(stamp, base)) {
+            self.relocate(Moved { stamp, from }, location, &mut base.space);
+        }
+    }
+
     /// Whether flash holds this version of a page still, wherever that is.
     pub(crate) fn holds(&self, stamp: Stamp, base: &Base) -> bool {
         self.pages.get(LogicalPage(stamp.logical)).is_some_and(|location| base.flash.stamp(location) == stamp)

@@ -16,6 +16,7 @@ use wordline_kernel::{Column, Stream, state};
 use wordline_nand::{BlockSetId, Location, RowId};
 
 use super::config::GcFile;
+use super::departures::Departures;
 use super::job::{Job, Run};
 use super::row::RowState;
 use super::sources::view::View;
@@ -82,11 +83,13 @@ pub struct Collector {
     steps_per_write: u32,
     /// Rows with a step under way.
     steps: u32,
+    /// Pages that go to another pool alone.
+    pub(super) departures: Departures,
 }
 
 state!(Collector {
     values { rows, steps }
-    parts { sources, victims }
+    parts { sources, victims, departures }
     fixed { copyback, steps_per_write }
 });
 
@@ -106,6 +109,7 @@ impl Collector {
             copyback: gc.copyback,
             steps_per_write,
             steps: 0,
+            departures: Departures::new(rows),
         }
     }
 
@@ -137,6 +141,7 @@ impl Collector {
             self.sources.forget(n);
         }
         self.steps = 0;
+        self.departures.forget();
     }
 
     /// The first source of a row that has a job for it says which.
@@ -148,9 +153,9 @@ impl Collector {
         (flash, policies): Asks<'_>,
     ) -> (Option<Job>, bool) {
         let marks = space.marks(row);
-        let Self { rows, sources, victims, .. } = self;
-        let state = &mut rows[row];
-        let mut view = View { space, state, victims, flash, policies, leave, marks, lacks_room: false };
+        let Self { rows, sources, victims, departures, .. } = self;
+        let (state, away) = (&mut rows[row], departures.left_in(row, space));
+        let mut view = View { space, state, away, victims, flash, policies, leave, marks, lacks_room: false };
         let job = sources.next(row, &mut view);
         (job, view.lacks_room)
     }
@@ -166,10 +171,11 @@ impl Collector {
         if !self.sources.condemned.has_any(row) {
             return false;
         }
-        let Self { rows, sources, victims, .. } = self;
-        let state = &mut rows[row];
+        let Self { rows, sources, victims, departures, .. } = self;
+        let (state, away) = (&mut rows[row], departures.left_in(row, space));
         let marks = space.marks(row);
-        let view = &mut View { space, state, victims, flash, policies, leave, marks, lacks_room: false };
+        let view =
+            &mut View { space, state, away, victims, flash, policies, leave, marks, lacks_room: false };
         sources.condemned.next(row, view).is_some()
     }
 
@@ -247,6 +253,7 @@ impl Collector {
                 self.forget_part_of_unit(row, space);
             }
             self.rows[row].begin(job);
+            self.departures.go_on(row);
         }
     }
 
@@ -307,6 +314,11 @@ impl Collector {
         if !state.active {
             return None;
         }
+        // The writer sends what leaves, or it is moved in the row.
+        if self.departures.hurry(row, space) {
+            return None;
+        }
+        let state = &mut self.rows[row];
         // Pages of different streams share a unit when nothing else makes room.
         if lacks_room && state.staged() < space.pools().per_program(row) as usize {
             return self.stick(row, space);
@@ -322,6 +334,7 @@ impl Collector {
         }
         let at = state.read.iter().position(|block| space.is_clean(*block))?;
         let block = state.read.remove(at).expect("it was just found");
+        self.departures.forget_void(row, space);
         // Its pages that are left in the staging areas are void, and its locations will soon hold other data.
         for staged in &mut state.staged {
             staged.retain(|moved| space.pools().block_of(moved.from) != block);
@@ -397,6 +410,18 @@ impl Collector {
     /// Puts a page into the row's unit that a copyback moves.
     pub fn copy(&mut self, row: RowId, moved: Moved) {
         self.rows[row].unit.push(moved);
+    }
+
+    /// The pages that wait for a stream in another pool are moved in their rows, by the first stream of the collector. These rows.
+    pub fn keep(&mut self, stream: u8) -> Vec<RowId> {
+        let Self { rows, departures, .. } = self;
+        let all = rows.len() as u32;
+        let mut keeps = |row: &RowId| {
+            let stay = departures.call_off(*row, stream);
+            rows[*row].staged[0].extend(&stay);
+            !stay.is_empty()
+        };
+        (0..all).map(RowId).filter(|row| keeps(row)).collect()
     }
 
     /// The pages of the row's program unit that is under way; fewer than a unit if it is padded.

@@ -2,6 +2,7 @@
 
 mod collector;
 pub mod config;
+pub(crate) mod departures;
 mod failing;
 mod idle;
 mod job;
@@ -11,15 +12,16 @@ mod steps;
 mod victims;
 
 use wordline_kernel::{Seed, state};
-use wordline_nand::{RowId, Stamp};
+use wordline_nand::{Location, RowId, Stamp};
 
 use crate::base::Base;
 use crate::config::Config;
 use crate::map::Moved;
 use crate::policy::victim::{Preference, VictimPolicy};
 use crate::policy::wear::WearLeveller;
-use crate::space::Streams;
+use crate::space::{Space, Streams};
 use collector::Collector;
+use departures::Departures;
 use idle::Rest;
 
 /// Garbage collection: it moves valid pages out of blocks and erases these.
@@ -110,6 +112,32 @@ impl Reclaim {
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
         self.collector.is_idle()
+    }
+
+    /// The pages of victims that go to another pool alone.
+    #[inline]
+    pub(crate) fn departures(&self) -> &Departures {
+        &self.collector.departures
+    }
+
+    /// How many of them wait for a stream of the host, and whether a row cannot go on cleaning before some of these are moved.
+    pub(crate) fn departures_to(&mut self, stream: u8, space: &Space) -> (u32, bool) {
+        self.collector.departures.to(stream, space)
+    }
+
+    /// So many of them are programmed from now on: each is handed to `to`.
+    pub(crate) fn take_departures(&mut self, stream: u8, pages: u32, to: impl FnMut(Stamp)) {
+        self.collector.departures.take(stream, pages, to);
+    }
+
+    /// The program of one of them failed, which was read from `from`: it waits again.
+    pub(crate) fn come_back(&mut self, row: RowId, from: Location) {
+        self.collector.departures.come_back(row, from);
+    }
+
+    /// The pages that wait for a stream in another pool are moved in their rows. These rows.
+    pub(crate) fn keep(&mut self, stream: u8) -> Vec<RowId> {
+        self.collector.keep(stream)
     }
 
     /// Whether pages are leaving the row's pool.

@@ -1,10 +1,10 @@
 //! The collector's steps as commands of the dies, and what follows when these are done.
 
 use wordline_kernel::{Instant, Schedule};
-use wordline_nand::{BlockSetId, DieId, Location, PageId, Pool, RowId};
+use wordline_nand::{BlockSetId, DieId, Location, PageId, Pool, RowId, Stamp};
 
 use crate::base::Base;
-use crate::design::Sight;
+use crate::design::{Seam, Sight};
 use crate::event::Event;
 use crate::flash::{Class, Task, Ticket};
 use crate::map::{LogicalPage, Map, Moved};
@@ -202,6 +202,10 @@ impl Reclaim {
                     self.leaving.push(stamp);
                     continue;
                 }
+                if let Some(stream) = leaves_alone(from, stamp, base) {
+                    self.collector.departures.add(row, stream, Moved { stamp, from });
+                    continue;
+                }
                 // A unit that is written as a whole goes to one stream, that of its first page.
                 let of_unit = if whole { self.collector.stream_of_unit(row) } else { None };
                 let stream = of_unit.unwrap_or_else(|| stream_of(from, base));
@@ -286,4 +290,18 @@ fn stream_of(from: Location, base: &mut Base) -> u8 {
     let stream = policies.relocate(&page, || space.pools().number_of_row(row), Sight { flash, space });
     let stays = space.is_slc(block) && space.changes_mode(row, space.streams().gc(stream));
     if stays { 0 } else { stream }
+}
+
+/// The stream of the host, in another pool, that a valid page of a victim goes to alone, if a design says so.
+fn leaves_alone(from: Location, stamp: Stamp, base: &mut Base) -> Option<u8> {
+    let Base { policies, flash, space, config, .. } = base;
+    if !policies.designs.answers(Seam::Relocate) || config.pools.count() == 1 {
+        return None;
+    }
+    let row = config.pools.row_of(from);
+    if space.has_whole_units(row) || stamp.logical >= config.logical_pages {
+        return None;
+    }
+    let page = Leaving { logical: stamp.logical, moved_by: space.moved_by(config.pools.block_of(from)) };
+    policies.moves_to(&page, config.pools.number_of_row(row), Sight { flash, space })
 }

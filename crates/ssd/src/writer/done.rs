@@ -24,23 +24,28 @@ impl Writer {
     ) {
         let group = self.rows.take(row);
         foresee_installs(&group, core);
-        if group.extent.is_some() {
+        let extent = group.extent;
+        let moved = if self.has_units() { group.moved() } else { 0 };
+        if extent.is_some() || moved > 0 {
             self.queue.note_left(row, &group, core);
+            self.queue.note_moved(core.base.config.pools.number_of_row(row), moved, false);
         }
         for place in 0..group.stamps.len() {
             let location = Location(first.0 + place as u32);
             match group.page(place) {
                 Some((stamp, Some(id))) => self.page_programmed(id, stamp, location, core, calendar),
+                Some((stamp, None)) if extent.is_none() => {
+                    core.map.install_moved(stamp, location, &mut core.base);
+                }
                 Some((stamp, None)) => core.map.install_carried(stamp, location, &mut core.base),
                 None => {}
             }
         }
         core.map.page_written(row);
         let mut over = self.queue.list_of_pages();
-        let extent = group.extent;
         if self.has_units() && extent.is_none() {
-            let data = group.stamps.iter().filter(|stamp| stamp.is_data());
-            over.extend(data.map(|stamp| LogicalPage(stamp.logical)));
+            let pages = (0..group.stamps.len()).filter_map(|place| group.page(place));
+            over.extend(pages.filter(|(_, id)| id.is_some()).map(|(stamp, _)| LogicalPage(stamp.logical)));
         }
         self.rows.end(row, group);
         core.base.space.program_done(first);
@@ -111,8 +116,21 @@ impl Writer {
                 self.queue.make_ready(id, core);
             }),
         }
+        if group.moved() > 0 {
+            self.moved_come_back(row, &group, core);
+        }
         self.rows.end(row, group);
         core.reclaim.program_failed(failed, first, &mut core.base, &mut core.map);
+    }
+
+    /// The pages in a group that go to its pool alone were not programmed: they wait again.
+    fn moved_come_back(&mut self, row: RowId, group: &Group, core: &mut Core) {
+        self.queue.note_moved(core.base.config.pools.number_of_row(row), group.moved(), false);
+        for stamp in group.moved_stamps() {
+            if let Some(at) = core.map.get(LogicalPage(stamp.logical)) {
+                core.reclaim.come_back(core.base.config.pools.row_of(at), at);
+            }
+        }
     }
 
     /// The unit of translation pages of `row` was not programmed: they are in memory still.

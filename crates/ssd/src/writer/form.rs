@@ -251,13 +251,52 @@ impl Writer {
         self.send(row, stream, core, calendar);
     }
 
-    /// Writes pages of tables that changed, as far as rows take them.
+    /// Writes pages of tables that changed, and pages of victims that go to another pool, as far as rows take them.
     #[inline]
     pub(crate) fn write_tables(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if core.map.has_tables() {
             self.write_translation(core, calendar);
         }
         while core.map.has_discards_to_write() && self.write_unit(Tables::Discards, core, calendar) {}
+        if core.reclaim.departures().has_waiting() {
+            self.write_moved(core, calendar);
+        }
+    }
+
+    /// Queues program units of pages that the collector sends to another pool alone, as far as they are whole and rows take them.
+    #[inline(never)]
+    fn write_moved(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+        for stream in 0..core.base.policies.host_streams() {
+            while self.write_moved_unit(stream, core, calendar) {}
+        }
+    }
+
+    /// Queues one unit of them; whether it did, or a row was found to be too full for it. Pages that keep a row from being cleaned stay in
+    /// its pool where the other one does not take them now: a unit is never padded, for the two pools could send pages back and forth
+    /// without gaining any.
+    fn write_moved_unit(&mut self, stream: u8, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
+        let list = usize::from(stream);
+        let (waiting, hurries) = core.reclaim.departures_to(stream, &core.base.space);
+        let unit = self.rows.unit_of(list, &core.base);
+        let has_room = self.subs().has_room(self.rows.pool_of(list), unit.into(), core);
+        if waiting >= unit && has_room && self.look_for_row(list, core, calendar) {
+            let row = core.base.place(self.rows.that_take(list));
+            if self.rows.is_outgrown(row, list, unit, &core.base) {
+                self.rows.note(row, &core.base, &core.reclaim);
+                return true;
+            }
+            let group = self.rows.group_to_fill(row);
+            core.reclaim.take_departures(stream, unit, |stamp| group.carry(stamp));
+            self.queue.note_moved(core.base.config.pools.number_of_row(row), unit, true);
+            self.send(row, core.base.space.streams().host(stream), core, calendar);
+            return true;
+        }
+        if waiting > 0 && (hurries || !has_room) {
+            for row in core.reclaim.keep(stream) {
+                self.collect(row, core, calendar);
+            }
+        }
+        false
     }
 
     /// Pages that tell of discards are written at their places, each in its turn in its row.

@@ -84,6 +84,17 @@ impl Group {
         Counted { host, carried: data - host, data }
     }
 
+    /// The pages in it that go to its pool alone: no entry brings them, and they are no part of an extent.
+    pub(super) fn moved_stamps(&self) -> impl Iterator<Item = Stamp> + '_ {
+        let alone = self.entries.iter().zip(&self.stamps).filter(|(id, _)| **id == NONE);
+        alone.filter(|_| self.extent.is_none()).map(|(_, stamp)| *stamp)
+    }
+
+    /// How many these are.
+    pub(super) fn moved(&self) -> u32 {
+        self.moved_stamps().count() as u32
+    }
+
     /// Its program is over.
     pub(super) fn clear(&mut self) {
         self.entries.clear();

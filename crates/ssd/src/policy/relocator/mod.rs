@@ -23,6 +23,15 @@ pub struct Leaving {
     pub moved_by: Option<u8>,
 }
 
+/// Where a page goes that leaves its pool alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// Another pool, which is mapped by pages.
+    pub pool: u8,
+    /// A stream of the host in that pool, counted from 0 there.
+    pub stream: u8,
+}
+
 /// Says which of the collector's write streams a page goes to. It looks and answers; the mechanism checks the answer
 /// and acts.
 pub trait Relocator: State + Send {

@@ -13,12 +13,13 @@ impl Collector {
         let (active, stuck, lost) = (state.active, state.stuck, state.lost);
         format!(
             "collector active {active}, stuck {stuck}, row lost {lost}, {} commands under way, job {:?}, another put aside {}, \
-             waits to erase {:?}, holds {} pages, gained {}, {} steps left",
+             waits to erase {:?}, holds {} pages, {} leave for another pool, gained {}, {} steps left",
             state.commands,
             state.job.as_ref().map(|job| (job.reached(), job.leaves, job.only_while_idle)),
             state.paused.is_some(),
             state.read.iter().map(|block| block.0).collect::<Vec<_>>(),
             state.staged(),
+            self.departures.count(row),
             state.regained,
             state.steps_left,
         )
@@ -32,7 +33,9 @@ impl Collector {
 
     /// The lengths of the lists whose lengths follow from the configuration.
     pub(crate) fn shape(&self) -> impl Iterator<Item = usize> {
-        std::iter::once(self.rows.len()).chain(self.rows.iter().map(|row| row.staged.len()))
+        [self.rows.len(), self.departures.shape()]
+            .into_iter()
+            .chain(self.rows.iter().map(|row| row.staged.len()))
     }
 
     /// Checks what was loaded: what is cleaned are victims of the row.
@@ -48,6 +51,7 @@ impl Collector {
             let locations = space.pools().locations();
             let is_here = |page: Location| page.0 < locations && is_of_row(space.pools().block_of(page));
             let is_from_row = moved.all(|moved| is_here(moved.from))
+                && self.departures.is_possible(row, is_here)
                 && jobs().all(|job| job.is_possible(is_here, is_of_row, space));
             ensure(is_from_row, || format!("row {row} moves pages of another"))?;
             let condemned = self.sources.condemned.of(row).all(is_of_row);
@@ -55,6 +59,6 @@ impl Collector {
             let leaves = self.sources.migration.block(row).is_none_or(is_victim);
             ensure(leaves, || format!("pages leave row {row} from what is no victim of it"))?;
         }
-        Ok(())
+        ensure(self.departures.counts_right(), || "pages that leave their pool, of another number".into())
     }
 }

@@ -37,6 +37,8 @@ impl Leave {
 pub(in crate::reclaim) struct View<'a> {
     pub(in crate::reclaim) space: &'a mut Space,
     pub(in crate::reclaim) state: &'a mut RowState,
+    /// Pages of the row that go to another pool and are not there.
+    pub(in crate::reclaim) away: usize,
     pub(in crate::reclaim) victims: &'a mut Victims,
     pub(in crate::reclaim) flash: &'a Flash,
     pub(in crate::reclaim) policies: &'a mut Policies,
@@ -79,14 +81,18 @@ impl View<'_> {
         let (unit, room) = (pools.per_program(row) as usize, self.space.collector_room(row));
         let erased = self.state.read.len() * pools.per_block_of(row) as usize;
         let is_begun = (1..unit).contains(&self.state.staged());
-        is_begun && room >= unit && self.moving_with(block).next_multiple_of(unit) <= room + erased
+        // Victims wait for pages that leave, too.
+        is_begun
+            && self.away == 0
+            && room >= unit
+            && self.moving_with(block).next_multiple_of(unit) <= room + erased
     }
 
     /// Pages that are to be moved before a victim is erased.
     fn moving_with(&self, block: BlockSetId) -> usize {
         let waiting = self.state.job.iter().chain(&self.state.paused).filter(|job| job.only_while_idle);
         let put_aside: usize = waiting.map(|job| job.valid_left(self.space)).sum();
-        self.space.valid(block) as usize + self.state.staged() + put_aside
+        self.space.valid(block) as usize + self.state.staged() + self.away + put_aside
     }
 
     /// A job that empties `block`, or the block with the fewest valid pages where those of `block` have nowhere to go: after a

@@ -1,4 +1,4 @@
-//! Transfers from one pool to another: units of which a victim held a page, and sub-requests that another pool takes.
+//! Transfers from one pool to another: units of which a victim held a page, sub-requests that another pool takes, and pages that go alone.
 
 use std::collections::VecDeque;
 
@@ -23,6 +23,13 @@ impl WriteQueue {
         if let Some(mut leaving) = core.reclaim.take_leaving() {
             leaving.drain(..).for_each(|stamp| self.migrate(stamp, core, calendar));
             core.reclaim.take_back(leaving);
+        }
+    }
+
+    /// Counts pages that go to a pool alone and are being programmed there, or are not any more.
+    pub fn note_moved(&mut self, pool: usize, pages: u32, begins: bool) {
+        if pool != EVERYTHING_IN {
+            self.units().note_moved(pool, pages, begins);
         }
     }
 

@@ -206,6 +206,12 @@ impl SubRequests {
         }
     }
 
+    /// So many pages go to a pool that no sub-request brings, or are there.
+    pub fn note_moved(&mut self, pool: usize, pages: u32, begins: bool) {
+        let under_way = &mut self.under_way[pool];
+        *under_way = if begins { *under_way + u64::from(pages) } else { *under_way - u64::from(pages) };
+    }
+
     /// The first stream of the host that goes to a pool.
     pub fn stream_to(&self, pool: usize) -> u8 {
         self.pools.iter().position(|(to, _)| usize::from(*to) == pool).map_or(0, |stream| stream as u8)
@@ -267,7 +273,7 @@ impl SubRequests {
 
     /// Whether a pool has room for this many pages beside those that it holds and those on their way to it. The first has room for
     /// everything.
-    fn has_room(&self, pool: usize, pages: u64, core: &Core) -> bool {
+    pub fn has_room(&self, pool: usize, pages: u64, core: &Core) -> bool {
         pool == EVERYTHING_IN
             || core.map.held(pool, &core.base) + self.under_way[pool] + pages <= core.base.life.room[pool]
     }

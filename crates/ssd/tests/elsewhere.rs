@@ -1,0 +1,164 @@
+//! Pages of victims that go to another pool alone, where a design says so.
+
+mod common;
+
+use common::{Rig, small};
+use wordline_kernel::{Bytes, Calendar, Duration, Seed, state};
+use wordline_nand::part::ArrayTiming;
+use wordline_ssd::design::{Combination, Needs, Seam, View};
+use wordline_ssd::map::LogicalPage;
+use wordline_ssd::policy::frontier::FrontierKind;
+use wordline_ssd::policy::relocator::{Elsewhere, Leaving};
+use wordline_ssd::policy::router::RouterKind;
+use wordline_ssd::pools::{ChannelsFile, PoolFile};
+use wordline_ssd::{BlockDevice, Design, Device, DeviceFile, Operation, Parts, contract};
+
+/// Sends every so manieth page of a pool's victims to another one.
+#[derive(Clone, Copy)]
+struct Sends {
+    every: u32,
+    /// Where those of each pool go.
+    to: [Option<Elsewhere>; 2],
+}
+
+state!(Sends { fixed { every, to } });
+
+impl Design for Sends {
+    fn name(&self) -> &'static str {
+        "sends"
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::of(&[Seam::Relocate])
+    }
+
+    fn moves_to(&mut self, page: &Leaving, pool: u8, _: &mut View<'_>) -> Option<Elsewhere> {
+        self.to[usize::from(pool)].filter(|_| page.logical.is_multiple_of(self.every))
+    }
+}
+
+const FIRST: Elsewhere = Elsewhere { pool: 0, stream: 0 };
+const SECOND: Elsewhere = Elsewhere { pool: 1, stream: 0 };
+
+/// Two pools that are mapped by pages, of which the host writes pieces of at least `least` bytes to the first. The second has rows of so
+/// many blocks.
+fn two_pools(least: u64, blocks: u32) -> DeviceFile {
+    let mut file = small();
+    let us = Duration::from_us;
+    let mut second = file.part.clone();
+    second.timing = ArrayTiming::new(us(15), us(90), us(700), Duration::from_ns(500));
+    second.geometry.blocks_per_plane = blocks;
+    let geometry = &mut file.part.geometry;
+    (geometry.bits_per_cell, geometry.one_shot, geometry.pages_per_block) = (3, true, 24);
+    file.ftl.router = RouterKind::BySize { least: Bytes(least) };
+    file.ftl.over_provisioning = 0.55;
+    file.buffer.size = Bytes::kib(128);
+    file.pools = vec![PoolFile {
+        part: second,
+        layout: file.layout,
+        channels: ChannelsFile::Shared,
+        start_below_free_blocks: None,
+        stop_at_free_blocks: None,
+        frontier: FrontierKind::default(),
+        slc_cache: None,
+    }];
+    file
+}
+
+fn rig(file: &DeviceFile, design: Sends) -> Rig {
+    let config = file.clone().check().expect("the device is sound");
+    let parts = Parts { designs: Combination::of(vec![Box::new(design)]), ..Parts::of(&config) };
+    let config = parts.check(&config).expect("the design goes with it");
+    Rig::of(Device::with(config, parts, Seed(1)), Calendar::new())
+}
+
+fn overwrite(rig: &mut Rig, writes: u64) {
+    let pages = u64::from(rig.device.config().logical_pages);
+    let mut random = Seed(7).stream("test.elsewhere", 0);
+    for n in 0..writes {
+        rig.run_down_to(7);
+        let count = 1 + random.below(6);
+        rig.submit(Operation::Write, n % 50 == 0, random.below(pages - count) * 8, count * 8);
+        if n % 100 == 0 {
+            rig.audit();
+        }
+    }
+    rig.alone(Operation::Flush, false, 0, 0);
+    rig.audit();
+    rig.alone(Operation::Read, false, 0, pages * 8);
+}
+
+/// The logical pages that are in the second pool.
+fn in_second(rig: &Rig) -> Vec<u32> {
+    let pools = &rig.device.config().pools;
+    let is_there = |page: &u32| {
+        let at = rig.device.map().get(LogicalPage(*page));
+        at.is_some_and(|at| pools.number_of_row(pools.row_of(at)) == 1)
+    };
+    (0..rig.device.config().logical_pages).filter(is_there).collect()
+}
+
+#[test]
+fn pages_that_a_design_names_leave_the_pool_of_their_victim() {
+    let mut rig = rig(&two_pools(0, 24), Sends { every: 3, to: [Some(SECOND), None] });
+    overwrite(&mut rig, 5_000);
+    let (there, totals) = (in_second(&rig), rig.device.totals());
+    assert!(there.len() > 50, "{} pages in the second pool", there.len());
+    assert!(there.iter().all(|page| page.is_multiple_of(3)));
+    // The host writes nothing there, so that each of its units came whole from the first pool, two pages a program.
+    let sent = totals.unit_programs;
+    assert!(sent >= there.len() as u64 && sent.is_multiple_of(2), "{sent} pages were sent");
+    assert!(totals.gc_programs > 0, "the others stay");
+}
+
+#[test]
+fn what_the_other_pool_has_no_room_for_stays() {
+    let mut rig = rig(&two_pools(0, 6), Sends { every: 1, to: [Some(SECOND), None] });
+    overwrite(&mut rig, 5_000);
+    let there = in_second(&rig).len();
+    // Four rows of six blocks of 32 pages, of which three are at work.
+    assert!((1..=4 * 3 * 32).contains(&there), "{there} pages in the second pool");
+    assert!(rig.device.totals().gc_programs > 0, "the others stay");
+    assert!(!rig.device.is_read_only());
+}
+
+#[test]
+fn pools_that_send_pages_to_each_other_keep_their_promises() {
+    for (least, blocks) in [(8_192, 24), (0, 8)] {
+        let design = Sends { every: 2, to: [Some(SECOND), Some(FIRST)] };
+        contract::check(&two_pools(least, blocks), |_| Box::new(design));
+    }
+}
+
+#[test]
+fn a_pool_that_pages_cannot_go_to_alone_is_named() {
+    let mut whole = two_pools(0, 24);
+    whole.ftl.mapping.whole_units = true;
+    whole.ftl.router = RouterKind::BySize { least: Bytes(1 << 20) };
+    let third = Elsewhere { pool: 2, stream: 0 };
+    let no_stream = Elsewhere { stream: 1, ..SECOND };
+    for (file, to, found) in [
+        (two_pools(0, 24), [Some(FIRST), None], "stream 0 of pool 0"),
+        (two_pools(0, 24), [Some(third), None], "stream 0 of pool 2"),
+        (two_pools(0, 24), [Some(no_stream), None], "stream 1 of pool 1"),
+        (whole, [None, Some(FIRST)], "stream 0 of pool 0"),
+    ] {
+        let mut rig = rig(&file, Sends { every: 1, to });
+        let pages = u64::from(rig.device.config().logical_pages);
+        for n in 0..20_000 {
+            if rig.device.wrong_answer().is_some() {
+                break;
+            }
+            rig.submit(Operation::Write, true, n * 7919 % pages * 8, 8);
+            while rig.device.outstanding() > 0 && rig.device.wrong_answer().is_none() {
+                let event = rig.calendar.advance().expect("something happens");
+                rig.device.handle(event, &mut rig.calendar);
+            }
+            rig.take_answers();
+        }
+        let wrong = rig.device.wrong_answer().unwrap_or_else(|| panic!("{found} is answered"));
+        assert_eq!((wrong.seam, wrong.answer.as_str()), (Seam::Relocate, found));
+        assert!(wrong.allowed.contains("another pool, which is mapped by pages"), "{wrong}");
+        rig.audit();
+    }
+}
