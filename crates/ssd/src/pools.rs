@@ -202,13 +202,13 @@ fn check_beside(file: &DeviceFile, wrong: &mut Complaints) {
             "ftl.placement.policy",
             ftl.placement != PlacementKind::Dynamic {},
             name_of(&ftl.placement),
-            "dynamic",
+            "dynamic: a fixed place is one in the first pool, and a page may be in any",
         ),
         (
             "ftl.slc_cache",
             slc.is_some() && ftl.mapping.whole_units,
             slc.map_or_else(String::new, |slc| format!("a cache of {} blocks", slc.blocks)),
-            "none, with ftl.mapping.whole_units: a program in SLC mode is smaller than a unit",
+            "none, with ftl.mapping.whole_units: a unit is what one program writes, and would take one for each bit of a cell in SLC mode",
         ),
     ] {
         wrong.require(!is_wrong, key, found, format!("{wanted}, beside [[pools]]"));
