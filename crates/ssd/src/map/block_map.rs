@@ -64,7 +64,7 @@ impl Pair {
     }
 }
 
-/// What is done next in a row.
+/// The next step of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Write the page that waits here.
@@ -207,8 +207,8 @@ impl BlockMap {
         (LogicalBlock(logical.0), place)
     }
 
-    /// What is done next in a row where a page may wait to be written; `None` if nothing is to be done now, or a step is
-    /// under way.
+    /// The next step of a row where a page may wait to be written; `None` if nothing is to be done now, or a step is in
+    /// progress.
     pub fn next(
         &mut self,
         row: RowId,
@@ -246,7 +246,7 @@ impl BlockMap {
         }
     }
 
-    /// The next block to be erased that nobody reads any more.
+    /// The next block to be erased that has no readers any more.
     fn next_erase(&mut self, row: RowId, space: &Space) -> Option<Step> {
         let to_erase = &mut self.rows[row].to_erase;
         let at = to_erase.iter().position(|block| space.is_clean(*block))?;
@@ -461,7 +461,7 @@ impl BlockMap {
         space.program_at(into, chips.programmed(into))
     }
 
-    /// A step of a row takes so many commands.
+    /// A step of a row takes this many commands.
     pub fn begin(&mut self, row: RowId, commands: u32) {
         self.rows[row].commands = commands;
     }

@@ -1,5 +1,5 @@
-//! The steps of a block map: what is to be done next in a row, what is copied from one block to another as commands of the dies, and
-//! what is told of the commands that are done or failed. Without a block map nothing is to be done, and nobody takes what is told.
+//! The steps of a block map: the next step of a row, the pages copied from one block to another by commands of the dies, and the
+//! reports of commands that are done or failed. Without a block map there are no steps, and reports go nowhere.
 
 use wordline_kernel::Schedule;
 use wordline_nand::{BlockSetId, DieId, Location, PageId, RowId};
@@ -21,7 +21,7 @@ impl Map {
         }
     }
 
-    /// What is held in a row to be copied, where there is a block map.
+    /// The pages of a row that are held to be copied, where there is a block map.
     pub(crate) fn copies(&self, row: RowId) -> Option<&[Moved]> {
         self.by_block().map(|map| map.held(row))
     }
@@ -99,7 +99,7 @@ impl Map {
         base.space.program_done(to);
     }
 
-    /// What a block map wants done next in a row where a page may wait to be written. A row that cannot go on ends the life of the
+    /// The next step of the block map in a row where a page may wait to be written. A row that cannot go on ends the life of the
     /// device.
     pub(crate) fn next_step(
         &mut self,
@@ -246,7 +246,7 @@ impl Map {
         }
     }
 
-    /// A step of a block map that takes so many commands begins in a row.
+    /// A step of a block map that takes this many commands begins in a row.
     fn begin_step(&mut self, row: RowId, commands: u32) {
         if let Some(map) = &mut self.by_block {
             map.begin(row, commands);

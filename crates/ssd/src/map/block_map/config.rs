@@ -41,7 +41,7 @@ impl BlockMapFile {
         wrong.require(!several, "pools", format!("{} beside the first", file.pools.len()), wanted);
     }
 
-    /// What is wrong with the settings, and what of the device does not go with them.
+    /// Complaints about the settings, and about features of the device that do not go with them.
     pub fn check(&self, file: &DeviceFile, locations: &Locations, wrong: &mut Complaints) {
         let fits = (1..=MOST_REPLACEMENTS).contains(&self.replacements);
         let key = "ftl.mapping.block.replacements";

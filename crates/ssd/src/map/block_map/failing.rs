@@ -1,4 +1,4 @@
-//! What a block map does about blocks and commands that failed.
+//! Treatment of failed blocks and commands by a block map.
 
 use wordline_nand::{BlockSetId, RowId};
 
@@ -47,7 +47,7 @@ impl BlockMap {
         }
     }
 
-    /// What is valid of a logical block is merged before anything else is written to the row.
+    /// Has the valid pages of a logical block merged before anything else is written to the row.
     pub(super) fn merge_soon(&mut self, row: RowId, logical: LogicalBlock) {
         let due = &mut self.rows[row].due;
         if !due.contains(&logical) {

@@ -6,7 +6,8 @@ use wordline_nand::RowId;
 use crate::Config;
 use crate::policy::placement::{Placement, RowSet};
 
-/// A placement whose pages are logical blocks of so many pages each. Where it gives them no home, they go round the rows.
+/// A placement whose pages are logical blocks of this many pages each. Where it gives them no home, they go round the
+/// rows.
 pub struct ByBlock {
     placement: Box<dyn Placement>,
     per_block: u32,

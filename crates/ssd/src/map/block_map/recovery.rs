@@ -59,8 +59,8 @@ impl BlockMap {
         }
     }
 
-    /// Finds the data and replacement blocks, once it is known which pages are valid and all blocks are closed. What cannot
-    /// go on, as behind a torn program, is to be merged anew, and what holds nothing valid to be erased.
+    /// Finds the data and replacement blocks, once it is known which pages are valid and all blocks are closed. A block
+    /// that cannot go on, as behind a torn program, is to be merged anew, and one without valid pages is to be erased.
     pub fn rebuild(&mut self, space: &mut Space, chips: &Chips) {
         let written = self.written(space, chips);
         for (logical, _, block) in written.iter().filter(|(_, _, block)| space.valid(*block) > 0) {
