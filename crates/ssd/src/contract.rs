@@ -30,6 +30,8 @@ const SEEDS: u64 = 3;
 const ROUNDS: u32 = 700;
 /// Commands of a round, which are outstanding at once and do not overlap.
 const COMMANDS: u64 = 6;
+/// Rounds for which a restored device goes on beside the saved one. Chosen: long enough to write and clean by what was counted before.
+const ROUNDS_RESTORED: u32 = 20;
 /// The device is read as a whole after this many rounds. Chosen.
 const READ_EVERY: u32 = 100;
 /// How long a command may stand still: ten times what a small device takes to erase all of its blocks.
@@ -126,7 +128,7 @@ impl Host {
             if self.trial == Trial::PowerCuts && self.random.below(40) == 0 {
                 self.cut_power();
             }
-            if self.trial == Trial::Snapshots && self.random.below(40) == 0 {
+            if self.trial == Trial::Snapshots && self.random.below(60) == 0 {
                 self.save_and_restore(made);
             }
             self.go_on();
@@ -140,20 +142,29 @@ impl Host {
         self.device.audit(self.calendar.now() - Instant::ZERO);
     }
 
-    /// Submits commands on pages of their own: a few pages are written again and again.
     fn submit_round(&mut self) {
-        let pages = self.may_hold.len() as u64;
-        let of_each = pages / COMMANDS;
-        for place in 0..COMMANDS {
-            let range = if self.random.below(4) == 0 { of_each } else { of_each.min(12) };
-            let from = self.random.below(range);
-            let count = (1 + self.random.below(4)).min(of_each - from);
-            let operation = if self.random.below(12) == 0 { Operation::Discard } else { Operation::Write };
-            self.submit(operation, place * of_each + from, count);
+        for (operation, first, pages) in self.draw_round() {
+            self.submit(operation, first, pages);
         }
     }
 
-    fn submit(&mut self, operation: Operation, first: u64, pages: u64) {
+    /// Draws commands on pages of their own, with their first page and number of pages: a few pages are read and written again and again.
+    fn draw_round(&mut self) -> [(Operation, u64, u64); COMMANDS as usize] {
+        let of_each = self.may_hold.len() as u64 / COMMANDS;
+        std::array::from_fn(|place| {
+            let range = if self.random.below(4) == 0 { of_each } else { of_each.min(12) };
+            let from = self.random.below(range);
+            let count = (1 + self.random.below(4)).min(of_each - from);
+            let operation = match self.random.below(12) {
+                0 => Operation::Discard,
+                1..=3 => Operation::Read,
+                _ => Operation::Write,
+            };
+            (operation, place as u64 * of_each + from, count)
+        })
+    }
+
+    fn submit(&mut self, operation: Operation, first: u64, pages: u64) -> Command {
         self.tag += 1;
         let (sector, sectors) = (first * self.page, pages * self.page);
         let command = Command { operation, sector, sectors, tag: self.tag, ..Command::default() };
@@ -167,6 +178,15 @@ impl Host {
             self.written[page as usize].extend(holds);
         }
         self.device.submit(command, &mut self.calendar);
+        self.check_answers();
+        command
+    }
+
+    /// Fails with the answer of a design that is not one of those allowed.
+    fn check_answers(&self) {
+        if let Some(wrong) = self.device.wrong_answer() {
+            self.fail(&wrong.to_string());
+        }
     }
 
     /// Goes on until all is answered.
@@ -189,9 +209,7 @@ impl Host {
     fn step(&mut self) {
         let Some(event) = self.calendar.advance() else { self.fail("commands wait and nothing will happen") };
         self.device.handle(event, &mut self.calendar);
-        if let Some(wrong) = self.device.wrong_answer() {
-            self.fail(&wrong.to_string());
-        }
+        self.check_answers();
     }
 
     /// Flushes: the data written last are durable, and discards where the device keeps them.
@@ -260,7 +278,7 @@ impl Host {
         self.flush();
     }
 
-    /// Saves the device after some events and restores it with another seed: both do the same from then on.
+    /// Saves the device after some events and restores it with another seed: given the same commands, both do the same from then on.
     fn save_and_restore(&mut self, made: &impl Fn(u64) -> Device) {
         for _ in 0..self.random.below(60) {
             if self.device.outstanding() > 0 {
@@ -280,12 +298,21 @@ impl Host {
             self.fail("a restored device saves another state than it was restored from");
         }
         let mut calendar = agenda.calendar(|event| event);
-        for _ in 0..500 {
-            let Some(event) = calendar.advance() else { break };
-            again.handle(event, &mut calendar);
-            self.step();
-            if again.digest() != self.device.digest() {
-                self.fail("a restored device does something else than the one that was saved");
+        for _ in 0..ROUNDS_RESTORED {
+            while self.device.outstanding() > 0 {
+                self.step();
+                let Some(event) = calendar.advance() else {
+                    self.fail("a restored device waits for nothing")
+                };
+                again.handle(event, &mut calendar);
+                if again.digest() != self.device.digest() {
+                    self.fail("a restored device does something else than the one that was saved");
+                }
+            }
+            self.device.forget_answers();
+            again.forget_answers();
+            for (operation, first, pages) in self.draw_round() {
+                again.submit(self.submit(operation, first, pages), &mut calendar);
             }
         }
     }

@@ -488,6 +488,32 @@ fn the_contract_finds_state_that_is_not_saved() {
     contract::check(&small(), |_| Box::new(Forgets { next: 0 }));
 }
 
+#[test]
+#[should_panic(expected = "a restored device")]
+fn the_contract_finds_reads_that_are_not_saved() {
+    /// Takes a row by the number of reads, which it forgets in a snapshot.
+    struct ForgetsReads {
+        reads: u32,
+    }
+    state!(ForgetsReads { fixed { reads } });
+    impl Design for ForgetsReads {
+        fn name(&self) -> &'static str {
+            "forgets-reads"
+        }
+        fn needs(&self) -> Needs {
+            Needs { observes: Observes::READ, ..Needs::of(&[Seam::Place]) }
+        }
+        fn place(&mut self, rows: &RowSet, _: &mut View<'_>) -> RowId {
+            let row = RowId(self.reads / 256 % 4);
+            rows.next_from(row).or_else(|| rows.next_from(RowId(0))).expect("there is one")
+        }
+        fn observe(&mut self, _: &Seen<'_>, _: &mut View<'_>) {
+            self.reads += 1;
+        }
+    }
+    contract::check(&small(), |_| Box::new(ForgetsReads { reads: 0 }));
+}
+
 /// Draws which open block of a stream is next, and which word line of it.
 struct Draws {
     open_blocks: u8,
