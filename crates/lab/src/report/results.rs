@@ -1,6 +1,6 @@
 //! The numbers of a run in the order in which every table shows them.
 
-use wordline_kernel::Metrics;
+use wordline_kernel::{Metric, Metrics};
 
 use super::quantity::Quantity;
 use crate::summary::{CommandTime, Latency, Outcome, PoolUse, Summary, WriteBack};
@@ -28,9 +28,11 @@ impl Group {
 /// All results of runs: the same groups for each of them. Pools that only some of them have are absent in the others.
 pub fn results(runs: &[Summary]) -> Vec<Vec<Group>> {
     let pools = runs.iter().map(|run| run.pools.len()).max().unwrap_or_default();
-    let others = other_metrics(runs);
+    let (own, others): (Vec<_>, Vec<_>) = other_metrics(runs).into_iter().partition(|metric| is_own(metric));
     let of_run = |run: &Summary| {
-        let other = others.iter().map(|name| (*name, measured(run, name))).collect();
+        let list = |metrics: &[&Metric]| {
+            metrics.iter().map(|metric| (metric.name, measured(run, metric.name))).collect()
+        };
         let pool = |n: usize| Group::new(format!("Pool {}", n + 1), pool(run.pools.get(n)));
         let sent = (pools > 0).then(|| Group::new("Sub-requests", metrics(run, SUB_REQUESTS)));
         let written_back = (0..pools.max(1)).map(|n| match pools {
@@ -42,7 +44,8 @@ pub fn results(runs: &[Summary]) -> Vec<Vec<Group>> {
             .chain(written_back)
             .chain((0..pools).map(pool))
             .chain(sent)
-            .chain([Group::new(OTHER, other)])
+            .chain((!own.is_empty()).then(|| Group::new(OWN, list(&own))))
+            .chain([Group::new(OTHER, list(&others))])
             .collect()
     };
     runs.iter().map(of_run).collect()
@@ -163,6 +166,9 @@ pub const OPTIONAL: [&str; 5] = [
 /// The heading of the metrics that no other table has, for the pages of reports.
 pub const OTHER: &str = "Other metrics";
 
+/// The heading of the metrics that only this type of device, or its designs, have.
+pub const OWN: &str = "Device and designs";
+
 /// A label in tables, and the name of a metric.
 pub type Row = (&'static str, &'static str);
 
@@ -223,16 +229,21 @@ const SUB_REQUESTS: &[Row] = &[
 ];
 
 /// The names of the metrics of `runs` that no other table has, in their order.
-fn other_metrics(runs: &[Summary]) -> Vec<&'static str> {
+fn other_metrics(runs: &[Summary]) -> Vec<&Metric> {
     let tables = [FLASH, COSTS, FAULTS, SUB_REQUESTS];
-    let mut names: Vec<&'static str> = Vec::new();
+    let mut others: Vec<&Metric> = Vec::new();
     for metric in runs.iter().flat_map(|run| run.metrics.iter()).map(|(metric, _)| metric) {
         let is_shown = tables.into_iter().flatten().any(|(_, name)| *name == metric.name);
-        if !is_shown && !names.contains(&metric.name) {
-            names.push(metric.name);
+        if !is_shown && others.iter().all(|other| other.name != metric.name) {
+            others.push(metric);
         }
     }
-    names
+    others
+}
+
+/// Whether a metric is in a section of its own: not every SSD has it.
+fn is_own(metric: &Metric) -> bool {
+    metric.section().is_some_and(|own| wordline_ssd::metrics::all().all(|other| other.section() != Some(own)))
 }
 
 /// Rows of a table: what the metric of a name came to, under a label.

@@ -83,7 +83,8 @@ pub fn table(run: &Summary, columns: u16) -> String {
         list("Wear", groups["Wear"].rows.iter()),
         [busy, faults(&groups["Faults"])].concat(),
     ]);
-    let last = [pools(run, &groups, sheet), energy(run, sheet), notes(run, sheet)];
+    let own = groups.get(results::OWN).map(|own| list(results::OWN, own.rows.iter()).join("\n"));
+    let last = [pools(run, &groups, sheet), own.unwrap_or_default(), energy(run, sheet), notes(run, sheet)];
     let parts = std::iter::once(heading(run, sheet)).chain(main).chain(last);
     let shown: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
     shown.join("\n\n") + "\n"
