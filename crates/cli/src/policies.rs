@@ -43,12 +43,12 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
         .iter()
         .map(|policy| {
             let mut value = json!(policy);
-            value["page"] = policy.page.into();
+            value["page"] = json!(policy.page);
             value
         })
         .collect();
     output::json_or_text(&arguments.json, &pages, || {
-        found.iter().map(|policy| policy.page).collect::<Vec<_>>().join("\n")
+        found.iter().map(|policy| &*policy.page).collect::<Vec<_>>().join("\n")
     })
 }
 

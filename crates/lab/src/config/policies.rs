@@ -1,6 +1,8 @@
 //! The seams and their policies, and the designs, which stand as those of a seam. Names, settings and descriptions come
 //! from the enums that a configuration is read into, pages from `docs/policies`; designs bring theirs along.
 
+use std::borrow::Cow;
+
 use schemars::schema_for;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -42,7 +44,7 @@ pub struct Policy {
     pub description: String,
     /// Its page.
     #[serde(skip)]
-    pub page: &'static str,
+    pub page: Cow<'static, str>,
 }
 
 /// All policies by seam, those of a seam in the order of their enum, and the designs of a registry.
@@ -71,7 +73,7 @@ fn designs(designs: &Designs) -> Vec<Policy> {
         default: false,
         settings: keys_of(&entry.schema().to_value()),
         description: entry.description().into(),
-        page: entry.page(),
+        page: page_of_design(entry),
     };
     designs.entries().map(policy).collect()
 }
@@ -105,7 +107,7 @@ fn seam(schema: &Json, definition: &str, key: &str, usual: &Json, all: &mut Vec<
             default: usual["policy"] == policy,
             settings: settings.map(|(key, _)| key.clone()).collect(),
             description,
-            page: page_of(&name, policy).unwrap_or_default(),
+            page: page_of(&name, policy).unwrap_or_default().into(),
         });
     }
 }
@@ -123,8 +125,22 @@ fn of_page(seam: &str, name: &str, page: &'static str) -> Policy {
         default: USUAL.contains(&(seam, name)),
         settings: Vec::new(),
         description: sentence,
-        page,
+        page: page.into(),
     }
+}
+
+/// The page of a design; where it brings none, its description and its settings.
+fn page_of_design(entry: &dyn wordline_designs::Entry) -> Cow<'static, str> {
+    if !entry.page().is_empty() {
+        return entry.page().into();
+    }
+    let schema = entry.schema().to_value();
+    let mut page = format!("# {}\n\n{}\n", entry.name(), entry.description());
+    for (key, setting) in schema["properties"].as_object().into_iter().flatten() {
+        let about = setting["description"].as_str().unwrap_or_default().replace('\n', " ");
+        page += &format!("\n* `{key}` (default: {}): {about}", setting["default"]);
+    }
+    page.into()
 }
 
 fn page_of(seam: &str, policy: &str) -> Option<&'static str> {
