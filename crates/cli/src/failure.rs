@@ -54,6 +54,8 @@ impl Failure {
                 Error::Invariant(reproducer) | Error::Stuck(reproducer) | Error::WrongAnswer(reproducer),
             ) => {
                 say(&format!("error: {reproducer}"));
+                // The configuration fills some screens: the error stands below it once more.
+                say(&format!("error: {}", reproducer.lines().next().unwrap_or_default()));
                 ExitCode::from(FAILED)
             }
             Self::Error(error) => {
