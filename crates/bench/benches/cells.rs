@@ -52,7 +52,8 @@ fn outcome(arrays: &mut CellArrays, part: &Part, stage: Stage, n: u32) -> u32 {
 /// Whether a page is read with an entry of the retry table.
 fn is_unread(arrays: &mut CellArrays, n: u32) -> u32 {
     let ((at, word_line), level) = (place(n), (n % 28) as u8);
-    let sensed = Sensed { at, word_line, page_type: n % 3, mode: CellMode::Native, level };
+    let sensed =
+        Sensed { at, word_line, page_type: n % 3, mode: CellMode::Native, level, now: Instant::ZERO };
     u32::from(arrays.is_unread(&sensed))
 }
 

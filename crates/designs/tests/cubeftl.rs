@@ -39,6 +39,7 @@ fn with_cells(cycles: f64, hours: f64) -> DeviceFile {
         set: Box::new(cells()),
         cycles,
         hours,
+        retention_passes: false,
         celsius: 30.0,
         mixture: Vec::new(),
         surges: Vec::new(),

@@ -43,6 +43,7 @@ fn command_time(times: &CommandTimes) -> CommandTime {
         die_wait_us: mean(Component::DieWait),
         bus_us: mean(Component::Bus),
         array_us: mean(Component::Array),
+        decoding_us: mean(Component::Decoding),
         total_us: Component::ALL.into_iter().map(mean).sum(),
     }
 }

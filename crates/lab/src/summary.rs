@@ -233,7 +233,7 @@ pub struct Share {
 /// list is the mean latency.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TimeShare {
-    /// `queue`, `link`, `controller`, `buffer`, `mapping`, `gc_wait`, `die_wait`, `bus`, `array`.
+    /// `queue`, `link`, `controller`, `buffer`, `mapping`, `gc_wait`, `die_wait`, `bus`, `array`, `decoding`.
     pub name: String,
     /// Mean microseconds a read.
     pub read_us: f64,
@@ -265,6 +265,8 @@ pub struct CommandTime {
     pub bus_us: f64,
     /// While the array senses or programs.
     pub array_us: f64,
+    /// Waiting for the decoder of the error correction, and in it.
+    pub decoding_us: f64,
     /// All of it.
     pub total_us: f64,
 }

@@ -123,6 +123,8 @@ pub struct Sensed {
     pub mode: CellMode,
     /// The set of read levels, 0 for that of the data sheet.
     pub level: u8,
+    /// When.
+    pub now: Instant,
 }
 
 /// The cells behind the arrays of all dies.
@@ -131,7 +133,8 @@ pub trait Physics: fmt::Debug + Send + Sync + State {
     /// off later was begun all the same.
     fn work(&mut self, work: &Work<'_>, outcome: Option<&mut Outcome>) -> Duration;
 
-    /// Whether sensing with the parameters of the data sheet takes what that says, and tells nothing: then it is not asked of it.
+    /// Whether sensing with the parameters of the data sheet takes the time of the data sheet, and notes nothing: then the cells are
+    /// not asked about it.
     fn senses_by_data_sheet(&self) -> bool {
         false
     }
@@ -144,6 +147,12 @@ pub trait Physics: fmt::Debug + Send + Sync + State {
     /// Whether the error correction cannot read a page as it was sensed. Asked at the end of a read, where there are
     /// [`read_levels`](Self::read_levels).
     fn is_unread(&mut self, _sensed: &Sensed) -> bool {
+        false
+    }
+
+    /// Whether soft decisions are made on a page as it was sensed, beside hard ones. Where they are follows from the page: by how much
+    /// this read of it errs by chance is left out.
+    fn is_decided_softly(&mut self, _sensed: &Sensed) -> bool {
         false
     }
 
@@ -223,6 +232,11 @@ impl Asked {
     /// Whether the error correction cannot read a page.
     pub(crate) fn is_unread(&mut self, sensed: &Sensed) -> bool {
         self.physics.is_unread(sensed)
+    }
+
+    /// Whether soft decisions are made on a page.
+    pub(crate) fn is_decided_softly(&mut self, sensed: &Sensed) -> bool {
+        self.physics.is_decided_softly(sensed)
     }
 
     /// The parameters of a set, if there is one of that number.

@@ -308,7 +308,7 @@ fn a_page_in_slc_mode_is_read_at_the_first_try_where_a_native_one_is_not() {
     let mut cells = cells(YEAR);
     let at = PlaneBlock { die: DieId(0), block: 3 };
     let unread = |cells: &mut CellArrays, mode, word_line| {
-        let sensed = Sensed { at, word_line, page_type: 0, mode, level: 0 };
+        let sensed = Sensed { at, word_line, page_type: 0, mode, level: 0, now: Instant::ZERO };
         (0..50).filter(|_| cells.is_unread(&sensed)).count()
     };
     assert!(unread(&mut cells, CellMode::Native, 128) > 45);
@@ -320,7 +320,8 @@ fn a_page_that_is_read_twice_needs_about_the_same_entry_of_the_table() {
     let mut cells = cells(Condition { cycles: 2_000.0, hours: 2_000.0, ..Condition::FRESH });
     let entry = |cells: &mut CellArrays, block, word_line| {
         let at = PlaneBlock { die: DieId(1), block };
-        let sensed = |level| Sensed { at, word_line, page_type: 1, mode: CellMode::Native, level };
+        let sensed =
+            |level| Sensed { at, word_line, page_type: 1, mode: CellMode::Native, level, now: Instant::ZERO };
         f64::from((0..27).find(|level| !cells.is_unread(&sensed(*level))).unwrap_or(27))
     };
     // The word lines of one layer of one block: nothing but what chance gives a page tells them apart.
@@ -372,7 +373,14 @@ fn the_tables_of_a_tebibyte_take_less_than_200_megabytes() {
             data_sheet: Duration::from_us(700),
         };
         cells.work(&work, Some(&mut Outcome::default()));
-        cells.is_unread(&Sensed { at, word_line, page_type: 1, mode: CellMode::Native, level: 0 });
+        cells.is_unread(&Sensed {
+            at,
+            word_line,
+            page_type: 1,
+            mode: CellMode::Native,
+            level: 0,
+            now: Instant::ZERO,
+        });
     }
     let megabytes = (resident() - before) * 4_096 / 1_000_000;
     assert!((20..200).contains(&megabytes), "{megabytes} MB");

@@ -1,6 +1,7 @@
 //! The configuration of a device: raw structs as they are written, and the check that makes a [`Config`] of them.
 
 mod chips;
+mod decoder;
 mod streams;
 
 use schemars::JsonSchema;
@@ -35,6 +36,7 @@ use crate::space::{SlcShare, SlcStreams, Streams};
 pub use crate::cache::config::{BufferFile, BufferMode, BufferSpace};
 pub use crate::cache::protection::Protection;
 pub use crate::front::config::{FrontFile, Interface, NamespaceFile};
+pub use decoder::Decoder;
 
 /// A device as it is written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -118,6 +120,8 @@ pub struct ReadRetryFile {
     /// Time to set other read levels before each retry; where rules say which levels a page needs, before each sense with others
     /// than the nominal ones.
     pub time: Duration,
+    /// The decoders of the error correction, which take the times that the cells of a part name.
+    pub decoder: Decoder,
 }
 
 impl Default for FtlFile {
@@ -145,7 +149,7 @@ impl Default for FtlFile {
 impl Default for ReadRetryFile {
     /// Set Features takes less than a microsecond (cubeFTL, section 5.1). Chosen: seven sets of levels beside the usual one.
     fn default() -> Self {
-        Self { levels: 7, time: Duration::from_us(1) }
+        Self { levels: 7, time: Duration::from_us(1), decoder: Decoder::default() }
     }
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::Duration;
 
 /// How many components there are.
-const COMPONENTS: usize = 9;
+const COMPONENTS: usize = 10;
 
 /// How many of them are outside of flash: the first ones.
 const OUTSIDE: usize = 4;
@@ -31,6 +31,8 @@ pub enum Component {
     Bus,
     /// While the array senses or programs.
     Array,
+    /// Waiting for the decoder of the error correction, and in it.
+    Decoding,
 }
 
 impl Component {
@@ -45,12 +47,23 @@ impl Component {
         Self::DieWait,
         Self::Bus,
         Self::Array,
+        Self::Decoding,
     ];
 
     /// Its name in results.
     pub fn name(self) -> &'static str {
-        ["queue", "link", "controller", "buffer", "mapping", "gc_wait", "die_wait", "bus", "array"]
-            [self as usize]
+        [
+            "queue",
+            "link",
+            "controller",
+            "buffer",
+            "mapping",
+            "gc_wait",
+            "die_wait",
+            "bus",
+            "array",
+            "decoding",
+        ][self as usize]
     }
 }
 

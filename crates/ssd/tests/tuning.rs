@@ -6,13 +6,15 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use common::{Rig, small};
-use wordline_kernel::{Calendar, Duration, Seed, state};
+use wordline_kernel::{Calendar, Duration, Schedule, Seed, state};
 use wordline_nand::cell::{AgeShare, Draws, Effects, Written};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_nand::{BlockSetId, CellMode, Layers, Location};
+use wordline_ssd::config::Decoder;
 use wordline_ssd::design::Combination;
 use wordline_ssd::policy::tuner::{LastGood, ReadOutcome, ReadParameters, SensedPage, Tuner, TunerKind};
-use wordline_ssd::{Device, DeviceFile, Operation, Parts, contract};
+use wordline_ssd::times::Component;
+use wordline_ssd::{Device, DeviceFile, Event, Operation, Parts, contract};
 
 /// Sectors of a page.
 const PAGE: u64 = 8;
@@ -315,6 +317,97 @@ fn reads_of_a_run_are_tried_again_as_often_as_their_cells_say() {
     assert!(wanted < 1e-6 && (0.001..0.02).contains(&lost), "{lost} beside {wanted}");
     let (kept, _) = retries_after(8_760.0, &TunerKind::LastGood {});
     assert!(kept < 0.6 * year, "{kept} after {year}: layers are alike");
+}
+
+/// A device over new cells, full of data, with such decoders.
+fn decoded(decoder: Decoder) -> Rig {
+    let mut file = common::with_cells(0.0);
+    file.ftl.read_retry.decoder = decoder;
+    filled(file)
+}
+
+/// The time that reads were decoded, and waited for that.
+fn decoding(rig: &Rig) -> Duration {
+    Duration::from_ps(rig.device.totals().times.spent[0][Component::Decoding as usize] as u64)
+}
+
+#[test]
+fn a_read_takes_longer_by_the_code_words_that_it_moves_out() {
+    let part = common::with_cells(0.0).part.check().expect("the part is sound");
+    let hard = part.ecc().expect("its cells say what decoding takes").hard;
+    for decoder in [Decoder::Channel, Decoder::Die] {
+        // A page of 4 KiB has four code words.
+        for (sectors, words) in [(8, 4), (4, 2), (1, 1)] {
+            let [plain, longer] = [Decoder::None, decoder].map(|decoder| {
+                let mut rig = decoded(decoder);
+                (rig.alone(Operation::Read, false, 0, sectors), decoding(&rig))
+            });
+            let time = hard * words / 4;
+            assert_eq!(
+                (longer.0 - plain.0, plain.1, longer.1),
+                (time, Duration::ZERO, time),
+                "{sectors} sectors"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_device_whose_reads_are_decoded_outlives_faults_cuts_and_snapshots() {
+    for decoder in [Decoder::Channel, Decoder::Die] {
+        let mut file = common::with_cells(100.0);
+        file.ftl.read_retry.decoder = decoder;
+        contract::check_all(&file, |_| Combination::default());
+    }
+}
+
+/// Retries of a read, over these pages.
+fn retries_of(rig: &mut Rig, pages: std::ops::Range<u32>) -> f64 {
+    let (before, reads) = (retries(rig), pages.len() as f64);
+    pages.for_each(|page| _ = rig.alone(Operation::Read, false, u64::from(page) * PAGE, PAGE));
+    (retries(rig) - before) as f64 / reads
+}
+
+/// Nothing happens for a while.
+fn idle(rig: &mut Rig, time: Duration) {
+    rig.settle();
+    rig.calendar.after(time, Event::Idle);
+    assert_eq!(rig.calendar.advance(), Some(Event::Idle));
+}
+
+/// A device over worn cells whose data grow older with time, full of data that are as old as they say; every eighth page is written anew.
+fn passing(hours: f64) -> (Rig, u32) {
+    let mut file = common::with_cells(hours);
+    file.part.cells.as_mut().expect("it has cells").retention_passes = true;
+    let mut rig = Rig::new(file, 1);
+    rig.device.fill(1.0);
+    let some = rig.device.config().logical_pages / 8;
+    for page in 0..some {
+        rig.alone(Operation::Write, false, u64::from(page) * PAGE, PAGE);
+    }
+    rig.alone(Operation::Flush, false, 0, 0);
+    (rig, some)
+}
+
+#[test]
+fn errors_grow_while_a_device_idles_and_pages_of_the_run_are_younger_than_those_before() {
+    let days = 60;
+    let (mut rig, some) = passing(8_760.0);
+    let pages = rig.device.config().logical_pages;
+    let (new, laid) = (retries_of(&mut rig, 0..some), retries_of(&mut rig, some..pages));
+    assert!(new < 0.01 && (laid / retries_of_the_model(8_760.0).0 - 1.0).abs() < 0.2, "{new} and {laid}");
+    idle(&mut rig, Duration::from_ms(days * 86_400_000));
+    let (old, older) = (retries_of(&mut rig, 0..some), retries_of(&mut rig, some..pages));
+    let wanted = retries_of_the_model(24.0 * days as f64).0;
+    assert!((old / wanted - 1.0).abs() < 0.2, "{old} beside {wanted}: as old as the days that passed");
+    assert!(old < older && laid < older, "{old} and {older} after {laid}");
+}
+
+#[test]
+fn data_that_grow_older_outlive_faults_cuts_and_snapshots() {
+    let mut file = common::with_cells(100.0);
+    file.part.cells.as_mut().expect("it has cells").retention_passes = true;
+    contract::check_all(&file, |_| Combination::default());
 }
 
 /// New cells, but for a share of the blocks, which are worn and hold their data for so long.

@@ -7,6 +7,7 @@
 use serde_json::{Value as Json, json};
 use wordline_designs::Chosen;
 use wordline_kernel::Complaints;
+use wordline_nand::cell::Ecc;
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::Config;
 use wordline_ssd::config::{BufferFile, BufferMode, FrontFile, FtlFile, Interface, Protection};
@@ -151,6 +152,13 @@ pub const CONDITIONS: &[Condition] = &[
         works: |config| any_fault(config, |rule| rule.level.is_some()) || cells_judge_reads(config),
         wants: "a rule of faults with a level, or a part with cells",
         reason: "all read levels read every page alike",
+    },
+    Condition {
+        keys: &["ftl.read_retry.decoder"],
+        gates: &["part", "pools"],
+        works: |config| config.pools.iter().any(|pool| pool.part.ecc().is_some_and(Ecc::takes_time)),
+        wants: "a part with cells that take time to decode",
+        reason: "nothing takes time to decode",
     },
     Condition {
         keys: &["ftl.scheduling.reads_in_a_row"],

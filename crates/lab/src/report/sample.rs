@@ -295,7 +295,8 @@ fn write_back(programs: u64) -> WriteBack {
         let [gc_wait_us, die_wait_us, bus_us, array_us] =
             [gc_wait_us, die_wait_us, bus_us, array_us].map(|us: f64| scale * us);
         let total_us = gc_wait_us + die_wait_us + bus_us + array_us;
-        CommandTime { commands, mapping_us: 0.0, gc_wait_us, die_wait_us, bus_us, array_us, total_us }
+        let [mapping_us, decoding_us] = [0.0; 2];
+        CommandTime { commands, mapping_us, gc_wait_us, die_wait_us, bus_us, array_us, decoding_us, total_us }
     };
     WriteBack {
         program: time(programs, 210.0, 85.5, 21.2, 701.0),

@@ -21,9 +21,12 @@ pub struct AgedCellsFile {
     /// Programs and erases of all blocks before the run; those of the run come on top.
     #[serde(default)]
     pub cycles: f64,
-    /// Hours that all data are held for when they are read: a condition, never simulated time.
+    /// Hours that all data are held for when they are read; where retention passes, those from before the run when it begins.
     #[serde(default)]
     pub hours: f64,
+    /// Whether data grow older with simulated time: those that are written in the run from their program on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub retention_passes: bool,
     /// The temperature in these hours, in degrees Celsius.
     #[serde(default = "warm")]
     pub celsius: f64,
@@ -96,6 +99,8 @@ pub struct AgedCells {
     pub mixture: Vec<AgeShare>,
     /// The spans in which they program faster.
     pub surges: Vec<Surge>,
+    /// Whether their data grow older with simulated time.
+    pub retention_passes: bool,
 }
 
 impl AgedCells {
@@ -134,7 +139,8 @@ impl AgedCellsFile {
         let Self { cycles, hours, celsius, .. } = *self;
         let condition = Condition { cycles, hours, celsius, ..Condition::FRESH };
         let set = Arc::new(wrong.or_ok(set)?.expect("a set without complaints"));
-        Ok(AgedCells { set, condition, mixture: self.mixture.clone(), surges: self.surges.clone() })
+        let (mixture, surges) = (self.mixture.clone(), self.surges.clone());
+        Ok(AgedCells { set, condition, mixture, surges, retention_passes: self.retention_passes })
     }
 
     /// Complains about shares that are none, and about more than all blocks.
@@ -162,11 +168,13 @@ impl AgedCellsFile {
         let measured = matches!(set.base, Base::Measured(_));
         let no_cycles = set.cycles.is_none() && set.retention.is_none();
         let no_hours = set.retention.is_none() && !measured;
-        let is_held = self.hours > 0.0 || self.mixture.iter().any(|of| of.hours > 0.0);
+        let is_held =
+            self.hours > 0.0 || self.retention_passes || self.mixture.iter().any(|of| of.hours > 0.0);
         let is_asked = self.celsius.to_bits() != warm().to_bits();
         let mut idle = vec![
             ("cycles".to_owned(), self.cycles > 0.0 && no_cycles, "cycles"),
             ("hours".to_owned(), self.hours > 0.0 && no_hours, "time"),
+            ("retention_passes".to_owned(), self.retention_passes && no_hours, "time"),
             (
                 "celsius".to_owned(),
                 is_asked && (set.retention.is_none() || !is_held),

@@ -1,8 +1,9 @@
 //! The cells behind the arrays of dies: what [`Physics`] asks of a parameter set.
 //!
 //! Program times come from the loops, outcomes of reads from error rates that are calculated once for each class of word lines
-//! and then looked up. Erases count the cycles of blocks; time and temperature are a condition of all cells, never the
-//! simulated clock. The states of cells in other modes than the native one are in `mode.rs`.
+//! and then looked up. Erases count the cycles of blocks; time and temperature are a condition of all cells, and time is the
+//! simulated clock's only where that is asked for (`passing.rs`). The states of cells in other modes than the native one are in
+//! `mode.rs`.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,8 +16,9 @@ use super::coding::Coding;
 use super::condition::Condition;
 use super::deviate::Chance;
 use super::mode::Held;
+use super::passing::Passing;
 use super::rates::{RateTable, Wanted};
-use super::read::deviation_of;
+use super::read::{Reading, deviation_of};
 use super::reprogram::Bit;
 use super::set::CellSet;
 use super::variation::{Place, Variation};
@@ -44,6 +46,8 @@ pub struct CellArrays {
     programs: Vec<Vec<Option<Done>>>,
     rates: RateTable,
     surges: Vec<Surge>,
+    /// None where all data are held for as long as the condition says.
+    passing: Option<Passing>,
 }
 
 impl State for CellArrays {
@@ -53,6 +57,7 @@ impl State for CellArrays {
             random,
             erases,
             ways,
+            passing,
             chance: _,
             set: _,
             shape: _,
@@ -63,6 +68,7 @@ impl State for CellArrays {
         to.value("seed", seed)?;
         to.value("random", random)?;
         to.value("erases", erases)?;
+        passing.iter().try_for_each(|passing| passing.save_state(to))?;
         ways.save_state(to)
     }
 
@@ -70,6 +76,7 @@ impl State for CellArrays {
         self.seed = from.value("seed")?;
         self.random = from.value("random")?;
         self.erases = from.value("erases")?;
+        self.passing.iter_mut().try_for_each(|passing| passing.load_state(from))?;
         self.ways.load_state(from)?;
         // The drawn properties of layers, blocks and chips follow from the seed; the course of programs, from the ways.
         self.chance = Chance::new(self.seed);
@@ -143,6 +150,7 @@ impl CellArrays {
             programs: Vec::new(),
             rates,
             surges: Vec::new(),
+            passing: None,
             set,
         })
     }
@@ -151,6 +159,31 @@ impl CellArrays {
     #[must_use]
     pub fn with_surges(self, surges: Vec<Surge>) -> Self {
         Self { surges, ..self }
+    }
+
+    /// The same cells, which lose charge as simulated time passes: data from before the run are as old as the condition says when it
+    /// begins, those that are written in it are new then.
+    #[must_use]
+    pub fn with_time_passing(self) -> Self {
+        let passing = Passing::new(self.erases.len(), self.shape.word_lines);
+        Self { passing: Some(passing), ..self }
+    }
+
+    /// The data of a program are new when it begins.
+    fn note_begin(&mut self, work: &Work<'_>) {
+        if self.passing.is_none() {
+            return;
+        }
+        for at in work.blocks {
+            let block = self.block(*at);
+            self.passing.iter_mut().for_each(|passing| passing.note(block, work.word_line(), work.begin));
+        }
+    }
+
+    /// The hours that a word line has held its data for.
+    fn hours(&self, block: usize, word_line: u32, now: Instant) -> f64 {
+        let laid = self.rates.hours();
+        self.passing.as_ref().map_or(laid, |passing| passing.hours(block, word_line, laid, now))
     }
 
     /// By how many loops cells pass earlier now.
@@ -207,10 +240,22 @@ impl CellArrays {
     }
 
     /// The error rate of a page.
-    fn rate(&mut self, at: PlaneBlock, word_line: u32, page: u32, way: u8, offsets: &[i8]) -> f64 {
+    fn rate(
+        &mut self,
+        (at, now): (PlaneBlock, Instant),
+        word_line: u32,
+        page: u32,
+        way: u8,
+        offsets: &[i8],
+    ) -> f64 {
         let (block, layer) = (self.block(at), self.layer(word_line));
-        let way = (way, self.ways.get(way));
-        self.rates.rate(Wanted { block, erases: self.erases[block], layer, page, way }, offsets)
+        let hours = self.hours(block, word_line, now);
+        let Self { passing, rates, ways, erases, .. } = self;
+        let wanted = Wanted { block, erases: erases[block], layer, page, way: (way, ways.get(way)) };
+        match passing {
+            Some(passing) => passing.rates(rates, hours).rate(wanted, offsets),
+            None => rates.rate(wanted, offsets),
+        }
     }
 
     /// The way in which a word line was programmed that is read in a mode: where that is another one than it was programmed in, the
@@ -280,7 +325,8 @@ impl CellArrays {
             let way = self.ways.number(parameters, states, early, held);
             let done = self.program(way, class).map(|done| (done.time, done.steps, (way, class)));
             slowest = slowest.max(done);
-            self.ways.note(self.block(*at), word_line, way);
+            let block = self.block(*at);
+            self.ways.note(block, word_line, way);
             first_way.get_or_insert(way);
         }
         let Some((time, _, (way, class))) = slowest else { return work.data_sheet };
@@ -316,10 +362,33 @@ impl CellArrays {
             if plane == 0 {
                 outcome.senses = self.senses(page, way);
             }
-            let rate = self.rate(*at, word_line, page, way, offsets);
+            let rate = self.rate((*at, work.begin), word_line, page, way, offsets);
             outcome.bit_errors[plane] =
                 self.chance.count(rate * self.shape.page_bits as f64, &mut self.random);
         }
+    }
+
+    /// By how many deviations a read of a page with an entry of the table has to err for the error correction not to take it.
+    fn limit(&mut self, sensed: &Sensed, entry: u32) -> f64 {
+        let Sensed { at, word_line, page_type: page, mode, now, .. } = *sensed;
+        let (block, layer) = (self.block(at), self.layer(word_line));
+        let (way, hours) = (self.way_of(at, word_line, mode), self.hours(block, word_line, now));
+        let Self { passing, rates, ways, erases, .. } = self;
+        let wanted = Wanted { block, erases: erases[block], layer, page, way: (way, ways.get(way)) };
+        match passing {
+            Some(passing) => passing.rates(rates, hours).limit(wanted, entry),
+            None => rates.limit(wanted, entry),
+        }
+    }
+
+    /// By how many deviations a page errs each time that it is read, until its block is erased.
+    fn recurring(&self, sensed: &Sensed) -> f64 {
+        let Sensed { at, word_line, page_type, .. } = *sensed;
+        let in_block = u64::from(word_line * self.set.coding.bits() + page_type);
+        let erases = self.erases[self.block(at)];
+        let number = u64::from(at.die.0) << 52 | u64::from(at.block) << 32;
+        let number = number | u64::from(erases & 0xFFFF) << 16 | in_block;
+        self.chance.deviates.deviate(&mut self.chance.pages.stream(number))
     }
 
     /// How often the cells are sensed for a page.
@@ -345,7 +414,10 @@ impl Physics for CellArrays {
                     self.ways.erase(block);
                 }
             }
-            (Stage::Tin, outcome) => return self.programs(work, outcome),
+            (Stage::Tin, outcome) => {
+                self.note_begin(work);
+                return self.programs(work, outcome);
+            }
             (Stage::Ton, Some(outcome)) => self.reads(work, outcome),
             _ => {}
         }
@@ -363,27 +435,29 @@ impl Physics for CellArrays {
     fn is_unread(&mut self, sensed: &Sensed) -> bool {
         let Some(reading) = &self.set.reading else { return false };
         let last = (reading.entries() - 1) as u8;
-        let Sensed { at, word_line, page_type: page, mode, level } = *sensed;
-        let block = self.block(at);
-        let erases = self.erases[block];
-        let in_block = u64::from(word_line * self.set.coding.bits() + page);
         if let Some(factors) = &self.set.factors {
-            let hours = self.rates.hours();
-            let number = (block as u64) << 40 | u64::from(erases) << 16 | in_block;
+            let Sensed { at, word_line, page_type, mode, level, now } = *sensed;
+            let block = self.block(at);
+            let hours = self.hours(block, word_line, now);
+            let in_block = u64::from(word_line * self.set.coding.bits() + page_type);
+            let number = (block as u64) << 40 | u64::from(self.erases[block]) << 16 | in_block;
             return mode == CellMode::Native && factors.is_unread(hours, (number, self.seed), level, last);
         }
-        let way = self.way_of(at, word_line, mode);
-        let wanted =
-            Wanted { block, erases, layer: self.layer(word_line), page, way: (way, self.ways.get(way)) };
-        let limit = self.rates.limit(wanted, level.min(last));
+        let limit = self.limit(sensed, u32::from(sensed.level.min(last)));
         if limit.is_infinite() {
             return limit < 0.0;
         }
-        // The recurring part of the errors belongs to the page, until its block is erased.
-        let number = u64::from(at.die.0) << 52 | u64::from(at.block) << 32;
-        let number = number | u64::from(erases & 0xFFFF) << 16 | in_block;
-        let of_page = self.chance.deviates.deviate(&mut self.chance.pages.stream(number));
+        let of_page = self.recurring(sensed);
         deviation_of(of_page, self.chance.deviates.deviate(&mut self.random)) > limit
+    }
+
+    fn is_decided_softly(&mut self, sensed: &Sensed) -> bool {
+        let entries = self.set.reading.as_ref().map_or(0, Reading::entries);
+        if self.set.factors.is_some() || u32::from(sensed.level) + 1 != entries {
+            return false;
+        }
+        let limit = self.limit(sensed, RateTable::hard_behind(entries));
+        deviation_of(self.recurring(sensed), 0.0) > limit
     }
 
     fn copied(&self) -> Box<dyn Physics> {

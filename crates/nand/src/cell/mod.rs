@@ -22,6 +22,7 @@ mod limits;
 mod math;
 mod mode;
 mod monte_carlo;
+mod passing;
 mod pooled;
 mod rates;
 mod read;

@@ -3,6 +3,7 @@
 use wordline_kernel::{Duration, Seed, state};
 
 use super::arrays::CellArrays;
+use super::read::Ecc;
 use crate::geometry::PlaneBlock;
 use crate::physics::{DataSheet, Outcome, Physics, Sensed, Work};
 use crate::{Part, Pools};
@@ -59,7 +60,8 @@ impl PooledArrays {
             for condition in cells.conditions() {
                 let of_age = CellArrays::new(cells.set.clone(), &pool.part, dies.clone(), condition, seed);
                 let of_age = of_age.expect("the part was checked with its cells");
-                arrays.push(of_age.with_surges(cells.surges.clone()));
+                let of_age = of_age.with_surges(cells.surges.clone());
+                arrays.push(if cells.retention_passes { of_age.with_time_passing() } else { of_age });
             }
         }
         (!arrays.is_empty()).then_some(Self { arrays, mixtures, data_sheet: DataSheet {} })
@@ -93,12 +95,21 @@ impl Physics for PooledArrays {
         self.behind(sensed.at).is_unread(sensed)
     }
 
+    fn is_decided_softly(&mut self, sensed: &Sensed) -> bool {
+        self.behind(sensed.at).is_decided_softly(sensed)
+    }
+
     fn copied(&self) -> Box<dyn Physics> {
         Box::new(self.clone())
     }
 }
 
 impl Part {
+    /// The error correction, if its cells say what it takes.
+    pub fn ecc(&self) -> Option<&Ecc> {
+        self.aged_cells()?.set.reading.as_ref().map(|reading| &reading.ecc)
+    }
+
     /// The highest set of read levels, if its cells say which reads are tried again.
     pub fn read_levels(&self) -> Option<u8> {
         self.aged_cells()?.set.highest_entry()

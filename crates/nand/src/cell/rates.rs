@@ -10,7 +10,6 @@ use super::ispp::How;
 use super::levels::Levels;
 use super::math::{class_of, middles, with_tail};
 use super::mode::{Held, Used};
-use super::read::Reading;
 use super::set::{CellSet, Written};
 use super::variation::{Draws, Place, Strength, Variation};
 
@@ -72,6 +71,7 @@ pub struct RateTable {
     /// By way to program and age, empty until one is looked at; then by class of block, layer, page and, side by side, entry of the
     /// table: [`limit`](Self::limit).
     limits: Vec<Vec<Vec<i16>>>,
+    /// Entries of the table, and one for hard decisions with the last of them.
     entries: u32,
 }
 
@@ -111,7 +111,7 @@ impl RateTable {
         let cycles_of_class = f64::from(endurance.max(AGES)) / f64::from(AGES);
         let (drawn, middles) = (Vec::new(), middles(DRAWN));
         let (known, limits) = (Vec::new(), Vec::new());
-        let entries = set.reading.as_ref().map_or(1, Reading::entries);
+        let entries = set.reading.as_ref().map_or(1, |reading| reading.entries() + 1);
         let mut table = Self {
             set,
             condition,
@@ -126,6 +126,14 @@ impl RateTable {
         };
         table.draw(dies, blocks, seed);
         table
+    }
+
+    /// The same for data that are held for so many hours.
+    pub fn after(&self, hours: f64) -> Self {
+        let (known, limits) = (Vec::new(), Vec::new());
+        let condition = Condition { hours, ..self.condition };
+        let (drawn, middles) = (self.drawn.clone(), self.middles.clone());
+        Self { set: self.set.clone(), condition, drawn, middles, known, limits, ..*self }
     }
 
     /// Draws the class of each of `blocks` blocks of each die from the seed.
@@ -188,15 +196,20 @@ impl RateTable {
         rates
     }
 
+    /// The number that [`limit`](Self::limit) has for hard decisions with the last of so many entries, with which soft ones are made.
+    pub fn hard_behind(entries: u32) -> u32 {
+        entries
+    }
+
     /// By how many deviations a read of a page with an entry of the table has to err for the error correction not to take it; an
     /// infinity where each or none is taken.
-    pub fn limit(&mut self, wanted: Wanted<'_>, entry: u8) -> f64 {
+    pub fn limit(&mut self, wanted: Wanted<'_>, entry: u32) -> f64 {
         let age = self.age(wanted.erases);
         let (class, pages, way) =
             (self.drawn[wanted.block], self.set.coding.bits(), usize::from(wanted.way.0));
         let of_class = (self.layers * pages * self.entries) as usize;
         let location = usize::from(class) * of_class
-            + ((wanted.layer * pages + wanted.page) * self.entries + u32::from(entry)) as usize;
+            + ((wanted.layer * pages + wanted.page) * self.entries + entry) as usize;
         if self.limits.len() <= way {
             self.limits.resize(way + 1, vec![Vec::new(); 2 * AGES as usize + 1]);
         }
@@ -275,17 +288,17 @@ impl RateTable {
 
     /// The share of reads of a page that the error correction does not take with an entry of the table. Behind the last one soft
     /// decisions are made, around the entry that was best (chosen: a controller knows by then which one that was).
-    fn failure(&self, levels: &Levels, used: &Used, page: u32, entry: u8) -> f64 {
+    fn failure(&self, levels: &Levels, used: &Used, page: u32, entry: u32) -> f64 {
         let reading = self.set.reading.as_ref().expect("who names an entry has a table");
         let rate = |entry: u32| {
             let offsets = reading.offsets(entry, self.set.references.len());
             levels.page_error(page, &used.moved(&offsets))
         };
-        if u32::from(entry) + 1 == reading.entries() {
+        if entry + 1 == reading.entries() {
             let best = (0..reading.entries()).map(rate).fold(1.0, f64::min);
             return reading.ecc.soft_failure(best, self.page_bits);
         }
-        reading.ecc.failure(rate(u32::from(entry)), self.page_bits)
+        reading.ecc.failure(rate(entry.min(reading.entries() - 1)), self.page_bits)
     }
 }
 

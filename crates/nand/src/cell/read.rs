@@ -34,6 +34,11 @@ pub struct Ecc {
 }
 
 impl Ecc {
+    /// Whether decoding takes time.
+    pub fn takes_time(&self) -> bool {
+        self.hard + self.soft > Duration::ZERO
+    }
+
     /// The share of pages of this many bits in which a frame has more errors than are corrected, at an error rate.
     pub fn failure(&self, rate: f64, page_bits: u64) -> f64 {
         Self::failure_beyond(self.bits, self.frame, rate, page_bits)

@@ -87,9 +87,28 @@ impl Chips {
         if !self.cells_judge_reads() {
             return 0;
         }
+        self.ask_of_sensed(die, command, self.dies[die].level, |asked, sensed| asked.is_unread(sensed))
+    }
+
+    /// Whether soft decisions are made on a page of a read that is done.
+    pub fn is_decided_softly(&mut self, done: &Done) -> bool {
+        if !self.cells_judge_reads() {
+            return false;
+        }
+        let soft = |asked: &mut Asked, sensed: &Sensed| asked.is_decided_softly(sensed);
+        self.ask_of_sensed(done.die, &done.command, done.level, soft) != 0
+    }
+
+    /// Asks the cells about each page of a read that is programmed; the answers, the lowest bit for the first page.
+    fn ask_of_sensed(
+        &mut self,
+        die: DieId,
+        command: &Command,
+        level: u8,
+        ask: impl Fn(&mut Asked, &Sensed) -> bool,
+    ) -> u16 {
         let Command { page, planes, .. } = *command;
-        let mode = self.mode_at(command, Stage::Ton, page);
-        let level = self.dies[die].level;
+        let (mode, now) = (self.mode_at(command, Stage::Ton, page), self.dies[die].ends());
         let Self { modes, pools, pages, .. } = self;
         let pool = pools.of_die(die);
         let (block, offset) = pool.geometry.split(page);
@@ -103,14 +122,14 @@ impl Chips {
             }
         };
         let asks = modes.as_mut().and_then(|modes| modes.asks.as_mut()).expect("they were there just now");
-        let mut unread = 0;
+        let mut answers = 0;
         for (n, at) in (0..).zip(pool.geometry.plane_blocks(block, first..first + planes)) {
             if !pages.has_stamps() || pages.are_programmed(PageId(page.0 + n), 1) {
-                let sensed = Sensed { at, word_line, page_type, mode, level };
-                unread |= u16::from(asks.asked.is_unread(&sensed)) << n;
+                let sensed = Sensed { at, word_line, page_type, mode, level, now };
+                answers |= u16::from(ask(&mut asks.asked, &sensed)) << n;
             }
         }
-        unread
+        answers
     }
 
     /// Puts `parameters` into the set `number`, from 1 on, for commands that begin from now on.

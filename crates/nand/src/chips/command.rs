@@ -110,7 +110,7 @@ impl Command {
 }
 
 /// A completed command, with its times and its outcome.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Done {
     /// The die. It takes the next command, if it did not do so before (a cache program).
     pub die: DieId,
@@ -128,4 +128,6 @@ pub struct Done {
     /// Where it failed: one bit for each plane that took part, the lowest for the first. Of a read these are the pages that
     /// could not be read.
     pub failed_planes: u16,
+    /// The set of read levels that a read sensed with.
+    pub level: u8,
 }

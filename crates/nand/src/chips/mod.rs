@@ -476,7 +476,7 @@ impl Chips {
     fn finish(&mut self, die: DieId) -> Done {
         let work = &mut self.dies[die];
         work.step = Step::Idle;
-        let Die { command, bus, bus_wait, array, pool, .. } = *work;
+        let Die { command, bus, bus_wait, array, pool, level, .. } = *work;
         let failed_planes = match command.operation {
             Operation::Read if self.faults.is_none() => {
                 self.counts[usize::from(pool)].read(command.planes);
@@ -484,7 +484,7 @@ impl Chips {
             }
             _ => self.effect(die, &command),
         };
-        Done { die, command, bus, bus_wait, array, failed: failed_planes != 0, failed_planes }
+        Done { die, command, bus, bus_wait, array, failed: failed_planes != 0, failed_planes, level }
     }
 
     /// Applies a command that is over to the pages. Returns the planes in which it failed.

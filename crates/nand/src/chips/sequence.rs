@@ -78,7 +78,8 @@ impl Chips {
         let Behind { command, bus, bus_wait, array, .. } =
             self.behind[die].take().expect("a cache program was behind");
         let failed_planes = self.effect(die, &command);
-        Done { die, command, bus, bus_wait, array, failed: failed_planes != 0, failed_planes }
+        let failed = failed_planes != 0;
+        Done { die, command, bus, bus_wait, array, failed, failed_planes, level: 0 }
     }
 
     /// Starts the array's work from `begin` on, within a sequence of cache operations, a copyback, or a resumed

@@ -5,6 +5,7 @@ use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule, Seed};
 
 use super::{Content, Contents, Device, Event, Look, PowerCut, Recovered, Steady};
 use crate::ageing;
+use crate::base::Base;
 use crate::block_device::{BlockDevice, Next, Oldest, Programmed, Shape};
 use crate::command::{Answer, Command};
 use crate::design::WrongAnswer;
@@ -53,14 +54,9 @@ impl BlockDevice for Device {
     fn handle(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
         self.core.base.policies.designs.note_time(calendar.now());
         if let Event::Flash(flash::Event::Chips(event)) = event {
-            if let Some(done) = &self.core.base.flash.handle(event, &mut calendar.within(Event::Flash)) {
+            let Base { flash, policies, .. } = &mut self.core.base;
+            if let Some(done) = &flash.handle(event, policies, &mut calendar.within(Event::Flash)) {
                 self.command_done(done, calendar);
-            } else if let wordline_nand::Event::Rested(die) = event {
-                self.core.base.flash.rested(
-                    die,
-                    &self.core.base.policies,
-                    &mut calendar.within(Event::Flash),
-                );
             }
         } else {
             self.handle_own(event, calendar);

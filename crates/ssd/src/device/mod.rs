@@ -14,7 +14,6 @@ use crate::cache::Cache;
 use crate::command::Answer;
 use crate::config::Config;
 use crate::engines::Core;
-use crate::flash;
 use crate::front::Front;
 use crate::map::{LogicalPage, Map};
 use crate::parts::Parts;
@@ -78,10 +77,11 @@ impl Device {
     #[inline(never)]
     fn handle_own(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
         match event {
-            Event::Flash(flash::Event::Retry(id)) => {
-                self.core.base.flash.retry(id, &self.core.base.policies, &mut calendar.within(Event::Flash));
+            Event::Flash(event) => {
+                let Base { flash, policies, .. } = &mut self.core.base;
+                let done = flash.handle_own(event, policies, &mut calendar.within(Event::Flash));
+                done.iter().for_each(|done| self.command_done(done, calendar));
             }
-            Event::Flash(event) => unreachable!("{event:?} is handled by the flash"),
             Event::Begin(id) => self.front.begin(id, &mut self.core, &mut self.writer, calendar),
             Event::Answer(id) => self.front.answer(id, &mut self.core, &mut self.writer, calendar),
             Event::Link(id) => self.front.link_free(id, &mut self.core, &mut self.writer, calendar),

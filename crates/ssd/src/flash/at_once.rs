@@ -73,8 +73,8 @@ impl Flash {
             Operation::Read | Operation::ReadCache { .. } | Operation::ProgramCache => {}
         }
         let none = Duration::ZERO;
-        let done =
-            Done { die, command, bus: none, bus_wait: none, array: none, failed: false, failed_planes: 0 };
+        let (bus, bus_wait, array) = (none, none, none);
+        let done = Done { die, command, bus, bus_wait, array, failed: false, failed_planes: 0, level: 0 };
         self.at_once.as_mut().expect("the clock is off").over.push_back(done);
     }
 }

@@ -86,20 +86,21 @@ impl Flash {
     pub(super) fn learn(&self, read: &Task, done: &Done, tuner: &mut dyn Tuner) {
         let now = super::outcome::unread_by(read, done);
         let before = if read.tries == 0 { (1 << read.planes) - 1 } else { u32::from(read.unread) };
-        self.tell_tuner(read, done.die, (before & !now, true), tuner);
+        self.tell_tuner(read, done.level, (before & !now, true), tuner);
     }
 
-    /// Tells the tuner that the read of some pages, one bit each, is over, and whether they were read.
+    /// Tells the tuner that the read of some pages, one bit each, is over, with which levels the last time, and whether they were
+    /// read.
     pub(super) fn tell_tuner(
         &self,
         read: &Task,
-        die: DieId,
+        level: u8,
         (pages, is_read): (u32, bool),
         tuner: &mut dyn Tuner,
     ) {
         let Self { levels: Some(levels), chips, .. } = self else { return };
-        let parameters = ReadParameters { level: chips.read_level(die) };
-        let outcome = ReadOutcome { parameters, senses: u32::from(read.tries) + 1, is_read };
+        let outcome =
+            ReadOutcome { parameters: ReadParameters { level }, senses: u32::from(read.tries) + 1, is_read };
         for n in (0..read.planes).filter(|n| pages >> n & 1 != 0) {
             tuner.read_over(&levels.page(PageId(read.page.0 + n), chips), &outcome);
         }

@@ -5,6 +5,7 @@
 //! what they mean: it has no map, no buffer and no garbage collection.
 
 mod at_once;
+mod decoder;
 mod levels;
 mod outcome;
 mod payloads;
@@ -21,6 +22,7 @@ use wordline_nand::{
     AtCut, BlockSetId, Chips, DieId, Location, Operation, PageId, Parameters, Stamp, TornBy,
 };
 
+pub use decoder::DecoderId;
 pub use outcome::Outcome;
 pub use setup::Setup;
 pub use task::{Task, TaskId};
@@ -32,6 +34,7 @@ use crate::faults::OfPools;
 use crate::policy::tuner::Tuner;
 use crate::snapshot::ensure;
 use at_once::AtOnce;
+use decoder::Decoders;
 use levels::Levels;
 use payloads::Payloads;
 use queue::Queues;
@@ -43,6 +46,8 @@ pub enum Event {
     Chips(wordline_nand::Event),
     /// A die is ready to sense pages again that could not be read.
     Retry(TaskId),
+    /// A decoder has finished the data of a read.
+    Decoded(DecoderId),
 }
 
 counters! {
@@ -64,6 +69,8 @@ pub struct Flash {
     /// None where every page reads alike with all read levels.
     levels: Option<Box<Levels>>,
     retry: ReadRetryFile,
+    /// None where decoding takes no time.
+    decoders: Option<Box<Decoders>>,
     /// The most times that one program or erase is suspended.
     max_suspends: u32,
     counts: Counts,
@@ -79,7 +86,7 @@ pub struct Flash {
 
 state!(Flash {
     values { payloads, counts, served_ps, laid }
-    parts { chips, queues }
+    parts { chips, queues, decoders }
     fixed { levels, retry, max_suspends, at_once, tunes_programs }
 });
 
@@ -107,6 +114,7 @@ impl Flash {
             payloads: Payloads::new(unit),
             levels: Levels::of(setup),
             retry: ReadRetryFile { levels: setup.read_levels(), ..read_retry.clone() },
+            decoders: Decoders::of(setup),
             max_suspends: scheduling.max_suspends,
             counts: Counts::default(),
             served_ps: 0,
@@ -337,23 +345,30 @@ impl Flash {
     pub fn cut_power(&mut self, now: Instant, at_cut: AtCut, mut f: impl FnMut(&Task, &Chips)) -> TornBy {
         self.served_ps += self.chips.unfinished_ps(now - Instant::ZERO);
         let torn = self.chips.cut_power(now, at_cut);
-        let Self { queues, chips, payloads, .. } = self;
+        let Self { queues, chips, payloads, decoders, .. } = self;
         for die in chips.pools().all_dies() {
             queues.each(die, |task| f(task, chips));
         }
+        decoders
+            .iter()
+            .for_each(|decoders| decoders.each(|first| queues.each_of(first, |task| f(task, chips))));
+        decoders.iter_mut().for_each(|decoders| decoders.forget());
         queues.forget();
         payloads.forget();
         torn
     }
 
     /// The lengths of the lists whose lengths follow from the configuration.
-    pub(crate) fn shape(&self) -> [usize; 2] {
-        [self.queues.shape(), self.payloads.size()]
+    pub(crate) fn shape(&self) -> [usize; 3] {
+        let decoders = self.decoders.as_ref().map_or(0, |decoders| decoders.count());
+        [self.queues.shape(), self.payloads.size(), decoders]
     }
 
     /// Checks what was loaded: every task waits in one place at the most, and is about one of the locations that there are.
     pub(crate) fn check_loaded(&self) -> Result<(), String> {
-        self.queues.check_loaded(self.chips.pools().locations(), &self.payloads)
+        let mut decoded = Vec::new();
+        self.decoders.iter().for_each(|decoders| decoders.each(|first| decoded.push(first)));
+        self.queues.check_loaded(self.chips.pools().locations(), &self.payloads, &decoded)
     }
 
     /// Whether an event that was loaded is about something that is there.
@@ -370,6 +385,7 @@ impl Flash {
                 | Chip::Rested(die),
             ) => (die.0, self.chips.pools().dies()),
             Event::Retry(id) => (id.0, self.queues.places() as u32),
+            Event::Decoded(id) => (id.0, self.shape()[2] as u32),
         };
         ensure(number < end, || format!("{event:?} of something that is not there"))
     }

@@ -77,10 +77,10 @@ impl Flash {
             return Outcome::Done;
         }
         if task.tries < self.retry.levels && !self.chips.is_dead(done.die) {
-            self.try_again(task, unread, done.die, tuner, calendar);
+            self.try_again(task, unread, done, tuner, calendar);
             return Outcome::Again;
         }
-        self.tell_tuner(task, done.die, (unread, false), tuner);
+        self.tell_tuner(task, done.level, (unread, false), tuner);
         Outcome::Unread(unread)
     }
 
@@ -88,17 +88,17 @@ impl Flash {
         &mut self,
         task: &Task,
         unread: u32,
-        die: DieId,
+        done: &Done,
         tuner: &dyn Tuner,
         calendar: &mut impl Schedule<Event>,
     ) {
+        let die = done.die;
         self.counts.read_retries += 1;
         self.counts.faults.count(self.chips.pools().number_of(die)).read_retries += 1;
         let mut again = Task { tries: task.tries + 1, unread: unread as u16, ..*task };
         if let Some(levels) = &self.levels {
             let page = PageId(task.page.0 + unread.trailing_zeros());
-            let level = self.chips.read_level(die);
-            again.level = levels.again(page, u32::from(again.tries), level, &self.chips, tuner);
+            again.level = levels.again(page, u32::from(again.tries), done.level, &self.chips, tuner);
         }
         let id = self.queues.keep(die, again);
         // With a tuner the die itself takes the time to set the levels.
@@ -134,7 +134,7 @@ impl Flash {
     #[inline]
     pub fn spent(&self, task: &Task, done: &Done, now: Instant) -> Spent {
         let mut spent = Spent::default();
-        let elapsed = now - task.queued;
+        let elapsed = now - task.queued - task.decoding;
         let on_bus = done.bus + done.bus_wait;
         // The array works while a suspend is latched: time that is counted once.
         let array = done.array.min(elapsed.saturating_sub(on_bus));
@@ -146,6 +146,7 @@ impl Flash {
         spent.set(Component::DieWait, waited - cleaning);
         spent.set(Component::Bus, on_bus);
         spent.set(Component::Array, array);
+        spent.set(Component::Decoding, task.decoding);
         spent
     }
 }

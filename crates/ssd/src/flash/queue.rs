@@ -405,11 +405,27 @@ impl Queues {
     pub fn each(&self, die: DieId, mut f: impl FnMut(&Task)) {
         let queue = &self.dies[die];
         let waiting = queue.lists.iter().map(|list| list.first);
-        for mut at in waiting.chain([queue.current, queue.suspended]) {
-            while at != NO_TASK {
-                f(&self.pool[at.index()]);
-                at = self.pool[at.index()].next;
-            }
+        for first in waiting.chain([queue.current, queue.suspended]) {
+            self.each_of(first, &mut f);
+        }
+    }
+
+    /// Calls `f` for each task of a chain.
+    pub fn each_of(&self, mut at: TaskId, mut f: impl FnMut(&Task)) {
+        while at != NO_TASK {
+            f(&self.pool[at.index()]);
+            at = self.pool[at.index()].next;
+        }
+    }
+
+    /// Notes that the data of a chain of tasks were in a decoder for `time`, while their die cleaned for `meanwhile` picoseconds.
+    pub fn note_decoding(&mut self, mut at: TaskId, time: Duration, meanwhile: u64) {
+        while at != NO_TASK {
+            let task = &mut self.pool[at.index()];
+            task.decoding += time;
+            // The tasks did not wait for this cleaning.
+            task.cleaning_before += meanwhile;
+            at = task.next;
         }
     }
 

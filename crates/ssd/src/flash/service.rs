@@ -3,19 +3,69 @@
 use wordline_kernel::{Bytes, Instant, Schedule};
 use wordline_nand::{Command, DieId, Done, Geometry, Operation, PageId, Parameters};
 
+use super::decoder::{DecoderId, Decoders};
 use super::task::{Task, TaskId};
 use super::{Event, Flash};
 use crate::policy::tuner::{ProgrammedPage, Tuner};
 
 impl Flash {
-    /// Lets time go on to an event of the chips; what a die has finished, if anything.
+    /// Lets time go on to an event of the chips; the command that a die has finished, if any, and if its data need no decoder.
     #[inline(always)]
     pub fn handle(
         &mut self,
         event: wordline_nand::Event,
+        tuner: &dyn Tuner,
         calendar: &mut impl Schedule<Event>,
     ) -> Option<Done> {
-        self.chips.handle(event, &mut calendar.within(Event::Chips))
+        let done = self.chips.handle(event, &mut calendar.within(Event::Chips));
+        if done.is_none()
+            && let wordline_nand::Event::Rested(die) = event
+        {
+            self.rested(die, tuner, calendar);
+        }
+        if self.decoders.is_some() { self.decode(done?, tuner, calendar) } else { done }
+    }
+
+    /// An event other than one of the chips; the command whose data a decoder has finished, if any.
+    pub fn handle_own(
+        &mut self,
+        event: Event,
+        tuner: &dyn Tuner,
+        calendar: &mut impl Schedule<Event>,
+    ) -> Option<Done> {
+        match event {
+            Event::Retry(id) => self.retry(id, tuner, calendar),
+            Event::Decoded(id) => return self.decoded(id, calendar.now()),
+            Event::Chips(_) => unreachable!("{event:?} is handled by the chips"),
+        }
+        None
+    }
+
+    /// Hands the data of a finished read to their decoder, and gives the die its next command; a command without such data is over.
+    #[inline(never)]
+    fn decode(&mut self, done: Done, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) -> Option<Done> {
+        let (now, is_running) = (calendar.now(), self.takes_time());
+        let decodes = |decoders: &Decoders| decoders.decodes(&done, self.chips.pools());
+        if !is_running || !self.decoders.as_deref().is_some_and(decodes) {
+            return Some(done);
+        }
+        let first = self.finish(&done, now)?;
+        let cleaned = self.queues.cleaning_time(done.die, now);
+        let softly = self.chips.is_decided_softly(&done);
+        let Self { decoders, chips, .. } = self;
+        let decoders = decoders.as_deref_mut().expect("they decode it");
+        let (id, end) = decoders.take((&done, first), softly, (now, cleaned), chips.pools());
+        calendar.at(end, Event::Decoded(id));
+        self.start(done.die, tuner, calendar);
+        None
+    }
+
+    /// The oldest command in a decoder is over.
+    fn decoded(&mut self, id: DecoderId, now: Instant) -> Option<Done> {
+        let (done, first, since, cleaned) = self.decoders.as_deref_mut()?.finished(id)?;
+        let meanwhile = self.queues.cleaning_time(done.die, now) - cleaned;
+        self.queues.note_decoding(first, now - since, meanwhile);
+        Some(done)
     }
 
     /// Gives an idle die its next command.
@@ -132,7 +182,7 @@ impl Flash {
     /// A die takes reads, because what it worked on is suspended.
     #[cold]
     #[inline(never)]
-    pub fn rested(&mut self, die: DieId, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
+    fn rested(&mut self, die: DieId, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
         self.queues.park(die, calendar.now());
         self.start(die, tuner, calendar);
     }
@@ -140,6 +190,10 @@ impl Flash {
     /// A die has finished a command: the first of its tasks, each of which is to be [released](Self::release).
     #[inline]
     pub fn finish(&mut self, done: &Done, now: Instant) -> Option<TaskId> {
+        let decoded = self.decoders.as_deref_mut().and_then(Decoders::take_over);
+        if decoded.is_some() {
+            return decoded;
+        }
         self.served_ps += u128::from((done.bus + done.array).ps());
         self.queues.finish(done.die, now)
     }

@@ -50,6 +50,8 @@ pub struct Task {
     pub(super) queued: Instant,
     /// How long the die had been cleaning by then, in picoseconds.
     pub(super) cleaning_before: u64,
+    /// The time in decoders, and waiting for them, of all commands of the task so far.
+    pub(super) decoding: Duration,
     /// The payload of a program.
     pub(super) payload: u32,
     pub(super) next: TaskId,
@@ -74,6 +76,7 @@ impl Task {
         unread: 0,
         queued: Instant::ZERO,
         cleaning_before: 0,
+        decoding: Duration::ZERO,
         payload: u32::MAX,
         next: NO_TASK,
     };

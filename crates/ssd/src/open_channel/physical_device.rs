@@ -43,13 +43,15 @@ impl PhysicalDevice for OpenChannel {
     fn handle(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
         match event {
             Event::Chips(event) => {
-                if let Some(done) = &self.flash.handle(event, calendar) {
+                if let Some(done) = &self.flash.handle(event, &*self.tuner, calendar) {
                     self.command_done(done, calendar);
-                } else if let wordline_nand::Event::Rested(die) = event {
-                    self.flash.rested(die, &*self.tuner, calendar);
                 }
             }
-            Event::Retry(id) => self.flash.retry(id, &*self.tuner, calendar),
+            event => {
+                if let Some(done) = &self.flash.handle_own(event, &*self.tuner, calendar) {
+                    self.command_done(done, calendar);
+                }
+            }
         }
     }
 

@@ -81,8 +81,11 @@ impl Faults {
 
 /// Faults by this many rules.
 pub fn faults(rules: Range<usize>) -> impl Strategy<Value = Faults> {
-    let retry =
-        (0u8..8, 0u64..2).prop_map(|(levels, time)| ReadRetryFile { levels, time: Duration::from_us(time) });
+    let retry = (0u8..8, 0u64..2).prop_map(|(levels, time)| ReadRetryFile {
+        levels,
+        time: Duration::from_us(time),
+        ..ReadRetryFile::default()
+    });
     (prop::collection::vec(rule(), rules), failure(), retry).prop_map(|(rules, failure, read_retry)| Faults {
         rules,
         failure,

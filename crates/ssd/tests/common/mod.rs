@@ -34,6 +34,7 @@ pub fn with_cells(hours: f64) -> DeviceFile {
         set: Box::new(set),
         cycles,
         hours,
+        retention_passes: false,
         celsius: 30.0,
         mixture: Vec::new(),
         surges: Vec::new(),

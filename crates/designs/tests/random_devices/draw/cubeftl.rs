@@ -31,6 +31,8 @@ impl Draw {
                  full_above = {full:.2} }}"
             ),
         );
+        let decoder = self.pick(&["channel", "die", "none"]);
+        self.set("ftl.read_retry.decoder", decoder);
         let (cycles, hours) = self.pick(&[(0, 0), (0, 0), (2_000, 0), (500, 100)]);
         self.set("part.cells", format!("{{ set = 'cubeftl-tlc', cycles = {cycles}, hours = {hours} }}"));
     }

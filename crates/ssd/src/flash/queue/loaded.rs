@@ -19,9 +19,14 @@ impl Queues {
         self.pool.len()
     }
 
-    /// Checks what was loaded: every task waits in one place at the most, names one of `locations`, and the payload of a program
-    /// is there.
-    pub fn check_loaded(&self, locations: u32, payloads: &Payloads) -> Result<(), String> {
+    /// Checks what was loaded, with the chains of tasks in the decoders: every task waits in one place at the most, names one of
+    /// `locations`, and the payload of a program is there.
+    pub fn check_loaded(
+        &self,
+        locations: u32,
+        payloads: &Payloads,
+        decoded: &[TaskId],
+    ) -> Result<(), String> {
         let mut seen = vec![false; self.pool.len()];
         self.free.iter().try_for_each(|id| take(&mut seen, *id))?;
         let is_known = |task: &Task| {
@@ -32,6 +37,7 @@ impl Queues {
                 && (task.operation != Operation::Program
                     || payloads.has(task.payload) && more as usize <= payloads.size())
         };
+        decoded.iter().try_for_each(|first| self.check_chain(*first, &is_known, &mut seen).map(drop))?;
         self.dies.iter().try_for_each(|die| self.check_die(die, &is_known, &mut seen))
     }
 

@@ -1,0 +1,105 @@
+//! Retention that passes with simulated time: since when each word line holds its data, and the error rates at the ages that occur.
+
+use std::collections::BTreeMap;
+
+use wordline_kernel::snapshot::{Broken, Reader, State, Writer};
+use wordline_kernel::{Duration, Instant};
+
+use super::rates::RateTable;
+
+/// Classes of age for ten times the time. Chosen: neighbours differ by a sixteenth of what ten times the time does.
+const CLASSES: f64 = 16.0;
+
+/// The beginning of the first class, in hours: a second. Younger data have lost nothing yet. Chosen: retention sets in after an hour
+/// (`retention.onset_hours`).
+const YOUNGEST: f64 = 1.0 / 3_600.0;
+
+/// Marks a word line whose data lie there from before the run.
+const LAID: u64 = u64::MAX;
+
+/// When each word line was programmed in the run.
+#[derive(Clone, Debug)]
+pub struct Passing {
+    /// In picoseconds of simulated time, word line by word line.
+    programmed: Vec<u64>,
+    /// Of a block.
+    word_lines: usize,
+    /// Error rates by class of age.
+    rates: BTreeMap<u32, RateTable>,
+}
+
+impl State for Passing {
+    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), Broken> {
+        to.value("programmed", &self.programmed)
+    }
+
+    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), Broken> {
+        self.programmed = from.value("programmed")?;
+        self.rates.clear();
+        Ok(())
+    }
+}
+
+impl Passing {
+    /// All data lie there from before the run.
+    pub fn new(blocks: usize, word_lines: u32) -> Self {
+        let word_lines = word_lines as usize;
+        Self { programmed: vec![LAID; blocks * word_lines], word_lines, rates: BTreeMap::new() }
+    }
+
+    /// A word line was programmed, once or again: its cells have lost nothing.
+    pub fn note(&mut self, block: usize, word_line: u32, now: Instant) {
+        self.programmed[block * self.word_lines + word_line as usize] = (now - Instant::ZERO).ps();
+    }
+
+    /// The hours that a word line has held its data for, `laid` of which those have that lie there from before the run.
+    pub fn hours(&self, block: usize, word_line: u32, laid: f64, now: Instant) -> f64 {
+        let now = now - Instant::ZERO;
+        match self.programmed[block * self.word_lines + word_line as usize] {
+            LAID => laid + hours(now),
+            since => hours(now.saturating_sub(Duration::from_ps(since))),
+        }
+    }
+
+    /// The error rates after so many hours, made of those after others.
+    pub fn rates(&mut self, of: &RateTable, hours: f64) -> &mut RateTable {
+        let class = class_of(hours);
+        self.rates.entry(class).or_insert_with(|| of.after(middle(class)))
+    }
+}
+
+fn hours(time: Duration) -> f64 {
+    time.us() / 3.6e9
+}
+
+/// The class of an age in hours, 0 for data that have lost nothing.
+fn class_of(hours: f64) -> u32 {
+    if hours < YOUNGEST { 0 } else { 1 + (libm::log10(hours / YOUNGEST) * CLASSES) as u32 }
+}
+
+/// The hours in the middle of a class.
+fn middle(class: u32) -> f64 {
+    class.checked_sub(1).map_or(0.0, |n| YOUNGEST * libm::pow(10.0, (f64::from(n) + 0.5) / CLASSES))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_of_a_class_lies_in_it_and_classes_rise_with_the_hours() {
+        for class in 0..160 {
+            assert_eq!(class_of(middle(class)), class);
+        }
+        assert_eq!([0.0, 1e-4, 1e-3, 1.0].map(class_of), [0, 0, 9, 57]);
+    }
+
+    #[test]
+    fn data_are_as_old_as_their_program_or_older_than_the_run() {
+        let day = |days: u64| Instant::ZERO + Duration::from_ms(days * 86_400_000);
+        let mut passing = Passing::new(2, 4);
+        passing.note(1, 2, day(3));
+        let hours = |block, line| passing.hours(block, line, 100.0, day(4));
+        assert_eq!([hours(1, 2), hours(1, 1), hours(0, 0)], [24.0, 196.0, 196.0]);
+    }
+}
