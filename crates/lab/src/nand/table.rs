@@ -94,7 +94,7 @@ impl OperationTable {
         Ok(Self { part: name, source, bus: bus_text(part), rows, notes })
     }
 
-    /// The same for a terminal of this many `columns`.
+    /// Formats the rows as a table for a terminal of this many `columns`.
     pub fn table(&self, columns: u16) -> String {
         let names = ["operation", "planes", "dies", "latency", "throughput", "energy/page"];
         let head: Vec<String> = names.into_iter().map(str::to_owned).chain(stage_names()).collect();

@@ -184,7 +184,7 @@ impl Summary {
         }
     }
 
-    /// The same for a terminal of this many `columns`.
+    /// Formats the rows as a table for a terminal of this many `columns`.
     pub fn table(&self, columns: u16) -> String {
         let names = ["operation", "count", "latency", "least", "most", "energy"];
         let head: Vec<String> = names.into_iter().map(str::to_owned).chain(stage_names()).collect();

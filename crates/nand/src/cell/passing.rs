@@ -61,7 +61,7 @@ impl Passing {
         }
     }
 
-    /// The error rates after so many hours, made of those after others.
+    /// The error rates of the age class of `hours`; derived from `of` the first time.
     pub fn rates(&mut self, of: &RateTable, hours: f64) -> &mut RateTable {
         let class = class_of(hours);
         self.rates.entry(class).or_insert_with(|| of.after(middle(class)))

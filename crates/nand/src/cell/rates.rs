@@ -128,7 +128,7 @@ impl RateTable {
         table
     }
 
-    /// The same for data that are held for so many hours.
+    /// A table with the same cells, for data that are held for `hours`.
     pub fn after(&self, hours: f64) -> Self {
         let (known, limits) = (Vec::new(), Vec::new());
         let condition = Condition { hours, ..self.condition };

@@ -38,7 +38,7 @@ impl Code {
         Some(Self { hard: ecc.hard, soft: ecc.soft, frame, frames })
     }
 
-    /// The time for the code words of so many bytes.
+    /// The time to decode the code words of `bytes`.
     fn time(&self, bytes: Bytes, softly: bool) -> Duration {
         let soft = if softly { self.soft } else { Duration::ZERO };
         let words = (bytes.0 * 8).div_ceil(self.frame);

@@ -262,7 +262,7 @@ impl SuperBlocks {
         }
     }
 
-    /// The same for all streams.
+    /// Completes the super blocks of all streams.
     fn complete_all(&mut self) {
         (0..self.begun.streams.len()).for_each(|stream| self.complete(stream));
     }

@@ -15,7 +15,7 @@ impl Writer {
         self.rows.note(row, &core.base, &core.reclaim);
     }
 
-    /// The same for all rows.
+    /// Notes anew which streams each row accepts.
     pub(crate) fn note_all_rows(&mut self, core: &Core) {
         self.rows.note_all(&core.base, &core.reclaim);
     }

@@ -171,7 +171,7 @@ impl Writer {
         self.queue.urge(id, core, calendar);
     }
 
-    /// The same for the entries of these pages, one after another.
+    /// Urges the entries of these pages out of the buffer, one after another.
     pub(crate) fn urge_pages(
         &mut self,
         pages: Range<u32>,
@@ -181,7 +181,7 @@ impl Writer {
         self.queue.urge_pages(pages, core, calendar);
     }
 
-    /// The same for what is on its way of a flush epoch and of older ones.
+    /// Urges the pages in flight of a flush epoch and of older ones.
     pub(crate) fn urge_covered(&mut self, epoch: u64, core: &mut Core) {
         self.queue.urge_covered(epoch, core);
     }

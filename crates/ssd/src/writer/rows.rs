@@ -191,7 +191,7 @@ impl Rows {
         streams.fold(0, |bits, (n, accepting)| bits | u32::from(accepting.contains(row)) << n)
     }
 
-    /// The same for all rows.
+    /// Notes anew which streams each row accepts.
     pub fn note_all(&mut self, base: &Base, reclaim: &Reclaim) {
         for row in base.config.pools.all_rows() {
             self.note(row, base, reclaim);

@@ -69,7 +69,7 @@ fn asked(words: &str) -> (&str, Options) {
     (id, options)
 }
 
-/// The output of `wordline repro --markdown` for a mark; none where that takes too long for now.
+/// The output of `wordline repro --markdown` for a mark; none for a long experiment unless `WORDLINE_LONG` is set.
 fn printed(words: &str, lab: &Lab, library: &Library) -> Option<String> {
     let long = std::env::var_os("WORDLINE_LONG").is_some();
     let (id, options) = asked(words);
