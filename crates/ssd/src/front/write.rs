@@ -32,11 +32,15 @@ impl Front {
         request.parts = 1;
         let (first, _) = core.base.pages_of(&command);
         self.get(id).next_page = first;
-        if core.cache.stalls() || !self.admit(id, core, writer, calendar) {
+        // Behind others that wait for room it changes nothing that pages on their way to flash depend on.
+        let waits_behind_others = core.cache.stalls();
+        if waits_behind_others || !self.admit(id, core, writer, calendar) {
             core.cache.stall(id);
             core.base.promote_all(calendar);
         }
-        self.pump(core, writer, calendar);
+        if !waits_behind_others {
+            self.pump(core, writer, calendar);
+        }
     }
 
     /// Puts the pages of a write into the buffer; false if one of them has to wait.

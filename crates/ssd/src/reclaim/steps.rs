@@ -38,12 +38,13 @@ impl Reclaim {
         if base.space.is_crowded(row) {
             self.relieve(row, base);
         }
+        let was_at = (self.collector.gains(row), self.collector.is_stepping(row));
         let step = loop {
             let Base { space, flash, policies, .. } = &mut *base;
             let Some(step) = self.collector.next(row, space, leave, (flash, policies)) else {
                 base.life.read_only |= self.collector.is_stuck(row);
-                // A collector that has come to rest holds the host back no longer.
-                return true;
+                // A collector that has come to rest holds the host back no longer; one whose step is under way is where it was.
+                return was_at != (self.collector.gains(row), true);
             };
             match step {
                 Step::Ask => self.ask_relocator(row, base),
@@ -85,7 +86,7 @@ impl Reclaim {
         map: &mut Map,
     ) -> DieId {
         let unit = base.config.pools.per_program(row);
-        let mut stream = stream_of(from, base);
+        let mut stream = stream_of(from, Victim::of(from, &base.space), base);
         if base.space.changes_mode(row, base.space.streams().gc(stream)) {
             stream = 0;
         }
@@ -195,6 +196,7 @@ impl Reclaim {
         let Task { location: first, planes, locations, .. } = *read;
         base.totals.gc_reads += u64::from(planes);
         let (leaves, whole) = (self.collector.leaves(row), base.space.has_whole_units(row));
+        let victim = Victim::of(first, &base.space);
         for from in (first.0..first.0 + locations).map(Location) {
             if base.space.is_valid(from) {
                 let stamp = base.flash.stamp(from);
@@ -208,7 +210,7 @@ impl Reclaim {
                 }
                 // A unit that is written as a whole goes to one stream, that of its first page.
                 let of_unit = if whole { self.collector.stream_of_unit(row) } else { None };
-                let stream = of_unit.unwrap_or_else(|| stream_of(from, base));
+                let stream = of_unit.unwrap_or_else(|| stream_of(from, victim, base));
                 self.collector.stage(row, stream, Moved { stamp, from });
             }
         }
@@ -276,19 +278,36 @@ fn places(space: &Space, row: RowId) -> impl Fn(usize, Location) -> usize + use<
     move |n, from| if whole { ((from.0 - first) % unit) as usize } else { n }
 }
 
+/// The facts of a victim that where its pages go depends on.
+#[derive(Clone, Copy)]
+struct Victim {
+    row: RowId,
+    /// The collector's stream that wrote it; none if the host did.
+    moved_by: Option<u8>,
+    is_slc: bool,
+}
+
+impl Victim {
+    /// The victim that a page is in.
+    fn of(page: Location, space: &Space) -> Self {
+        let block = space.pools().block_of(page);
+        Self { row: space.row_of(block), moved_by: space.moved_by(block), is_slc: space.is_slc(block) }
+    }
+}
+
 /// The collector's stream, by its number, that a valid page goes to. To clean a block in SLC mode has to gain space: what is in it goes to
 /// blocks of all bits.
-fn stream_of(from: Location, base: &mut Base) -> u8 {
+fn stream_of(from: Location, victim: Victim, base: &mut Base) -> u8 {
+    let Victim { row, moved_by, is_slc } = victim;
     let stamp = base.flash.stamp(from);
     assert!(stamp.is_data(), "the valid location {from:?} holds {stamp:?}");
     if Map::is_table(stamp.logical, base) {
         return base.space.streams().gc - 1;
     }
     let Base { space, flash, policies, .. } = base;
-    let (block, row) = (space.pools().block_of(from), space.pools().row_of(from));
-    let page = Leaving { logical: stamp.logical, moved_by: space.moved_by(block) };
+    let page = Leaving { logical: stamp.logical, moved_by };
     let stream = policies.relocate(&page, || space.pools().number_of_row(row), Sight { flash, space });
-    let stays = space.is_slc(block) && space.changes_mode(row, space.streams().gc(stream));
+    let stays = is_slc && space.changes_mode(row, space.streams().gc(stream));
     if stays { 0 } else { stream }
 }
 
