@@ -9,7 +9,8 @@ use super::{Event, Flash};
 use crate::policy::tuner::{ProgrammedPage, Tuner};
 
 impl Flash {
-    /// Lets time go on to an event of the chips; the command that a die has finished, if any, and if its data need no decoder.
+    /// Lets time go on to an event of the chips; the command that a die has finished, if any. It is over unless its data
+    /// [go to a decoder](Self::goes_to_decoder).
     #[inline(always)]
     pub fn handle(
         &mut self,
@@ -23,7 +24,19 @@ impl Flash {
         {
             self.rested(die, tuner, calendar);
         }
-        if self.decoders.is_some() { self.decode(done?, tuner, calendar) } else { done }
+        done
+    }
+
+    /// Hands the data of a finished command to their decoder, if there is one for them; the command is over when that has
+    /// [finished](Self::handle_own).
+    #[inline(always)]
+    pub fn goes_to_decoder(
+        &mut self,
+        done: &Done,
+        tuner: &dyn Tuner,
+        calendar: &mut impl Schedule<Event>,
+    ) -> bool {
+        self.decoders.is_some() && self.decode(done, tuner, calendar)
     }
 
     /// An event other than one of the chips; the command whose data a decoder has finished, if any.
@@ -41,23 +54,23 @@ impl Flash {
         None
     }
 
-    /// Hands the data of a finished read to their decoder, and gives the die its next command; a command without such data is over.
+    /// Hands the data of a finished read to their decoder, and gives the die its next command; false for a command without such data.
     #[inline(never)]
-    fn decode(&mut self, done: Done, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) -> Option<Done> {
+    fn decode(&mut self, done: &Done, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) -> bool {
         let (now, is_running) = (calendar.now(), self.takes_time());
-        let decodes = |decoders: &Decoders| decoders.decodes(&done, self.chips.pools());
+        let decodes = |decoders: &Decoders| decoders.decodes(done, self.chips.pools());
         if !is_running || !self.decoders.as_deref().is_some_and(decodes) {
-            return Some(done);
+            return false;
         }
-        let first = self.finish(&done, now)?;
+        let Some(first) = self.finish(done, now) else { return true };
         let cleaned = self.queues.cleaning_time(done.die, now);
-        let softly = self.chips.is_decided_softly(&done);
+        let softly = self.chips.is_decided_softly(done);
         let Self { decoders, chips, .. } = self;
         let decoders = decoders.as_deref_mut().expect("they decode it");
-        let (id, end) = decoders.take((&done, first), softly, (now, cleaned), chips.pools());
+        let (id, end) = decoders.take((done, first), softly, (now, cleaned), chips.pools());
         calendar.at(end, Event::Decoded(id));
         self.start(done.die, tuner, calendar);
-        None
+        true
     }
 
     /// The oldest command in a decoder is over.
