@@ -233,7 +233,7 @@ fn generate(arguments: &Generate, registry: &Registry) -> Result<(), Failure> {
             let plan =
                 Plan { origin, requests: arguments.requests, seed: arguments.seed.seed, ..Plan::default() };
             let load = plan.job(&device)?.load;
-            (load.requests, load.total)
+            (load.requests.in_order(), load.total)
         }
     };
     target.write(requests, Some(&generated), false)

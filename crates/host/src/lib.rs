@@ -2,4 +2,4 @@
 
 pub mod queue;
 
-pub use queue::{Arrival, HostQueue, Pace, Spread, Submission};
+pub use queue::{Arrival, HostQueue, Pace, Source, Spread, Submission};

@@ -92,6 +92,29 @@ pub enum Submission {
     End,
 }
 
+/// The requests of a workload. Any iterator is one.
+pub trait Source {
+    /// The next request; none at the end, and where it waits for an answer.
+    fn next(&mut self) -> Option<Arrival>;
+
+    /// Whether there will be more, once something is answered.
+    #[inline]
+    fn waits(&self) -> bool {
+        false
+    }
+
+    /// Notes that the host has the answer to the command with this tag, and that its think time is over; or that there will be none.
+    #[inline]
+    fn answered(&mut self, _tag: u32) {}
+}
+
+impl<I: Iterator<Item = Arrival>> Source for I {
+    #[inline]
+    fn next(&mut self) -> Option<Arrival> {
+        Iterator::next(self)
+    }
+}
+
 /// Room in the queues of a closed loop.
 enum Room {
     /// How many requests fit into the only queue.
@@ -155,12 +178,12 @@ pub struct HostQueue<S> {
     submitted: u64,
     answered: u64,
     lost: u64,
-    /// Closed loop with think time: when there is room again, in order, and in which queue.
-    thinking: VecDeque<(Instant, u16)>,
+    /// Closed loop with think time: when there is room again, in order, in which queue, and the tag of the command that left it.
+    thinking: VecDeque<(Instant, u16, u32)>,
     room: Room,
 }
 
-impl<S: Iterator<Item = Arrival>> HostQueue<S> {
+impl<S: Source> HostQueue<S> {
     /// A single queue that draws from `source`.
     pub fn new(source: S, pace: Pace) -> Self {
         Self::spread(source, pace, Spread::default())
@@ -195,8 +218,11 @@ impl<S: Iterator<Item = Arrival>> HostQueue<S> {
     /// The action at `now`. The caller does it and asks again until told to wait.
     #[inline]
     pub fn next(&mut self, now: Instant) -> Submission {
-        let next = usize::from(self.second_is_next);
-        let Some(arrival) = &mut self.ahead[next] else { return Submission::End };
+        if !self.thinking.is_empty() {
+            self.wake(now);
+        }
+        let Some(next) = self.next_ahead() else { return self.without_next() };
+        let arrival = self.ahead[next].as_mut().expect("it is there");
         let bound = if self.spread.queues == 1 { 0 } else { arrival.command.queue % self.spread.queues };
         let queue = match self.pace {
             Pace::Open { time_scale } => {
@@ -211,13 +237,7 @@ impl<S: Iterator<Item = Arrival>> HostQueue<S> {
                 if let Some(pause) = self.pace.pause(now - self.begin) {
                     return Submission::At(now + pause);
                 }
-                while let Some((_, queue)) = self.thinking.front().filter(|(time, _)| *time <= now) {
-                    self.room.give(*queue);
-                    self.thinking.pop_front();
-                }
-                let Some(queue) = self.room.take(bound) else {
-                    return self.thinking.front().map_or(Submission::Wait, |(time, _)| Submission::At(*time));
-                };
+                let Some(queue) = self.room.take(bound) else { return self.until_room() };
                 queue
             }
         };
@@ -229,6 +249,44 @@ impl<S: Iterator<Item = Arrival>> HostQueue<S> {
         Submission::Now(command)
     }
 
+    /// Gives room to the requests whose think time is over.
+    fn wake(&mut self, now: Instant) {
+        while let Some((_, queue, tag)) = self.thinking.front().copied().filter(|(time, ..)| *time <= now) {
+            self.thinking.pop_front();
+            self.room.give(queue);
+            self.source.answered(tag);
+        }
+    }
+
+    /// Where the next request is in `ahead`.
+    #[inline]
+    fn next_ahead(&mut self) -> Option<usize> {
+        let next = usize::from(self.second_is_next);
+        if self.ahead[next].is_some() { Some(next) } else { self.next_of_waiting(next) }
+    }
+
+    /// The same where the source had none for the place of the next request when it was asked last.
+    fn next_of_waiting(&mut self, next: usize) -> Option<usize> {
+        if self.ahead[1 - next].is_some() {
+            self.second_is_next = !self.second_is_next;
+            return Some(1 - next);
+        }
+        if self.source.waits() {
+            self.ahead[next] = self.source.next();
+        }
+        self.ahead[next].is_some().then_some(next)
+    }
+
+    /// The action where there is no next request.
+    fn without_next(&self) -> Submission {
+        if self.source.waits() { self.until_room() } else { Submission::End }
+    }
+
+    /// The action where nothing is submitted before there is room.
+    fn until_room(&self) -> Submission {
+        self.thinking.front().map_or(Submission::Wait, |(time, ..)| Submission::At(*time))
+    }
+
     /// The request that is submitted next, and the one after it.
     #[inline]
     pub fn upcoming(&self) -> [Option<&Command>; 2] {
@@ -237,28 +295,37 @@ impl<S: Iterator<Item = Arrival>> HostQueue<S> {
         [next, later].map(|arrival| arrival.as_ref().map(|arrival| &arrival.command))
     }
 
-    /// Notes an answer to a command of `queue`.
+    /// Notes an answer to a command.
     #[inline]
-    pub fn answered(&mut self, now: Instant, queue: u16) {
+    pub fn answered(&mut self, now: Instant, command: &Command) {
         self.answered += 1;
-        self.make_room(now, queue);
+        self.make_room(now, command);
     }
 
-    /// Notes that a command of `queue` will never be answered.
-    pub fn lost(&mut self, now: Instant, queue: u16) {
+    /// Notes that a command will never be answered.
+    pub fn lost(&mut self, now: Instant, command: &Command) {
         self.lost += 1;
-        self.make_room(now, queue);
+        self.make_room(now, command);
     }
 
     #[inline]
-    fn make_room(&mut self, now: Instant, queue: u16) {
+    fn make_room(&mut self, now: Instant, command: &Command) {
+        let Command { queue, tag, .. } = *command;
         match self.pace {
             Pace::Open { .. } => {}
             Pace::Closed { think, .. } if think > Duration::ZERO => {
-                self.thinking.push_back((now + think, queue));
+                self.thinking.push_back((now + think, queue, tag));
             }
-            Pace::Closed { .. } | Pace::Bursts { .. } => self.room.give(queue),
+            Pace::Closed { .. } | Pace::Bursts { .. } => {
+                self.room.give(queue);
+                self.source.answered(tag);
+            }
         }
+    }
+
+    /// The source, for what it knows at the end.
+    pub fn into_source(self) -> S {
+        self.source
     }
 
     /// Requests submitted that may still be answered.
@@ -283,121 +350,4 @@ fn scaled(time: Instant, scale: f64) -> Instant {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn arrivals(times: &[u64]) -> impl Iterator<Item = Arrival> {
-        times.iter().enumerate().map(|(n, us)| Arrival {
-            time: Instant::ZERO + Duration::from_us(*us),
-            command: Command { sectors: 8, tag: n as u32, ..Command::default() },
-        })
-    }
-
-    fn at(us: u64) -> Instant {
-        Instant::ZERO + Duration::from_us(us)
-    }
-
-    #[test]
-    fn an_open_loop_follows_the_scaled_times() {
-        let mut queue = HostQueue::new(arrivals(&[0, 10]), Pace::Open { time_scale: 0.5 });
-        assert!(matches!(queue.next(at(0)), Submission::Now(_)));
-        assert_eq!(queue.next(at(0)), Submission::At(at(5)));
-        assert!(matches!(queue.next(at(5)), Submission::Now(_)));
-        assert_eq!(queue.next(at(5)), Submission::End);
-    }
-
-    #[test]
-    fn the_times_of_an_open_loop_count_from_its_beginning() {
-        let mut queue = HostQueue::new(arrivals(&[0, 10]), Pace::Open { time_scale: 0.5 }).beginning(at(7));
-        assert_eq!(queue.next(at(0)), Submission::At(at(7)));
-        assert!(matches!(queue.next(at(7)), Submission::Now(_)));
-        assert_eq!(queue.next(at(7)), Submission::At(at(12)));
-    }
-
-    #[test]
-    fn the_next_two_requests_can_be_looked_at() {
-        let mut queue = HostQueue::new(arrivals(&[0; 3]), Pace::Closed { depth: 3, think: Duration::ZERO });
-        for wanted in [[Some(0), Some(1)], [Some(1), Some(2)], [Some(2), None], [None; 2]] {
-            assert_eq!(queue.upcoming().map(|command| command.map(|command| command.tag)), wanted);
-            queue.next(at(0));
-        }
-    }
-
-    #[test]
-    fn a_closed_loop_keeps_its_depth_and_thinks() {
-        let pace = Pace::Closed { depth: 2, think: Duration::from_us(3) };
-        let mut queue = HostQueue::new(arrivals(&[0; 4]), pace);
-        assert!(matches!(queue.next(at(0)), Submission::Now(_)));
-        assert!(matches!(queue.next(at(0)), Submission::Now(_)));
-        assert_eq!(queue.next(at(0)), Submission::Wait);
-        queue.answered(at(7), 0);
-        assert_eq!(queue.next(at(7)), Submission::At(at(10)));
-        assert!(matches!(queue.next(at(10)), Submission::Now(_)));
-        assert_eq!(queue.outstanding(), 2);
-    }
-
-    #[test]
-    fn a_closed_loop_in_bursts_submits_nothing_in_its_pauses() {
-        let pace = Pace::Bursts { depth: 1, on: Duration::from_us(10), off: Duration::from_us(30) };
-        let mut queue = HostQueue::new(arrivals(&[0; 4]), pace).beginning(at(5));
-        assert!(matches!(queue.next(at(5)), Submission::Now(_)));
-        queue.answered(at(9), 0);
-        assert!(matches!(queue.next(at(9)), Submission::Now(_)));
-        assert_eq!(queue.next(at(14)), Submission::Wait);
-        queue.answered(at(20), 0);
-        assert_eq!(queue.next(at(20)), Submission::At(at(45)));
-        assert!(matches!(queue.next(at(45)), Submission::Now(_)));
-        queue.answered(at(54), 0);
-        assert!(matches!(queue.next(at(54)), Submission::Now(_)), "the burst is not over");
-        queue.answered(at(55), 0);
-        assert_eq!(queue.next(at(55)), Submission::End);
-    }
-
-    /// The queues of the next requests that may be submitted at `now`.
-    fn queues_of(queue: &mut HostQueue<impl Iterator<Item = Arrival>>, now: Instant) -> Vec<u16> {
-        let submitted = std::iter::from_fn(|| match queue.next(now) {
-            Submission::Now(command) => Some(command.queue),
-            _ => None,
-        });
-        submitted.collect()
-    }
-
-    /// Requests of processors 0, 5, 0, 5, and so on.
-    fn of_two_processors(count: usize) -> impl Iterator<Item = Arrival> {
-        arrivals(&[0; 64]).take(count).enumerate().map(|(n, arrival)| {
-            let command = Command { queue: if n % 2 == 0 { 0 } else { 5 }, ..arrival.command };
-            Arrival { command, ..arrival }
-        })
-    }
-
-    #[test]
-    fn queues_of_a_closed_loop_have_a_depth_each_and_refill_as_they_empty() {
-        let pace = Pace::Closed { depth: 2, think: Duration::ZERO };
-        let spread = Spread { queues: 3, is_bound: false };
-        let mut queue = HostQueue::spread(arrivals(&[0; 64]), pace, spread);
-        assert_eq!(queues_of(&mut queue, at(0)), [0, 1, 2, 0, 1, 2]);
-        [2, 2, 0].into_iter().for_each(|from| queue.answered(at(1), from));
-        assert_eq!(queues_of(&mut queue, at(1)), [2, 2, 0]);
-    }
-
-    #[test]
-    fn a_bound_request_waits_for_its_own_queue() {
-        let pace = Pace::Closed { depth: 1, think: Duration::from_us(2) };
-        let mut queue = HostQueue::spread(of_two_processors(5), pace, Spread { queues: 4, is_bound: true });
-        assert_eq!(queues_of(&mut queue, at(0)), [0, 1]);
-        queue.answered(at(0), 1);
-        assert!(queues_of(&mut queue, at(5)).is_empty(), "the next request belongs into queue 0");
-        queue.answered(at(6), 0);
-        assert_eq!(queues_of(&mut queue, at(8)), [0, 1]);
-    }
-
-    #[test]
-    fn requests_that_come_by_their_times_go_to_the_queues_in_turn_or_by_processor() {
-        let pace = Pace::Open { time_scale: 1.0 };
-        let spread = |is_bound| Spread { queues: 3, is_bound };
-        let mut in_turn = HostQueue::spread(of_two_processors(4), pace, spread(false));
-        assert_eq!(queues_of(&mut in_turn, at(0)), [0, 1, 2, 0]);
-        let mut bound = HostQueue::spread(of_two_processors(4), pace, spread(true));
-        assert_eq!(queues_of(&mut bound, at(0)), [0, 2, 0, 2]);
-    }
-}
+mod tests;

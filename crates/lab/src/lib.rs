@@ -2,6 +2,7 @@
 //! experiments and reports. It knows files, but no terminal.
 
 mod admission;
+pub mod arrivals;
 pub mod caught;
 pub mod cells;
 pub mod config;

@@ -9,6 +9,7 @@ use wordline_kernel::{Bytes, Complaints, Duration, Instant, Seed};
 use wordline_ssd::SECTOR;
 use wordline_ssd::block_device::Shape;
 
+use crate::arrivals::Incoming;
 use crate::config::{DEFAULT_PRESET, Device};
 use crate::devices::Configured;
 use crate::error::{Error, Result};
@@ -90,7 +91,7 @@ pub struct Plan {
 /// Requests that are ready to run, and what belongs to them.
 struct Ready {
     source: Source,
-    requests: Requests,
+    requests: Incoming,
     total: Option<u64>,
     /// When the last request arrives, where that is known.
     last: Option<Instant>,
@@ -209,7 +210,7 @@ impl Plan {
         let Some(of) = &self.times_of else { return Ok(ready) };
         let times = recorded_times(Some(of))?;
         Ok(Ready {
-            requests: times.pace(ready.requests),
+            requests: Incoming::InOrder(times.pace(ready.requests.in_order())),
             last: None,
             queue_depth: None,
             bursts: None,
@@ -227,7 +228,7 @@ impl Plan {
             _ => Some(Box::new(move |pass| {
                 // The popular addresses do not follow from the seed: a pass draws other requests of the same kind.
                 let seed = Seed(again.seed).stream("lab.pass", pass).below(u64::MAX);
-                Ok(again.ready(capacity, seed, &mut Unobserved)?.requests)
+                Ok(again.ready(capacity, seed, &mut Unobserved)?.requests.in_order())
             })),
         }
     }
@@ -281,7 +282,7 @@ impl Plan {
             source,
             total: survey.is_whole.then_some(survey.requests),
             last: survey.is_whole.then_some(survey.last),
-            requests,
+            requests: Incoming::InOrder(requests),
             queue_depth: None,
             bursts: None,
             queues: None,
@@ -335,21 +336,22 @@ impl Plan {
             queues: workload.queues,
             stream: workload.stream,
             precondition: workload.precondition.into(),
-            ..synthetic(name, Box::new(generator.map(Ok)), workload.requests)
+            ..synthetic(name, Incoming::generated(generator), workload.requests)
         })
     }
 
     fn application(&self, name: &str, mut asked: Application, capacity: Bytes, seed: u64) -> Result<Ready> {
         asked.requests = self.requests.unwrap_or(asked.requests);
         let complain = |complaints| Error::Config(under(name, &complaints));
-        let requests = asked.generator(Seed(seed), capacity).map_err(complain)?;
+        let (requests, depth) =
+            Incoming::of(&asked, self.queue_depth, Seed(seed), capacity).map_err(complain)?;
         Ok(Ready {
-            queue_depth: Some(asked.queue_depth()),
+            queue_depth: Some(depth),
             bursts: asked.bursts,
             queues: asked.queues,
             stream: asked.stream,
             precondition: asked.precondition.into(),
-            ..synthetic(name, Box::new(requests.map(Ok)), asked.requests)
+            ..synthetic(name, requests, asked.requests)
         })
     }
 
@@ -374,7 +376,7 @@ impl Plan {
         };
         Ok(Ready {
             source: Source { name: profile.name.clone(), kind: SourceKind::Profile },
-            requests,
+            requests: Incoming::InOrder(requests),
             total: self.requests,
             last: None,
             queue_depth: profile.chosen.duration.is_none().then_some(TIMELESS_DEPTH),
@@ -533,7 +535,7 @@ fn check_times(pace: Pace, ready: &Ready) -> Result<()> {
 const TIMELESS_DEPTH: u32 = 32;
 
 /// Generated requests, of which nothing more is said.
-fn synthetic(name: &str, requests: Requests, total: u64) -> Ready {
+fn synthetic(name: &str, requests: Incoming, total: u64) -> Ready {
     Ready {
         source: Source { name: name.into(), kind: SourceKind::Synthetic },
         requests,

@@ -1,6 +1,6 @@
 //! The power cut of a run: when it comes, and what it did.
 
-use wordline_host::{Arrival, HostQueue};
+use wordline_host::{HostQueue, Source};
 use wordline_kernel::{Calendar, Duration, Instant, Schedule};
 use wordline_ssd::BlockDevice;
 
@@ -50,7 +50,7 @@ impl Power {
     }
 
     /// Cuts the power and switches it on again.
-    pub(crate) fn cut<D: BlockDevice, S: Iterator<Item = Arrival>>(
+    pub(crate) fn cut<D: BlockDevice, S: Source>(
         &mut self,
         device: &mut D,
         queue: &mut HostQueue<S>,
@@ -60,7 +60,7 @@ impl Power {
         let now = calendar.now();
         let cut = device.power_cut(now);
         calendar.clear();
-        cut.unanswered.iter().for_each(|command| queue.lost(now, command.queue));
+        cut.unanswered.iter().for_each(|command| queue.lost(now, command));
         self.cut = None;
         self.recovering = true;
         self.done = Some(PowerCut {

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use wordline_host::{Arrival, HostQueue, Pace, Spread, Submission};
+use wordline_host::{HostQueue, Pace, Source as Arriving, Spread, Submission};
 use wordline_kernel::{Calendar, Duration, Instant, Schedule};
 use wordline_ssd::design::WrongAnswer;
 use wordline_ssd::device::Watchdog;
@@ -12,6 +12,7 @@ use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{BlockDevice, Config, Parts};
 
 use crate::admission::Admission;
+use crate::arrivals::{Arrivals, Incoming};
 use crate::devices::{Configured, DeviceType, as_ssd};
 use crate::error::{Error, Result};
 use crate::log::Log;
@@ -21,7 +22,7 @@ use crate::power::{CutAfter, Power};
 use crate::prepare::Prepared;
 use crate::provenance::{Fingerprint, Provenance};
 use crate::summary::{Outcome, PowerCut, Source, Summary};
-use crate::trace::{LateNotes, Requests};
+use crate::trace::LateNotes;
 use crate::warm_up::Passes;
 
 /// The state of a device before the first request.
@@ -73,9 +74,8 @@ pub struct Load {
     pub config_text: String,
     /// The source of the requests, for the result.
     pub source: Source,
-    /// The requests, in the order of their arrival. One that cannot be had ends the run with its error, once those before
-    /// it are answered.
-    pub requests: Requests,
+    /// The requests. One that cannot be had ends the run with its error, once those before it are answered.
+    pub requests: Incoming,
     /// How many there are, if that is known.
     pub total: Option<u64>,
     /// When they are submitted.
@@ -298,34 +298,15 @@ fn drive<D: BlockDevice>(
     let begin = calendar.now();
     let mut measurements = Measurements::new(files.log, device, begin);
     let admission = Admission::new(&device.shape(), load.namespace, load.stream, load.pace);
-    let mut requests = std::mem::replace(&mut load.requests, Box::new(std::iter::empty()));
-    let (mut refused, mut failed) = (None, None);
-    let mut tag = 0u32;
-    let arrivals = std::iter::from_fn(|| {
-        let next = requests.next()?.map_err(|error| failed = Some(error)).ok();
-        let request = next.as_ref()?;
-        let arrival = admission.arrival(request, tag);
-        tag = tag.wrapping_add(1);
-        if !admission.takes(&arrival) {
-            refused = Some(admission.refusal(request, &arrival));
-            return None;
-        }
-        Some(arrival)
-    });
+    let requests = std::mem::replace(&mut load.requests, Incoming::generated(std::iter::empty()));
+    let arrivals = Arrivals::new(requests, admission);
     let mut queue = HostQueue::spread(arrivals, load.pace, load.spread).beginning(begin);
     let started = std::time::Instant::now();
     let mut power = Power::new(load.power_cut, &mut calendar);
     let (end, mut interrupted) =
         simulate(device, &mut queue, &mut calendar, &mut power, &mut measurements, observer, position)?;
     let wall = started.elapsed().as_secs_f64();
-    drop(queue);
-    if let Some(error) = failed {
-        return Err(error.into());
-    }
-    if let Some((found, wanted)) = refused {
-        let what = format!("request {} of {}", *position + 1, load.source.name);
-        return Err(Error::Argument { what, found, wanted });
-    }
+    queue.into_source().check(*position, &load.source.name)?;
     // During a recovery no audit is possible, and a run that the user stopped does not wait for its end.
     if !interrupted {
         device.audit(end - Instant::ZERO);
@@ -393,7 +374,7 @@ fn pages_to_fill(job: &Job) -> Option<u64> {
 }
 
 /// The event loop. Returns when the last answer was given, and whether the observer stopped it before.
-fn simulate<D: BlockDevice, S: Iterator<Item = Arrival>>(
+fn simulate<D: BlockDevice, S: Arriving>(
     device: &mut D,
     queue: &mut HostQueue<S>,
     calendar: &mut Calendar<Event<D::Event>>,
@@ -500,14 +481,14 @@ fn give_up<D: BlockDevice>(device: &mut D, calendar: &mut Calendar<Event<D::Even
 
 /// Takes the answers that were given at `now`; whether there are any.
 #[inline]
-fn take_answers<D: BlockDevice, S: Iterator<Item = Arrival>>(
+fn take_answers<D: BlockDevice, S: Arriving>(
     device: &mut D,
     queue: &mut HostQueue<S>,
     measurements: &mut Measurements<D>,
     now: Instant,
 ) -> Result<bool> {
     for answer in device.answers() {
-        queue.answered(now, answer.command.queue);
+        queue.answered(now, &answer.command);
         measurements.answered(answer, now, device.programmed())?;
     }
     let any = !device.answers().is_empty();
@@ -517,7 +498,7 @@ fn take_answers<D: BlockDevice, S: Iterator<Item = Arrival>>(
 
 /// Submits what is due; true at the end of the workload.
 #[inline]
-fn submit<D: BlockDevice, S: Iterator<Item = Arrival>>(
+fn submit<D: BlockDevice, S: Arriving>(
     device: &mut D,
     queue: &mut HostQueue<S>,
     calendar: &mut Calendar<Event<D::Event>>,

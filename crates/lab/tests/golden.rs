@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Instant};
+use wordline_lab::arrivals::Incoming;
 use wordline_lab::config::{self, Device, Selection};
 use wordline_lab::devices::Registry;
 use wordline_lab::plan::{Origin, Plan};
@@ -87,8 +88,9 @@ fn run_of(entry: &Entry, small: &BTreeMap<String, Vec<String>>) -> Result<Run, S
     };
     let mut job = plan.job(&device).map_err(|error| error.to_string())?;
     if let Some(every) = entry.flush_every {
-        let requests = job.load.requests.map(|request| request.expect("a workload has all its requests"));
-        job.load.requests = Box::new(with_flushes(requests, every).map(Ok));
+        let requests = job.load.requests.in_order();
+        let requests = requests.map(|request| request.expect("a workload has all its requests"));
+        job.load.requests = Incoming::generated(with_flushes(requests, every));
     }
     let summary = run(job, &mut Unobserved).map_err(|error| error.to_string())?;
     Ok(Run {

@@ -13,6 +13,7 @@ use super::statistics::Finding;
 use super::sweep::{Point, Workload};
 use super::volume::{VolumeRequests, covering};
 use super::write_sizes::{self, WriteSizes};
+use crate::arrivals::Incoming;
 use crate::error::{Error, Result};
 use crate::provenance::Provenance;
 use crate::run::{self, Job, Load, Observer};
@@ -136,7 +137,7 @@ fn simulate(point: &Point, stop: &AtomicBool) -> Result<Summary> {
         device_name: name_of(point),
         config_text: point.config_text.clone(),
         source,
-        requests: Box::new(requests.map(Ok)),
+        requests,
         total: Some(total),
         pace,
         spread: Spread::default(),
@@ -170,7 +171,7 @@ fn name_of(point: &Point) -> String {
 /// The load of a point: its requests, and when they are submitted.
 struct Asked {
     source: Source,
-    requests: Requests,
+    requests: Incoming,
     /// How many requests there are.
     total: u64,
     /// When they are submitted.
@@ -189,11 +190,13 @@ fn requests_of(point: &Point) -> Result<Asked> {
             let pages = capacity.0 / shape.logical_page.0;
             let total = (pages as f64 * drive_writes) as u64;
             let source = Source { name: "uniform page writes".into(), kind: SourceKind::Synthetic };
-            let (requests, pace) = (Box::new(uniform_writes(point, pages, total)), closed(*queue_depth));
+            let (requests, pace) =
+                (Incoming::generated(uniform_writes(point, pages, total)), closed(*queue_depth));
             Ok(Asked { source, requests, total, pace, extent: capacity })
         }
         Workload::Generated(workload) => {
-            let requests = Box::new(workload.generator(Seed(point.seed), capacity).map_err(Error::Config)?);
+            let generator = workload.generator(Seed(point.seed), capacity).map_err(Error::Config)?;
+            let requests = Incoming::generated(generator);
             let source = Source { name: workload.description.clone(), kind: SourceKind::Synthetic };
             let pace = match (workload.arrival.queue_depth(), workload.bursts) {
                 (Some(depth), Some(Bursts { on, off })) => Pace::Bursts { depth, on, off },
@@ -215,17 +218,22 @@ fn requests_of(point: &Point) -> Result<Asked> {
             let extent = trace::fit(&mut trace.requests, capacity, Fit::Wrap)?.extent;
             let total = trace.requests.len() as u64;
             let pace = queue_depth.map_or(open, closed);
-            Ok(Asked { source, requests: Box::new(trace.requests.into_iter()), total, pace, extent })
+            Ok(Asked {
+                source,
+                requests: Incoming::generated(trace.requests.into_iter()),
+                total,
+                pace,
+                extent,
+            })
         }
         Workload::Volume(volume) => {
             let found = volume.requests(point.traces.as_deref(), point.seed, capacity)?;
             let VolumeRequests { source, requests, total, extent } = found;
+            let requests = Incoming::generated(requests);
             Ok(Asked { source, requests, total, pace: volume.queue_depth.map_or(open, closed), extent })
         }
     }
 }
-
-type Requests = Box<dyn Iterator<Item = Request> + Send>;
 
 fn uniform_writes(point: &Point, pages: u64, total: u64) -> impl Iterator<Item = Request> + Send + use<> {
     let size = point.device.shape().logical_page;

@@ -4,10 +4,11 @@ use serde::{Deserialize, Serialize};
 use wordline_host::Pace;
 use wordline_kernel::{Bytes, Complaints, Duration, Seed};
 
+use crate::arrivals::Incoming;
 use crate::error::{Error, Result};
 use crate::plan::recorded_times;
 use crate::run::Precondition;
-use crate::trace::Request;
+use crate::workload::application::WaitsFor;
 use crate::workload::arrival::Bursts;
 use crate::workload::{Generated, one_of_all};
 
@@ -19,8 +20,10 @@ pub struct Named {
     pub name: String,
     /// How many requests; left out: as many as it has.
     pub requests: Option<u64>,
-    /// Requests outstanding; left out: its own, of an application one a thread.
+    /// Requests outstanding, where those of an application wait for any answer; left out: its own, of an application one a thread.
     pub queue_depth: Option<u32>,
+    /// The answer after which a thread of an application goes on; left out: its own.
+    pub waits_for: Option<WaitsFor>,
     /// How long a closed loop submits requests, and how long it pauses then; left out: its own pauses, which is none for those that come
     /// with the program.
     pub bursts: Option<Duration>,
@@ -34,9 +37,7 @@ pub struct Named {
 }
 
 /// Its requests, how many they are, and when they are submitted.
-pub(super) type NamedRequests = (Requests, u64, Pace);
-
-type Requests = Box<dyn Iterator<Item = Request> + Send>;
+pub(super) type NamedRequests = (Incoming, u64, Pace);
 
 impl Named {
     /// The workload of that name, with these changes; none where there is no such name.
@@ -46,6 +47,7 @@ impl Named {
             Generated::Pattern(pattern) => pattern.requests = self.requests.unwrap_or(pattern.requests),
             Generated::Application(application) => {
                 application.requests = self.requests.unwrap_or(application.requests);
+                application.waits_for = self.waits_for.unwrap_or(application.waits_for);
                 if let Some(share) = self.page_cache {
                     application.set_page_cache(share);
                 }
@@ -65,28 +67,22 @@ impl Named {
 
     /// The requests, on a device of `capacity`.
     pub(super) fn requests(&self, seed: Seed, capacity: Bytes) -> Result<NamedRequests> {
-        let (requests, total, depth, bursts): (Requests, _, _, _) =
-            match self.generated().expect("a checked name") {
-                Generated::Pattern(pattern) => {
-                    let requests = pattern.generator(seed, capacity).map_err(Error::Config)?;
-                    (Box::new(requests), pattern.requests, pattern.arrival.queue_depth(), pattern.bursts)
-                }
-                Generated::Application(application) => {
-                    let requests = application.generator(seed, capacity).map_err(Error::Config)?;
-                    (
-                        Box::new(requests),
-                        application.requests,
-                        Some(application.queue_depth()),
-                        application.bursts,
-                    )
-                }
-            };
+        let (requests, total, depth, bursts) = match self.generated().expect("a checked name") {
+            Generated::Pattern(pattern) => {
+                let requests = pattern.generator(seed, capacity).map_err(Error::Config)?;
+                let depth = pattern.arrival.queue_depth();
+                (Incoming::generated(requests), pattern.requests, depth, pattern.bursts)
+            }
+            Generated::Application(application) => {
+                let asked = Incoming::of(&application, self.queue_depth, seed, capacity);
+                let (requests, depth) = asked.map_err(Error::Config)?;
+                (requests, application.requests, Some(depth), application.bursts)
+            }
+        };
         let open = Pace::Open { time_scale: self.time_scale.unwrap_or(1.0) };
         if self.recorded_times {
             let times = recorded_times(None)?;
-            let paced = times.pace(Box::new(requests.map(Ok)));
-            let requests = paced.map(|request| request.expect("a generator has no errors"));
-            return Ok((Box::new(requests), total, open));
+            return Ok((Incoming::InOrder(times.pace(requests.in_order())), total, open));
         }
         let pace = match (self.queue_depth.or(depth), self.bursts.map(Bursts::halves).or(bursts)) {
             (None, _) => open,
@@ -106,6 +102,13 @@ impl Named {
             let mut inner = Complaints::default();
             Bursts::halves(on).check(&mut inner);
             wrong.require(inner.0.is_empty(), "named.bursts", on, "from 1us to 1h");
+        }
+        if let Some(waits_for) = self.waits_for {
+            let has_threads = matches!(found, Generated::Application(_));
+            let has_loop = self.queue_depth.is_none() && !self.recorded_times;
+            let holds = has_threads && (has_loop || waits_for == WaitsFor::AnyAnswer);
+            let wanted = "none for a pattern, and no own-answer beside a queue depth or recorded_times";
+            wrong.require(holds, "named.waits_for", waits_for, wanted);
         }
         let is_closed = self.bursts.is_some() || self.queue_depth.is_some();
         let both = self.recorded_times && is_closed;
@@ -140,6 +143,14 @@ mod tests {
                 "named.page_cache: found 1, wanted a fraction from 0 to 0.9",
             ),
             ("name = \"randread-4k\"\npage_cache = 0.5", "named.page_cache: found 0.5, wanted none"),
+            (
+                "name = \"randread-4k\"\nwaits_for = \"any-answer\"",
+                "named.waits_for: found any-answer, wanted none for a pattern",
+            ),
+            (
+                "name = \"mail\"\nwaits_for = \"own-answer\"\nqueue_depth = 2",
+                "named.waits_for: found own-answer, wanted none",
+            ),
         ] {
             let mut wrong = Complaints::default();
             toml::from_str::<Named>(keys).expect(keys).check(&mut wrong);
@@ -153,13 +164,15 @@ mod tests {
             let named: Named =
                 toml::from_str(&format!("name = \"mail\"\nrequests = 100\n{keys}")).expect(keys);
             let (requests, total, pace) = named.requests(Seed(1), Bytes::gib(1)).expect("it has room");
-            assert_eq!(requests.count() as u64, total);
+            assert_eq!(requests.in_order().count() as u64, total);
             pace
         };
         let (think, on) = (Duration::ZERO, Duration::from_ms(2));
-        assert_eq!(pace(""), Pace::Closed { depth: 16, think });
+        // The system is one more thread.
+        assert_eq!(pace(""), Pace::Closed { depth: 17, think });
+        assert_eq!(pace("waits_for = \"any-answer\""), Pace::Closed { depth: 16, think });
         assert_eq!(pace("queue_depth = 3"), Pace::Closed { depth: 3, think });
-        assert_eq!(pace("bursts = \"2ms\""), Pace::Bursts { depth: 16, on, off: on });
+        assert_eq!(pace("bursts = \"2ms\""), Pace::Bursts { depth: 17, on, off: on });
         assert_eq!(pace("recorded_times = true\ntime_scale = 0.25"), Pace::Open { time_scale: 0.25 });
     }
 }

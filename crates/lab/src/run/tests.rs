@@ -94,3 +94,38 @@ fn a_wrong_answer_ends_the_run_and_is_not_called_a_fault_of_wordline() {
     }
     assert!(!text.contains("fault of Wordline"), "{text}");
 }
+
+/// A run of a workload on a device of a preset.
+fn run_of_workload(preset: &str, set: &[&str], workload: &str, requests: u64) -> Summary {
+    let set = set.iter().map(|text| (*text).to_owned()).collect();
+    let selection = Selection { preset: Some(preset.into()), file: None, set };
+    let device = config::Device::load(&selection).expect("a preset");
+    let origin = Origin::Named(workload.into());
+    let plan = Plan { origin, requests: Some(requests), seed: 3, ..Plan::default() };
+    run(plan.job(&device).expect("a job"), &mut Unobserved).expect("it runs")
+}
+
+#[test]
+fn threads_that_wait_for_their_answers_have_as_many_a_second_as_there_are_over_the_latency() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    for (threads, seconds) in [(1, 0.021), (4, 0.00525), (7, 0.003)] {
+        let text = format!(
+            "description = \"readers\"\nrequests = 1\nprecondition = \"empty\"\n[model]\nkind = \"files\"\nmean_size = \"4KiB\"\n\
+             sizes = \"equal\"\npage_cache = 0.0\n[[model.threads]]\nname = \"reader\"\ncount = {threads}\n\
+             loop = [{{ op = \"open\" }}, {{ op = \"read-whole\" }}, {{ op = \"close\" }}]\n"
+        );
+        let path = folder.path().join("readers.toml");
+        std::fs::write(&path, text).expect("it can be written");
+        let path = path.to_str().expect("a path of text");
+        let run = run_of_workload("fixed-latency", &["capacity=16MiB", "latency=10us"], path, 2_100);
+        assert_eq!(run.host.requests, 2_100);
+        assert!((run.simulated_seconds / seconds - 1.0).abs() < 1e-9, "{threads}: {}", run.simulated_seconds);
+    }
+}
+
+#[test]
+fn an_application_runs_the_same_again_and_as_often_as_asked() {
+    let mail = || run_of_workload("tiny", &[], "mail", 3_000);
+    let (first, again) = (mail(), mail());
+    assert_eq!((first.host.requests, &first.digest), (3_000, &again.digest));
+}

@@ -59,6 +59,8 @@ pub struct Asks {
     pub later: Vec<Later>,
     /// The file that these requests write though it is not open; no thread may read or delete it before.
     pub writes_back: Option<u32>,
+    /// Whether threads that wait for others may go on for what this one did.
+    pub wakes: bool,
 }
 
 impl Asks {

@@ -206,6 +206,7 @@ impl Store {
     pub fn step(&mut self, number: usize, asks: &mut Asks) -> Turn {
         for (page, place) in std::mem::take(&mut self.threads[number].moved) {
             self.freed.push(std::mem::replace(&mut self.places[page as usize], place));
+            asks.wakes = true;
         }
         if number + 1 == self.threads.len() {
             return self.checkpoint(number, asks);
@@ -239,6 +240,7 @@ impl Store {
             return if self.write_oldest(number, asks) { Turn::Went } else { Turn::Waits };
         }
         self.threads[number].updates = None;
+        asks.wakes = true;
         if !self.is_dirty(page) {
             self.flip(page);
             self.in_order.push_back(page);
@@ -267,6 +269,7 @@ impl Store {
         self.in_order.pop_front();
         self.flip(page);
         self.dirty_count -= 1;
+        asks.wakes = true;
         asks.write(place, self.page);
         self.threads[number].moved.push((page, place));
         // It is read from memory until it is written.

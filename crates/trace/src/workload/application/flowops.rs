@@ -35,7 +35,7 @@ pub struct Files {
     #[serde(default = "log_limit")]
     pub log_limit: Bytes,
     /// The threads, by what they do.
-    pub threads: Vec<Threads>,
+    pub threads: Vec<Group>,
 }
 
 /// How the sizes of files differ.
@@ -52,7 +52,7 @@ pub enum Sizes {
 /// Threads that all do the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Threads {
+pub struct Group {
     /// The name by which other threads refer to them.
     pub name: String,
     /// How many, from 1 to 1,024 in all.
@@ -218,7 +218,7 @@ impl Files {
         if has(|step| matches!(step, Step::Create {})) != has(|step| matches!(step, Step::Delete {})) {
             c.add("threads", "files that only come or only go", "both steps, create and delete, or none");
         }
-        let is_free = |threads: &Threads| {
+        let is_free = |threads: &Group| {
             let asks = |step: &Step| {
                 use Step as S;
                 matches!(
@@ -240,7 +240,7 @@ impl Files {
         }
     }
 
-    fn check_loop(&self, threads: &Threads, c: &mut Complaints) {
+    fn check_loop(&self, threads: &Group, c: &mut Complaints) {
         c.require(!threads.steps.is_empty(), "", "no step", "at least one");
         let has = |wanted: fn(&Step) -> bool| threads.steps.iter().any(wanted);
         if has(|step| matches!(step, Step::Post { .. })) && has(|step| matches!(step, Step::Wait { .. })) {

@@ -313,6 +313,7 @@ impl Store {
             self.write_log(1, asks);
             self.flushed = Some(std::mem::replace(&mut self.log, next));
             self.updates = 0;
+            asks.wakes = true;
         }
         self.pending[number] = false;
         self.updates += 1;
@@ -353,6 +354,7 @@ impl Store {
     fn flush(&mut self, asks: &mut Asks) -> Turn {
         if let Some(table) = self.flush.take() {
             self.levels[0].push(table);
+            asks.wakes = true;
             let log = self.flushed.take().expect("a memtable is flushed with its log");
             log.runs.into_iter().for_each(|(block, blocks)| asks.free_later(block, blocks, self.discard));
             self.look();
@@ -462,6 +464,7 @@ impl Store {
         let mut gone: Vec<Table> = self.levels[level].drain(upper).collect();
         gone.extend(self.levels[level + 1].splice(lower, made));
         self.retired.extend(gone.into_iter().flat_map(|table| table.runs));
+        asks.wakes = true;
         self.look();
     }
 

@@ -12,8 +12,11 @@ mod lsm;
 mod program;
 mod requests;
 mod space;
+mod threads;
+mod work;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Seed};
@@ -23,13 +26,14 @@ use super::arrival::Bursts;
 use asks::BLOCK;
 pub use btree::Btree;
 use files::{FileSystem, Plan};
-pub use flowops::{Files, Sizes, Step, Threads};
+pub use flowops::{Files, Group, Sizes, Step};
 use journal::{Layout, journal_blocks};
 pub use keys::Clients;
 pub use lsm::Lsm;
 use program::Program;
 pub use requests::Requests;
-use requests::Threaded;
+pub use threads::Threads;
+use work::{Threaded, Work};
 
 const FILE: &str = include_str!("../../../../../data/workloads/applications.toml");
 
@@ -61,6 +65,9 @@ pub struct Application {
     pub region: f64,
     /// The pauses of its closed loop, if it has any.
     pub bursts: Option<Bursts>,
+    /// After which answer a thread goes on, in a closed loop.
+    #[serde(default)]
+    pub waits_for: WaitsFor,
     /// Submission queues that the host uses; one where it is not given.
     pub queues: Option<u16>,
     /// The stream that writes name, for devices that keep streams apart; 0 for none.
@@ -70,6 +77,26 @@ pub struct Application {
     pub precondition: Precondition,
     /// The model of the application, which makes the requests.
     pub model: Model,
+}
+
+/// The answer after which a thread of an application goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WaitsFor {
+    /// That to its own request: what the threads ask for, and in which order, depends on the device.
+    #[default]
+    OwnAnswer,
+    /// That to any request: one of each thread comes in its turn, in the same order on every device.
+    AnyAnswer,
+}
+
+impl fmt::Display for WaitsFor {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::OwnAnswer => "own-answer",
+            Self::AnyAnswer => "any-answer",
+        })
+    }
 }
 
 /// The model of an application.
@@ -103,7 +130,7 @@ impl Application {
         all().remove(name)
     }
 
-    /// Requests that are outstanding: one of each thread.
+    /// Requests that are outstanding where threads wait for any answer: as many as there are threads.
     pub fn queue_depth(&self) -> u32 {
         match &self.model {
             Model::Files(files) => files.thread_count(),
@@ -144,11 +171,19 @@ impl Application {
         complaints.or_ok(())
     }
 
-    /// The requests of this application on a device of `capacity` logical bytes.
+    /// The requests of this application on a device of `capacity` logical bytes, in the order of its threads' turns.
+    ///
+    /// # Errors
+    /// As for [`threads`](Self::threads).
+    pub fn generator(&self, seed: Seed, capacity: Bytes) -> Result<Requests, Complaints> {
+        self.threads(seed, capacity).map(Threads::in_turn)
+    }
+
+    /// The threads of this application on a device of `capacity` logical bytes, each of which waits for its own answers.
     ///
     /// # Errors
     /// The complaints of [`check`](Self::check), and a region that is too small.
-    pub fn generator(&self, seed: Seed, capacity: Bytes) -> Result<Requests, Complaints> {
+    pub fn threads(&self, seed: Seed, capacity: Bytes) -> Result<Threads, Complaints> {
         self.check()?;
         let region = Bytes((capacity.0 as f64 * self.region) as u64);
         let mut complaints = Complaints::default();
@@ -167,7 +202,7 @@ impl Application {
                 Threaded::Btree(btree::Store::new(btree, seed, blocks, MOST_CACHED, MOST_FILES as u32)?)
             }
         };
-        Ok(Requests::new(threads, self.requests))
+        Ok(Threads::new(Work::new(threads), self.requests))
     }
 }
 

@@ -122,10 +122,12 @@ impl Program {
                 if !self.post(usize::from(self.targets[kind][at])) {
                     return Turn::Waits;
                 }
+                asks.wakes = true;
             }
             Step::Wait { posts, .. } => {
                 let Some(left) = thread.posts.checked_sub(posts) else { return Turn::Waits };
                 thread.posts = left;
+                asks.wakes = true;
             }
             Step::ReadPart { .. }
             | Step::WritePart { .. }

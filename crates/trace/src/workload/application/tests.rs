@@ -1,5 +1,7 @@
 //! Do the requests of applications follow from what their threads do to files?
 
+mod threads;
+
 use wordline_kernel::{Bytes, Digest, Seed};
 
 use super::*;
@@ -105,7 +107,7 @@ fn extents_never_overlap_and_reads_are_of_what_was_written_and_not_discarded() {
     for (name, keys) in CHANGED {
         let application = application(name, keys);
         let mut all = requests(&application, 7, 64 * MIB);
-        let mut written = all.audit();
+        let mut written = all.work().audit();
         let (mut reads, mut reused) = (0, 0);
         for number in 0..60_000 {
             let request = all.next().expect("more than that");
@@ -122,7 +124,7 @@ fn extents_never_overlap_and_reads_are_of_what_was_written_and_not_discarded() {
             }
             reads += usize::from(request.op == Op::Read);
             if number % 10_000 == 0 {
-                all.audit();
+                all.work().audit();
             }
         }
         assert!(reads > 1000, "{name} {keys}: {reads} reads");
@@ -171,12 +173,12 @@ fn oltp_without_a_page_cache_reads_at_least_as_much_as_it_writes() {
 #[test]
 fn what_is_known_of_files_does_not_grow_with_the_number_of_requests() {
     let mut all = requests(&application("mail", ""), 7, 64 * MIB);
-    let extents = |all: &Requests| all.file_system().0.extent_count();
+    let extents = |all: &Requests| all.work().file_system().0.extent_count();
     all.by_ref().take(100_000).for_each(drop);
     let before = extents(&all);
     for _ in 0..300 {
         all.by_ref().take(1000).for_each(drop);
-        assert!(all.later() < 2000, "the system has {} things to do", all.later());
+        assert!(all.work().later() < 2000, "the system has {} things to do", all.work().later());
     }
     assert!(extents(&all) < before + before / 5, "{before} extents, then {}", extents(&all));
 }
@@ -228,7 +230,7 @@ fn the_levels_of_a_merge_tree_keep_their_sizes_and_every_update_is_written_sever
             _ => {}
         }
     }
-    let (flushed, levels) = all.levels();
+    let (flushed, levels) = all.work().levels();
     assert!(flushed <= 20, "{flushed} flushed tables");
     for (number, full) in levels.iter().enumerate() {
         assert!((0.5..1.6).contains(full), "level {} is {full} full: {levels:?}", number + 1);

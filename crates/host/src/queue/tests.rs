@@ -1,0 +1,185 @@
+//! When requests of open and closed loops are submitted, and to which queue.
+
+use super::*;
+
+fn arrivals(times: &[u64]) -> impl Iterator<Item = Arrival> {
+    times.iter().enumerate().map(|(n, us)| Arrival {
+        time: Instant::ZERO + Duration::from_us(*us),
+        command: Command { sectors: 8, tag: n as u32, ..Command::default() },
+    })
+}
+
+/// A command of a queue.
+fn of(queue: u16) -> Command {
+    Command { queue, ..Command::default() }
+}
+
+fn at(us: u64) -> Instant {
+    Instant::ZERO + Duration::from_us(us)
+}
+
+#[test]
+fn an_open_loop_follows_the_scaled_times() {
+    let mut queue = HostQueue::new(arrivals(&[0, 10]), Pace::Open { time_scale: 0.5 });
+    assert!(matches!(queue.next(at(0)), Submission::Now(_)));
+    assert_eq!(queue.next(at(0)), Submission::At(at(5)));
+    assert!(matches!(queue.next(at(5)), Submission::Now(_)));
+    assert_eq!(queue.next(at(5)), Submission::End);
+}
+
+#[test]
+fn the_times_of_an_open_loop_count_from_its_beginning() {
+    let mut queue = HostQueue::new(arrivals(&[0, 10]), Pace::Open { time_scale: 0.5 }).beginning(at(7));
+    assert_eq!(queue.next(at(0)), Submission::At(at(7)));
+    assert!(matches!(queue.next(at(7)), Submission::Now(_)));
+    assert_eq!(queue.next(at(7)), Submission::At(at(12)));
+}
+
+#[test]
+fn the_next_two_requests_can_be_looked_at() {
+    let mut queue = HostQueue::new(arrivals(&[0; 3]), Pace::Closed { depth: 3, think: Duration::ZERO });
+    for wanted in [[Some(0), Some(1)], [Some(1), Some(2)], [Some(2), None], [None; 2]] {
+        assert_eq!(queue.upcoming().map(|command| command.map(|command| command.tag)), wanted);
+        queue.next(at(0));
+    }
+}
+
+#[test]
+fn a_closed_loop_keeps_its_depth_and_thinks() {
+    let pace = Pace::Closed { depth: 2, think: Duration::from_us(3) };
+    let mut queue = HostQueue::new(arrivals(&[0; 4]), pace);
+    assert!(matches!(queue.next(at(0)), Submission::Now(_)));
+    assert!(matches!(queue.next(at(0)), Submission::Now(_)));
+    assert_eq!(queue.next(at(0)), Submission::Wait);
+    queue.answered(at(7), &of(0));
+    assert_eq!(queue.next(at(7)), Submission::At(at(10)));
+    assert!(matches!(queue.next(at(10)), Submission::Now(_)));
+    assert_eq!(queue.outstanding(), 2);
+}
+
+#[test]
+fn a_closed_loop_in_bursts_submits_nothing_in_its_pauses() {
+    let pace = Pace::Bursts { depth: 1, on: Duration::from_us(10), off: Duration::from_us(30) };
+    let mut queue = HostQueue::new(arrivals(&[0; 4]), pace).beginning(at(5));
+    assert!(matches!(queue.next(at(5)), Submission::Now(_)));
+    queue.answered(at(9), &of(0));
+    assert!(matches!(queue.next(at(9)), Submission::Now(_)));
+    assert_eq!(queue.next(at(14)), Submission::Wait);
+    queue.answered(at(20), &of(0));
+    assert_eq!(queue.next(at(20)), Submission::At(at(45)));
+    assert!(matches!(queue.next(at(45)), Submission::Now(_)));
+    queue.answered(at(54), &of(0));
+    assert!(matches!(queue.next(at(54)), Submission::Now(_)), "the burst is not over");
+    queue.answered(at(55), &of(0));
+    assert_eq!(queue.next(at(55)), Submission::End);
+}
+
+/// The queues of the next requests that may be submitted at `now`.
+fn queues_of(queue: &mut HostQueue<impl Iterator<Item = Arrival>>, now: Instant) -> Vec<u16> {
+    let submitted = std::iter::from_fn(|| match queue.next(now) {
+        Submission::Now(command) => Some(command.queue),
+        _ => None,
+    });
+    submitted.collect()
+}
+
+/// Requests of processors 0, 5, 0, 5, and so on.
+fn of_two_processors(count: usize) -> impl Iterator<Item = Arrival> {
+    arrivals(&[0; 64]).take(count).enumerate().map(|(n, arrival)| {
+        let command = Command { queue: if n % 2 == 0 { 0 } else { 5 }, ..arrival.command };
+        Arrival { command, ..arrival }
+    })
+}
+
+#[test]
+fn queues_of_a_closed_loop_have_a_depth_each_and_refill_as_they_empty() {
+    let pace = Pace::Closed { depth: 2, think: Duration::ZERO };
+    let spread = Spread { queues: 3, is_bound: false };
+    let mut queue = HostQueue::spread(arrivals(&[0; 64]), pace, spread);
+    assert_eq!(queues_of(&mut queue, at(0)), [0, 1, 2, 0, 1, 2]);
+    [2, 2, 0].into_iter().for_each(|from| queue.answered(at(1), &of(from)));
+    assert_eq!(queues_of(&mut queue, at(1)), [2, 2, 0]);
+}
+
+#[test]
+fn a_bound_request_waits_for_its_own_queue() {
+    let pace = Pace::Closed { depth: 1, think: Duration::from_us(2) };
+    let mut queue = HostQueue::spread(of_two_processors(5), pace, Spread { queues: 4, is_bound: true });
+    assert_eq!(queues_of(&mut queue, at(0)), [0, 1]);
+    queue.answered(at(0), &of(1));
+    assert!(queues_of(&mut queue, at(5)).is_empty(), "the next request belongs into queue 0");
+    queue.answered(at(6), &of(0));
+    assert_eq!(queues_of(&mut queue, at(8)), [0, 1]);
+}
+
+#[test]
+fn requests_that_come_by_their_times_go_to_the_queues_in_turn_or_by_processor() {
+    let pace = Pace::Open { time_scale: 1.0 };
+    let spread = |is_bound| Spread { queues: 3, is_bound };
+    let mut in_turn = HostQueue::spread(of_two_processors(4), pace, spread(false));
+    assert_eq!(queues_of(&mut in_turn, at(0)), [0, 1, 2, 0]);
+    let mut bound = HostQueue::spread(of_two_processors(4), pace, spread(true));
+    assert_eq!(queues_of(&mut bound, at(0)), [0, 2, 0, 2]);
+}
+
+/// Two threads with a request each, of which the tag is the number of the thread.
+struct TwoThreads {
+    ready: Vec<u32>,
+    left: u32,
+}
+
+impl Source for TwoThreads {
+    fn next(&mut self) -> Option<Arrival> {
+        let tag = if self.left > 0 { self.ready.pop()? } else { return None };
+        self.left -= 1;
+        Some(Arrival { time: at(0), command: Command { sectors: 8, tag, ..Command::default() } })
+    }
+
+    fn waits(&self) -> bool {
+        self.left > 0
+    }
+
+    fn answered(&mut self, tag: u32) {
+        self.ready.push(tag);
+    }
+}
+
+#[test]
+fn a_thread_goes_on_after_its_own_answer_and_think_time_whatever_room_there_is() {
+    let tags = |think, answers: [u64; 2]| {
+        let pace = Pace::Closed { depth: 4, think: Duration::from_us(think) };
+        let mut queue = HostQueue::new(TwoThreads { ready: vec![1, 0], left: 5 }, pace);
+        let mut seen = Vec::new();
+        for now in 0..40 {
+            let mut next = || match queue.next(at(now)) {
+                Submission::Now(command) => Some((now, command.tag)),
+                _ => None,
+            };
+            seen.extend(std::iter::from_fn(&mut next));
+            for (thread, time) in (0..).zip(answers) {
+                if now == time {
+                    queue.answered(at(now), &Command { tag: thread, ..Command::default() });
+                }
+            }
+        }
+        seen
+    };
+    // Both at first; then each after its own answer, in the order of these.
+    assert_eq!(tags(0, [20, 10]), [(0, 0), (0, 1), (11, 1), (21, 0)]);
+    assert_eq!(tags(3, [20, 10]), [(0, 0), (0, 1), (13, 1), (23, 0)]);
+}
+
+#[test]
+fn a_source_that_waits_is_not_at_its_end_and_says_when_its_think_time_is_over() {
+    let pace = Pace::Closed { depth: 4, think: Duration::from_us(3) };
+    let mut queue = HostQueue::new(TwoThreads { ready: vec![7], left: 2 }, pace);
+    assert!(matches!(queue.next(at(0)), Submission::Now(_)));
+    assert_eq!(queue.next(at(0)), Submission::Wait);
+    let command = Command { tag: 7, ..Command::default() };
+    queue.answered(at(2), &command);
+    assert_eq!(queue.next(at(2)), Submission::At(at(5)));
+    assert!(matches!(queue.next(at(5)), Submission::Now(_)));
+    assert_eq!(queue.next(at(5)), Submission::End);
+    queue.lost(at(6), &command);
+    assert_eq!((queue.outstanding(), queue.next(at(9))), (0, Submission::End));
+}

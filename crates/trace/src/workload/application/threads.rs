@@ -1,0 +1,109 @@
+//! The requests of an application's threads, each of which waits for its own answer.
+
+use std::collections::VecDeque;
+
+use super::asks::Ask;
+use super::requests::Requests;
+use super::work::{Next, Work};
+use crate::Request;
+
+/// The threads of an [`Application`](super::Application). Each has one request outstanding and goes on when that is answered. The
+/// system (metadata in place, discards) is one more thread, which always has something outstanding while there is something to do;
+/// where that is not enough, the others wait.
+#[derive(Clone, Debug)]
+pub struct Threads {
+    left: u64,
+    work: Work,
+    /// Threads that may ask, in the order in which they were answered.
+    ready: VecDeque<u16>,
+    /// Threads that wait for others.
+    waiting: Vec<u16>,
+    /// Threads that wait for an answer, and whether the system does.
+    outstanding: u32,
+    is_system_out: bool,
+}
+
+impl Threads {
+    pub(super) fn new(work: Work, requests: u64) -> Self {
+        let ready = (0..work.thread_count() as u16).collect();
+        Self { left: requests, work, ready, waiting: Vec::new(), outstanding: 0, is_system_out: false }
+    }
+
+    /// How many there are, the system among them.
+    pub fn count(&self) -> u32 {
+        self.work.thread_count() as u32 + 1
+    }
+
+    /// The number of the system: that behind those of the threads.
+    fn system(&self) -> u16 {
+        self.work.thread_count() as u16
+    }
+
+    /// Whether no request is left.
+    pub fn is_over(&self) -> bool {
+        self.left == 0
+    }
+
+    /// The next request, and the number of its thread; none while all of them wait, and at the end.
+    pub fn ask(&mut self) -> Option<(u16, Request)> {
+        if self.is_over() {
+            return None;
+        }
+        let (thread, ask) = self.next_ask()?;
+        self.left -= 1;
+        self.outstanding += 1;
+        Some((thread, ask.request()))
+    }
+
+    fn next_ask(&mut self) -> Option<(u16, Ask)> {
+        for _ in 0..self.work.most_tries() {
+            if !self.is_system_out
+                && let Some(ask) = self.work.of_system()
+            {
+                self.is_system_out = true;
+                return Some((self.system(), ask));
+            }
+            if self.work.take_wakes() {
+                self.ready.extend(self.waiting.drain(..));
+            }
+            if self.work.is_behind() {
+                return None;
+            }
+            let Some(thread) = self.ready.pop_front() else {
+                assert!(
+                    self.outstanding > 0,
+                    "threads of an application that was checked wait for each other"
+                );
+                return None;
+            };
+            match self.work.of_thread(usize::from(thread)) {
+                Next::Asks(ask) => return Some((thread, ask)),
+                Next::Waits => self.waiting.push(thread),
+                Next::Idles => self.ready.push_back(thread),
+            }
+        }
+        panic!("no thread of an application that was checked has a request");
+    }
+
+    /// Lets a thread go on whose request was answered.
+    pub fn answered(&mut self, thread: u16) {
+        self.outstanding -= 1;
+        if thread == self.system() {
+            self.is_system_out = false;
+        } else {
+            self.ready.push_back(thread);
+        }
+    }
+
+    /// The requests that are left in an order that does not depend on answers: one of each thread in its turn.
+    pub fn in_turn(self) -> Requests {
+        Requests::new(self.work, self.left)
+    }
+}
+
+#[cfg(test)]
+impl Threads {
+    pub(super) fn work(&self) -> &Work {
+        &self.work
+    }
+}
