@@ -56,6 +56,7 @@ embedded![
     "cubeftl/fig17-cells",
     "cubeftl/fig17-factors",
     "cubeftl/fig17-model",
+    "cubeftl/fig17-threads",
     "cubeftl/fig18",
     "cubeftl/ispp",
     "cubeftl/overhead",

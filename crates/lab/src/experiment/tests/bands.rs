@@ -6,9 +6,10 @@ use std::sync::atomic::AtomicBool;
 use super::*;
 
 /// Whether an experiment is run where `WORDLINE_LONG` is set alone, as `make long` does: the sweeps of whole SSDs of Centaur
-/// behind those of figures 11 to 15 in the list, and those of cubeFTL under applications over the cell model, which take most of the time.
+/// behind those of figures 11 to 15 in the list, and those of cubeFTL under applications over the cell model or with threads
+/// of their own, which take most of the time.
 pub(super) fn is_long(id: &str) -> bool {
-    let of_cube = ["cubeftl/fig17-bursts-cells", "cubeftl/fig17-cells"];
+    let of_cube = ["cubeftl/fig17-bursts-cells", "cubeftl/fig17-cells", "cubeftl/fig17-threads"];
     ("centaur/fig16".."centaur/table1").contains(&id) || of_cube.contains(&id)
 }
 
