@@ -32,6 +32,15 @@ struct Over<'a> {
     outcome: &'a Outcome,
 }
 
+/// The word line that was found when its block was chosen: it is asked for next, before anything else happens.
+#[derive(Clone, Copy)]
+struct Found {
+    block: BlockSetId,
+    word_line: u32,
+    /// Whether the write buffer was full.
+    is_full: bool,
+}
+
 /// cubeFTL.
 pub struct CubeFtl {
     opm: Opm,
@@ -41,9 +50,10 @@ pub struct CubeFtl {
     settings: CubeFile,
     /// By pool; none where programs follow from no cells.
     parts: Vec<Option<Programmer>>,
+    found: Option<Found>,
 }
 
-state!(CubeFtl { values { counts } parts { opm, ort } fixed { settings, parts } });
+state!(CubeFtl { values { counts } parts { opm, ort } fixed { settings, parts, found } });
 
 impl CubeFtl {
     /// At its start, in a device of `config`. `file` is checked.
@@ -54,6 +64,7 @@ impl CubeFtl {
             counts: Counts::default(),
             settings: file.clone(),
             parts: config.pools.iter().map(|pool| Programmer::of(&pool.part)).collect(),
+            found: None,
         }
     }
 
@@ -133,17 +144,29 @@ impl Design for CubeFtl {
         if let Some(again) = open.iter().position(|one| self.opm.is_again(one.block)) {
             return again;
         }
-        let is_full = self.is_full(view) && !self.leads(&open[0]);
-        let has = |one: &OpenBlock<'_>, leader: bool| {
+        let is_full = self.is_full(view);
+        let follows = is_full && !self.leads(&open[0]);
+        let of = |one: &OpenBlock<'_>, follows: bool| {
             let choice = Choice::of(one, self.opm.led(one.block));
-            if leader { choice.leader().is_some() } else { choice.follower().is_some() }
+            if follows { choice.follower() } else { choice.leader() }
         };
         // The older first, as the paper does not say which.
-        let first = open.iter().position(|one| has(one, !is_full));
-        first.or_else(|| open.iter().position(|one| has(one, is_full))).unwrap_or(0)
+        for follows in [follows, !follows] {
+            for (which, one) in open.iter().enumerate() {
+                if let Some(word_line) = of(one, follows) {
+                    self.found = Some(Found { block: one.block, word_line, is_full });
+                    return which;
+                }
+            }
+        }
+        0
     }
 
     fn word_line(&mut self, open: &OpenBlock<'_>, view: &mut View<'_>) -> u32 {
+        if let Some(found) = self.found.take().filter(|found| found.block == open.block) {
+            self.counts.chosen[usize::from(found.is_full)] += 1;
+            return found.word_line;
+        }
         let is_full = self.is_full(view);
         self.counts.chosen[usize::from(is_full)] += 1;
         let leaders = self.leads(open);
@@ -190,6 +213,7 @@ impl Design for CubeFtl {
     }
 
     fn observe(&mut self, seen: &Seen<'_>, view: &mut View<'_>) {
+        self.found = None;
         match *seen {
             // A program in another cell mode has no loops, and no outcome to learn from.
             Seen::Programmed { first, failed, array, outcome: Some(outcome), .. } if outcome.loops > 0 => {

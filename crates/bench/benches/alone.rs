@@ -1,0 +1,54 @@
+//! The device alone, without the run loop and its measurement, to count its instructions: pages at random places, 32 outstanding, on an
+//! SSD of a preset with 64 blocks a chip of which most are spare, so that nothing is cleaned.
+//!
+//! ```sh
+//! cargo bench -p wordline-bench --bench alone --no-run # names the program
+//! valgrind --tool=callgrind alone cubeftl-factors write 20000
+//! valgrind --tool=callgrind alone cubeftl-factors write 40000
+//! ```
+//!
+//! A request costs the difference over 20,000.
+
+use wordline_kernel::{Calendar, Instant, Schedule, Seed};
+use wordline_lab::config::{Device as Described, Selection};
+use wordline_lab::devices::DeviceType;
+use wordline_ssd::{BlockDevice, Command, Operation, SECTOR};
+
+/// Commands outstanding.
+const DEPTH: u32 = 32;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [preset, kind, count, set @ ..] = &arguments[..] else {
+        // `cargo bench` runs every benchmark without arguments of ours.
+        return println!("usage: alone PRESET read|write COMMANDS [KEY=VALUE ...]");
+    };
+    let operation = if kind == "read" { Operation::Read } else { Operation::Write };
+    let small = ["part.geometry.blocks_per_plane=64", "ftl.over_provisioning=0.6"].map(str::to_owned);
+    let set = small.iter().chain(set).cloned().collect();
+    let selection = Selection { preset: Some(preset.clone()), set, ..Selection::default() };
+    let described = Described::load(&selection).expect("a preset and its settings");
+    let mut device = described.ssd().expect("a preset of an SSD").build(Seed(1));
+    device.fill(1.0);
+    play(&mut device, operation, count.parse().expect("a number of commands"));
+}
+
+/// Gives the device this many commands, and waits for all of them.
+fn play(device: &mut wordline_ssd::Device, operation: Operation, count: u32) {
+    let (shape, mut calendar) = (device.shape(), Calendar::new());
+    let (pages, sectors) = (shape.capacity.0 / shape.logical_page.0, shape.logical_page.0 / SECTOR.0);
+    let (mut random, mut given, mut answered) = (Seed(1).stream("alone", 0), 0, 0);
+    while answered < count {
+        while given < count && given - answered < DEPTH {
+            let sector = random.below(pages) * sectors;
+            let command = Command { operation, sector, sectors, tag: given, ..Command::default() };
+            device.submit(command, &mut calendar);
+            given += 1;
+        }
+        let event = calendar.advance().expect("a command is outstanding");
+        device.handle(event, &mut calendar);
+        answered += device.answers().len() as u32;
+        device.forget_answers();
+    }
+    device.audit(calendar.now() - Instant::ZERO);
+}
