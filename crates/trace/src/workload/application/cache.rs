@@ -39,7 +39,7 @@ impl Cache {
         }
         let set = self.set(number);
         let Some(at) = set.iter().position(|held| *held == number + 1) else { return false };
-        set[..=at].rotate_right(1);
+        put_first(set, at, number + 1);
         true
     }
 
@@ -52,8 +52,7 @@ impl Cache {
         let set = self.set(number);
         let (at, last) = (set.iter().position(|held| *held == number + 1), set.len() - 1);
         let gone = if at.is_some() { 0 } else { set[last] };
-        set[..=at.unwrap_or(last)].rotate_right(1);
-        set[0] = number + 1;
+        put_first(set, at.unwrap_or(last), number + 1);
         gone.checked_sub(1)
     }
 
@@ -68,6 +67,13 @@ impl Cache {
             set[set.len() - 1] = 0;
         }
     }
+}
+
+/// Puts a value before the first `at`, of which the next one gives way to them.
+#[inline]
+fn put_first(set: &mut [u32], at: usize, value: u32) {
+    set.copy_within(..at, 1);
+    set[0] = value;
 }
 
 #[cfg(test)]
