@@ -13,10 +13,12 @@ mod news;
 mod openings;
 mod order;
 mod pool;
+mod room;
 mod slc;
 pub mod slc_cache;
 mod streams;
 mod super_blocks;
+mod valid;
 pub mod wear;
 
 use block::Block;
@@ -24,8 +26,9 @@ use candidates::{Candidates, Closed, Indexes, Valid};
 use news::News;
 use openings::Openings;
 use pool::PoolSpace;
+use valid::ValidLocations;
 use wear::{Allocation, FreeBlocks};
-use wordline_kernel::{Column, Id, prefetch, state};
+use wordline_kernel::{Column, Id, state};
 use wordline_nand::{BlockSetId, Location, Pools, RowId};
 
 use crate::policy::seen::{Observes, Seen};
@@ -54,8 +57,7 @@ pub struct Space {
     each: Vec<PoolSpace>,
     table: Column<BlockSetId, Block>,
     openings: Openings,
-    /// A bit for each location: whether a logical page is mapped to it.
-    is_valid: Vec<u64>,
+    is_valid: ValidLocations,
     free: Column<RowId, FreeBlocks>,
     /// The open block of each stream and how many of its locations are written, row by row.
     open: Vec<Option<(BlockSetId, u32)>>,
@@ -82,7 +84,7 @@ impl Space {
         let mut new = Self {
             table: Column::filled(blocks, Block::FREE),
             openings: Openings::new(blocks),
-            is_valid: vec![0; (pools.locations() as usize).div_ceil(64)],
+            is_valid: ValidLocations::none_of(pools.locations() as usize),
             free: Column::from_fn(rows, |row| FreeBlocks::new(Allocation::LeastWorn, blocks_of(row))),
             open: vec![None; rows * usize::from(streams.host + streams.gc)],
             indexes: Indexes::default(),
@@ -162,14 +164,14 @@ impl Space {
     /// Whether the location holds what its logical page is mapped to.
     #[inline]
     pub fn is_valid(&self, location: Location) -> bool {
-        self.is_valid[location.index() / 64] >> (location.index() % 64) & 1 != 0
+        self.is_valid.has(location)
     }
 
     /// The page in `location` becomes invalid soon; see [`wordline_kernel::prefetch`].
     #[inline]
     pub fn prefetch(&self, location: Location) {
         let block = self.pools.block_of(location);
-        prefetch(&self.is_valid[location.index() / 64]);
+        self.is_valid.prefetch(location);
         self.table.prefetch(block);
         self.closed.prefetch(block);
     }
@@ -180,54 +182,13 @@ impl Space {
         self.table.prefetch(self.pools.block_of(location));
     }
 
-    /// Blocks that are out of use.
-    pub fn bad(&self) -> u64 {
-        let bad = |row: RowId| self.pools.of_row(row).geometry.blocks_per_plane - self.good(row);
-        all_rows(&self.pools).map(|row| u64::from(bad(row))).sum()
-    }
-
-    /// Pages that a row can hold for the host, beside the blocks at work.
-    #[inline]
-    pub fn limit(&self, row: RowId) -> u32 {
-        self.good[row].saturating_sub(self.of(row).at_work) * self.pools.per_block_of(row)
-    }
-
-    /// Blocks of a row that are not bad.
-    pub fn good(&self, row: RowId) -> u32 {
-        self.good[row]
-    }
-
     fn blocks_of(&self, row: RowId) -> impl Iterator<Item = BlockSetId> + use<> {
         self.pools.of_row(row).geometry.blocks_of(row)
-    }
-
-    /// Whether any block of a row is not out of use.
-    pub fn is_in_use(&self, row: RowId) -> bool {
-        self.blocks_of(row).any(|block| self.state(block) != State::Bad)
     }
 
     /// The closed block of a row with the fewest valid pages; the lowest number wins a tie. It looks at all of them.
     pub fn emptiest(&self, row: RowId) -> Option<BlockSetId> {
         self.emptiest_of(row, |_| true)
-    }
-
-    /// Valid pages of a row.
-    pub fn valid_in(&self, row: RowId) -> u32 {
-        self.row_valid[row]
-    }
-
-    /// Pages of a row that cleaning would gain: written, and not valid.
-    pub fn gain(&self, row: RowId) -> u32 {
-        let per_block = self.pools.per_block_of(row);
-        let unwritten: u32 = self.streams.all().map(|stream| self.unwritten(row, stream)).sum();
-        let used = self.good(row).saturating_sub(self.free(row) as u32);
-        (used * per_block).saturating_sub(unwritten + self.valid_in(row))
-    }
-
-    /// Pages of the closed blocks of a row that are not valid: what cleaning all of them would gain.
-    #[inline]
-    pub fn invalid_in_closed(&self, row: RowId) -> u32 {
-        self.closed.invalid(row)
     }
 
     /// Pages that the collector can write in a row without erasing anything.
@@ -245,12 +206,6 @@ impl Space {
         let per_block = self.pools.per_block_of(row);
         let at_work = self.open_place(row, stream).map_or(0, |place| per_block - place);
         at_work + self.open_beside(row, stream).map(|(_, place)| per_block - place).sum::<u32>()
-    }
-
-    /// Whether the row has no room for `pages` more valid pages.
-    #[inline]
-    pub fn is_full(&self, row: RowId, pages: u32) -> bool {
-        self.row_valid[row] + pages > self.limit(row)
     }
 
     /// The next `pages` of the stream's open block, a divisor of the block. Opens a free block if the stream has none;
@@ -426,7 +381,7 @@ impl Space {
     pub fn validate(&mut self, location: Location) {
         let (pool, block, row) = self.pools.whereabouts(location);
         debug_assert!(!self.is_valid(location), "a location becomes valid once");
-        self.is_valid[location.index() / 64] |= 1 << (location.index() % 64);
+        self.is_valid.add(location);
         debug_assert!(
             self.state(block) != State::Closed,
             "a location becomes valid while its block is written"
@@ -444,7 +399,7 @@ impl Space {
     pub fn invalidate(&mut self, location: Location) {
         let (pool, block, row) = self.pools.whereabouts(location);
         debug_assert!(self.is_valid(location), "only a valid location becomes invalid");
-        self.is_valid[location.index() / 64] &= !(1 << (location.index() % 64));
+        self.is_valid.remove(location);
         let lost = self.count_valid_page(pool, location, false);
         self.row_valid[row] -= lost;
         let Block { valid, state, .. } = &mut self.table[block];
@@ -509,16 +464,9 @@ impl Space {
     /// The first valid location of a block from `place` on.
     pub fn next_valid(&self, block: BlockSetId, place: u32) -> Option<u32> {
         let first = self.pools.at(block, 0).index();
-        let (mut at, end) = (first + place as usize, first + self.pools.per_block(block) as usize);
-        while at < end {
-            let word = self.is_valid[at / 64] >> (at % 64);
-            if word != 0 {
-                at += word.trailing_zeros() as usize;
-                return (at < end).then(|| (at - first) as u32);
-            }
-            at = (at / 64 + 1) * 64;
-        }
-        None
+        let end = first + self.pools.per_block(block) as usize;
+        let found = self.is_valid.first_in(first + place as usize..end)?;
+        Some((found - first) as u32)
     }
 
     /// Notes that a read in `block` is queued.
@@ -540,7 +488,7 @@ impl Space {
     /// [closed](Self::close_full) until their valid pages are known.
     pub fn forget(&mut self, programmed: impl Fn(BlockSetId) -> u32, erases: impl Fn(BlockSetId) -> u32) {
         self.closed = self.none_closed();
-        self.is_valid.fill(0);
+        self.is_valid.clear();
         self.each.iter_mut().for_each(PoolSpace::forget);
         self.row_valid.fill(0);
         self.free.iter_mut().for_each(FreeBlocks::clear);

@@ -1,0 +1,54 @@
+//! Room in a row: how many of its blocks are good, how many pages it holds, and how many it can take.
+
+use wordline_nand::RowId;
+
+use super::{Space, State, all_rows};
+
+impl Space {
+    /// Blocks that are out of use.
+    pub fn bad(&self) -> u64 {
+        let bad = |row: RowId| self.pools.of_row(row).geometry.blocks_per_plane - self.good(row);
+        all_rows(&self.pools).map(|row| u64::from(bad(row))).sum()
+    }
+
+    /// Pages that a row can hold for the host, beside the blocks at work.
+    #[inline]
+    pub fn limit(&self, row: RowId) -> u32 {
+        self.good[row].saturating_sub(self.of(row).at_work) * self.pools.per_block_of(row)
+    }
+
+    /// Blocks of a row that are not bad.
+    pub fn good(&self, row: RowId) -> u32 {
+        self.good[row]
+    }
+
+    /// Whether any block of a row is not out of use.
+    pub fn is_in_use(&self, row: RowId) -> bool {
+        self.blocks_of(row).any(|block| self.state(block) != State::Bad)
+    }
+
+    /// Valid pages of a row.
+    pub fn valid_in(&self, row: RowId) -> u32 {
+        self.row_valid[row]
+    }
+
+    /// Pages of a row that cleaning would gain: written, and not valid.
+    pub fn gain(&self, row: RowId) -> u32 {
+        let per_block = self.pools.per_block_of(row);
+        let unwritten: u32 = self.streams.all().map(|stream| self.unwritten(row, stream)).sum();
+        let used = self.good(row).saturating_sub(self.free(row) as u32);
+        (used * per_block).saturating_sub(unwritten + self.valid_in(row))
+    }
+
+    /// Pages of the closed blocks of a row that are not valid: what cleaning all of them would gain.
+    #[inline]
+    pub fn invalid_in_closed(&self, row: RowId) -> u32 {
+        self.closed.invalid(row)
+    }
+
+    /// Whether the row has no room for `pages` more valid pages.
+    #[inline]
+    pub fn is_full(&self, row: RowId, pages: u32) -> bool {
+        self.row_valid[row] + pages > self.limit(row)
+    }
+}
