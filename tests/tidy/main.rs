@@ -92,7 +92,6 @@ fn collect(folder: &Path, ignored: &[&str], found: &mut Vec<File>) {
     }
 }
 
-/// Fails with one line an offence.
 /// The files that a rule looks at. A rule that finds fewer of them than there were looks in the wrong place, and would pass.
 #[track_caller]
 fn subjects(files: &[File], least: usize, is_one: impl Fn(&File) -> bool) -> Vec<&File> {
@@ -101,6 +100,7 @@ fn subjects(files: &[File], least: usize, is_one: impl Fn(&File) -> bool) -> Vec
     found
 }
 
+/// Fails with one line an offence.
 #[track_caller]
 fn assert_none(offences: &[Offence]) {
     let lines: Vec<String> = offences.iter().map(Offence::to_string).collect();

@@ -11,7 +11,7 @@ use wordline_ssd::config::{BufferFile, FrontFile, FtlFile, SlcCacheFile};
 use wordline_ssd::lifetime::Worn;
 use wordline_ssd::policy::frontier::FrontierKind;
 use wordline_ssd::policy::router::{Outgoing, RouterKind};
-use wordline_ssd::pools::{ChannelsFile, PoolFile, PoolState};
+use wordline_ssd::pools::{PoolFile, PoolState};
 use wordline_ssd::{Config, DeviceFile, Operation, contract};
 
 mod rig;
@@ -35,15 +35,7 @@ fn two_pools() -> DeviceFile {
     file.ftl.mapping.whole_units = true;
     file.ftl.over_provisioning = 0.55;
     file.buffer.size = Bytes::mib(1);
-    file.pools = vec![PoolFile {
-        part: slc,
-        layout: Layout { planes_per_row: Some(1), ..file.layout },
-        channels: ChannelsFile::Shared,
-        start_below_free_blocks: None,
-        stop_at_free_blocks: None,
-        frontier: FrontierKind::default(),
-        slc_cache: None,
-    }];
+    file.pools = vec![PoolFile::new(slc, Layout { planes_per_row: Some(1), ..file.layout })];
     file
 }
 
@@ -147,7 +139,7 @@ fn an_slc_cache_in_the_first_pool_and_a_mixed_order_of_word_lines_go_beside_cent
     contract::check_all(&config.file, |config| designs.combination(config));
 }
 
-/// Pools of which the first has spent so much of its lifetime and the second so much.
+/// Pools with blocks that were erased `first` and `second` times.
 fn worn(first: u64, second: u64) -> [PoolState; 2] {
     let worn = |erases| Worn { erases, blocks: 1_000, endurance: 1_000 };
     [first, second].map(|erases| PoolState { worn: worn(erases), ..PoolState::default() })

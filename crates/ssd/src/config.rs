@@ -553,15 +553,7 @@ pub(crate) mod tests {
         file.part.geometry.independent_reads = true;
         let wrong = file.clone().check().expect_err("no controller uses them");
         assert_eq!(wrong.0[0].key, "part.geometry.independent_reads");
-        file.pools.push(PoolFile {
-            part: file.part.clone(),
-            layout: file.layout,
-            channels: crate::pools::ChannelsFile::Shared,
-            start_below_free_blocks: None,
-            stop_at_free_blocks: None,
-            frontier: FrontierKind::default(),
-            slc_cache: None,
-        });
+        file.pools.push(PoolFile::new(file.part.clone(), file.layout));
         file.part.geometry.independent_reads = false;
         let wrong = file.check().expect_err("no controller uses them");
         assert_eq!(wrong.0[0].key, "pools[0].part.geometry.independent_reads");

@@ -63,6 +63,21 @@ impl PoolState {
     }
 }
 
+impl PoolFile {
+    /// A pool on the channels of the first one, with nothing set for itself.
+    pub fn new(part: PartFile, layout: Layout) -> Self {
+        Self {
+            part,
+            layout,
+            channels: ChannelsFile::Shared,
+            start_below_free_blocks: None,
+            stop_at_free_blocks: None,
+            frontier: FrontierKind::default(),
+            slc_cache: None,
+        }
+    }
+}
+
 /// The channels of a pool beside the first one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -248,7 +263,7 @@ impl Shares {
         self.tables_in(pool) + if pool == EVERYTHING_IN { self.logical } else { 0 }
     }
 
-    /// Whether pools with so much room hold them.
+    /// Whether pools with this room hold them.
     pub fn fit(&self, rooms: impl Iterator<Item = u64>) -> bool {
         rooms.enumerate().all(|(pool, room)| self.in_pool(pool) <= room)
     }

@@ -13,7 +13,6 @@ use wordline_ssd::map::checkpoint::DiscardsAtCut;
 use wordline_ssd::policy::background::BackgroundKind;
 use wordline_ssd::policy::balancer::{BalancerKind, Reach};
 use wordline_ssd::policy::failure::{FailureKind, MOST_FAILURES};
-use wordline_ssd::policy::frontier::FrontierKind;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
@@ -236,7 +235,7 @@ fn erases_of_first_row(rig: &Rig) -> Vec<u32> {
     erases
 }
 
-/// A filled device of which one logical block is overwritten in order so many times, and nothing else.
+/// A filled device of which only one logical block is overwritten, `times` times in order.
 fn overwritten(file: DeviceFile, times: u32) -> Rig {
     let mut rig = filled(file);
     let written = programs(&mut rig, (0..times).flat_map(|_| 0..BLOCK));
@@ -292,7 +291,7 @@ fn a_move_for_the_sake_of_wear_that_the_power_cuts_is_gone_on_with() {
     programs(&mut rig, (0..4).flat_map(|_| 0..BLOCK));
 }
 
-/// A device that merges while the host is idle until so many blocks of a row are free, of which two logical blocks are begun anew: 4 of
+/// A device that merges while the host is idle until `until_free` blocks of a row are free, of which two logical blocks are begun again: 4 of
 /// the 24 blocks of their row are free.
 fn begun_anew(until_free: u32) -> Rig {
     let mut file = mapped(4);
@@ -394,15 +393,7 @@ fn what_does_not_go_with_a_block_map_is_named() {
         }),
         ("pools", |f| {
             let (part, layout) = (f.part.clone(), f.layout);
-            f.pools = vec![PoolFile {
-                part,
-                layout,
-                channels: ChannelsFile::Dedicated,
-                start_below_free_blocks: None,
-                stop_at_free_blocks: None,
-                frontier: FrontierKind::default(),
-                slc_cache: None,
-            }];
+            f.pools = vec![PoolFile { channels: ChannelsFile::Dedicated, ..PoolFile::new(part, layout) }];
         }),
         ("ftl.placement.policy", |f| f.ftl.placement = PlacementKind::Dynamic {}),
         ("ftl.balancer.policy", |f| f.ftl.balancer = BalancerKind::Stealing { reach: Reach::Die, least: 1 }),

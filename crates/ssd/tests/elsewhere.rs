@@ -2,18 +2,15 @@
 
 mod common;
 
-use common::{Rig, small};
-use wordline_kernel::{Bytes, Calendar, Duration, Seed, state};
-use wordline_nand::part::ArrayTiming;
+use common::Rig;
+use wordline_kernel::{Bytes, Calendar, Seed, state};
 use wordline_ssd::design::{Combination, Needs, Seam, View};
 use wordline_ssd::map::LogicalPage;
-use wordline_ssd::policy::frontier::FrontierKind;
 use wordline_ssd::policy::relocator::{Elsewhere, Leaving};
 use wordline_ssd::policy::router::RouterKind;
-use wordline_ssd::pools::{ChannelsFile, PoolFile};
 use wordline_ssd::{BlockDevice, Design, Device, DeviceFile, Operation, Parts, contract};
 
-/// Sends every so manieth page of a pool's victims to another one.
+/// Sends one page in `every` of a pool's victims to another one.
 #[derive(Clone, Copy)]
 struct Sends {
     every: u32,
@@ -40,28 +37,11 @@ impl Design for Sends {
 const FIRST: Elsewhere = Elsewhere { pool: 0, stream: 0 };
 const SECOND: Elsewhere = Elsewhere { pool: 1, stream: 0 };
 
-/// Two pools that are mapped by pages, of which the host writes pieces of at least `least` bytes to the first. The second has rows of so
-/// many blocks.
+/// Two pools that are mapped by pages, of which the host writes pieces of at least `least` bytes to the first. The second has `blocks` blocks in
+/// each row.
 fn two_pools(least: u64, blocks: u32) -> DeviceFile {
-    let mut file = small();
-    let us = Duration::from_us;
-    let mut second = file.part.clone();
-    second.timing = ArrayTiming::new(us(15), us(90), us(700), Duration::from_ns(500));
-    second.geometry.blocks_per_plane = blocks;
-    let geometry = &mut file.part.geometry;
-    (geometry.bits_per_cell, geometry.one_shot, geometry.pages_per_block) = (3, true, 24);
-    file.ftl.router = RouterKind::BySize { least: Bytes(least) };
-    file.ftl.over_provisioning = 0.55;
-    file.buffer.size = Bytes::kib(128);
-    file.pools = vec![PoolFile {
-        part: second,
-        layout: file.layout,
-        channels: ChannelsFile::Shared,
-        start_below_free_blocks: None,
-        stop_at_free_blocks: None,
-        frontier: FrontierKind::default(),
-        slc_cache: None,
-    }];
+    let mut file = common::two_pools(least);
+    file.pools[0].part.geometry.blocks_per_plane = blocks;
     file
 }
 

@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::{Rig, small};
+use common::Rig;
 use wordline_kernel::{Bytes, Calendar, Duration, Energy, Schedule, Seed, state};
 use wordline_nand::faults::{Fails, FaultFile};
-use wordline_nand::part::{ArrayTiming, SlcTiming};
+use wordline_nand::part::SlcTiming;
 use wordline_ssd::config::{BufferMode, Protection, SlcCacheFile};
 use wordline_ssd::design::{Combination, Gathered, Needs, Seam, View};
 use wordline_ssd::map::LogicalPage;
@@ -16,33 +16,15 @@ use wordline_ssd::policy::frontier::FrontierKind;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
-use wordline_ssd::pools::{ChannelsFile, PoolFile};
+use wordline_ssd::pools::ChannelsFile;
 use wordline_ssd::{BlockDevice, Design, Device, DeviceFile, Operation, Parts, contract};
 
-/// TLC programmed by word lines of two planes, six pages of 4 KiB, beside SLC of which the planes work by themselves. Pieces of
-/// a unit of at least `least` bytes go to the first.
+/// TLC programmed by word lines of two planes, six pages of 4 KiB, mapped by such units, beside SLC of which the planes work by themselves.
+/// Pieces of a unit of at least `least` bytes go to the first.
 fn two_pools(least: u64) -> DeviceFile {
-    let mut file = small();
-    let us = Duration::from_us;
-    let mut slc = file.part.clone();
-    slc.timing = ArrayTiming::new(us(15), us(90), us(700), Duration::from_ns(500));
-    let geometry = &mut file.part.geometry;
-    (geometry.bits_per_cell, geometry.one_shot, geometry.pages_per_block) = (3, true, 24);
+    let mut file = common::two_pools(least);
     file.ftl.mapping.whole_units = true;
-    file.ftl.router = RouterKind::BySize { least: Bytes(least) };
-    file.ftl.over_provisioning = 0.55;
-    file.buffer.size = Bytes::kib(128);
-    let mut layout = file.layout;
-    layout.planes_per_row = Some(1);
-    file.pools = vec![PoolFile {
-        part: slc,
-        layout,
-        channels: ChannelsFile::Shared,
-        start_below_free_blocks: None,
-        stop_at_free_blocks: None,
-        frontier: FrontierKind::default(),
-        slc_cache: None,
-    }];
+    file.pools[0].layout.planes_per_row = Some(1);
     file
 }
 

@@ -7,10 +7,9 @@ use wordline_kernel::{Bytes, Calendar, Duration, Seed, state};
 use wordline_nand::CellMode;
 use wordline_ssd::config::SlcCacheFile;
 use wordline_ssd::design::{Combination, Needs, Observes, Seam, Seen, View, WriteStream, Writes};
-use wordline_ssd::policy::frontier::FrontierKind;
 use wordline_ssd::policy::relocator::Leaving;
 use wordline_ssd::policy::router::{Outgoing, RouterKind};
-use wordline_ssd::pools::{ChannelsFile, PoolFile};
+use wordline_ssd::pools::PoolFile;
 use wordline_ssd::{Config, Design, Device, DeviceFile, Operation, Parts, contract};
 
 /// Sends the pages below a number to blocks in SLC mode: what the host writes of them, what is moved, or both.
@@ -163,13 +162,10 @@ fn two_pools() -> DeviceFile {
     file.ftl.router = RouterKind::BySize { least: Bytes::kib(16) };
     file.ftl.over_provisioning = 0.8;
     file.pools = vec![PoolFile {
-        part,
-        layout: file.layout,
-        channels: ChannelsFile::Shared,
         start_below_free_blocks: Some(5),
         stop_at_free_blocks: Some(6),
-        frontier: FrontierKind::default(),
         slc_cache: file.ftl.slc_cache.take(),
+        ..PoolFile::new(part, file.layout)
     }];
     file
 }

@@ -309,15 +309,7 @@ fn add_pool(mut file: DeviceFile, drawn: DrawnPool) -> DeviceFile {
     file.buffer.capacitors = Energy(4 * file.buffer.capacitors.0);
     let most = part.geometry.blocks_per_plane - 3;
     let frontier = drawn.frontier;
-    file.pools = vec![PoolFile {
-        part,
-        layout,
-        channels,
-        start_below_free_blocks: None,
-        stop_at_free_blocks: None,
-        frontier,
-        slc_cache: None,
-    }];
+    file.pools = vec![PoolFile { channels, frontier, ..PoolFile::new(part, layout) }];
     set_marks(&mut file, drawn.marks, most);
     file
 }

@@ -14,6 +14,8 @@ use wordline_nand::part::{ArrayTiming, PartFile};
 use wordline_ssd::BlockDevice;
 use wordline_ssd::config::{BufferFile, DeviceFile, FrontFile, FtlFile};
 use wordline_ssd::device::Watchdog;
+use wordline_ssd::policy::router::RouterKind;
+use wordline_ssd::pools::PoolFile;
 use wordline_ssd::{Answer, Command, Device, Event, Operation, PowerCut};
 
 include!("small.rs");
@@ -39,6 +41,22 @@ pub fn with_cells(hours: f64) -> DeviceFile {
         mixture: Vec::new(),
         surges: Vec::new(),
     }));
+    file
+}
+
+/// The small device with chips of three bits programmed in one shot beside faster ones of one bit. The host writes pieces of at least `least`
+/// bytes to the first.
+pub fn two_pools(least: u64) -> DeviceFile {
+    let mut file = small();
+    let us = Duration::from_us;
+    let mut second = file.part.clone();
+    second.timing = ArrayTiming::new(us(15), us(90), us(700), Duration::from_ns(500));
+    let geometry = &mut file.part.geometry;
+    (geometry.bits_per_cell, geometry.one_shot, geometry.pages_per_block) = (3, true, 24);
+    file.ftl.router = RouterKind::BySize { least: Bytes(least) };
+    file.ftl.over_provisioning = 0.55;
+    file.buffer.size = Bytes::kib(128);
+    file.pools = vec![PoolFile::new(second, file.layout)];
     file
 }
 
