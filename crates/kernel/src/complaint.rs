@@ -76,18 +76,21 @@ pub fn one_of(found: &str, names: &[&str]) -> String {
     }
 }
 
-/// Letters to add, drop or change to make `b` of `a` (Levenshtein).
+/// Letters to add, drop or change, and neighbours to swap, to make `b` of `a` (Damerau and Levenshtein).
 fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(100).collect(), b.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, left) in a.chars().take(100).enumerate() {
-        let mut corner = row[0];
-        row[0] = i + 1;
-        for (j, right) in b.iter().enumerate() {
-            let change = corner + usize::from(left != *right);
-            corner = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(corner + 1);
+    for i in 1..=a.len() {
+        let mut next = vec![i; b.len() + 1];
+        for j in 1..=b.len() {
+            let change = row[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            next[j] = change.min(row[j] + 1).min(next[j - 1] + 1);
+            if i > 1 && j > 1 && (a[i - 1], a[i - 2]) == (b[j - 2], b[j - 1]) {
+                next[j] = next[j].min(before[j - 2] + 1);
+            }
         }
+        before = std::mem::replace(&mut row, next);
     }
     row[b.len()]
 }
@@ -104,6 +107,16 @@ mod tests {
         all.nest("ftl", inner);
         assert_eq!(all.to_string(), "ftl.spare_fraction: found 1.7, wanted a fraction from 0 to below 1");
         assert!(all.or_ok(()).is_err());
+    }
+
+    #[test]
+    fn two_letters_that_changed_places_are_one_slip() {
+        let names = ["decides", "design", "designs", "device"];
+        for (found, meant) in [("desings", "designs"), ("desgin", "design"), ("dceides", "decides")] {
+            let text = one_of(found, &names);
+            assert!(text.ends_with(&format!("; did you mean {meant}?")), "{found}: {text}");
+        }
+        assert!(!one_of("parts", &names).contains("did you mean"));
     }
 
     #[test]
