@@ -72,7 +72,10 @@ pub fn check_all(device: &DeviceFile, designs: impl Fn(&Config) -> Combination) 
             let config = file.check().unwrap_or_else(|wrong| panic!("the device: {wrong}"));
             let made = |seed| {
                 let parts = Parts { designs: designs(&config), ..Parts::of(&config) };
-                let config = parts.check(&config).unwrap_or_else(|wrong| panic!("the design: {wrong}"));
+                let checked = parts.check(&config);
+                let config = checked.unwrap_or_else(|wrong| {
+                    panic!("the design: {wrong}{}", parts.designs.device_to_try(&config))
+                });
                 Device::with(config, parts, Seed(seed))
             };
             Host::new(made(seed), trial, seed).work(&made);

@@ -5,7 +5,7 @@ mod common;
 use common::{Rig, small};
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Metric, Seed, state};
-use wordline_nand::{BlockSetId, CellMode, Parameters, RowId};
+use wordline_nand::{BlockSetId, Parameters, RowId};
 use wordline_ssd::config::BufferMode;
 use wordline_ssd::design::{
     Combination, Needs, Observes, ProgrammedPage, Seam, Seams, Seen, View, WriteStream, Writes,
@@ -91,8 +91,9 @@ impl Design for Probe {
     }
 
     fn needs(&self) -> Needs {
-        let streams = vec![WriteStream { name: "all", pool: 0, mode: CellMode::Native }];
-        Needs { answers: self.answers, observes: self.observes, streams, ..Needs::of(&[]) }
+        let streams = vec![WriteStream::native("all", 0)];
+        let collector_streams = streams.clone();
+        Needs { answers: self.answers, observes: self.observes, streams, collector_streams, ..Needs::of(&[]) }
     }
 
     fn stream(&mut self, _: &Outgoing<'_>, pool: u8, _: &mut View<'_>) -> u8 {

@@ -4,7 +4,7 @@ mod common;
 
 use common::Rig;
 use wordline_kernel::{Bytes, Calendar, Seed, state};
-use wordline_ssd::design::{Combination, Needs, Seam, View};
+use wordline_ssd::design::{Combination, Needs, Seam, View, WriteStream};
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::policy::relocator::{Elsewhere, Leaving};
 use wordline_ssd::policy::router::RouterKind;
@@ -26,7 +26,8 @@ impl Design for Sends {
     }
 
     fn needs(&self) -> Needs {
-        Needs::of(&[Seam::Relocate])
+        let collector_streams = vec![WriteStream::native("stays", 0), WriteStream::native("stays", 1)];
+        Needs { collector_streams, ..Needs::of(&[Seam::Relocate]) }
     }
 
     fn moves_to(&mut self, page: &Leaving, pool: u8, _: &mut View<'_>) -> Option<Elsewhere> {
@@ -141,4 +142,35 @@ fn a_pool_that_pages_cannot_go_to_alone_is_named() {
         assert!(wrong.allowed.contains("another pool, which is mapped by pages"), "{wrong}");
         rig.audit();
     }
+}
+
+/// Answers `relocate`, and declares no stream of the collector.
+struct Undeclared;
+
+state!(Undeclared {});
+
+impl Design for Undeclared {
+    fn name(&self) -> &'static str {
+        "undeclared"
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::of(&[Seam::Relocate])
+    }
+
+    fn relocate(&mut self, page: &Leaving, _: u8, _: &mut View<'_>) -> u8 {
+        u8::from(page.moved_by.is_some())
+    }
+}
+
+#[test]
+fn a_design_that_answers_relocate_without_a_stream_is_refused_before_the_run() {
+    let config = two_pools(0, 24).check().expect("the device is sound");
+    let designs = Combination::of(vec![Box::new(Undeclared)]);
+    let wrong = Parts { designs, ..Parts::of(&config) }.check(&config).map(drop).expect_err("no stream");
+    assert_eq!(
+        wrong.to_string(),
+        "designs: found undeclared without a stream of the collector, wanted a design that answers `relocate` to declare its streams in \
+         `Needs::collector_streams`, a native one first"
+    );
 }

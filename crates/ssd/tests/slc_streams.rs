@@ -138,6 +138,12 @@ fn sorts(streams: bool, of_collector: bool) -> impl Fn(&Config) -> Box<dyn Desig
 }
 
 #[test]
+#[should_panic(expected = "contract::small_with_slc() has an SLC mode")]
+fn the_contract_names_a_device_with_an_slc_mode_where_the_streams_need_one() {
+    contract::check(&contract::small(), sorts(false, true));
+}
+
+#[test]
 fn streams_in_slc_mode_keep_the_contract() {
     contract::check(&contract::small_with_slc(), sorts(false, true));
     contract::check(&contract::small_with_slc(), sorts(true, true));

@@ -11,7 +11,7 @@ mod sizes;
 
 use wordline_kernel::{Bytes, Complaints, state};
 use wordline_nand::BlockSetId;
-use wordline_ssd::design::{Needs, Seam, View, Waits};
+use wordline_ssd::design::{Needs, Seam, View, Waits, WriteStream};
 use wordline_ssd::policy::router::Outgoing;
 use wordline_ssd::pools::PoolState;
 use wordline_ssd::{Config, Design};
@@ -58,7 +58,9 @@ impl Design for Centaur {
         let migrates = self.migrates.then_some(Seam::Relocate);
         let answers = [Some(Seam::Pool), Some(Seam::Coalesce), steals, migrates];
         let answers: Vec<Seam> = answers.into_iter().flatten().collect();
-        Needs::of(&answers)
+        let collector_streams =
+            vec![WriteStream::native("moved", LARGE), WriteStream::native("moved", SMALL)];
+        Needs { collector_streams, ..Needs::of(&answers) }
     }
 
     /// Algorithm 1.

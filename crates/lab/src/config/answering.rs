@@ -31,10 +31,10 @@ impl Design for Answering {
     }
 
     fn needs(&self) -> Needs {
-        let stream = |pool| WriteStream { name: "host", pool, mode: CellMode::Native };
+        let stream = |pool| WriteStream::native("host", pool);
         let mut streams = if self.seams.contains(&Seam::Stream) { vec![stream(0)] } else { Vec::new() };
         streams.extend(self.slc.map(|pool| WriteStream { mode: CellMode::Slc, ..stream(pool) }));
-        Needs { streams, ..Needs::of(&self.seams) }
+        Needs { streams, collector_streams: vec![WriteStream::native("moved", 0)], ..Needs::of(&self.seams) }
     }
 }
 

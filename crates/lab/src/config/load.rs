@@ -6,7 +6,7 @@ use wordline_designs::{DECIDES, DESIGN, DESIGNS};
 use wordline_kernel::{Complaints, one_of};
 
 use super::embedded::{self, CELLS, Embedded, PARTS};
-use super::schema::{FILE_KEYS, join};
+use super::schema::{self, FILE_KEYS, join};
 use super::tree::{self, Node, Origin, Table, Value};
 use crate::devices::{DEVICE, DeviceType, Registry, Ssd, name_in};
 use crate::{Error, error::Result, input};
@@ -72,6 +72,14 @@ fn wanted(kind: &str, name: &str, all: &[embedded::Embedded]) -> String {
     format!("a {kind}: {} - or the path of a file that ends in .toml", one_of(name, &embedded::names(all)))
 }
 
+fn wanted_preset(registry: &Registry, name: &str, all: &[Embedded]) -> String {
+    let wanted = wanted("preset", name, all);
+    match registry.designs().find(name) {
+        Some(_) => format!("{wanted} ({})", schema::place_of_design(name)),
+        None => wanted,
+    }
+}
+
 fn refuse<T>(key: String, found: impl std::fmt::Display, wanted: impl Into<String>) -> Result<T> {
     let mut wrong = Complaints::default();
     wrong.add(key, found, wanted);
@@ -83,7 +91,7 @@ pub fn preset(registry: &Registry, name: &str) -> Result<Layered> {
     let presets = presets(registry);
     match find("preset", name, &presets, Path::new(""))? {
         Some(document) => build(registry, document, None, 0),
-        None => refuse(format!("--preset {name}"), "no such name", wanted("preset", name, &presets)),
+        None => refuse(format!("--preset {name}"), "no such name", wanted_preset(registry, name, &presets)),
     }
 }
 
@@ -172,7 +180,7 @@ fn named_preset(
     let presets = presets(registry);
     match find("preset", name, &presets, folder)? {
         Some(document) => build(registry, document, None, depth + 1),
-        None => refuse(at.label(key), format!("{name:?}"), wanted("preset", name, &presets)),
+        None => refuse(at.label(key), format!("{name:?}"), wanted_preset(registry, name, &presets)),
     }
 }
 

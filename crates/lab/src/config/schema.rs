@@ -374,8 +374,19 @@ impl Walk<'_> {
         let found = if let Value::Text(text) = &tag.value { text.as_str() } else { "" };
         match variants.iter().find(|(name, _)| *name == found) {
             Some((_, schema)) => self.members(schema, node, members, path),
-            None => self.complain(tag, &inner, one_of(found, &names)),
+            None => {
+                let mut wanted = one_of(found, &names);
+                if self.is_design(found) {
+                    wanted = format!("{wanted} ({})", place_of_design(found));
+                }
+                self.complain(tag, &inner, wanted);
+            }
         }
+    }
+
+    /// Whether SSDs can name a design like this.
+    fn is_design(&self, name: &str) -> bool {
+        self.root["$defs"][SETTINGS_OF_DESIGNS]["anyOf"][1]["properties"].get(name).is_some()
     }
 
     fn members(&mut self, schema: &Json, node: &Node, members: &Table, path: &str) {
@@ -412,6 +423,11 @@ impl Walk<'_> {
         }
         self.wrong.add(member.origin.label(path), "an unknown key", wanted);
     }
+}
+
+/// Says of the name of a design, found where something else is wanted, which key it belongs to.
+pub fn place_of_design(name: &str) -> String {
+    format!("{name} is a design: {DESIGNS} = [\"{name}\"] in the file, or --set \"{DESIGNS}=['{name}']\"")
 }
 
 /// `key` of the table at `path`.

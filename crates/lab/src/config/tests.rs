@@ -221,6 +221,9 @@ const CASES: &[(&str, &[&str], &str)] = &[
     ),
     ("preset = \"tiny\"\n[frnt]\n", &[], "drive.toml:2: frnt: found an unknown key, wanted one of"),
     ("preset = \"tiny\"\n[frnt]\n", &[], "did you mean front?"),
+    ("preset = \"tiny\"\ndesings = [\"centaur\"]\n", &[], "did you mean designs?"),
+    ("preset = \"tiny\"\nftl.gc.victim.policy = \"cubeftl\"\n", &[], "(cubeftl is a design: designs = ["),
+    ("preset = \"slc-mlc-hybrid\"\n", &[], "or --set \"designs=['slc-mlc-hybrid']\")"),
     ("preset = \"tiny\"\nover_provisioning = 0.1\n", &[], "(there is a key ftl.over_provisioning)"),
     (
         "preset = \"tiny\"\n[ftl]\nover_provisioning = 1.7\n",

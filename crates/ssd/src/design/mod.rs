@@ -53,6 +53,11 @@ pub struct WriteStream {
 }
 
 impl WriteStream {
+    /// One in native blocks.
+    pub const fn native(name: &'static str, pool: u8) -> Self {
+        Self { name, pool, mode: CellMode::Native }
+    }
+
     /// Whether its blocks are opened in SLC mode.
     pub fn is_slc(&self) -> bool {
         self.mode == CellMode::Slc
@@ -68,8 +73,8 @@ pub struct Needs {
     pub observes: Observes,
     /// The host's streams that it tells apart; it answers [`Seam::Stream`] with the number of one of those of the pool.
     pub streams: Vec<WriteStream>,
-    /// The collector's streams that it tells apart, up to 16 in a pool, if it answers [`Seam::Relocate`]: it answers with the number of one
-    /// of those of the pool. One that is native comes first. A pool of which none is named has a native one.
+    /// The collector's streams that it tells apart, up to 16 in a pool and at least one in all, if it answers [`Seam::Relocate`]: it answers
+    /// with the number of one of those of the pool. One that is native comes first. A pool of which none is named has a native one.
     pub collector_streams: Vec<WriteStream>,
     /// The orders in which candidates are kept for it, if it answers [`Seam::Victim`].
     pub indexes: Indexes,

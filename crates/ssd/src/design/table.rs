@@ -7,6 +7,7 @@ use wordline_kernel::{Complaints, Instant, Seed, Stream, state};
 use wordline_nand::CellMode;
 
 use super::{Demands, Design, Level, Needs, Observes, Seam, Seams, WriteStream, WrongAnswer};
+use crate::Config;
 use crate::policy::relocator::Relocator;
 use crate::policy::router::Router;
 
@@ -129,6 +130,16 @@ impl Combination {
         Ok(Demands { host, gc: gathered.most(), open_blocks, cached, cached_by_gc })
     }
 
+    /// Names the device of the contract for designs whose streams need blocks that `config` does not have; else nothing.
+    pub(crate) fn device_to_try(&self, config: &Config) -> &'static str {
+        let needs = self.needs();
+        let mut streams = needs.iter().flat_map(|needs| needs.streams.iter().chain(&needs.collector_streams));
+        match config.file.has_slc_cache() || !streams.any(WriteStream::is_slc) {
+            true => "",
+            false => "\n(contract::small_with_slc() has an SLC mode and blocks for streams in that mode)",
+        }
+    }
+
     fn needs(&self) -> Vec<Needs> {
         self.all.iter().map(|design| design.needs()).collect()
     }
@@ -202,7 +213,8 @@ impl Combination {
     }
 }
 
-/// A design that answers `stream` in a pool declares streams there, and all streams are in pools of the device.
+/// A design that answers `stream` in a pool declares streams there, one that answers `relocate` declares some of the collector, and all
+/// streams are in pools of the device.
 fn check_streams(table: &[Row], needs: &[Needs], names: &[&str], wrong: &mut Complaints) {
     for (n, needs) in needs.iter().enumerate() {
         for (pool, row) in table.iter().enumerate() {
@@ -215,6 +227,13 @@ fn check_streams(table: &[Row], needs: &[Needs], names: &[&str], wrong: &mut Com
                 "a design that answers `stream` to declare a stream in each pool that it answers for",
             );
         }
+        let relocates = table.iter().any(|row| usize::from(row[Seam::Relocate as usize]) == n);
+        wrong.require(
+            !relocates || !needs.collector_streams.is_empty(),
+            "designs",
+            format!("{} without a stream of the collector", names[n]),
+            "a design that answers `relocate` to declare its streams in `Needs::collector_streams`, a native one first",
+        );
         let of_collector = needs.collector_streams.len();
         wrong.require(
             of_collector <= 16 && needs.streams.len() <= 16,
