@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
 use wordline_lab::config::{Device, Selection};
 use wordline_lab::plan::{Origin, Plan};
 use wordline_lab::run::{Unobserved, run};
@@ -30,6 +31,22 @@ fn traces(folder: &Path) -> Vec<PathBuf> {
     folders.flat_map(|folder| entries(&folder)).filter(|path| !skipped(path)).collect()
 }
 
+/// Runs a recorded trace on a device; every request has to be answered.
+fn runs_to_its_end(device: &Device, path: PathBuf) {
+    let name = path.display().to_string();
+    let in_bytes = if name.contains(IN_BYTES) { vec!["sector=1B"] } else { Vec::new() };
+    let options = Options::from_pairs(in_bytes).expect("the options are right");
+    let requests = read(&path, &options).unwrap_or_else(|error| panic!("{error}")).requests.len() as u64;
+    let plan = Plan { origin: Origin::Trace(path, options), ..Plan::default() };
+    let job = plan.job(device).unwrap_or_else(|error| panic!("{error}"));
+    let summary = run(job, &mut Unobserved).unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert_eq!(
+        (summary.outcome, summary.host.requests, summary.host.failed),
+        (Outcome::Complete, requests, 0),
+        "{name}"
+    );
+}
+
 #[test]
 fn every_recorded_trace_runs_to_its_end() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
@@ -40,18 +57,5 @@ fn every_recorded_trace_runs_to_its_end() {
     let device = Device::load(&Selection::default()).expect("the usual device is sound");
     let paths = traces(&folder);
     assert!(paths.len() > 40, "{} traces", paths.len());
-    for path in paths {
-        let name = path.display().to_string();
-        let in_bytes = if name.contains(IN_BYTES) { vec!["sector=1B"] } else { Vec::new() };
-        let options = Options::from_pairs(in_bytes).expect("the options are right");
-        let requests = read(&path, &options).unwrap_or_else(|error| panic!("{error}")).requests.len() as u64;
-        let plan = Plan { origin: Origin::Trace(path, options), ..Plan::default() };
-        let job = plan.job(&device).unwrap_or_else(|error| panic!("{error}"));
-        let summary = run(job, &mut Unobserved).unwrap_or_else(|error| panic!("{name}: {error}"));
-        assert_eq!(
-            (summary.outcome, summary.host.requests, summary.host.failed),
-            (Outcome::Complete, requests, 0),
-            "{name}"
-        );
-    }
+    paths.into_par_iter().with_max_len(1).for_each(|path| runs_to_its_end(&device, path));
 }

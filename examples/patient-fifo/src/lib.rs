@@ -109,7 +109,10 @@ mod tests {
     fn patience_costs_less_copying_than_plain_order_and_more_than_greed() {
         let settings =
             ["ftl.gc.victim.policy=greedy", "ftl.gc.victim.policy=fifo", "designs=['patient-fifo']"];
-        let [greedy, fifo, patient] = settings.map(amplification);
+        let [greedy, fifo, patient] = std::thread::scope(|scope| {
+            let runs = settings.map(|setting| scope.spawn(move || amplification(setting)));
+            runs.map(|run| run.join().expect("the run ends"))
+        });
         assert!(greedy < patient && patient < fifo, "{greedy} {patient} {fifo}");
     }
 }
