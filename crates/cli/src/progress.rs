@@ -132,7 +132,7 @@ fn bar(quiet: bool) -> ProgressBar {
 }
 
 impl Watch<'_> {
-    /// Begins a phase, of which so much is done.
+    /// Begins a phase of which a part is already done.
     fn begin(&mut self, name: &'static str, total: Option<u64>, done: u64) {
         self.end_phase();
         (self.phase, self.total) = (Some((name, Instant::now())), total);

@@ -125,7 +125,7 @@ pub const SAVING: &str = "saving a snapshot";
 pub trait Observer {
     /// A phase begins: [`READING`], [`PRECONDITIONING`], [`OVERWRITING`], [`RUNNING`] or [`SAVING`].
     fn phase(&mut self, _name: &'static str, _total: Option<u64>) {}
-    /// The phase has so much to do, as far as is known by now.
+    /// The work of the phase, as far as is known by now.
     fn expects(&mut self, _total: u64) {}
     /// The power was cut: in the phase [`RECOVERING`] the device reads this many pages.
     fn recovers(&mut self, _pages: u64) {}

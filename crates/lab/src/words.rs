@@ -19,7 +19,7 @@ fn quoted(text: &str) -> Option<&str> {
     text.split('`').nth(1)
 }
 
-/// A name that is none of those that there are.
+/// An unknown name.
 fn unknown_name(message: &str) -> Option<(String, String)> {
     let is_key = message.starts_with("unknown field ");
     if !is_key && !message.starts_with("unknown variant ") {

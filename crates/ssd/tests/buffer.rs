@@ -88,7 +88,7 @@ fn a_page_is_in_flash_soon_after_the_interval_and_not_before() {
     assert!(after > Duration::from_us(250) && after < Duration::from_us(280), "{after}");
 }
 
-/// Pages leave as soon as they are written, unless they are hot; so much may be on its way.
+/// Pages leave as soon as they are written, unless they are hot; at most `in_flight` may be under way.
 fn eager(window: Duration, in_flight: Bytes) -> DeviceFile {
     let mut file = one_die();
     file.buffer.destage = DestageKind::UnlessHot { window, in_flight };

@@ -36,7 +36,7 @@ fn reads(rig: &Rig) -> Vec<u64> {
     (0..geometry.dies()).map(|die| (die * per_die..(die + 1) * per_die).map(in_block).sum()).collect()
 }
 
-/// 32 dies of 48,000 pages in all, on so many channels.
+/// 32 dies of 48,000 pages in all, on `channels` channels.
 fn large(channels: u32, spare: u64) -> DeviceFile {
     let mut file = small();
     (file.layout.channels, file.layout.dies_per_package) = (channels, 32 / channels);

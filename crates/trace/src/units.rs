@@ -92,7 +92,7 @@ impl Assumed {
 /// A trace of fewer requests is too short to be judged. Chosen: a share of a hundred is sure to a few hundredths.
 const FEWEST: u64 = 100;
 
-/// Requests whose rate is taken together. Chosen: so many that a burst into a host's queues, which hold a few hundred,
+/// Requests whose rate is taken together. Chosen: enough that a burst into a host's queues, which hold a few hundred,
 /// is not taken for the rate of a device.
 const BLOCK: u64 = 1_000;
 

@@ -93,7 +93,7 @@ impl Case {
         Self { number, settings: draw.settings, start, depth, steps }
     }
 
-    /// The same with so much more spare space than before, for a device that has too little.
+    /// The same with `spare` more over-provisioning, for a device that has too little.
     pub fn with_spare(&self, spare: f64) -> Self {
         let key = "ftl.over_provisioning=";
         let mut case = self.clone();

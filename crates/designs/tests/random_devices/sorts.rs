@@ -12,7 +12,7 @@ use wordline_ssd::{Config, Design};
 
 use crate::gathers::add_design;
 
-/// Every so manieth page goes there.
+/// Sends one page in `every` to the stream in SLC mode.
 pub struct Sorts {
     settings: File,
 }
@@ -26,7 +26,7 @@ pub struct File {
     written: bool,
     /// The pool in which they are.
     pool: u8,
-    /// Of the pages that the collector moves every so manieth pair goes to the other pool alone; none if 0.
+    /// Of the pages that the collector moves, one pair in `moves` goes to the other pool alone; none if 0.
     moves: u32,
 }
 

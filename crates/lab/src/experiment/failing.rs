@@ -6,8 +6,8 @@ use super::column;
 use super::sweep::Point;
 use crate::error::{Error, Result};
 
-/// The mean of the binomial distribution for the run's one rule: how often it was asked (the number `of` of what was counted), times its
-/// probability, `times` so much for each failure.
+/// The mean of the binomial distribution for the run's one rule: how often it was asked (the count named `of`), multiplied by its
+/// probability, and by `times` for each failure.
 pub(super) fn expected(point: &Point, values: &Json, of: &str, times: f64) -> Result<f64> {
     match &point.config().file.faults[..] {
         [rule] if rule.wear.is_none() && rule.nth.is_none() && rule.every.is_none() => {

@@ -3,8 +3,8 @@
 //!
 //! The rule of its `greedy` is in its code, not in its paper: a victim keeps its valid pages, and the host's next writes fill
 //! the rest of it, so that pages that are hardly ever written lie among new ones. Its `2Rgreedy` has two regions, the host's
-//! blocks and those that survivors filled. It takes so many victims of the region that has the emptiest block that a block is
-//! gained, packs their valid pages together, and gives the block that is not full then to the host. A device here whose
+//! blocks and those that survivors filled. From the region that has the emptiest block it takes as many victims as are needed to gain a block,
+//! packs their valid pages together, and gives the block that is not full then to the host. A device here whose
 //! collector has a write stream keeps that block open for survivors instead, of whatever region. A buffer of 0.02 % of the
 //! logical pages, from which the least recently written page leaves, takes rewrites of the hottest ones.
 

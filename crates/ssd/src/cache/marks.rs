@@ -29,7 +29,7 @@ impl Marks {
         Self { high, low, most, begun: false }
     }
 
-    /// Whether pages leave when there is so much that is not being programmed.
+    /// Whether pages leave when this much of the buffer is not being programmed.
     #[inline]
     pub fn are_passed(&mut self, full: u32) -> bool {
         self.begun = full > if self.begun { self.low } else { self.high };

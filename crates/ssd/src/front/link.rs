@@ -116,7 +116,7 @@ struct Data {
     /// Bytes around the data of a packet, and time beside its bytes.
     around: u64,
     beside: Duration,
-    /// For each so much data, a packet that asks for it goes the other way.
+    /// Bytes of data for which one packet in the other direction asks.
     asked_at_once: u64,
     asking: Duration,
     /// The time that begins a transfer.

@@ -12,7 +12,7 @@ pub struct Placed {
 }
 
 impl Placed {
-    /// None, in so many rows.
+    /// None, in a device of `rows` rows.
     pub fn new(rows: usize) -> Self {
         Self { in_row: Column::filled(rows, 0), all: 0 }
     }

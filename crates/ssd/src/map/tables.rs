@@ -235,7 +235,7 @@ impl Map {
         }
     }
 
-    /// Puts pages of a table that are to be written into a row's unit, up to so many pages.
+    /// Puts up to `pages` pages of a table that are to be written into a row's unit.
     pub(crate) fn fill_unit(&mut self, of: Tables, row: RowId, pages: u32, unit: &mut Vec<Stamp>) {
         match of {
             Tables::Translation => self.fill_unit_with_translation(row, pages, unit),

@@ -108,7 +108,7 @@ impl Device {
         self.overwrite((filled, windows), left, end, random, watched)
     }
 
-    /// Which victims are preferred, where theory knows: the blocks of a super block are of one age, and so many that chance evens out.
+    /// Which victims are preferred, where theory knows. The blocks of a super block have one age, and there are enough of them to even out chance.
     fn preference(&self) -> Option<Preference> {
         let base = &self.core.base;
         let is_super = base.config.file.ftl.gc.scope == Scope::SuperBlock && base.config.pools.rows() > 1;

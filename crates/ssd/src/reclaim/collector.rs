@@ -70,7 +70,7 @@ pub enum Step {
     },
 }
 
-/// Programs failed in so many pages that no block is left for a victim's valid pages.
+/// No block is left for a victim's valid pages, because too many programs failed.
 struct NoRoom;
 
 /// The garbage collector of a device.

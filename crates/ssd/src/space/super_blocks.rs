@@ -60,7 +60,7 @@ impl SuperBlock {
         self.joined += 1;
     }
 
-    /// A block of it, with so many valid pages, counts no more.
+    /// A block of it, with `valid` valid pages, is no longer counted.
     fn leave(&mut self, valid: u32, was_closed: bool) {
         self.kept -= 1;
         self.closed -= u32::from(was_closed);
@@ -177,7 +177,7 @@ state!(SuperBlocks {
 });
 
 impl SuperBlocks {
-    /// None in a pool as yet, of which a row has so many streams.
+    /// None yet, in a pool whose rows have `streams` streams.
     pub fn new(pool: &Pool, streams: usize, indexes: Indexes) -> Self {
         let Pool { geometry, locations, .. } = pool;
         let (rows, blocks) = (geometry.rows() as usize, geometry.block_sets() as usize);

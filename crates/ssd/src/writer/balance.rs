@@ -20,7 +20,7 @@ pub(super) struct Balance {
 state!(Balance { values { waiting } });
 
 impl Balance {
-    /// Nothing waits for any of so many rows.
+    /// Nothing waits for any of the rows.
     pub fn new(rows: u32) -> Self {
         Self { waiting: Column::filled(rows as usize, 0) }
     }

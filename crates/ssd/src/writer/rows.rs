@@ -91,7 +91,7 @@ impl Rows {
         &mut self.groups[row]
     }
 
-    /// The program of a row's group begins, which brings so many entries, padded to so many places.
+    /// The program of a row's group begins. It has `brought` entries, and is padded to `places` places.
     pub fn begin(&mut self, row: RowId, brought: u32, places: u32) {
         self.programming += brought;
         self.groups[row].pad(places as usize);

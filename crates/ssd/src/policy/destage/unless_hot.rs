@@ -19,7 +19,7 @@ pub struct UnlessHot {
 state!(UnlessHot { values { end, bits, pages } fixed { window, in_flight } });
 
 impl UnlessHot {
-    /// With windows so long, and so much on its way at the most.
+    /// With windows of this length, and at most `in_flight` under way.
     pub fn new(window: Duration, in_flight: Bytes) -> Self {
         Self { window, in_flight, end: Instant::ZERO, bits: Vec::new(), pages: Vec::new() }
     }

@@ -16,8 +16,8 @@ impl Source for Members {
     }
 }
 
-/// The row's block of a super block that was chosen, unless the row has free blocks beyond those that cleaning goes for. One of
-/// which the pages have nowhere to go, so many blocks have failed, is left out.
+/// The row's block of a super block that was chosen, unless the row has free blocks beyond those that cleaning goes for. A block
+/// whose pages have nowhere to go, because too many blocks have failed, is left out.
 fn next_member(row: RowId, view: &mut View<'_>) -> Option<BlockSetId> {
     while let Some(block) = view.space.next_of_super_block(row) {
         if view.space.free(row) > view.goal() {

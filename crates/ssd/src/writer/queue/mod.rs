@@ -43,7 +43,7 @@ pub(super) struct WriteQueue {
 state!(WriteQueue { values { filling } parts { ready, subs } });
 
 impl WriteQueue {
-    /// An empty one, with lists of which each makes a unit of so many pages at least.
+    /// An empty one; `units` says for each list how many pages make a unit at least.
     pub fn new(units: Vec<u32>, streams: usize, has_homes: bool, subs: Option<Box<SubRequests>>) -> Self {
         Self { ready: Lists::new(units, streams, has_homes), filling: 0, subs }
     }
@@ -80,7 +80,7 @@ impl WriteQueue {
         self.filling
     }
 
-    /// Tells of the lists with pages in words: of so many at most.
+    /// Describes in words up to `lists` of the lists with pages.
     pub fn tell(&self, lists: usize, out: &mut String) -> fmt::Result {
         let held = self.ready.iter().enumerate().filter(|(_, list)| !list.pages.is_empty());
         for (n, list) in held.take(lists) {
@@ -221,8 +221,8 @@ impl WriteQueue {
         }
     }
 
-    /// Moves pages of a list into a group, up to so many. What was discarded meanwhile is left out: where there are sub-requests its
-    /// pages are given back, for [`pages_over`](Self::pages_over).
+    /// Moves pages of a list into a group, up to a number. Pages that were discarded meanwhile are left out: where there are sub-requests,
+    /// they are returned for [`pages_over`](Self::pages_over).
     #[inline]
     pub fn fill(
         &mut self,

@@ -3,7 +3,7 @@
 //!
 //! No record is kept: where the newest version of a key is follows from how long ago it was last updated, which is drawn from the
 //! exponential distribution with the mean that Zipf's law gives its popularity; how many records a merge leaves follows from how
-//! many different keys there are among so many updates.
+//! many different keys there are among its updates.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Seed, Stream};

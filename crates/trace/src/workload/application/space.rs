@@ -1,7 +1,7 @@
 //! Which blocks of a file system are free: a bitmap, and an allocator that goes round it.
 
 /// Runs of free blocks that are looked at for one that is long enough. Chosen: a file system with 40% free nearly always finds
-/// one among so many, and no request waits for a long search.
+/// one among this number, and no request waits for a long search.
 const LOOKS: usize = 16;
 
 /// The blocks from `first` on, some of them taken.
