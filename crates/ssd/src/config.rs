@@ -16,7 +16,6 @@ use crate::front::namespaces::{self, Namespace};
 use crate::map::block_map::config::BlockMapFile;
 use crate::map::checkpoint::{DiscardsAtCut, LowerPages, RecoveryFile};
 pub use crate::map::config::MappingFile;
-use crate::map::discards;
 use crate::policy::background::BackgroundKind;
 use crate::policy::balancer::BalancerKind;
 use crate::policy::demands::Demands;
@@ -335,32 +334,6 @@ impl DeviceFile {
         u8::from(self.ftl.mapping.cache.is_some() || apart)
     }
 
-    fn check_checkpoint(&self, wrong: &mut Complaints) {
-        let RecoveryFile { checkpoint: Some(every), discards, .. } = self.ftl.recovery else { return };
-        let key = "ftl.recovery.checkpoint";
-        wrong.require(every >= Bytes::kib(64), key, every, "at least 64KiB");
-        for (is_wrong, found, wanted) in [
-            (discards != DiscardsAtCut::Kept, "it beside discards = \"forgotten\"", "discards = \"kept\""),
-            (self.ftl.mapping.cache.is_some(), "it beside ftl.mapping.cache", "the whole map in memory"),
-            (
-                self.buffer.power_loss_protection != Protection::None,
-                "it beside buffer.power_loss_protection",
-                "no protection, which keeps the memory",
-            ),
-        ] {
-            wrong.require(!is_wrong, key, found, wanted);
-        }
-    }
-
-    /// Pages that tell which of this many logical pages are discarded; none if flash does not.
-    pub(crate) fn discard_pages(&self, unit: Bytes, logical_pages: u32) -> u32 {
-        let protected = self.buffer.power_loss_protection != Protection::None;
-        if self.ftl.recovery.discards == DiscardsAtCut::Forgotten || protected {
-            return 0;
-        }
-        discards::pages(logical_pages, unit.0, self.ftl.recovery.checkpoint.is_some())
-    }
-
     /// Logical pages that the host sees. Each row must keep its working blocks beside its share of them.
     fn logical_pages(&self, pools: &Pools, unit: Bytes, faults: &[Fault], wrong: &mut Complaints) -> u32 {
         let all = f64::from(pools.locations());
@@ -385,7 +358,7 @@ impl DeviceFile {
         let geometry = &pools.first().geometry;
         let bad = bad_of(geometry);
         let of_map = self.ftl.mapping.translation_pages(unit, logical);
-        let mut tables = of_map + self.discard_pages(unit, logical);
+        let mut tables = of_map + self.discard_pages(pools, unit, logical);
         if self.ftl.mapping.block.is_some() && tables > 0 {
             // They are logical blocks of their own, behind the last one of the host, which need not be full.
             let per_block = pools.first().locations.per_block();
@@ -476,9 +449,9 @@ impl Config {
         self.file.ftl.mapping.translation_pages(self.unit, self.logical_pages)
     }
 
-    /// Pages that hold no data of the host: translation pages, and those that tell of discards.
+    /// Pages that hold no data of the host: translation pages, and those that tell of discards or, in a checkpoint, of translation pages.
     pub fn table_pages(&self) -> u32 {
-        self.translation_pages() + self.file.discard_pages(self.unit, self.logical_pages)
+        self.translation_pages() + self.file.discard_pages(&self.pools, self.unit, self.logical_pages)
     }
 
     /// The logical pages that each pool must have room for.

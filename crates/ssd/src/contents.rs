@@ -36,17 +36,20 @@ pub enum Mutant {
     ZeroesIgnored,
     /// The other pages of a unit are not carried along by its program.
     UnitNotCarried,
+    /// A checkpoint does not write the translation pages of which something changed.
+    ChangesNotWritten,
 }
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::RestNotRead,
         Self::LossNotNoted,
         Self::FuaIgnored,
         Self::OldestAtRecovery,
         Self::ZeroesIgnored,
         Self::UnitNotCarried,
+        Self::ChangesNotWritten,
     ];
 }
 

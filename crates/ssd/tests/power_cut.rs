@@ -13,6 +13,7 @@ use wordline_kernel::{Bytes, Duration, Instant, Schedule};
 use wordline_nand::TornBy;
 use wordline_ssd::command::RequestId;
 use wordline_ssd::config::{BufferMode, Protection};
+use wordline_ssd::device::Contents;
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::map::block_map::config::BlockMapFile;
 use wordline_ssd::map::checkpoint::{DiscardsAtCut, LowerPages, ProgramsAtCut};
@@ -144,7 +145,11 @@ impl Play {
         let promises = Promises::of(&file);
         let protected = file.buffer.power_loss_protection != Protection::None;
         let write_through = file.buffer.mode != BufferMode::WriteBack || protected;
+        let watches = file.ftl.recovery.checkpoint.is_some();
         let mut rig = Rig::new(file, 1);
+        if watches {
+            rig.device.keep_contents(Contents::new(None));
+        }
         let count = rig.device.config().logical_pages;
         let mut pages = vec![Page::new(); count as usize];
         let written = start.prepare(&mut rig);
@@ -449,6 +454,29 @@ fn what_is_flushed_as_discarded_stays_so_after_a_cut_after_any_event() {
         };
         cut_everywhere(&tiny(kept), &mixed(100), 4, Start::Filled);
     }
+}
+
+/// Few of the places of a device's pages are in memory, and a checkpoint is made every 64 KiB.
+fn map_in_flash(file: &mut DeviceFile) {
+    (file.part.geometry.blocks_per_plane, file.ftl.over_provisioning) = (12, 0.75);
+    file.ftl.mapping.unit = Some(Bytes(1024));
+    file.ftl.mapping.cache = Some(Bytes(24 * 8));
+    (file.ftl.gc.start_below_free_blocks, file.ftl.gc.stop_at_free_blocks) = (4, 4);
+    file.ftl.recovery.discards = DiscardsAtCut::Kept;
+    file.ftl.recovery.checkpoint = Some(Bytes::kib(64));
+}
+
+#[test]
+fn a_checkpoint_of_a_map_in_flash_tells_of_all_that_a_recovery_does_not_read() {
+    let torn = cut_everywhere(&tiny(map_in_flash), &mixed(120), 4, Start::Filled);
+    assert!(torn.programs > 20 && torn.erases > 5, "{torn:?}");
+    let one_shot = |file: &mut DeviceFile| {
+        map_in_flash(file);
+        (file.part.geometry.bits_per_cell, file.part.geometry.one_shot) = (2, true);
+        file.ftl.mapping.unit = Some(Bytes(2048));
+    };
+    let torn = cut_everywhere(&tiny(one_shot), &mixed(80), 4, Start::Empty);
+    assert!(torn.programs > 20, "{torn:?}");
 }
 
 #[test]

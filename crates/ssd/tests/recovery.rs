@@ -8,6 +8,7 @@ use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_nand::BlockSetId;
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::config::DeviceFile;
+use wordline_ssd::device::Contents;
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::map::checkpoint::{DiscardsAtCut, LowerPages};
 use wordline_ssd::space::State;
@@ -111,6 +112,51 @@ fn a_checkpoint_leaves_the_first_page_of_each_block_and_what_was_written_since()
     assert!((least..most).contains(&part.pages_read), "{} of {least} to {most}", part.pages_read);
     assert!(10 * part.pages_read < all.pages_read * 3 && part.time < all.time, "{part:?} {all:?}");
     assert_eq!((part.lost, part.returned), (0, 0));
+}
+
+/// A device with a map in flash that is filled and then overwritten here and there, with a checkpoint after each of so many bytes or without:
+/// its recovery after a cut, and the versions that are there then.
+fn overwritten_with_a_map_in_flash(checkpoint: Option<Bytes>) -> (Recovered, Vec<Option<u32>>) {
+    let mut file = large(8, 128);
+    file.ftl.over_provisioning = 0.4;
+    file.ftl.mapping.cache = Some(Bytes::kib(8));
+    (file.ftl.gc.start_below_free_blocks, file.ftl.gc.stop_at_free_blocks) = (4, 4);
+    file.ftl.recovery.discards = DiscardsAtCut::Kept;
+    file.ftl.recovery.checkpoint = checkpoint;
+    let mut rig = Rig::new(file, 1);
+    rig.device.keep_contents(Contents::new(None));
+    rig.device.fill(1.0);
+    let pages = u64::from(rig.device.config().logical_pages);
+    let mut random = Seed(3).stream("test.recovery", 1);
+    for n in 0..12_000 {
+        rig.run_down_to(15);
+        rig.submit(Operation::Write, false, random.below(pages) * PAGE, PAGE);
+        if n % 100 == 0 {
+            rig.submit(Operation::Discard, false, random.below(pages) * PAGE, PAGE);
+            rig.submit(Operation::Flush, false, 0, 0);
+        }
+    }
+    rig.settle();
+    rig.alone(Operation::Flush, false, 0, 0);
+    let before = rig.device.totals().translation_programs;
+    assert!(before > 500 && rig.device.totals().gc_programs > 1_000, "{before} translation pages");
+    let recovered = cut_and_recover(&mut rig);
+    let versions = (0..pages as u32).map(|page| rig.device.version_in_flash(LogicalPage(page))).collect();
+    rig.audit();
+    rig.overwrite(500);
+    cut_and_recover(&mut rig);
+    (recovered, versions)
+}
+
+#[test]
+fn a_checkpoint_of_a_map_in_flash_finds_the_same_with_fewer_reads() {
+    let (all, expected) = overwritten_with_a_map_in_flash(None);
+    let (part, found) = overwritten_with_a_map_in_flash(Some(Bytes::mib(4)));
+    assert_eq!(found, expected);
+    assert_eq!(((all.lost, all.returned), (part.lost, part.returned)), ((0, 0), (0, 0)));
+    let ms = |recovered: &Recovered| recovered.time.ps() as f64 / 1e9;
+    eprintln!("{} pages in {:.1} ms, {} in {:.1} ms", all.pages_read, ms(&all), part.pages_read, ms(&part));
+    assert!(4 * part.pages_read < all.pages_read && 2.0 * ms(&part) < ms(&all), "{part:?} {all:?}");
 }
 
 /// Half of the space is spare, and these rules hold.

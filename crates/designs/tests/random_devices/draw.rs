@@ -1,6 +1,7 @@
 //! Devices and hosts drawn at random: settings as a user gives them on top of the preset `tiny`, and what a host does.
 
 mod block_map;
+mod checkpoints;
 mod cubeftl;
 
 use wordline_kernel::{Seed, Stream};
@@ -83,6 +84,8 @@ impl Case {
         }
         draw.random = Seed(seed).stream("case.blocks", number);
         draw.upkeep_of_blocks();
+        draw.random = Seed(seed).stream("case.checkpoints", number);
+        draw.checkpoints();
         draw.random = Seed(seed).stream("case.second", number);
         if number % 8 == 5 {
             let (every, written) = (draw.from(1, 4), draw.percent(50));

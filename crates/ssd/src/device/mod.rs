@@ -154,6 +154,7 @@ impl Device {
     /// From now on the device knows what its sectors hold.
     pub fn keep_contents(&mut self, contents: Contents) {
         self.core.base.keep_contents(contents);
+        self.core.map.watch_tables();
     }
 
     /// The contents of its sectors, if the device follows them.

@@ -117,7 +117,7 @@ impl MappingFile {
 impl Config {
     /// Pages of which the flash holds a version: logical pages and pages of tables, with those that are left out between the two.
     pub fn mapped_pages(&self) -> u32 {
-        match self.file.discard_pages(self.unit, self.logical_pages) {
+        match self.file.discard_pages(&self.pools, self.unit, self.logical_pages) {
             0 => self.logical_pages + self.translation_pages(),
             discards => self.first_discard_page() + discards,
         }

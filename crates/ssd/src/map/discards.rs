@@ -5,17 +5,19 @@
 //! served together, one batch after another.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Column, id, state};
+use wordline_kernel::{Bytes, Column, id, state};
 use wordline_nand::RowId;
 
 use super::mapping::LogicalPage;
 use super::placed::Placed;
 use crate::Config;
 use crate::command::RequestId;
+use crate::config::DeviceFile;
 
-/// Bytes of an entry: a version, as it is in the stamp of a page, and with checkpoints the place of the page, too.
+/// Bytes of an entry: a version, as it is in the stamp of a page, and where checkpoints have the whole map the place of the page, too.
 const ENTRY: [u64; 2] = [4, 8];
 
 id!(
@@ -65,6 +67,9 @@ pub struct Discards {
     /// The number of the first page of the table, counted as a logical page.
     first: u32,
     per_page: u32,
+    /// The first page of the directory, which tells where translation pages are: it is written with checkpoints alone. One beyond the
+    /// last page where the whole map is in memory.
+    directory: DiscardPage,
     /// Made when something of theirs is discarded.
     tables: Column<DiscardPage, Option<Box<Table>>>,
     changed: Vec<DiscardPage>,
@@ -83,22 +88,29 @@ pub struct Discards {
 
 state!(Discards {
     values { tables, changed, queue, programming, left, waiting, placed }
-    fixed { first, per_page, kept }
+    fixed { first, per_page, directory, kept }
 });
 
-/// Pages of the table for this many logical pages, in locations of this many bytes.
-pub fn pages(logical_pages: u32, location: u64, checkpoints: bool) -> u32 {
-    u64::from(logical_pages).div_ceil(location / ENTRY[usize::from(checkpoints)]) as u32
+/// Pages of the table for this many logical pages, in locations of this size.
+pub fn pages(logical_pages: u32, location: Bytes, file: &DeviceFile) -> u32 {
+    u64::from(logical_pages).div_ceil(location.0 / entry(file)) as u32
+}
+
+fn entry(file: &DeviceFile) -> u64 {
+    let has_places = file.ftl.recovery.checkpoint.is_some() && file.ftl.mapping.cache.is_none();
+    ENTRY[usize::from(has_places)]
 }
 
 impl Discards {
     /// Nothing is discarded. With `kept` the memory outlives the power.
     pub fn new(config: &Config, kept: bool) -> Self {
-        let checkpoints = config.file.ftl.recovery.checkpoint.is_some();
-        let count = pages(config.logical_pages, config.unit.0, checkpoints);
+        let Config { file, pools, unit, logical_pages, .. } = config;
+        let own = pages(*logical_pages, *unit, file);
+        let count = own.max(file.discard_pages(pools, *unit, *logical_pages));
         Self {
             first: config.first_discard_page(),
-            per_page: (config.unit.0 / ENTRY[usize::from(checkpoints)]) as u32,
+            per_page: (unit.0 / entry(file)) as u32,
+            directory: DiscardPage(own),
             tables: Column::filled(count as usize, None),
             changed: Vec::new(),
             queue: VecDeque::new(),
@@ -188,17 +200,44 @@ impl Discards {
         !self.queue.is_empty() && (self.programming == 0 || self.is_waited_for())
     }
 
-    /// All pages of the table are to be written, as a checkpoint; false if others are on their way.
+    /// All pages of the table are to be written, as a checkpoint, or with a map in flash those that changed and the directory; false
+    /// if others are on their way.
     pub fn begin_checkpoint(&mut self) -> bool {
         if self.left > 0 {
             return false;
         }
-        self.changed = self.tables().collect();
-        for table in self.tables.ids() {
-            self.tables[table].get_or_insert_with(Box::default);
+        let has_directory = self.directory.0 < self.tables.len() as u32;
+        for table in self.tables.ids().filter(|table| !has_directory || *table >= self.directory) {
+            let at = self.tables[table].get_or_insert_with(Box::default);
+            if at.stage == Stage::AtRest {
+                at.stage = Stage::Changed;
+                self.changed.push(table);
+            }
         }
+        self.changed.sort_unstable();
         self.begin_batch();
         true
+    }
+
+    /// The number of a page of the table in the directory of a checkpoint, if it is of that.
+    pub fn number_in_directory(&self, table: DiscardPage) -> Option<u32> {
+        table.0.checked_sub(self.directory.0)
+    }
+
+    /// The page of the directory of this number.
+    pub fn page_of_directory(&self, number: u32) -> LogicalPage {
+        self.logical(DiscardPage(self.directory.0 + number))
+    }
+
+    /// The logical pages, of so many, that a page of the table tells of.
+    pub fn pages_of(&self, table: DiscardPage, all: u32) -> Range<u32> {
+        let first = table.0 * self.per_page;
+        first.min(all)..(first + self.per_page).min(all)
+    }
+
+    /// The page of the table that tells of a logical page.
+    pub fn teller(&self, page: LogicalPage) -> LogicalPage {
+        self.logical(DiscardPage(page.0 / self.per_page))
     }
 
     /// Whether nothing is on its way to flash.

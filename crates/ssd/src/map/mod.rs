@@ -15,6 +15,7 @@ pub mod mapping;
 mod mechanisms;
 mod placed;
 mod tables;
+mod told;
 pub mod translation;
 pub mod unit_writes;
 
@@ -31,6 +32,7 @@ use crate::map::discards::Discards;
 use crate::map::lost::Lost;
 use crate::map::mapping::Mapping;
 use crate::map::placed::Placed;
+use crate::map::told::Told;
 use crate::map::translation::Translation;
 use crate::map::unit_writes::UnitWrites;
 use crate::policy::mapper::Mapper;
@@ -56,10 +58,12 @@ pub struct Map {
     by_block: Option<Box<BlockMap>>,
     /// None unless a pool is mapped by whole units.
     unit_writes: Option<Box<UnitWrites>>,
+    /// None unless the contents of tables are watched.
+    told: Option<Box<Told>>,
 }
 
 state!(Map {
-    values { lost }
+    values { lost, told }
     parts { pages, discards, checkpoints, translation, by_block, unit_writes }
 });
 
@@ -74,6 +78,7 @@ impl Map {
             translation: config.map_cache().map(|size| Translation::of(config, mapper, size)),
             by_block: BlockMap::of(config, |page| placement.home(page)).map(Box::new),
             unit_writes: UnitWrites::of(config),
+            told: None,
         }
     }
 
@@ -304,7 +309,7 @@ impl Map {
 
     /// The table of discards and translation pages go on from what is found of them.
     pub(crate) fn recover_tables(&mut self, base: &mut Base) {
-        let Self { discards, translation, pages: mapping, .. } = self;
+        let Self { discards, checkpoints, translation, pages: mapping, .. } = self;
         let Base { flash, space, config, .. } = base;
         let found = |logical| {
             let location = mapping.get(logical)?;
@@ -315,6 +320,10 @@ impl Map {
         }
         if let Some(translation) = translation {
             translation.forget(found);
+            // What else was in memory is not read again.
+            if checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.is_valid()) {
+                translation.mapper.keep_changed();
+            }
         }
     }
 

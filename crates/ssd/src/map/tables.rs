@@ -2,10 +2,11 @@
 //! not there waits for a read; and pages that tell of discards.
 
 use wordline_kernel::{Duration, Schedule};
-use wordline_nand::{Location, RowId, Stamp};
+use wordline_nand::{Location, RowId, Stamp, TornBy};
 
 use crate::base::{Base, LocationRead, Wanted};
 use crate::command::RequestId;
+use crate::contents::Mutant;
 use crate::event::Event;
 use crate::flash::{Class, Ticket};
 use crate::map::checkpoint::Known;
@@ -177,6 +178,27 @@ impl Map {
         }
     }
 
+    /// From now on the contents of tables in flash are watched.
+    pub(crate) fn watch_tables(&mut self) {
+        self.told.get_or_insert_default();
+    }
+
+    /// These pages of tables are programmed as they are in memory now.
+    pub(crate) fn note_told(&mut self, pages: &[Stamp]) {
+        if let Some(mut told) = self.told.take() {
+            pages.iter().filter(|page| page.is_data()).for_each(|page| told.note(*page, self));
+            self.told = Some(told);
+        }
+    }
+
+    /// The tables are put together again after a power cut.
+    pub(crate) fn note_found(&mut self, base: &Base) {
+        if let Some(mut told) = self.told.take() {
+            told.note_found(self, base);
+            self.told = Some(told);
+        }
+    }
+
     /// Maps a translation page, or one that tells of discards, to `location`.
     pub(crate) fn install_table(&mut self, logical: LogicalPage, location: Location, base: &mut Base) {
         let row_of = |location| base.space.row_of(base.config.pools.block_of(location));
@@ -187,6 +209,31 @@ impl Map {
             (Some(discards), _) if discards.table(logical.0).is_some() => discards.note_place(from, to),
             (_, Some(translation)) => translation.note_place(from, to),
             _ => {}
+        }
+    }
+
+    /// Where all pages are, if a part of that is in flash; else nothing.
+    pub(crate) fn places(&self) -> Vec<Option<Location>> {
+        let pages = if self.translation.is_some() { self.pages.len() } else { 0 };
+        (0..pages).map(|page| self.pages.get(LogicalPage(page))).collect()
+    }
+
+    /// After a power cut pages are elsewhere than they were known to be: their translation pages change.
+    pub(crate) fn note_moves_since(&mut self, before: &[Option<Location>], base: &Base) {
+        for (page, before) in (0..base.config.logical_pages).map(LogicalPage).zip(before) {
+            let now = self.pages.get(page);
+            if now != *before {
+                before.iter().chain(&now).for_each(|at| self.note_amend(page, *at, base));
+            }
+        }
+        self.release_tables();
+    }
+
+    /// A power cut tore pages. Where it took some with it that were programmed before, an older copy of them is found by reading everything
+    /// alone.
+    pub(crate) fn note_torn(&mut self, torn: &TornBy) {
+        if torn.partners > 0 {
+            self.lose_checkpoint();
         }
     }
 
@@ -246,8 +293,8 @@ impl Map {
     fn fill_unit_with_translation(&mut self, row: RowId, pages: u32, unit: &mut Vec<Stamp>) {
         let Some(translation) = &mut self.translation else { return };
         translation.begin_unit(row);
-        for _ in 0..pages {
-            let table = translation.begin_program();
+        while unit.len() < pages as usize {
+            let Some(table) = translation.begin_program() else { break };
             let logical = translation.logical(table);
             unit.push(Stamp { logical: logical.0, version: self.pages.written(logical) });
         }
@@ -297,12 +344,19 @@ impl Map {
     pub(crate) fn lose_table(&mut self, page: LogicalPage, row: RowId) {
         if let Some((discards, table)) = self.discard_page_of(page.0) {
             discards.lost(table, row);
-            if let Some(checkpoints) = &mut self.checkpoints {
-                checkpoints.lost();
-            }
         } else if let Some(translation) = &mut self.translation {
             let table = translation.table(page.0).expect("it has the number of a translation page");
             translation.lost(table, row);
+        }
+        self.lose_checkpoint();
+    }
+
+    /// The last checkpoint, and one that is under way, say nothing any more: a page of them is lost.
+    pub(crate) fn lose_checkpoint(&mut self) {
+        let Some(checkpoints) = &mut self.checkpoints else { return };
+        checkpoints.lost();
+        if let Some(translation) = &mut self.translation {
+            translation.forgive();
         }
     }
 
@@ -351,19 +405,23 @@ impl Map {
         tables + self.discards.as_ref().map_or(0, |discards| discards.placed().in_row(row))
     }
 
-    /// Begins a checkpoint of the map if the host has written enough.
+    /// Begins a checkpoint of the map if the host has written enough. None is made while the clock of the flash is off: erases are not counted
+    /// then, which tell whether a block is as the checkpoint knows it.
     #[inline]
     pub(crate) fn note_checkpoint(&mut self, base: &mut Base) {
         let pages = base.totals.host_programs;
-        if self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.is_due(pages)) {
+        if self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.is_due(pages))
+            && base.flash.takes_time()
+        {
             self.begin_checkpoint(pages, base);
         }
     }
 
     #[cold]
     fn begin_checkpoint(&mut self, pages: u64, base: &mut Base) {
-        let Self { discards, checkpoints, .. } = self;
-        let Base { flash, .. } = base;
+        let Self { discards, checkpoints, translation, pages: mapping, .. } = self;
+        let writes_changes = !base.has(Mutant::ChangesNotWritten);
+        let Base { flash, space, .. } = base;
         if let (Some(discards), Some(checkpoints)) = (discards, checkpoints)
             && discards.begin_checkpoint()
         {
@@ -371,6 +429,12 @@ impl Map {
             let known =
                 |(block, erases): (_, &u32)| Known { programmed: chips.programmed(block), erases: *erases };
             checkpoints.begin(pages, chips.erases().entries().map(known));
+            if let Some(translation) = translation.as_mut().filter(|_| writes_changes) {
+                let is_told = |page| mapping.get(page).is_some_and(|at| space.is_mapped_by_page(at));
+                translation.begin_checkpoint(|all, table| {
+                    all.version(table) == 0 && all.pages_of(table).any(is_told)
+                });
+            }
         }
     }
 
@@ -391,7 +455,9 @@ impl Map {
     /// where no flush waits.
     pub(crate) fn end_discards(&mut self) -> Option<Vec<RequestId>> {
         let discards = self.discards.as_mut().filter(|discards| discards.is_at_rest())?;
-        if let Some(checkpoints) = &mut self.checkpoints {
+        if let Some(checkpoints) = &mut self.checkpoints
+            && !self.translation.as_ref().is_some_and(Translation::owes)
+        {
             checkpoints.over();
         }
         discards.is_waited_for().then(|| discards.batch_over())

@@ -2,7 +2,10 @@
 //! waits for what is read of them. Where each of them is (the global translation directory) is in memory, in the map,
 //! where they follow the logical pages.
 
+mod owed;
+
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Instant, state};
@@ -46,6 +49,8 @@ struct State {
     stage: Stage,
     /// Changed while it was being programmed.
     again: bool,
+    /// Programs of it that a checkpoint waits for.
+    owed: u8,
     /// Reads of its flash pages under way.
     reads: u8,
     /// The version that is in flash.
@@ -53,6 +58,13 @@ struct State {
     next: u32,
     /// The first that waits for its entries.
     waiters: u32,
+}
+
+impl State {
+    /// In flash in this version; none if that is 0.
+    fn at_rest(version: u32) -> Self {
+        Self { stage: Stage::AtRest, again: false, owed: 0, reads: 0, version, next: NONE, waiters: NONE }
+    }
 }
 
 /// The work that goes on when a place is known.
@@ -92,6 +104,8 @@ pub struct Translation {
     /// Translation pages that are being read or staged, and how many may be.
     ahead: u32,
     most_ahead: u32,
+    /// How many of them a checkpoint waits for.
+    owing: u32,
     staged: VecDeque<TranslationPage>,
     per_program: usize,
     waiters: Vec<Waiter>,
@@ -105,7 +119,7 @@ pub struct Translation {
 }
 
 state!(Translation {
-    values { states, queues, ahead, staged, waiters, free_waiters, turns, placed, last_row }
+    values { states, queues, ahead, owing, staged, waiters, free_waiters, turns, placed, last_row }
     parts { mapper }
     fixed { size, first, most_ahead, per_program }
 });
@@ -113,17 +127,16 @@ state!(Translation {
 impl Translation {
     /// The translation pages of a device, none of them written. Those of several pools are in the last one.
     pub fn of(config: &Config, mapper: Box<dyn Mapper>, size: CacheSize) -> Self {
-        let at_rest =
-            State { stage: Stage::AtRest, again: false, reads: 0, version: 0, next: NONE, waiters: NONE };
         let rows = config.pools.rows() as usize;
         let Pool { geometry, locations, .. } = config.pools.last();
         Self {
             mapper,
             size,
             first: config.logical_pages,
-            states: Column::filled(size.tables as usize, at_rest),
+            states: Column::filled(size.tables as usize, State::at_rest(0)),
             queues: [(NONE, NONE); 2],
             ahead: 0,
+            owing: 0,
             // Two program units a row keep every die busy while the next pages are read.
             most_ahead: 2 * geometry.rows() * locations.per_program,
             staged: VecDeque::new(),
@@ -137,10 +150,11 @@ impl Translation {
     }
 
     /// Forgets what was under way, as when the power is cut. `found` says which version of a translation page is in flash,
-    /// and in which row. The entries of the cache, and which of them changed, stay: recovery builds it again.
+    /// and in which row. The entries of the cache, and which of them changed, stay: recovery builds it again. A page that was to be
+    /// written, or of which an older version is there, is written then.
     pub fn forget(&mut self, found: impl Fn(LogicalPage) -> Option<(u32, RowId)>) {
         self.queues = [(NONE, NONE); 2];
-        self.ahead = 0;
+        (self.ahead, self.owing) = (0, 0);
         self.staged.clear();
         self.waiters.clear();
         self.free_waiters.clear();
@@ -152,8 +166,10 @@ impl Translation {
                 self.placed.note(None, row);
             }
             let version = home.map_or(0, |(version, _)| version);
-            self.states[table] =
-                State { stage: Stage::AtRest, again: false, reads: 0, version, next: NONE, waiters: NONE };
+            let before = std::mem::replace(&mut self.states[table], State::at_rest(version));
+            if before.stage != Stage::AtRest || before.version != version {
+                self.push(table, QUEUE);
+            }
         }
     }
 
@@ -167,6 +183,17 @@ impl Translation {
     pub fn pages_of(&self, table: TranslationPage) -> impl Iterator<Item = LogicalPage> + use<> {
         let first = table.0 * self.size.per_table;
         (first..self.first.min(first + self.size.per_table)).map(LogicalPage)
+    }
+
+    /// The translation pages, as the map numbers them, that a page of the directory of this number lists.
+    pub fn listed_in(&self, number: u32) -> Range<u32> {
+        let of = |number: u32| self.first + self.size.tables.min(number * self.size.per_table);
+        of(number)..of(number + 1)
+    }
+
+    /// The number of the page of the directory that lists a translation page.
+    pub fn listed_with(&self, table: TranslationPage) -> u32 {
+        table.0 / self.size.per_table
     }
 
     /// A translation page as the map, the stamps and the placement number it.
@@ -284,7 +311,7 @@ impl Translation {
     /// Whether enough translation pages wait for a program unit.
     #[inline]
     pub fn has_unit(&self) -> bool {
-        self.staged.len() >= self.per_program
+        self.staged.len() >= self.per_program || self.owing > 0 && self.pads()
     }
 
     /// The next row in turn of those that accept, such that `fits`.
@@ -327,29 +354,33 @@ impl Translation {
         *turns = turns.saturating_add(1);
     }
 
-    /// The next translation page of a unit, which is programmed as it is now.
-    pub fn begin_program(&mut self) -> TranslationPage {
-        let table = self.staged.pop_front().expect("there are enough for a unit");
+    /// The next translation page of a unit, if one waits: it is programmed as it is now.
+    pub fn begin_program(&mut self) -> Option<TranslationPage> {
+        let table = self.staged.pop_front()?;
         self.ahead -= 1;
         let state = &mut self.states[table];
         (state.stage, state.again) = (Stage::Programming, false);
         self.mapper.written(table);
-        table
+        Some(table)
     }
 
     /// Version `version` of a translation page is in flash.
     pub fn programmed(&mut self, table: TranslationPage, version: u32) {
         let state = &mut self.states[table];
         (state.stage, state.version) = (Stage::AtRest, version);
-        if std::mem::take(&mut state.again) {
-            self.push(table, GATHERED);
+        let again = std::mem::take(&mut state.again);
+        let owes = self.pay(table);
+        if again {
+            self.push(table, if owes { QUEUE } else { GATHERED });
         }
     }
 
     /// The program of a translation page failed: it waits for another unit, before all others.
     pub fn program_failed(&mut self, table: TranslationPage) {
         self.ahead += 1;
-        self.states[table].stage = Stage::Staged;
+        let state = &mut self.states[table];
+        // The next program has all of it.
+        (state.stage, state.owed) = (Stage::Staged, state.owed.min(1));
         self.staged.push_front(table);
     }
 

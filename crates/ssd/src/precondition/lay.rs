@@ -131,6 +131,7 @@ impl<'a> Layer<'a> {
         let row = if self.core.base.has_homes { self.next_for_tables() } else { self.next_with_room(stream) };
         let version = self.core.map.last_written(logical).unwrap_or(0) + 1;
         self.core.map.lay_table(table, version, row);
+        self.core.map.note_told(&[Stamp { logical: logical.0, version }]);
         self.put(logical, row, stream);
     }
 

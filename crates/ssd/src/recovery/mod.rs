@@ -58,6 +58,7 @@ impl Recovery {
             false => core.base.config.file.ftl.recovery.programs_at_cut.into(),
         };
         let torn = cut_flash(now, at_cut, core, writer);
+        core.map.note_torn(&torn);
         core.base.digest(now.ps());
         core.cache.save_buffer(&core.base);
         if let Some(contents) = &mut core.base.contents {
@@ -82,6 +83,8 @@ impl Recovery {
     /// The power is back: puts the tables together from the stamps of the pages, and begins the scan that reads them.
     /// Rebuilding the tables takes no time; the scan does.
     pub(crate) fn begin(&mut self, core: &mut Core, writer: &mut Writer, now: Instant) {
+        core.map.audit_told(&core.base);
+        let before = core.map.places();
         skip_torn_word_lines(core);
         let Base { space, flash, .. } = &mut core.base;
         let chips = flash.chips();
@@ -92,6 +95,8 @@ impl Recovery {
         core.map.settle(&mut core.base);
         core.map.recover_tables(&mut core.base);
         let lost_and_returned = believe(&stale, core);
+        core.map.note_moves_since(&before, &core.base);
+        core.map.note_found(&core.base);
         core.base.space.close_full();
         core.base.life.read_only = false;
         condemn_again(core, writer);

@@ -9,6 +9,7 @@ use wordline_nand::{BlockSetId, DieId, PageId, Pool, Pools};
 use crate::engines::Core;
 use crate::event::Event;
 use crate::flash::{Class, Ticket};
+use crate::map::checkpoint::Checkpoints;
 use crate::recovery::{Recovered, Recovery};
 use crate::space::State;
 
@@ -143,10 +144,13 @@ fn after_first_page(block: BlockSetId, core: &Core) -> u32 {
     }
 }
 
-/// The pages of the table of discards, or of the checkpoint, are read with their contents.
+/// The pages of the table of discards, or of the checkpoint, are read with their contents. Where a checkpoint is none any more, its
+/// directory is of no use.
 pub(super) fn scan_tables(scan: &mut Scan, core: &Core) {
     let Some(discards) = core.map.discards() else { return };
-    for logical in discards.tables().map(|table| discards.logical(table)) {
+    let is_valid = core.map.checkpoints().is_some_and(Checkpoints::is_valid);
+    let wanted = discards.tables().filter(|table| is_valid || discards.number_in_directory(*table).is_none());
+    for logical in wanted.map(|table| discards.logical(table)) {
         if logical.0 >= core.map.len() {
             return;
         }

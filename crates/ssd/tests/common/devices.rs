@@ -207,11 +207,9 @@ prop_compose! {
     }
 }
 
-/// Sets the protection against power cuts. Checkpoints are of a map in memory that nothing else keeps.
+/// Sets the protection against power cuts. Checkpoints are of what no protected memory keeps.
 fn set_recovery(file: &mut DeviceFile, discards: DiscardsAtCut, safe: bool, checkpoint: Option<u64>) {
-    let may = discards == DiscardsAtCut::Kept
-        && file.ftl.mapping.cache.is_none()
-        && file.buffer.power_loss_protection == Protection::None;
+    let may = discards == DiscardsAtCut::Kept && file.buffer.power_loss_protection == Protection::None;
     file.ftl.recovery = RecoveryFile {
         discards,
         checkpoint: checkpoint.filter(|_| may).map(Bytes::kib),

@@ -219,6 +219,24 @@ impl Mapper for Dftl {
             }
         }
     }
+
+    fn has_changed(&self, table: TranslationPage) -> bool {
+        self.dirty[table] != NONE
+    }
+
+    fn keep_changed(&mut self) {
+        let before = std::mem::replace(self, Self::new(&self.size));
+        for segment in [Segment::Probation, Segment::Protected] {
+            let newer = |at: &u32| Some(before.entries[*at as usize].used.newer).filter(|at| *at != NONE);
+            let oldest = Some(before.lists[segment as usize].oldest).filter(|at| *at != NONE);
+            for at in std::iter::successors(oldest, newer).filter(|at| before.entries[*at as usize].dirty) {
+                let (kept, _) = self.insert(before.entries[at as usize].page);
+                self.unlink(kept);
+                self.link(kept, segment);
+                self.soil(kept);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -267,6 +285,24 @@ mod tests {
         assert_eq!(dftl.load(LogicalPage(10)), None, "page 5 leaves, written already");
         assert_eq!(dftl.update(LogicalPage(6)), None);
         assert_eq!(dftl.update(LogicalPage(11)), Some(TranslationPage(1)), "page 6 changed again and leaves");
+    }
+
+    #[test]
+    fn what_changed_and_is_not_written_is_kept_through_a_power_cut() {
+        let mut dftl = cache(6, 2);
+        for page in [0, 4, 5, 8, 9] {
+            dftl.load(LogicalPage(page));
+        }
+        for page in [4, 9, 8] {
+            dftl.lookup(LogicalPage(page));
+            dftl.update(LogicalPage(page));
+        }
+        dftl.written(TranslationPage(1));
+        dftl.keep_changed();
+        let kept = [0, 4, 5, 8, 9].map(|page| dftl.lookup(LogicalPage(page)));
+        assert_eq!(kept, [false, false, false, true, true]);
+        assert!(dftl.has_changed(TranslationPage(2)) && !dftl.has_changed(TranslationPage(1)));
+        assert_eq!(dftl.lists.map(|list| list.len), [0, 2]);
     }
 
     #[test]

@@ -37,6 +37,12 @@ pub trait Mapper: State + Send {
 
     /// A translation page is being written as it is now: what changed in it and stays in memory is safe.
     fn written(&mut self, table: TranslationPage);
+
+    /// Whether something in memory is not as its translation page says.
+    fn has_changed(&self, table: TranslationPage) -> bool;
+
+    /// The power was cut, and what is not as its translation page says is all that is known again.
+    fn keep_changed(&mut self);
 }
 
 /// The mapper that the configuration names.

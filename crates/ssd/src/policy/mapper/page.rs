@@ -28,4 +28,10 @@ impl Mapper for Page {
     }
 
     fn written(&mut self, _: TranslationPage) {}
+
+    fn has_changed(&self, _: TranslationPage) -> bool {
+        false
+    }
+
+    fn keep_changed(&mut self) {}
 }
