@@ -152,6 +152,9 @@ impl Default for ReadRetryFile {
     }
 }
 
+/// The channels that a fixed placement wants.
+pub(crate) const ALIKE: &str = "0: the homes of ftl.placement fixed go round channels that are alike";
+
 /// A device whose numbers fit each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -261,8 +264,7 @@ impl DeviceFile {
             wrong.add("ftl.balancer.least", found, wanted);
         }
         let (short, dynamic) = (self.layout.short_channels, ftl.placement == PlacementKind::Dynamic {});
-        let wanted = "0: the homes of ftl.placement fixed go round channels that are alike";
-        wrong.require(short == 0 || dynamic, "layout.short_channels", short, wanted);
+        wrong.require(short == 0 || dynamic, "layout.short_channels", short, ALIKE);
         let has_nothing_to_do = matches!(ftl.balancer, BalancerKind::Stealing { .. })
             && ftl.placement == PlacementKind::Dynamic {};
         wrong.require(
@@ -307,6 +309,12 @@ impl DeviceFile {
     /// Whether a stream of the host or of the collector is for blocks in SLC mode of a pool, as far as designs were asked.
     pub fn writes_slc_in(&self, pool: usize) -> bool {
         self.demands.is_some_and(|demands| (demands.cached | demands.cached_by_gc) >> pool & 1 != 0)
+    }
+
+    /// Packages on a channel of each pool.
+    pub fn packages(&self) -> Vec<u32> {
+        let layouts = std::iter::once(&self.layout).chain(self.pools.iter().map(|pool| &pool.layout));
+        layouts.map(|layout| layout.packages_per_channel).collect()
     }
 
     /// The blocks of a pool for streams in SLC mode.

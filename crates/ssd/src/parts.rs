@@ -21,6 +21,7 @@ use crate::policy::router::Router;
 use crate::policy::tuner::Tuner;
 use crate::policy::victim::VictimPolicy;
 use crate::policy::wear::WearLeveller;
+use crate::pools::EVERYTHING_IN;
 use crate::reclaim::config::Scope;
 
 /// The policies of a device. A design takes those that the configuration names and changes some of them:
@@ -69,7 +70,7 @@ impl Parts {
             eviction: config.file.buffer.eviction.build(),
             read_eviction: config.file.buffer.read_eviction.build(),
             router: ftl.router.build(config.logical_pages),
-            placement: ftl.placement.build(&config.pools, config.file.layout.packages_per_channel),
+            placement: ftl.placement.build(&config.pools, &config.file.packages()),
             frontier: ftl.frontier.build(),
             balancer: ftl.balancer.build(),
             mapper: mapper::build(config),
@@ -151,7 +152,7 @@ impl Parts {
     fn check_homes(&self, wrong: &mut Complaints) {
         let placing = self.designs.answering(Seam::Place);
         wrong.require(
-            self.placement.home(0).is_none() || placing.is_empty(),
+            self.placement.home(0, EVERYTHING_IN).is_none() || placing.is_empty(),
             "ftl.placement.policy",
             format!("a fixed placement beside the design {}", placing.join(" and ")),
             "dynamic: the design answers `place`, and pages with a fixed place are not asked for",
@@ -203,7 +204,8 @@ impl Parts {
     pub(crate) fn split(self, config: &Config, seed: Seed) -> (Policies, Inner) {
         let pools = config.pools.count();
         let others = config.file.pools.iter().map(|file| file.frontier.build());
-        let balances = (self.placement.home(0).is_some() || pools > 1) && self.balancer.is_on();
+        let balances =
+            (self.placement.home(0, EVERYTHING_IN).is_some() || pools > 1) && self.balancer.is_on();
         let rests = self.background.rests_after().is_some();
         let policies = Policies {
             designs: Designs::new(self.designs, &*self.router, &*self.relocator, pools, seed),

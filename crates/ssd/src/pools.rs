@@ -166,6 +166,10 @@ pub fn check(file: &DeviceFile, pools: &Pools, unit: Bytes, wrong: &mut Complain
     check_beside(file, wrong);
     for (n, pool) in pools.iter().skip(1).enumerate() {
         check_collection(file, n, pool, wrong);
+        let (short, dynamic) =
+            (file.pools[n].layout.short_channels, file.ftl.placement == PlacementKind::Dynamic {});
+        let key = format!("pools[{n}].layout.short_channels");
+        wrong.require(short == 0 || dynamic, &key, short, crate::config::ALIKE);
         if let Some((key, found, wanted)) = file.pools[n].frontier.complaint(&pool.part, &pool.geometry) {
             wrong.add(format!("pools[{n}].frontier.{key}"), found, wanted);
         }
@@ -215,9 +219,15 @@ fn check_beside(file: &DeviceFile, wrong: &mut Complaints) {
     for (key, is_wrong, found, wanted) in [
         (
             "ftl.placement.policy",
-            ftl.placement != PlacementKind::Dynamic {},
+            ftl.placement != PlacementKind::Dynamic {} && ftl.mapping.whole_units,
             name_of(&ftl.placement),
-            "dynamic: a fixed place is one in the first pool, and a page may be in any",
+            "dynamic, with ftl.mapping.whole_units: a unit is one program, and its pages would have their places in several rows",
+        ),
+        (
+            "ftl.balancer.policy",
+            matches!(ftl.balancer, BalancerKind::Stealing { .. }),
+            name_of(&ftl.balancer),
+            "none or valid-share: rows that take over what waits for others are of one pool",
         ),
         (
             "ftl.slc_cache",

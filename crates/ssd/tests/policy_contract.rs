@@ -64,8 +64,8 @@ fn all_orders_are_placements_of_their_own() {
     file.layout.planes_per_row = Some(1);
     let geometry = file.check().expect("the device is sound").pools;
     let homes = |order: &String| {
-        let placement = PlacementKind::Fixed { order: order.clone() }.build(&geometry, 2);
-        (0..geometry.rows()).map(|page| placement.home(page)).collect::<Vec<_>>()
+        let placement = PlacementKind::Fixed { order: order.clone() }.build(&geometry, &[2]);
+        (0..geometry.rows()).map(|page| placement.home(page, 0)).collect::<Vec<_>>()
     };
     let mut all: Vec<_> = orders().iter().map(homes).collect();
     all.sort_unstable();
@@ -88,9 +88,9 @@ proptest! {
         file.layout.planes_per_row = Some(1);
         let geometry = file.check().expect("the device is sound").pools;
         for kind in placements() {
-            let mut placement = kind.build(&geometry, packages);
-            let mut again = kind.build(&geometry, packages);
-            let homes: Vec<_> = (0..geometry.rows()).map(|page| placement.home(page)).collect();
+            let mut placement = kind.build(&geometry, &[packages]);
+            let mut again = kind.build(&geometry, &[packages]);
+            let homes: Vec<_> = (0..geometry.rows()).map(|page| placement.home(page, 0)).collect();
             if homes[0].is_some() {
                 let mut rows: Vec<_> = homes.iter().flatten().copied().collect();
                 rows.sort_unstable();
@@ -103,7 +103,7 @@ proptest! {
                 for row in geometry.all_rows() {
                     accepting.set(row, turn >> (row.0 % 128) & 1 != 0);
                 }
-                again = restored(&*again, kind.build(&geometry, packages));
+                again = restored(&*again, kind.build(&geometry, &[packages]));
                 let row = placement.next(&accepting);
                 prop_assert_eq!(again.next(&accepting), row, "a policy that was saved goes on");
                 match row {

@@ -79,6 +79,51 @@ fn a_device_with_two_pools_is_overwritten_many_times() {
     }
 }
 
+/// How many pages are in a row of their pool that is not their home.
+fn away(rig: &Rig) -> u64 {
+    let (config, kind) = (rig.device.config(), PlacementKind::Fixed { order: "CWDP".into() });
+    let placement = kind.build(&config.pools, &config.file.packages());
+    let is_away = |page: &u32| {
+        let Some(at) = rig.device.map().get(LogicalPage(*page)) else { return false };
+        let row = config.pools.row_of(at);
+        placement.home(*page, config.pools.number_of_row(row)) != Some(row)
+    };
+    (0..config.logical_pages).filter(is_away).count() as u64
+}
+
+/// Each page has a home in each of the two pools.
+fn with_homes(least: u64) -> DeviceFile {
+    let mut file = two_pools(least);
+    file.ftl.mapping.whole_units = false;
+    file.ftl.placement = PlacementKind::Fixed { order: "CWDP".into() };
+    file
+}
+
+#[test]
+fn a_page_has_a_home_in_each_pool() {
+    let mut rig = Rig::new(with_homes(16_384), 1);
+    let rows: Vec<u32> = rig.device.config().pools.iter().map(|pool| pool.geometry.rows()).collect();
+    assert_eq!(rows, [4, 8], "the planes of the second pool work by themselves");
+    for unit in 0..32 {
+        rig.alone(Operation::Write, true, unit * UNIT, if unit % 2 == 0 { UNIT } else { PAGE });
+    }
+    assert_eq!((valid(&rig), away(&rig)), ([96, 16], 0));
+    let mut steady = Rig::new(with_homes(16_384), 1);
+    steady.device.fill_steady(Seed(1));
+    let (held, elsewhere) = (valid(&steady), away(&steady));
+    assert!(held[0] > 500 && held[1] > 500 && 20 * elsewhere < held[0] + held[1], "{elsewhere} of {held:?}");
+    overwrite_further(&mut steady, 4_000);
+}
+
+#[test]
+fn a_page_whose_home_is_full_goes_to_another_row_of_the_pool_or_to_the_first_pool() {
+    let rig = overwrite(with_homes(1 << 20), 10_000);
+    let counts = rig.device.writer().sub_requests().expect("there are two pools");
+    assert!(counts.turned_away > 0 && rig.device.totals().programs_away > 0, "{counts:?}");
+    let (held, elsewhere) = (valid(&rig), away(&rig));
+    assert!(elsewhere > 0 && held[0] > 0 && held[1] > held[0], "{elsewhere} of {held:?}");
+}
+
 /// Pages leave the buffer as soon as a number of a unit wait, together with the others, and pages of the second pool go along or do
 /// not.
 #[derive(Clone, Copy)]

@@ -3,6 +3,7 @@
 mod block_map;
 mod checkpoints;
 mod cubeftl;
+mod homes;
 
 use wordline_kernel::{Seed, Stream};
 
@@ -86,6 +87,8 @@ impl Case {
         draw.upkeep_of_blocks();
         draw.random = Seed(seed).stream("case.checkpoints", number);
         draw.checkpoints();
+        draw.random = Seed(seed).stream("case.homes", number);
+        draw.homes_beside_pools();
         draw.random = Seed(seed).stream("case.second", number);
         if number % 8 == 5 {
             let (every, written) = (draw.from(1, 4), draw.percent(50));

@@ -5,6 +5,7 @@ use wordline_nand::{BlockSetId, RowId};
 
 use crate::config::Config;
 use crate::policy::placement::Placement;
+use crate::pools::EVERYTHING_IN;
 
 /// Failures of a device, and whether it still takes writes.
 #[derive(Clone, Debug)]
@@ -36,9 +37,9 @@ impl Life {
 /// How many pages have their home in each row.
 fn home_pages(config: &Config, placement: &dyn Placement) -> Column<RowId, u32> {
     let mut pages = Column::filled(config.pools.rows() as usize, 0);
-    let has_homes = placement.home(0).is_some();
+    let has_homes = placement.home(0, EVERYTHING_IN).is_some();
     for page in 0..if has_homes { config.logical_pages } else { 0 } {
-        pages[placement.home(page).expect("all pages have homes or none")] += 1;
+        pages[placement.home(page, EVERYTHING_IN).expect("all pages have homes or none")] += 1;
     }
     pages
 }

@@ -187,6 +187,17 @@ impl Base {
         self.space.limit(row).checked_sub(homes)
     }
 
+    /// Whether each row must hold the pages that have their home there: without a balancer they go nowhere else. Of several pools any row
+    /// takes what a full one does not.
+    pub(crate) fn stay_at_home(&self) -> bool {
+        self.has_homes && !self.policies.balances() && self.config.pools.count() == 1
+    }
+
+    /// Whether pages of tables leave room for the pages that have their home in a row.
+    pub(crate) fn has_homes_beside_tables(&self) -> bool {
+        self.has_homes && self.config.pools.count() == 1
+    }
+
     /// All block sets that are not out of use.
     pub(crate) fn blocks_in_use(&self) -> Vec<BlockSetId> {
         let all = self.config.pools.all_blocks();

@@ -9,6 +9,7 @@ use crate::flash::Flash;
 use crate::parts::Policies;
 use crate::policy::frontier::WordLines;
 use crate::policy::victim::Indexes;
+use crate::pools::EVERYTHING_IN;
 use crate::space::{SlcShare, Space, Streams, bad_from_factory};
 use crate::times::WriteBack;
 use crate::totals::Totals;
@@ -27,7 +28,7 @@ impl Base {
         Self {
             life: Life::new(&config, &*policies.placement),
             page_size: PageSize::new(&config),
-            has_homes: policies.placement.home(0).is_some(),
+            has_homes: policies.placement.home(0, EVERYTHING_IN).is_some(),
             states: Vec::new(),
             digest: Digest::default(),
             totals: Totals::default(),

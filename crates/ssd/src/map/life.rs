@@ -18,7 +18,7 @@ impl Map {
         base.note_room();
         base.life.read_only |= if self.by_block.is_some() {
             !self.holds_logical_blocks(base)
-        } else if base.has_homes && !base.policies.balances() {
+        } else if base.stay_at_home() {
             !self.holds_homes(base)
         } else {
             !base.config.shares().fit(base.config.pools.iter().map(|pool| base.room_of(pool)))

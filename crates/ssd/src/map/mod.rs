@@ -37,6 +37,7 @@ use crate::map::translation::Translation;
 use crate::map::unit_writes::UnitWrites;
 use crate::policy::mapper::Mapper;
 use crate::policy::placement::Placement;
+use crate::pools::EVERYTHING_IN;
 use crate::sectors::Sectors;
 use crate::space::Space;
 
@@ -76,7 +77,7 @@ impl Map {
             discards: new_discards(config),
             checkpoints: Checkpoints::of(config),
             translation: config.map_cache().map(|size| Translation::of(config, mapper, size)),
-            by_block: BlockMap::of(config, |page| placement.home(page)).map(Box::new),
+            by_block: BlockMap::of(config, |page| placement.home(page, EVERYTHING_IN)).map(Box::new),
             unit_writes: UnitWrites::of(config),
             told: None,
         }

@@ -15,6 +15,7 @@ use crate::map::translation::{Then, Translation, Waiter};
 use crate::map::{LogicalPage, Map};
 use crate::policy::mapper::TranslationPage;
 use crate::policy::placement::RowSet;
+use crate::pools::EVERYTHING_IN;
 
 /// Tables of which pages are written in units of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -448,7 +449,7 @@ impl Map {
     pub(crate) fn next_in_place(&self, base: &Base) -> Option<(RowId, LogicalPage)> {
         let discards = self.discards.as_ref()?;
         let page = discards.logical(discards.next_queued()?);
-        base.policies.placement.home(page.0).map(|row| (row, page))
+        base.policies.placement.home(page.0, EVERYTHING_IN).map(|row| (row, page))
     }
 
     /// The flushes that waited for pages that tell of discards, all of which are in flash; none while some pages are on their way or

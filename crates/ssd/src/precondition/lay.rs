@@ -8,6 +8,7 @@ use crate::engines::Core;
 use crate::map::block_map::Step;
 use crate::map::{LogicalPage, Map, Tables};
 use crate::policy::mapper::TranslationPage;
+use crate::pools::EVERYTHING_IN;
 use crate::space::StreamId;
 use crate::writer::Writer;
 
@@ -33,9 +34,12 @@ impl<'a> Layer<'a> {
         if self.core.map.by_block().is_some() {
             return self.page_of_block(logical);
         }
+        if let Some(home) = self.core.base.policies.placement.home(logical.0, EVERYTHING_IN) {
+            let stream = self.stream_to(home);
+            return self.put(logical, home, stream);
+        }
         let stream = self.core.base.space.streams().host(0);
-        let home = self.core.base.policies.placement.home(logical.0);
-        let row = home.unwrap_or_else(|| self.next_row(stream));
+        let row = self.next_row(stream);
         self.put(logical, row, stream);
     }
 
@@ -60,7 +64,7 @@ impl<'a> Layer<'a> {
     /// Puts a page to its place in the blocks of its logical block, whose pages before it are there.
     fn page_of_block(&mut self, logical: LogicalPage) {
         let Core { base, map, .. } = &mut *self.core;
-        let row = base.policies.placement.home(logical.0).unwrap_or(RowId(0));
+        let row = base.policies.placement.home(logical.0, EVERYTHING_IN).unwrap_or(RowId(0));
         match map.next_step(row, Some(logical), base) {
             Some(Step::Write { to }) => {
                 self.fill(to, logical);
@@ -128,7 +132,11 @@ impl<'a> Layer<'a> {
         };
         let streams = self.core.base.space.streams();
         let stream = streams.host(streams.host - 1);
-        let row = if self.core.base.has_homes { self.next_for_tables() } else { self.next_with_room(stream) };
+        let row = if self.core.base.has_homes_beside_tables() {
+            self.next_for_tables()
+        } else {
+            self.next_with_room(stream)
+        };
         let version = self.core.map.last_written(logical).unwrap_or(0) + 1;
         self.core.map.lay_table(table, version, row);
         self.core.map.note_told(&[Stamp { logical: logical.0, version }]);

@@ -18,6 +18,7 @@ use crate::design::Seam;
 use crate::device::Device;
 use crate::map::LogicalPage;
 use crate::policy::victim::Preference;
+use crate::pools::EVERYTHING_IN;
 use crate::precondition::ageing::End;
 use crate::reclaim::config::Scope;
 
@@ -140,7 +141,8 @@ impl Device {
         layer.core.base.space.wait_for_rows(true);
         for row in (0..rows).map(RowId) {
             let placement = &layer.core.base.policies.placement;
-            let home = (0..rows).find(|page| placement.home(*page) == Some(row)).unwrap_or(row.0);
+            let home =
+                (0..rows).find(|page| placement.home(*page, EVERYTHING_IN) == Some(row)).unwrap_or(row.0);
             let share = Share::new(home, rows, pages);
             let filling = Filling { share, extent: 1, page_of: &|page, _| Some(LogicalPage(page)) };
             let laid = layer.row(row, &filling, (preference, end), random);
@@ -176,7 +178,16 @@ impl Device {
                 (page < pages).then_some(LogicalPage(page))
             };
             for (n, row) in rows.iter().enumerate() {
-                let share = Share::new(n as u32, rows.len() as u32, units.len() as u32 * items);
+                let all = units.len() as u32 * items;
+                let own = layer.at_home(*row, pool, (0..all).filter_map(|item| page_of(item, 0)));
+                let share = match &own {
+                    Some(own) => Share::new(0, 1, own.len() as u32),
+                    None => Share::new(n as u32, rows.len() as u32, all),
+                };
+                let page_of = |item: u32, n: u32| match &own {
+                    Some(own) => Some(own[item as usize]),
+                    None => page_of(item, n),
+                };
                 let filling = Filling { share, extent, page_of: &page_of };
                 let laid = layer.row(*row, &filling, (preference, End::Rested), random);
                 let rest = (laid..share.count).flat_map(|n| (0..extent).map(move |at| (share.item(n), at)));
@@ -350,6 +361,18 @@ struct Filling<'a> {
 }
 
 impl Layer<'_> {
+    /// Those of these pages that have their home in a row of a pool; none where pages have no homes.
+    fn at_home(
+        &self,
+        row: RowId,
+        pool: usize,
+        pages: impl Iterator<Item = LogicalPage>,
+    ) -> Option<Vec<LogicalPage>> {
+        let base = &self.core.base;
+        let is_here = |page: &LogicalPage| base.policies.placement.home(page.0, pool) == Some(row);
+        base.has_homes.then(|| pages.filter(is_here).collect())
+    }
+
     /// Fills a row in the shape of the steady state. How far its open block is written is drawn at random, so that the rows do not come
     /// to their next cleaning all at once. Returns how many items were laid: for the rest there is no room.
     fn row(

@@ -62,8 +62,12 @@ impl Writer {
     /// The next row that takes a unit of a list, if there is one to form and its home holds as many valid pages as it may.
     pub(super) fn row_beside(&self, list: usize, core: &Core) -> Option<RowId> {
         let pools = &core.base.config.pools;
-        let (unit, rows, lists) = (pools.first().locations.per_program, pools.rows(), self.queue.lists());
-        let home = lists.home(list).filter(|home| core.base.space.is_full(*home, unit))?;
+        let (rows, lists) = (pools.rows(), self.queue.lists());
+        let home = lists.home(list)?;
+        let unit = pools.per_program(home);
+        if !core.base.space.is_full(home, unit) {
+            return None;
+        }
         let waiting = lists[list].pages.len() as u32;
         if waiting == 0 || waiting < unit && !self.must_pad(list, core) {
             return None;

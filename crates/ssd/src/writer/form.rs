@@ -51,7 +51,7 @@ impl Writer {
                 None => self.form_anywhere(list, core, calendar),
             };
         }
-        if by_row && core.base.policies.balances() {
+        if by_row && (core.base.policies.balances() || self.has_units()) {
             formed |= self.balance(core, calendar);
         }
         formed
@@ -133,7 +133,8 @@ impl Writer {
         if goes {
             self.form(row, list, core, calendar);
         }
-        goes
+        let takes_none = self.has_units() && waiting > 0 && self.rows.of(stream).is_empty();
+        goes || takes_none && self.looks_elsewhere(list, core, calendar)
     }
 
     /// Takes up to a program unit of pages from a list and queues their program in `row`.
@@ -172,7 +173,8 @@ impl Writer {
     /// the first pool; whether they do.
     #[inline(never)]
     fn looks_elsewhere(&mut self, list: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
-        let leaves = self.rows.pool_of(list) != EVERYTHING_IN && self.is_at_rest() && core.reclaim.is_idle();
+        let pool = self.rows.pool_of(self.queue.lists().stream(list));
+        let leaves = pool != EVERYTHING_IN && self.is_at_rest() && core.reclaim.is_idle();
         if leaves {
             self.queue.leave_full_pool(list, core, calendar);
         }
@@ -216,6 +218,9 @@ impl Writer {
                 self.form_away(row, list, core, calendar);
                 formed = true;
             }
+        }
+        if self.has_units() {
+            return formed;
         }
         let mut waits = self.balance.count(self.queue.lists(), &core.base);
         let mut rows = core.base.config.pools.all_rows();
@@ -376,7 +381,7 @@ impl Writer {
     /// The row for a unit of pages of tables: where pages have homes, one that has room for it beside what its pages need.
     fn row_for(&self, of: Tables, core: &mut Core) -> Option<RowId> {
         let accepting = self.rows_for_tables();
-        let row = match self.queue.lists().have_homes() {
+        let row = match core.base.has_homes_beside_tables() {
             true => core.map.row_for_tables(of, accepting, &core.base)?,
             false => core.base.place(accepting),
         };

@@ -296,7 +296,9 @@ fn add_pool(mut file: DeviceFile, drawn: DrawnPool) -> DeviceFile {
             file.ftl.gc.background = BackgroundKind::None {};
         }
     }
-    file.ftl.placement = PlacementKind::Dynamic {};
+    if drawn.whole_units {
+        file.ftl.placement = PlacementKind::Dynamic {};
+    }
     file.ftl.balancer = if drawn.balances { BalancerKind::ValidShare {} } else { BalancerKind::None {} };
     file.ftl.gc.relocator = if drawn.migrates && drawn.whole_units {
         RelocatorKind::ValidShare {}

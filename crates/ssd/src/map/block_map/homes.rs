@@ -24,9 +24,9 @@ impl ByBlock {
 state!(ByBlock { parts { placement } fixed { per_block, rows } });
 
 impl Placement for ByBlock {
-    fn home(&self, page: u32) -> Option<RowId> {
+    fn home(&self, page: u32, pool: usize) -> Option<RowId> {
         let logical = page / self.per_block;
-        Some(self.placement.home(logical).unwrap_or(RowId(logical % self.rows)))
+        Some(self.placement.home(logical, pool).unwrap_or(RowId(logical % self.rows)))
     }
 
     fn next(&mut self, _: &RowSet) -> Option<RowId> {
@@ -48,7 +48,7 @@ mod tests {
             [Box::new(Fixed::new(config.geometry(), 1, "CWDP")), Box::new(Dynamic::new(pools))];
         for placement in placements {
             let mut by_block = ByBlock::new(placement, &config);
-            let home = |page| by_block.home(page).expect("every page has a home");
+            let home = |page| by_block.home(page, 0).expect("every page has a home");
             assert!((0..5 * per_block).all(|page| home(page) == home(page / per_block * per_block)));
             let mut homes: Vec<RowId> = (0..pools.rows()).map(|block| home(block * per_block)).collect();
             homes.sort_unstable();

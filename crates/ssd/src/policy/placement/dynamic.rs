@@ -75,7 +75,7 @@ impl Dynamic {
 }
 
 impl Placement for Dynamic {
-    fn home(&self, _: u32) -> Option<RowId> {
+    fn home(&self, _: u32, _: usize) -> Option<RowId> {
         None
     }
 

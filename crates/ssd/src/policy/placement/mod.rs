@@ -95,8 +95,8 @@ impl RowSet {
 
 /// Says where a page goes. It looks and answers; the mechanism checks the answer and acts.
 pub trait Placement: State + Send {
-    /// The only row that logical page `page` may go to, if that is fixed by its number.
-    fn home(&self, page: u32) -> Option<RowId>;
+    /// The row of pool `pool` that logical page `page` goes to, if that is fixed by its number. All pages have one in each pool, or none.
+    fn home(&self, page: u32, pool: usize) -> Option<RowId>;
     /// For pages without a home: one of the rows that take a program unit, which are of one pool; `None` when there are
     /// none.
     fn next(&mut self, rows: &RowSet) -> Option<RowId>;
@@ -138,11 +138,11 @@ impl PlacementKind {
         }
     }
 
-    /// The policy for a device of these pools, with `packages` packages on a channel of the first.
-    pub fn build(&self, pools: &Pools, packages: u32) -> Box<dyn Placement> {
+    /// The policy for a device of these pools, with `packages` packages on a channel of each.
+    pub fn build(&self, pools: &Pools, packages: &[u32]) -> Box<dyn Placement> {
         match self {
             Self::Dynamic {} => Box::new(Dynamic::new(pools)),
-            Self::Fixed { order } => Box::new(Fixed::new(&pools.first().geometry, packages, order)),
+            Self::Fixed { order } => Box::new(Fixed::of(pools, packages, order)),
         }
     }
 }

@@ -22,6 +22,7 @@ use crate::flash::Ticket;
 use crate::map::LogicalPage;
 use crate::map::translation::Then;
 use crate::policy::router::Outgoing;
+use crate::pools::EVERYTHING_IN;
 use crate::snapshot::ensure;
 use crate::writer::Group;
 pub(super) use lists::Lists;
@@ -177,7 +178,10 @@ impl WriteQueue {
     #[inline]
     fn list_of(&self, logical: LogicalPage, stream: u8, core: &Core) -> usize {
         let home = match self.ready.have_homes() {
-            true => core.base.policies.placement.home(logical.0),
+            true => {
+                let pool = self.subs.as_ref().map_or(EVERYTHING_IN, |subs| subs.pool_of(stream));
+                core.base.policies.placement.home(logical.0, pool)
+            }
             false => None,
         };
         self.ready.of(home, usize::from(stream))

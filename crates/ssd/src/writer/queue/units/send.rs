@@ -64,13 +64,15 @@ impl WriteQueue {
     fn do_not_hold_back(&mut self, sub: u32, core: &mut Core) {
         for place in 0..self.units().get(sub).entries.len() {
             let one = self.units().get(sub);
-            let (id, whole, stream) = (one.entries[place], one.whole, usize::from(one.stream));
+            let (id, whole) = (one.entries[place], one.whole);
             if id == NONE {
                 continue;
             }
             let was_urgent = core.cache.urge(id);
-            if !was_urgent && !whole && core.cache.entry(id).state == EntryState::Ready {
-                self.ready.urge(stream, true);
+            let entry = core.cache.entry(id);
+            if !was_urgent && !whole && entry.state == EntryState::Ready {
+                let list = self.list_of(entry.logical, entry.stream, core);
+                self.ready.urge(list, true);
             }
         }
     }
@@ -251,7 +253,8 @@ impl WriteQueue {
         if subs.get(sub).whole {
             self.units().waits_less(sub);
         } else {
-            self.ready.push(usize::from(stream), id, urgent);
+            let list = self.list_of(page, stream, core);
+            self.ready.push(list, id, urgent);
         }
     }
 
@@ -346,10 +349,10 @@ impl WriteQueue {
         self.units().extent_failed(sub, group, core);
     }
 
-    /// Sends what waits for a pool that has no room any more to the first one instead.
-    pub fn leave_full_pool(&mut self, stream: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) {
+    /// Sends what waits in a list for a pool that has no room any more to the first one instead.
+    pub fn leave_full_pool(&mut self, list: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let first = self.units().first_stream();
-        let ready = self.ready.take(stream);
+        let ready = self.ready.take(list);
         for id in ready.pages {
             let page = core.cache.entry(id).logical;
             core.cache.send_to(id, first);
