@@ -3,6 +3,7 @@
 mod common;
 
 use common::Rig;
+use common::homes::{away, with_homes};
 use wordline_kernel::{Bytes, Calendar, Duration, Energy, Schedule, Seed, state};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_nand::part::SlcTiming;
@@ -77,26 +78,6 @@ fn a_device_with_two_pools_is_overwritten_many_times() {
         }
         assert_eq!((counts.stolen, counts.migrated), (0, 0), "neither balancer nor relocator is on");
     }
-}
-
-/// How many pages are in a row of their pool that is not their home.
-fn away(rig: &Rig) -> u64 {
-    let (config, kind) = (rig.device.config(), PlacementKind::Fixed { order: "CWDP".into() });
-    let placement = kind.build(&config.pools, &config.file.packages());
-    let is_away = |page: &u32| {
-        let Some(at) = rig.device.map().get(LogicalPage(*page)) else { return false };
-        let row = config.pools.row_of(at);
-        placement.home(*page, config.pools.number_of_row(row)) != Some(row)
-    };
-    (0..config.logical_pages).filter(is_away).count() as u64
-}
-
-/// Each page has a home in each of the two pools.
-fn with_homes(least: u64) -> DeviceFile {
-    let mut file = two_pools(least);
-    file.ftl.mapping.whole_units = false;
-    file.ftl.placement = PlacementKind::Fixed { order: "CWDP".into() };
-    file
 }
 
 #[test]

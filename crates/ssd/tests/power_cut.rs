@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use common::devices::{block_mapped, device};
 use common::failing::faults;
-use common::steps::{Start, Step, start, step};
+use common::steps::{Start, Step, mixed, start, step};
 use common::{Rig, small};
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Instant, Schedule};
@@ -372,23 +372,6 @@ fn tiny(change: impl FnOnce(&mut DeviceFile)) -> DeviceFile {
     let program = u64::from(file.part.geometry.bits_per_cell) * 2 * 4096;
     file.buffer.size = Bytes(2 * program + 8192);
     file
-}
-
-/// A fixed sequence of commands that overwrites, discards and flushes.
-fn mixed(count: u32) -> Vec<Step> {
-    let mut state = 12_345u32;
-    let mut draw = || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        state >> 8
-    };
-    (0..count)
-        .map(|_| Step {
-            kind: (draw() % 20) as u8,
-            place: draw() as u16,
-            sectors: (draw() % 24 + 1) as u8,
-            fua: draw() % 8 == 0,
-        })
-        .collect()
 }
 
 /// Cuts the power of a device after every single event of a run, and between it and the next; what that tore.

@@ -2,12 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Bytes, Complaints, state};
-use wordline_nand::{AtCut, BlockSetId, Pools};
+use wordline_kernel::{Bytes, state};
+use wordline_nand::{AtCut, BlockSetId};
 
-use super::discards;
 use crate::Config;
-use crate::config::{DeviceFile, Protection};
 
 /// The fate of programs and erases in progress when the power is cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -65,48 +63,6 @@ pub struct RecoveryFile {
     /// So much is written by the host from one checkpoint of the map to the next, which shortens recovery. Left out: none
     /// are made. They need `discards = "kept"`. With a map in flash a checkpoint writes what changed of it, and where its pages are.
     pub checkpoint: Option<Bytes>,
-}
-
-impl DeviceFile {
-    /// Adds what is wrong with checkpoints.
-    pub(crate) fn check_checkpoint(&self, wrong: &mut Complaints) {
-        let RecoveryFile { checkpoint: Some(every), discards, .. } = self.ftl.recovery else { return };
-        let key = "ftl.recovery.checkpoint";
-        wrong.require(every >= Bytes::kib(64), key, every, "at least 64KiB");
-        for (is_wrong, found, wanted) in [
-            (discards != DiscardsAtCut::Kept, "it beside discards = \"forgotten\"", "discards = \"kept\""),
-            (
-                self.buffer.power_loss_protection != Protection::None,
-                "it beside buffer.power_loss_protection",
-                "no protection, which keeps the memory",
-            ),
-        ] {
-            wrong.require(!is_wrong, key, found, wanted);
-        }
-    }
-
-    /// Pages that tell which of this many logical pages are discarded, and with checkpoints where translation pages are; none if
-    /// flash does not.
-    pub(crate) fn discard_pages(&self, pools: &Pools, unit: Bytes, logical_pages: u32) -> u32 {
-        let protected = self.buffer.power_loss_protection != Protection::None;
-        if self.ftl.recovery.discards == DiscardsAtCut::Forgotten || protected {
-            return 0;
-        }
-        discards::pages(logical_pages, unit, self) + self.directory_pages(pools, unit, logical_pages)
-    }
-
-    /// Pages of the directory that a checkpoint writes: the place of each translation page, and of each unit of a pool that is mapped by
-    /// whole units, whose map is in memory. None if the whole map is: a checkpoint has the places of all logical pages then.
-    fn directory_pages(&self, pools: &Pools, unit: Bytes, logical_pages: u32) -> u32 {
-        let mapping = &self.ftl.mapping;
-        if mapping.cache.is_none() || self.ftl.recovery.checkpoint.is_none() {
-            return 0;
-        }
-        let per_unit = pools.first().locations.per_program;
-        let units = if mapping.whole_units { logical_pages.div_ceil(per_unit) } else { 0 };
-        let entries = mapping.translation_pages(unit, logical_pages) + units;
-        u64::from(entries).div_ceil((unit.0 / mapping.entry.0.max(1)).max(1)) as u32
-    }
 }
 
 /// A block as a checkpoint knows it.

@@ -3,10 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints};
-use wordline_nand::Locations;
+use wordline_nand::{Locations, Pools};
 
 use super::block_map::config::BlockMapFile;
-use crate::config::Config;
+use super::checkpoint::{DiscardsAtCut, RecoveryFile};
+use super::discards;
+use crate::config::{Config, DeviceFile, Protection};
 use crate::policy::mapper::CacheSize;
 
 /// The map from logical to physical places.
@@ -111,6 +113,48 @@ impl MappingFile {
             per_table: (unit.0 / entry.0) as u32,
             tables: self.translation_pages(unit, logical_pages),
         })
+    }
+}
+
+impl DeviceFile {
+    /// Adds what is wrong with checkpoints.
+    pub(crate) fn check_checkpoint(&self, wrong: &mut Complaints) {
+        let RecoveryFile { checkpoint: Some(every), discards, .. } = self.ftl.recovery else { return };
+        let key = "ftl.recovery.checkpoint";
+        wrong.require(every >= Bytes::kib(64), key, every, "at least 64KiB");
+        for (is_wrong, found, wanted) in [
+            (discards != DiscardsAtCut::Kept, "it beside discards = \"forgotten\"", "discards = \"kept\""),
+            (
+                self.buffer.power_loss_protection != Protection::None,
+                "it beside buffer.power_loss_protection",
+                "no protection, which keeps the memory",
+            ),
+        ] {
+            wrong.require(!is_wrong, key, found, wanted);
+        }
+    }
+
+    /// Pages that tell which of this many logical pages are discarded, and with checkpoints where translation pages are; none if
+    /// flash does not.
+    pub(crate) fn discard_pages(&self, pools: &Pools, unit: Bytes, logical_pages: u32) -> u32 {
+        let protected = self.buffer.power_loss_protection != Protection::None;
+        if self.ftl.recovery.discards == DiscardsAtCut::Forgotten || protected {
+            return 0;
+        }
+        discards::pages(logical_pages, unit, self) + self.directory_pages(pools, unit, logical_pages)
+    }
+
+    /// Pages of the directory that a checkpoint writes: the place of each translation page, and of each unit of a pool that is mapped by
+    /// whole units, whose map is in memory. None if the whole map is: a checkpoint has the places of all logical pages then.
+    fn directory_pages(&self, pools: &Pools, unit: Bytes, logical_pages: u32) -> u32 {
+        let mapping = &self.ftl.mapping;
+        if mapping.cache.is_none() || self.ftl.recovery.checkpoint.is_none() {
+            return 0;
+        }
+        let per_unit = pools.first().locations.per_program;
+        let units = if mapping.whole_units { logical_pages.div_ceil(per_unit) } else { 0 };
+        let entries = mapping.translation_pages(unit, logical_pages) + units;
+        u64::from(entries).div_ceil((unit.0 / mapping.entry.0.max(1)).max(1)) as u32
     }
 }
 

@@ -321,7 +321,7 @@ impl Map {
         }
         if let Some(translation) = translation {
             translation.forget(found);
-            // What else was in memory is not read again.
+            // Nothing else that was in memory is read again.
             if checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.is_valid()) {
                 translation.mapper.keep_changed();
             }

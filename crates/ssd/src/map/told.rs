@@ -90,7 +90,7 @@ impl Map {
 
     /// The pages in places that recovery with the last checkpoint does not learn of, and these places.
     fn beyond<'a>(&'a self, told: &'a Told, base: &'a Base) -> impl Iterator<Item = (u32, u32)> + 'a {
-        let goes_by = self.by_block().is_none() && self.checkpoints().is_some();
+        let goes_by = !self.gives_places() && self.checkpoints().is_some();
         let all = (0..if goes_by { self.len() } else { 0 }).map(LogicalPage);
         let placed = all.filter_map(|page| Some((page, self.get(page)?)));
         let there = placed.filter(|(page, at)| base.flash.stamp(*at).logical == page.0);

@@ -18,6 +18,7 @@ use crate::cache::buffer::EntryId;
 use crate::command::RequestId;
 use crate::policy::mapper::{CacheSize, Mapper, TranslationPage};
 use crate::policy::placement::RowSet;
+use owed::Owed;
 
 const NONE: u32 = u32::MAX;
 
@@ -49,8 +50,6 @@ struct State {
     stage: Stage,
     /// Changed while it was being programmed.
     again: bool,
-    /// Programs of it that a checkpoint waits for.
-    owed: u8,
     /// Reads of its flash pages under way.
     reads: u8,
     /// The version that is in flash.
@@ -63,7 +62,7 @@ struct State {
 impl State {
     /// In flash in this version; none if that is 0.
     fn at_rest(version: u32) -> Self {
-        Self { stage: Stage::AtRest, again: false, owed: 0, reads: 0, version, next: NONE, waiters: NONE }
+        Self { stage: Stage::AtRest, again: false, reads: 0, version, next: NONE, waiters: NONE }
     }
 }
 
@@ -90,6 +89,29 @@ pub struct Waiter {
     next: u32,
 }
 
+/// All waiters, and the places among them that are free.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Waiters {
+    all: Vec<Waiter>,
+    free: Vec<u32>,
+}
+
+impl Waiters {
+    fn add(&mut self, waiter: Waiter) -> u32 {
+        if let Some(at) = self.free.pop() {
+            self.all[at as usize] = waiter;
+            return at;
+        }
+        self.all.push(waiter);
+        self.all.len() as u32 - 1
+    }
+
+    fn take(&mut self, at: u32) -> Waiter {
+        self.free.push(at);
+        self.all[at as usize]
+    }
+}
+
 /// The translation pages of a device.
 pub struct Translation {
     /// The policy that decides which part of the map is in memory.
@@ -104,12 +126,11 @@ pub struct Translation {
     /// Translation pages that are being read or staged, and how many may be.
     ahead: u32,
     most_ahead: u32,
-    /// How many of them a checkpoint waits for.
-    owing: u32,
+    /// Those that a checkpoint waits for.
+    owed: Owed,
     staged: VecDeque<TranslationPage>,
     per_program: usize,
-    waiters: Vec<Waiter>,
-    free_waiters: Vec<u32>,
+    waiters: Waiters,
     /// Units of translation pages that each row took since the last one of the host.
     turns: Column<RowId, u8>,
     /// Translation pages that are in flash.
@@ -119,7 +140,7 @@ pub struct Translation {
 }
 
 state!(Translation {
-    values { states, queues, ahead, owing, staged, waiters, free_waiters, turns, placed, last_row }
+    values { states, queues, ahead, owed, staged, waiters, turns, placed, last_row }
     parts { mapper }
     fixed { size, first, most_ahead, per_program }
 });
@@ -136,13 +157,12 @@ impl Translation {
             states: Column::filled(size.tables as usize, State::at_rest(0)),
             queues: [(NONE, NONE); 2],
             ahead: 0,
-            owing: 0,
+            owed: Owed::new(size.tables),
             // Two program units a row keep every die busy while the next pages are read.
             most_ahead: 2 * geometry.rows() * locations.per_program,
             staged: VecDeque::new(),
             per_program: locations.per_program as usize,
-            waiters: Vec::new(),
-            free_waiters: Vec::new(),
+            waiters: Waiters::default(),
             turns: Column::filled(rows, 0),
             placed: Placed::new(rows),
             last_row: RowId(0),
@@ -154,10 +174,10 @@ impl Translation {
     /// written, or of which an older version is there, is written then.
     pub fn forget(&mut self, found: impl Fn(LogicalPage) -> Option<(u32, RowId)>) {
         self.queues = [(NONE, NONE); 2];
-        (self.ahead, self.owing) = (0, 0);
+        self.ahead = 0;
+        self.owed.forget();
         self.staged.clear();
-        self.waiters.clear();
-        self.free_waiters.clear();
+        self.waiters = Waiters::default();
         self.turns.fill(0);
         self.placed.forget();
         for table in self.tables() {
@@ -311,7 +331,7 @@ impl Translation {
     /// Whether enough translation pages wait for a program unit.
     #[inline]
     pub fn has_unit(&self) -> bool {
-        self.staged.len() >= self.per_program || self.owing > 0 && self.pads()
+        self.staged.len() >= self.per_program || self.owed.any() && self.pads()
     }
 
     /// The next row in turn of those that accept, such that `fits`.
@@ -369,7 +389,7 @@ impl Translation {
         let state = &mut self.states[table];
         (state.stage, state.version) = (Stage::AtRest, version);
         let again = std::mem::take(&mut state.again);
-        let owes = self.pay(table);
+        let owes = self.owed.pay(table);
         if again {
             self.push(table, if owes { QUEUE } else { GATHERED });
         }
@@ -378,9 +398,9 @@ impl Translation {
     /// The program of a translation page failed: it waits for another unit, before all others.
     pub fn program_failed(&mut self, table: TranslationPage) {
         self.ahead += 1;
-        let state = &mut self.states[table];
+        self.states[table].stage = Stage::Staged;
         // The next program has all of it.
-        (state.stage, state.owed) = (Stage::Staged, state.owed.min(1));
+        self.owed.once_at_most(table);
         self.staged.push_front(table);
     }
 
@@ -404,17 +424,7 @@ impl Translation {
     pub fn wait(&mut self, then: Then, page: LogicalPage, since: Instant) {
         let table = self.table_of(page);
         let waiter = Waiter { then, page, since, next: self.states[table].waiters };
-        let at = match self.free_waiters.pop() {
-            Some(at) => {
-                self.waiters[at as usize] = waiter;
-                at
-            }
-            None => {
-                self.waiters.push(waiter);
-                self.waiters.len() as u32 - 1
-            }
-        };
-        self.states[table].waiters = at;
+        self.states[table].waiters = self.waiters.add(waiter);
     }
 
     /// All waiters for a translation page, the last one first: what [`next_waiter`](Self::next_waiter) goes through.
@@ -427,8 +437,7 @@ impl Translation {
         if *at == NONE {
             return None;
         }
-        let waiter = self.waiters[*at as usize];
-        self.free_waiters.push(*at);
+        let waiter = self.waiters.take(*at);
         *at = waiter.next;
         Some(waiter)
     }

@@ -4,6 +4,7 @@
 
 pub mod devices;
 pub mod failing;
+pub mod homes;
 pub mod lost;
 pub mod steps;
 

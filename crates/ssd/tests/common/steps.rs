@@ -80,3 +80,20 @@ fn age(rig: &mut Rig, depth: Option<u32>) {
     let agenda = rig.device.age(&mut next, depth).expect("it has flash");
     rig.calendar = agenda.calendar(|event| event);
 }
+
+/// A fixed sequence of commands that overwrites, discards and flushes.
+pub fn mixed(count: u32) -> Vec<Step> {
+    let mut state = 12_345u32;
+    let mut draw = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state >> 8
+    };
+    (0..count)
+        .map(|_| Step {
+            kind: (draw() % 20) as u8,
+            place: draw() as u16,
+            sectors: (draw() % 24 + 1) as u8,
+            fua: draw() % 8 == 0,
+        })
+        .collect()
+}

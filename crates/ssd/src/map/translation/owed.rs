@@ -1,7 +1,58 @@
 //! Translation pages that a checkpoint waits for: those that were not in flash as they were in memory when it began.
 
+use serde::{Deserialize, Serialize};
+use wordline_kernel::Column;
+
 use super::{NONE, QUEUE, Stage, Translation};
 use crate::policy::mapper::TranslationPage;
+
+/// The programs that a checkpoint waits for.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Owed {
+    /// Of each translation page.
+    programs: Column<TranslationPage, u8>,
+    /// Pages of which it waits for any.
+    pages: u32,
+}
+
+impl Owed {
+    /// None of so many pages.
+    pub fn new(tables: u32) -> Self {
+        Self { programs: Column::filled(tables as usize, 0), pages: 0 }
+    }
+
+    /// No checkpoint waits for pages any more.
+    pub fn forget(&mut self) {
+        self.programs.fill(0);
+        self.pages = 0;
+    }
+
+    fn set(&mut self, table: TranslationPage, programs: u8) {
+        self.programs[table] = programs;
+        self.pages += u32::from(programs > 0);
+    }
+
+    /// Whether a checkpoint waits for pages.
+    pub fn any(&self) -> bool {
+        self.pages > 0
+    }
+
+    /// A page was programmed; whether a checkpoint waits for another program of it.
+    pub fn pay(&mut self, table: TranslationPage) -> bool {
+        let programs = &mut self.programs[table];
+        if *programs == 0 {
+            return false;
+        }
+        *programs -= 1;
+        self.pages -= u32::from(*programs == 0);
+        *programs > 0
+    }
+
+    /// A checkpoint waits for one more program of a page at the most.
+    pub fn once_at_most(&mut self, table: TranslationPage) {
+        self.programs[table] = self.programs[table].min(1);
+    }
+}
 
 impl Translation {
     /// A checkpoint begins: all pages of which something changed, or that were `missed` by a fault, are to be written as they are now,
@@ -12,42 +63,30 @@ impl Translation {
             if self.mapper.has_changed(table) || missed(self, table) {
                 self.change(table, QUEUE);
             }
-            let state = &mut self.states[table];
-            state.owed = match state.stage {
+            let state = &self.states[table];
+            let programs = match state.stage {
                 Stage::AtRest => 0,
-                // What changed since its program began is for the next one.
+                // Changes since its program began are for the next one.
                 Stage::Programming => 1 + u8::from(state.again),
                 Stage::Queued | Stage::Reading | Stage::Staged => 1,
             };
-            self.owing += u32::from(state.owed > 0);
+            self.owed.set(table, programs);
         }
     }
 
     /// Whether a checkpoint waits for pages.
     pub fn owes(&self) -> bool {
-        self.owing > 0
+        self.owed.any()
     }
 
     /// No checkpoint waits for pages any more.
     pub fn forgive(&mut self) {
-        self.states.iter_mut().for_each(|state| state.owed = 0);
-        self.owing = 0;
-    }
-
-    /// A page was programmed; whether a checkpoint waits for another program of it.
-    pub(super) fn pay(&mut self, table: TranslationPage) -> bool {
-        let owed = &mut self.states[table].owed;
-        if *owed == 0 {
-            return false;
-        }
-        *owed -= 1;
-        self.owing -= u32::from(*owed == 0);
-        *owed > 0
+        self.owed.forget();
     }
 
     /// Whether pages that a checkpoint waits for are written in a unit that is not full: no others come.
     pub(super) fn pads(&self) -> bool {
         let all_are_staged = self.queues[QUEUE].0 == NONE && self.ahead as usize == self.staged.len();
-        all_are_staged && self.staged.iter().any(|table| self.states[*table].owed > 0)
+        all_are_staged && self.staged.iter().any(|table| self.owed.programs[*table] > 0)
     }
 }

@@ -1,0 +1,27 @@
+//! Devices in which each page has a home in each of two pools.
+
+use wordline_ssd::DeviceFile;
+use wordline_ssd::map::LogicalPage;
+use wordline_ssd::policy::placement::PlacementKind;
+
+use super::{Rig, two_pools};
+
+/// How many pages are in a row of their pool that is not their home.
+pub fn away(rig: &Rig) -> u64 {
+    let (config, kind) = (rig.device.config(), PlacementKind::Fixed { order: "CWDP".into() });
+    let placement = kind.build(&config.pools, &config.file.packages());
+    let is_away = |page: &u32| {
+        let Some(at) = rig.device.map().get(LogicalPage(*page)) else { return false };
+        let row = config.pools.row_of(at);
+        placement.home(*page, config.pools.number_of_row(row)) != Some(row)
+    };
+    (0..config.logical_pages).filter(is_away).count() as u64
+}
+
+/// Each page has a home in each of the two pools.
+pub fn with_homes(least: u64) -> DeviceFile {
+    let mut file = two_pools(least);
+    file.pools[0].layout.planes_per_row = Some(1);
+    file.ftl.placement = PlacementKind::Fixed { order: "CWDP".into() };
+    file
+}
