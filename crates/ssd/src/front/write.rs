@@ -32,15 +32,11 @@ impl Front {
         request.parts = 1;
         let (first, _) = core.base.pages_of(&command);
         self.get(id).next_page = first;
-        // Behind others that wait for room it changes nothing that pages on their way to flash depend on.
-        let waits_behind_others = core.cache.stalls();
-        if waits_behind_others || !self.admit(id, core, writer, calendar) {
+        if core.cache.stalls() || !self.admit(id, core, writer, calendar) {
             core.cache.stall(id);
             core.base.promote_all(calendar);
         }
-        if !waits_behind_others {
-            self.pump(core, writer, calendar);
-        }
+        self.pump(core, writer, calendar);
     }
 
     /// Puts the pages of a write into the buffer; false if one of them has to wait.

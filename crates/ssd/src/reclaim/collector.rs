@@ -454,12 +454,6 @@ impl Collector {
         over
     }
 
-    /// Whether a step is under way in a row.
-    #[inline]
-    pub fn is_stepping(&self, row: RowId) -> bool {
-        self.rows[row].commands > 0
-    }
-
     /// Whether no step is under way in any row.
     pub fn is_idle(&self) -> bool {
         self.steps == 0

@@ -38,13 +38,12 @@ impl Reclaim {
         if base.space.is_crowded(row) {
             self.relieve(row, base);
         }
-        let was_at = (self.collector.gains(row), self.collector.is_stepping(row));
         let step = loop {
             let Base { space, flash, policies, .. } = &mut *base;
             let Some(step) = self.collector.next(row, space, leave, (flash, policies)) else {
                 base.life.read_only |= self.collector.is_stuck(row);
-                // A collector that has come to rest holds the host back no longer; one whose step is under way is where it was.
-                return was_at != (self.collector.gains(row), true);
+                // A collector that has come to rest holds the host back no longer.
+                return true;
             };
             match step {
                 Step::Ask => self.ask_relocator(row, base),

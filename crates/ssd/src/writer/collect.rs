@@ -35,8 +35,7 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        // A row whose group is being programmed takes no other, and is noted at the end of that.
-        if self.collect_in_row(waits, row, core, calendar) && !self.rows.is_busy(row) {
+        if self.collect_in_row(waits, row, core, calendar) {
             self.rows.note(row, &core.base, &core.reclaim);
         }
         self.collect_members(row, core, calendar);

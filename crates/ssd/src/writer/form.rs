@@ -13,25 +13,14 @@ use crate::writer::{Counted, Writer};
 
 impl Writer {
     /// Takes pages out of the buffer as far as they must leave, and forms program units as far as rows take them. Whether it formed
-    /// one after which there may be more to be done.
+    /// one.
     pub(crate) fn move_on(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         self.rows.forget_opened();
         self.queue.draw(self.rows.programming(), core, calendar);
         self.write_tables(core, calendar);
         let formed = self.form_of_pages(core, calendar);
         let formed_whole = self.has_units() && self.form_whole_units(core, calendar);
-        (formed | formed_whole) && self.goes_on(core)
-    }
-
-    /// Whether a program that was formed lets others be formed, or pages leave the buffer: not where all pages wait in lists that any
-    /// row serves, which are served as far as rows take them.
-    fn goes_on(&self, core: &mut Core) -> bool {
-        self.has_units()
-            || self.queue.lists().have_homes()
-            || core.map.has_tables()
-            || core.map.has_discards_to_write()
-            || core.reclaim.departures().has_waiting()
-            || self.queue.draws(self.rows.programming(), core)
+        formed | formed_whole
     }
 
     /// Forms groups of the pages that wait, list by list: in the row that is their home, or in those that take them.

@@ -47,12 +47,6 @@ impl WriteQueue {
         }
     }
 
-    /// Whether a page leaves the list because the buffer is too full.
-    #[inline]
-    pub fn draws(&self, programming: u32, core: &mut Core) -> bool {
-        core.cache.oldest().is_some() && core.cache.is_too_full(programming)
-    }
-
     /// Takes a dirty entry out of the list, and its neighbours if they are to go with it.
     pub fn leave(&mut self, id: EntryId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if self.subs.is_some() {
