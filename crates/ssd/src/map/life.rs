@@ -31,14 +31,14 @@ impl Map {
     }
 
     /// Whether pages of the host leave no room for those that tell of discards, which a flush waits for: blocks of that pool have failed,
-    /// or pages that were discarded are there again after a power cut. Writes in flight when the last of the room was given away, a
-    /// program unit in each row, come on top of that. The first pool has room for all that the host wrote.
+    /// or pages that were discarded are there again after a power cut. The first pool has room for all that the host wrote. In another one
+    /// a program unit in each row is beside its room, for writes in flight when the last of that was given away. Of as many pages as it
+    /// has rows each may have taken the last unit of a row; of fewer, one row takes a unit still.
     fn crowds_tables_out(&self, base: &Base) -> bool {
         let number = base.config.shares().pool_of_tables();
-        let pool = base.config.pools.get(number);
-        let under_way = u64::from(pool.geometry.all_rows().count() as u32 * pool.locations.per_program);
+        let rows = base.config.pools.get(number).geometry.all_rows().count() as u64;
         let is_written = self.discards.as_ref().is_some_and(Discards::is_written);
-        number != EVERYTHING_IN && is_written && self.held(number, base) > base.life.room[number] + under_way
+        number != EVERYTHING_IN && is_written && self.held(number, base) >= base.life.room[number] + rows
     }
 
     /// Whether each row can hold the pages that have their home there and the tables that it was given, and one of them
