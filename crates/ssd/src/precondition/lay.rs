@@ -209,31 +209,39 @@ impl<'a> Layer<'a> {
     }
 }
 
-/// Part of a list, scattered: the items `first + parts * k`, with `k` in an order that hops through the range by a step without
-/// common divisor.
+/// Part of a list, scattered: the items `first + parts * k`, or those that are named, with `k` in an order that hops through the range by a
+/// step without common divisor.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Share {
+pub(super) struct Share<'a> {
     first: u32,
+    /// The items, where they are named.
+    named: Option<&'a [u32]>,
     parts: u32,
     /// How many there are.
     pub(super) count: u32,
     step: u64,
 }
 
-impl Share {
+impl<'a> Share<'a> {
+    /// These items.
+    pub(super) fn of(named: &'a [u32]) -> Self {
+        Self { named: Some(named), ..Self::new(0, 1, named.len() as u32) }
+    }
+
     /// Part `first` of `parts` of this many items.
     pub(super) fn new(first: u32, parts: u32, items: u32) -> Self {
         let count = items.saturating_sub(first).div_ceil(parts);
         // Near the golden section of the range, so that neighbours end up far apart.
         let near = (f64::from(count) * 0.618_033_988_75) as u64;
         let step = (near.max(1)..).find(|step| gcd(*step, u64::from(count.max(1))) == 1);
-        Self { first, parts, count, step: step.expect("there is a prime above every number") }
+        let step = step.expect("there is a prime above every number");
+        Self { first, parts, named: None, count, step }
     }
 
     /// Its item of a number.
     pub(super) fn item(&self, n: u32) -> u32 {
         let k = (u64::from(n) * self.step % u64::from(self.count.max(1))) as u32;
-        self.first + self.parts * k
+        self.named.map_or(self.first + self.parts * k, |named| named[k as usize])
     }
 }
 
@@ -247,7 +255,12 @@ mod tests {
             let share = Share::new(first, parts, items);
             let mut seen: Vec<u32> = (0..share.count).map(|n| share.item(n)).collect();
             seen.sort_unstable();
-            assert_eq!(seen, (first..items).step_by(parts as usize).collect::<Vec<_>>());
+            let wanted: Vec<u32> = (first..items).step_by(parts as usize).collect();
+            assert_eq!(seen, wanted);
+            let named = Share::of(&wanted);
+            let mut seen: Vec<u32> = (0..named.count).map(|n| named.item(n)).collect();
+            seen.sort_unstable();
+            assert_eq!(seen, wanted);
         }
     }
 }

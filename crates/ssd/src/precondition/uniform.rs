@@ -177,16 +177,12 @@ impl Device {
                 let page = units[(item / items) as usize] * per_unit + item % items + n;
                 (page < pages).then_some(LogicalPage(page))
             };
+            let all = units.len() as u32 * items;
+            let at_home = layer.at_home(&rows, (0..all).filter_map(|item| Some((item, page_of(item, 0)?))));
             for (n, row) in rows.iter().enumerate() {
-                let all = units.len() as u32 * items;
-                let own = layer.at_home(*row, pool, (0..all).filter_map(|item| page_of(item, 0)));
-                let share = match &own {
-                    Some(own) => Share::new(0, 1, own.len() as u32),
+                let share = match &at_home {
+                    Some(items) => Share::of(&items[n]),
                     None => Share::new(n as u32, rows.len() as u32, all),
-                };
-                let page_of = |item: u32, n: u32| match &own {
-                    Some(own) => Some(own[item as usize]),
-                    None => page_of(item, n),
                 };
                 let filling = Filling { share, extent, page_of: &page_of };
                 let laid = layer.row(*row, &filling, (preference, End::Rested), random);
@@ -353,7 +349,7 @@ fn draw_pools(units: u32, per_unit: u32, room: &[u64], random: &mut Stream) -> V
 
 /// The contents to fill a row with.
 struct Filling<'a> {
-    share: Share,
+    share: Share<'a>,
     /// Logical pages of an item of the share, which are valid together.
     extent: u32,
     /// The pages of an item, in the order of their places.
@@ -361,16 +357,24 @@ struct Filling<'a> {
 }
 
 impl Layer<'_> {
-    /// Those of these pages that have their home in a row of a pool; none where pages have no homes.
+    /// For each of the rows of a pool, which are in the order of their numbers, the items whose page has its home there; none where pages have
+    /// no homes.
     fn at_home(
         &self,
-        row: RowId,
-        pool: usize,
-        pages: impl Iterator<Item = LogicalPage>,
-    ) -> Option<Vec<LogicalPage>> {
+        rows: &[RowId],
+        items: impl Iterator<Item = (u32, LogicalPage)>,
+    ) -> Option<Vec<Vec<u32>>> {
         let base = &self.core.base;
-        let is_here = |page: &LogicalPage| base.policies.placement.home(page.0, pool) == Some(row);
-        base.has_homes.then(|| pages.filter(is_here).collect())
+        if !base.has_homes {
+            return None;
+        }
+        let pool = base.config.pools.number_of_row(rows[0]);
+        let mut at_home = vec![Vec::new(); rows.len()];
+        for (item, page) in items {
+            let home = base.policies.placement.home(page.0, pool)?;
+            at_home[(home.0 - rows[0].0) as usize].push(item);
+        }
+        Some(at_home)
     }
 
     /// Fills a row in the shape of the steady state. How far its open block is written is drawn at random, so that the rows do not come
