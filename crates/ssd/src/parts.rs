@@ -21,7 +21,6 @@ use crate::policy::router::Router;
 use crate::policy::tuner::Tuner;
 use crate::policy::victim::VictimPolicy;
 use crate::policy::wear::WearLeveller;
-use crate::pools::EVERYTHING_IN;
 use crate::reclaim::config::Scope;
 
 /// The policies of a device. A design takes those that the configuration names and changes some of them:
@@ -152,7 +151,7 @@ impl Parts {
     fn check_homes(&self, wrong: &mut Complaints) {
         let placing = self.designs.answering(Seam::Place);
         wrong.require(
-            self.placement.home(0, EVERYTHING_IN).is_none() || placing.is_empty(),
+            !self.placement.has_homes() || placing.is_empty(),
             "ftl.placement.policy",
             format!("a fixed placement beside the design {}", placing.join(" and ")),
             "dynamic: the design answers `place`, and pages with a fixed place are not asked for",
@@ -204,8 +203,7 @@ impl Parts {
     pub(crate) fn split(self, config: &Config, seed: Seed) -> (Policies, Inner) {
         let pools = config.pools.count();
         let others = config.file.pools.iter().map(|file| file.frontier.build());
-        let balances =
-            (self.placement.home(0, EVERYTHING_IN).is_some() || pools > 1) && self.balancer.is_on();
+        let balances = (self.placement.has_homes() || pools > 1) && self.balancer.is_on();
         let rests = self.background.rests_after().is_some();
         let policies = Policies {
             designs: Designs::new(self.designs, &*self.router, &*self.relocator, pools, seed),

@@ -9,7 +9,6 @@ use crate::flash::Flash;
 use crate::parts::Policies;
 use crate::policy::frontier::WordLines;
 use crate::policy::victim::Indexes;
-use crate::pools::EVERYTHING_IN;
 use crate::space::{SlcShare, Space, Streams, bad_from_factory};
 use crate::times::WriteBack;
 use crate::totals::Totals;
@@ -28,7 +27,7 @@ impl Base {
         Self {
             life: Life::new(&config, &*policies.placement),
             page_size: PageSize::new(&config),
-            has_homes: policies.placement.home(0, EVERYTHING_IN).is_some(),
+            has_homes: policies.placement.has_homes(),
             states: Vec::new(),
             digest: Digest::default(),
             totals: Totals::default(),

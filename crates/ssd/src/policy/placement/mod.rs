@@ -97,8 +97,14 @@ impl RowSet {
 pub trait Placement: State + Send {
     /// The row of pool `pool` that logical page `page` goes to, if that is fixed by its number. All pages have one in each pool, or none.
     fn home(&self, page: u32, pool: usize) -> Option<RowId>;
-    /// For pages without a home: one of the rows that take a program unit, which are of one pool; `None` when there are
-    /// none.
+
+    /// Whether pages have homes.
+    fn has_homes(&self) -> bool {
+        self.home(0, 0).is_some()
+    }
+
+    /// For pages without a home, and in a device of several pools for those of tables and those that leave their pool: one of the rows that
+    /// take a program unit, which are of one pool; `None` when there are none.
     fn next(&mut self, rows: &RowSet) -> Option<RowId>;
 }
 
