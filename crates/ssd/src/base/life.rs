@@ -12,8 +12,9 @@ use crate::pools::EVERYTHING_IN;
 pub(crate) struct Life {
     /// Failed programs, failed erases and lost reads of each block.
     pub(crate) failures: Column<BlockSetId, [u8; 4]>,
-    /// Pages that each row must hold where pages have homes, else none.
-    pub(crate) home_pages: Column<RowId, u32>,
+    /// How many pages have their home in each row, where these are the rows of a single pool: each must hold its own. Of several pools any
+    /// row takes what a full one does not.
+    pub(crate) home_pages: Option<Column<RowId, u32>>,
     /// Pages of the host that each pool has room for.
     pub(crate) room: Vec<u64>,
     /// Whether writes are refused.
@@ -27,7 +28,8 @@ impl Life {
     pub(crate) fn new(config: &Config, placement: &dyn Placement) -> Self {
         Self {
             failures: Column::filled(config.pools.block_sets() as usize, [0; 4]),
-            home_pages: home_pages(config, placement),
+            home_pages: (placement.has_homes() && config.pools.count() == 1)
+                .then(|| home_pages(config, placement)),
             room: vec![0; config.pools.count()],
             read_only: false,
         }
@@ -37,8 +39,7 @@ impl Life {
 /// How many pages have their home in each row.
 fn home_pages(config: &Config, placement: &dyn Placement) -> Column<RowId, u32> {
     let mut pages = Column::filled(config.pools.rows() as usize, 0);
-    let has_homes = placement.home(0, EVERYTHING_IN).is_some();
-    for page in 0..if has_homes { config.logical_pages } else { 0 } {
+    for page in 0..config.logical_pages {
         pages[placement.home(page, EVERYTHING_IN).expect("all pages have homes or none")] += 1;
     }
     pages

@@ -183,19 +183,18 @@ impl Base {
 
     /// Pages that a row can hold beside those that have their home there, with a program unit of them under way.
     pub(crate) fn spare_beside_homes(&self, row: RowId) -> Option<u32> {
-        let homes = self.life.home_pages[row] + self.config.pools.per_program(row);
-        self.space.limit(row).checked_sub(homes)
-    }
-
-    /// Whether each row must hold the pages that have their home there: without a balancer they go nowhere else. Of several pools any row
-    /// takes what a full one does not.
-    pub(crate) fn stay_at_home(&self) -> bool {
-        self.has_homes && !self.policies.balances() && self.config.pools.count() == 1
+        let homes = self.life.home_pages.as_ref().map_or(0, |pages| pages[row]);
+        self.space.limit(row).checked_sub(homes + self.config.pools.per_program(row))
     }
 
     /// Whether pages of tables leave room for the pages that have their home in a row.
     pub(crate) fn has_homes_beside_tables(&self) -> bool {
-        self.has_homes && self.config.pools.count() == 1
+        self.life.home_pages.is_some()
+    }
+
+    /// Whether each row must hold the pages that have their home there: without a balancer they go nowhere else.
+    pub(crate) fn stay_at_home(&self) -> bool {
+        self.has_homes_beside_tables() && !self.policies.balances()
     }
 
     /// All block sets that are not out of use.
