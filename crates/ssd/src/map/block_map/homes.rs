@@ -45,7 +45,7 @@ mod tests {
         let config = small().check().expect("the device is sound");
         let (pools, per_block) = (&config.pools, config.locations().per_block());
         let placements: [Box<dyn Placement>; 2] =
-            [Box::new(Fixed::new(config.geometry(), 1, "CWDP")), Box::new(Dynamic::new(pools))];
+            [Box::new(Fixed::of(pools, &[1], "CWDP")), Box::new(Dynamic::new(pools))];
         for placement in placements {
             let mut by_block = ByBlock::new(placement, &config);
             let home = |page| by_block.home(page, 0).expect("every page has a home");

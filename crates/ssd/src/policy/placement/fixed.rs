@@ -6,15 +6,15 @@ use wordline_nand::{Geometry, Pools, RowId};
 use super::{Dynamic, Placement, RowSet};
 
 /// Spreads consecutive logical pages over the coordinates in a given order, as in the static allocation schemes of
-/// MQSim and SSDSim. Each of several pools is spread over by itself; what finds its row there full, and pages of tables, go round the rows.
+/// MQSim and SSDSim. Each of several pools is spread over by itself; there, pages of tables and pages that leave their pool go round the
+/// rows.
 pub struct Fixed {
-    /// In the first pool, and in those beside it.
-    home: Vec<RowId>,
-    others: Vec<Vec<RowId>>,
+    /// Of the first pages in each pool; the pattern repeats.
+    homes: Vec<Vec<RowId>>,
     round: Option<Dynamic>,
 }
 
-state!(Fixed { parts { round } fixed { home, others } });
+state!(Fixed { parts { round } fixed { homes } });
 
 /// Whether `order` names each coordinate once.
 pub fn is_order(order: &str) -> bool {
@@ -24,24 +24,18 @@ pub fn is_order(order: &str) -> bool {
 }
 
 impl Fixed {
-    /// The homes of the first pages; the pattern repeats. `order` is one that the check of the configuration accepts.
-    pub fn new(geometry: &Geometry, packages: u32, order: &str) -> Self {
-        Self { home: homes(geometry, packages, order), others: Vec::new(), round: None }
-    }
-
-    /// The same in each of these pools, with so many packages on its channels.
+    /// In these pools, with this many packages on a channel of each. `order` is one that the check of the configuration accepts.
     pub fn of(pools: &Pools, packages: &[u32], order: &str) -> Self {
-        let mut homes =
+        let homes =
             pools.iter().zip(packages).map(|(pool, packages)| homes(&pool.geometry, *packages, order));
-        let home = homes.next().expect("there is a first pool");
-        Self { home, others: homes.collect(), round: (pools.count() > 1).then(|| Dynamic::new(pools)) }
+        Self { homes: homes.collect(), round: (pools.count() > 1).then(|| Dynamic::new(pools)) }
     }
 }
 
 /// The homes in a pool of the first pages; the pattern repeats.
 fn homes(geometry: &Geometry, packages: u32, order: &str) -> Vec<RowId> {
     let dies = geometry.dies_per_channel / packages;
-    let home = (0..geometry.rows()).map(|page| {
+    let homes = (0..geometry.rows()).map(|page| {
         let (mut rest, mut channel, mut way, mut die, mut row) = (page, 0, 0, 0, 0);
         for letter in order.chars() {
             let (coordinate, count) = match letter {
@@ -57,12 +51,12 @@ fn homes(geometry: &Geometry, packages: u32, order: &str) -> Vec<RowId> {
             geometry.first_row().0 + ((channel * packages + way) * dies + die) * geometry.rows_per_die + row,
         )
     });
-    home.collect()
+    homes.collect()
 }
 
 impl Placement for Fixed {
     fn home(&self, page: u32, pool: usize) -> Option<RowId> {
-        let homes = pool.checked_sub(1).map_or(&self.home, |other| &self.others[other]);
+        let homes = &self.homes[pool];
         Some(homes[page as usize % homes.len()])
     }
 
