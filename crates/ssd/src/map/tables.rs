@@ -179,13 +179,15 @@ impl Map {
         }
     }
 
-    /// From now on the contents of tables in flash are watched.
+    /// From now on the contents of tables in flash are watched, if recovery goes by what they tell.
     pub(crate) fn watch_tables(&mut self) {
-        self.told.get_or_insert_default();
+        if self.checkpoints.is_some() {
+            self.told.get_or_insert_default();
+        }
     }
 
     /// These pages of tables are programmed as they are in memory now.
-    pub(crate) fn note_told(&mut self, pages: &[Stamp]) {
+    fn note_told(&mut self, pages: &[Stamp]) {
         if let Some(mut told) = self.told.take() {
             pages.iter().filter(|page| page.is_data()).for_each(|page| told.note(*page, self));
             self.told = Some(told);
@@ -289,6 +291,7 @@ impl Map {
             Tables::Translation => self.fill_unit_with_translation(row, pages, unit),
             Tables::Discards => self.fill_unit_with_discards(pages, unit),
         }
+        self.note_told(unit);
     }
 
     fn fill_unit_with_translation(&mut self, row: RowId, pages: u32, unit: &mut Vec<Stamp>) {
@@ -323,6 +326,9 @@ impl Map {
     /// A page of a table is in flash as it was written.
     pub(crate) fn table_programmed(&mut self, stamp: Stamp, location: Location, base: &mut Base) {
         self.install_table(LogicalPage(stamp.logical), location, base);
+        if let Some(told) = &mut self.told {
+            told.programmed(stamp);
+        }
         if let Some((discards, table)) = self.discard_page_of(stamp.logical) {
             discards.programmed(table);
         } else if let Some(translation) = &mut self.translation {
@@ -365,6 +371,8 @@ impl Map {
     pub(crate) fn lay_table(&mut self, table: TranslationPage, version: u32, row: RowId) {
         if let Some(translation) = &mut self.translation {
             translation.lay(table, version, row);
+            let page = Stamp { logical: translation.logical(table).0, version };
+            self.note_told(&[page]);
         }
     }
 

@@ -16,7 +16,7 @@ const NOWHERE: u32 = u32::MAX;
 /// The contents of tables in flash.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Told {
-    /// Of a page of a table, by its number and its version: the places that it tells.
+    /// Of a page of a table, by its number and its version, from the one in flash on: the places that it tells.
     places: BTreeMap<(u32, u32), Vec<u32>>,
     /// Pages that the last recovery found in a place that is neither told nor read with a checkpoint: discards that were not flushed.
     beyond: BTreeMap<u32, u32>,
@@ -27,6 +27,12 @@ impl Told {
     pub(super) fn note(&mut self, page: Stamp, map: &Map) {
         let place = |page| map.get(LogicalPage(page)).map_or(NOWHERE, |at| at.0);
         self.places.insert((page.logical, page.version), map.told_by(page.logical).map(place).collect());
+    }
+
+    /// A page of a table is in flash: its older versions count no more.
+    pub(super) fn programmed(&mut self, page: Stamp) {
+        let older = (page.logical, 0)..(page.logical, page.version);
+        self.places.extract_if(older, |_, _| true).for_each(drop);
     }
 
     /// The tables are put together again after a power cut.

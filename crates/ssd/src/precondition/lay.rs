@@ -139,7 +139,6 @@ impl<'a> Layer<'a> {
         };
         let version = self.core.map.last_written(logical).unwrap_or(0) + 1;
         self.core.map.lay_table(table, version, row);
-        self.core.map.note_told(&[Stamp { logical: logical.0, version }]);
         self.put(logical, row, stream);
     }
 
@@ -214,9 +213,9 @@ impl<'a> Layer<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Share<'a> {
     first: u32,
+    parts: u32,
     /// The items, where they are named.
     named: Option<&'a [u32]>,
-    parts: u32,
     /// How many there are.
     pub(super) count: u32,
     step: u64,

@@ -358,7 +358,6 @@ impl Writer {
         let places = core.base.config.pools.per_program(row);
         let group = self.rows.group_to_fill(row);
         core.map.fill_unit(of, row, places, &mut group.stamps);
-        core.map.note_told(&group.stamps);
         let tables = group.stamps.len() as u64;
         core.base.totals.translation_programs += tables;
         core.base.totals.padding += u64::from(places) - tables;
