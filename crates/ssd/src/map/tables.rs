@@ -428,21 +428,17 @@ impl Map {
 
     #[cold]
     fn begin_checkpoint(&mut self, pages: u64, base: &mut Base) {
-        let Self { discards, checkpoints, translation, pages: mapping, .. } = self;
+        let Self { discards, checkpoints, translation, .. } = self;
         let writes_changes = !base.has(Mutant::ChangesNotWritten);
-        let Base { flash, space, .. } = base;
         if let (Some(discards), Some(checkpoints)) = (discards, checkpoints)
             && discards.begin_checkpoint()
         {
-            let chips = flash.chips();
+            let chips = base.flash.chips();
             let known =
                 |(block, erases): (_, &u32)| Known { programmed: chips.programmed(block), erases: *erases };
             checkpoints.begin(pages, chips.erases().entries().map(known));
             if let Some(translation) = translation.as_mut().filter(|_| writes_changes) {
-                let is_told = |page| mapping.get(page).is_some_and(|at| space.is_mapped_by_page(at));
-                translation.begin_checkpoint(|all, table| {
-                    all.version(table) == 0 && all.pages_of(table).any(is_told)
-                });
+                translation.begin_checkpoint();
             }
         }
     }

@@ -351,10 +351,13 @@ impl Translation {
     }
 
     /// Notes that a translation page in `row` cannot be read any more. It is made anew from the stamps of the pages that it
-    /// tells the places of.
+    /// tells the places of, and written.
     pub fn lost(&mut self, table: TranslationPage, row: RowId) {
         self.placed.lose(row);
         self.states[table].version = 0;
+        if self.states[table].stage == Stage::AtRest {
+            self.push(table, QUEUE);
+        }
     }
 
     /// Whether `row` may take another unit of translation pages while the host wants it.

@@ -55,12 +55,11 @@ impl Owed {
 }
 
 impl Translation {
-    /// A checkpoint begins: all pages of which something changed, or that were `missed` by a fault, are to be written as they are now,
-    /// or later.
-    pub fn begin_checkpoint(&mut self, missed: impl Fn(&Self, TranslationPage) -> bool) {
+    /// A checkpoint begins: all pages of which something changed are to be written as they are now, or later.
+    pub fn begin_checkpoint(&mut self) {
         self.release();
         for table in self.tables() {
-            if self.mapper.has_changed(table) || missed(self, table) {
+            if self.mapper.has_changed(table) {
                 self.change(table, QUEUE);
             }
             let state = &self.states[table];
