@@ -152,9 +152,6 @@ impl Default for ReadRetryFile {
     }
 }
 
-/// The channels that a fixed placement wants.
-pub(crate) const ALIKE: &str = "0: the homes of ftl.placement fixed go round channels that are alike";
-
 /// A device whose numbers fit each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -263,8 +260,7 @@ impl DeviceFile {
         if let Some((found, wanted)) = ftl.balancer.complaint() {
             wrong.add("ftl.balancer.least", found, wanted);
         }
-        let (short, dynamic) = (self.layout.short_channels, ftl.placement == PlacementKind::Dynamic {});
-        wrong.require(short == 0 || dynamic, "layout.short_channels", short, ALIKE);
+        self.check_channels(wrong);
         let has_nothing_to_do = matches!(ftl.balancer, BalancerKind::Stealing { .. })
             && ftl.placement == PlacementKind::Dynamic {};
         wrong.require(
@@ -291,6 +287,17 @@ impl DeviceFile {
         );
         ftl.wear.check(wrong);
         ftl.scheduling.check("ftl.scheduling", wrong);
+    }
+
+    /// The channels of each pool are alike where pages have homes.
+    fn check_channels(&self, wrong: &mut Complaints) {
+        let dynamic = self.ftl.placement == PlacementKind::Dynamic {};
+        let others = self.pools.iter().enumerate();
+        let others = others.map(|(n, pool)| (format!("pools[{n}].layout.short_channels"), &pool.layout));
+        for (key, layout) in std::iter::once(("layout.short_channels".into(), &self.layout)).chain(others) {
+            let wanted = "0: the homes of ftl.placement fixed go round channels that are alike";
+            wrong.require(layout.short_channels == 0 || dynamic, &key, layout.short_channels, wanted);
+        }
     }
 
     fn check_faults(&self, pools: &Pools, wrong: &mut Complaints) -> Vec<Fault> {

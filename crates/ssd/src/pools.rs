@@ -166,10 +166,6 @@ pub fn check(file: &DeviceFile, pools: &Pools, unit: Bytes, wrong: &mut Complain
     check_beside(file, wrong);
     for (n, pool) in pools.iter().skip(1).enumerate() {
         check_collection(file, n, pool, wrong);
-        let (short, dynamic) =
-            (file.pools[n].layout.short_channels, file.ftl.placement == PlacementKind::Dynamic {});
-        let key = format!("pools[{n}].layout.short_channels");
-        wrong.require(short == 0 || dynamic, &key, short, crate::config::ALIKE);
         if let Some((key, found, wanted)) = file.pools[n].frontier.complaint(&pool.part, &pool.geometry) {
             wrong.add(format!("pools[{n}].frontier.{key}"), found, wanted);
         }
