@@ -85,7 +85,7 @@ impl Reclaim {
         map: &mut Map,
     ) -> DieId {
         let unit = base.config.pools.per_program(row);
-        let mut stream = stream_of(from, Victim::of(from, &base.space), base);
+        let mut stream = stream_of(base.flash.stamp(from), Victim::of(from, &base.space), base);
         if base.space.changes_mode(row, base.space.streams().gc(stream)) {
             stream = 0;
         }
@@ -203,13 +203,13 @@ impl Reclaim {
                     self.leaving.push(stamp);
                     continue;
                 }
-                if let Some(stream) = leaves_alone(from, stamp, base) {
+                if let Some(stream) = leaves_alone(stamp, victim, base) {
                     self.collector.departures.add(row, stream, Moved { stamp, from });
                     continue;
                 }
                 // A unit that is written as a whole goes to one stream, that of its first page.
                 let of_unit = if whole { self.collector.stream_of_unit(row) } else { None };
-                let stream = of_unit.unwrap_or_else(|| stream_of(from, victim, base));
+                let stream = of_unit.unwrap_or_else(|| stream_of(stamp, victim, base));
                 self.collector.stage(row, stream, Moved { stamp, from });
             }
         }
@@ -296,10 +296,9 @@ impl Victim {
 
 /// The collector's stream, by its number, that a valid page goes to. To clean a block in SLC mode has to gain space: what is in it goes to
 /// blocks of all bits.
-fn stream_of(from: Location, victim: Victim, base: &mut Base) -> u8 {
+fn stream_of(stamp: Stamp, victim: Victim, base: &mut Base) -> u8 {
     let Victim { row, moved_by, is_slc } = victim;
-    let stamp = base.flash.stamp(from);
-    assert!(stamp.is_data(), "the valid location {from:?} holds {stamp:?}");
+    assert!(stamp.is_data(), "a valid location of {row:?} holds {stamp:?}");
     if Map::is_table(stamp.logical, base) {
         return base.space.streams().gc - 1;
     }
@@ -311,15 +310,15 @@ fn stream_of(from: Location, victim: Victim, base: &mut Base) -> u8 {
 }
 
 /// The stream of the host, in another pool, that a valid page of a victim goes to alone, if a design says so.
-fn leaves_alone(from: Location, stamp: Stamp, base: &mut Base) -> Option<u8> {
+fn leaves_alone(stamp: Stamp, victim: Victim, base: &mut Base) -> Option<u8> {
     let Base { policies, flash, space, config, .. } = base;
     if !policies.designs.answers(Seam::Relocate) || config.pools.count() == 1 {
         return None;
     }
-    let row = config.pools.row_of(from);
+    let Victim { row, moved_by, .. } = victim;
     if space.has_whole_units(row) || stamp.logical >= config.logical_pages {
         return None;
     }
-    let page = Leaving { logical: stamp.logical, moved_by: space.moved_by(config.pools.block_of(from)) };
+    let page = Leaving { logical: stamp.logical, moved_by };
     policies.moves_to(&page, config.pools.number_of_row(row), Sight { flash, space })
 }
