@@ -163,7 +163,11 @@ impl Design for CubeFtl {
     }
 
     fn word_line(&mut self, open: &OpenBlock<'_>, view: &mut View<'_>) -> u32 {
-        if let Some(found) = self.found.take().filter(|found| found.block == open.block) {
+        if let Some(found) = self.found.take() {
+            debug_assert_eq!(
+                found.block, open.block,
+                "a word line is asked for of the block that was chosen"
+            );
             self.counts.chosen[usize::from(found.is_full)] += 1;
             return found.word_line;
         }
@@ -213,7 +217,6 @@ impl Design for CubeFtl {
     }
 
     fn observe(&mut self, seen: &Seen<'_>, view: &mut View<'_>) {
-        self.found = None;
         match *seen {
             // A program in another cell mode has no loops, and no outcome to learn from.
             Seen::Programmed { first, failed, array, outcome: Some(outcome), .. } if outcome.loops > 0 => {
