@@ -282,10 +282,11 @@ impl Discards {
         self.queue.push_front(table);
     }
 
-    /// A page of the table in `row` cannot be read any more. It is in memory, and the next flush writes it.
+    /// A page of the table in `row` cannot be read any more. It is in memory, and the next flush writes it, or the next checkpoint if
+    /// it is of the directory.
     pub fn lost(&mut self, table: DiscardPage, row: RowId) {
         self.placed.lose(row);
-        if self.get(table).stage == Stage::AtRest {
+        if table < self.directory && self.get(table).stage == Stage::AtRest {
             self.change(table);
         }
     }
