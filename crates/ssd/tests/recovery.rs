@@ -114,7 +114,7 @@ fn a_checkpoint_leaves_the_first_page_of_each_block_and_what_was_written_since()
     assert_eq!((part.lost, part.returned), (0, 0));
 }
 
-/// A device with a map in flash that is filled and then overwritten here and there, with a checkpoint after each of so many bytes or without:
+/// A device with a map in flash that is filled and then overwritten here and there, with a checkpoint after this many bytes each or without:
 /// its recovery after a cut, and the versions that are there then.
 fn overwritten_with_a_map_in_flash(checkpoint: Option<Bytes>) -> (Recovered, Vec<Option<u32>>) {
     let mut file = large(8, 128);

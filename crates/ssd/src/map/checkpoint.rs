@@ -60,7 +60,7 @@ pub struct RecoveryFile {
     pub lower_pages: LowerPages,
     /// The fate of discards, and of pages of zeroes, once they are flushed.
     pub discards: DiscardsAtCut,
-    /// So much is written by the host from one checkpoint of the map to the next, which shortens recovery. Left out: none
+    /// How much the host writes from one checkpoint of the map to the next; checkpoints shorten recovery. Left out: none
     /// are made. They need `discards = "kept"`. With a map in flash a checkpoint writes what changed of it, and where its pages are.
     pub checkpoint: Option<Bytes>,
 }

@@ -229,7 +229,7 @@ impl Discards {
         self.logical(DiscardPage(self.directory.0 + number))
     }
 
-    /// The logical pages, of so many, that a page of the table tells of.
+    /// The logical pages, of `all`, that a page of the table tells of.
     pub fn pages_of(&self, table: DiscardPage, all: u32) -> Range<u32> {
         let first = table.0 * self.per_page;
         first.min(all)..(first + self.per_page).min(all)

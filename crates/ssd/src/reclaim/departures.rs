@@ -118,7 +118,7 @@ impl Departures {
         (pages, hurries)
     }
 
-    /// So many of them, which is no more than there are, are programmed from now on: each is handed to `to`.
+    /// The next `pages` pages that wait for a stream, which must be that many, are programmed from now on: each is handed to `to`.
     pub(crate) fn take(&mut self, stream: u8, pages: u32, to: impl FnMut(Stamp)) {
         let all = self.rows.iter_mut().flat_map(|of_row| of_row.pages.iter_mut());
         let first = all.filter(|page| page.waits_for(stream)).take(pages as usize);

@@ -16,7 +16,7 @@ pub(super) struct Owed {
 }
 
 impl Owed {
-    /// None of so many pages.
+    /// None of this many pages.
     pub fn new(tables: u32) -> Self {
         Self { programs: Column::filled(tables as usize, 0), pages: 0 }
     }

@@ -41,7 +41,7 @@ pub trait Mapper: State + Send {
     /// Whether something in memory is not as its translation page says.
     fn has_changed(&self, table: TranslationPage) -> bool;
 
-    /// The power was cut, and what is not as its translation page says is all that is known again.
+    /// The power was cut: of what is in memory only entries that differ from their translation page are kept.
     fn keep_changed(&mut self);
 }
 

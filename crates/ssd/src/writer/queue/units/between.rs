@@ -115,6 +115,7 @@ impl WriteQueue {
     /// A stream of a pool, of which a row accepts pages and its die does nothing.
     fn idle_stream(&self, pool: usize, rows: &Rows, core: &Core) -> Option<u8> {
         let subs = self.subs.as_ref().expect(THERE);
+        debug_assert!(!self.ready.have_homes(), "whole units have no homes: there is a list for each stream");
         let idle = |stream: &usize| {
             let waits = !self.ready[*stream].pages.is_empty();
             let die = |row| core.base.config.pools.of_row(row).geometry.die_of_row(row);

@@ -206,7 +206,7 @@ impl SubRequests {
         }
     }
 
-    /// So many pages go to a pool that no sub-request brings, or are there.
+    /// A number of pages that no sub-request brings begin to go to a pool, or have arrived there.
     pub fn note_moved(&mut self, pool: usize, pages: u32, begins: bool) {
         let under_way = &mut self.under_way[pool];
         *under_way = if begins { *under_way + u64::from(pages) } else { *under_way - u64::from(pages) };
