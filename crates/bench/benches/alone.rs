@@ -14,16 +14,23 @@ use wordline_lab::config::{Device as Described, Selection};
 use wordline_lab::devices::DeviceType;
 use wordline_ssd::{BlockDevice, Command, Operation, SECTOR};
 
+/// As in the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Commands outstanding.
 const DEPTH: u32 = 32;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [preset, kind, count, set @ ..] = &arguments[..] else {
-        // `cargo bench` runs every benchmark without arguments of ours.
-        return println!("usage: alone PRESET read|write COMMANDS [KEY=VALUE ...]");
+    // `cargo bench` runs every benchmark without arguments of ours.
+    let usage = || println!("usage: alone PRESET read|write COMMANDS [KEY=VALUE ...]");
+    let [preset, kind, count, set @ ..] = &arguments[..] else { return usage() };
+    let operation = match kind.as_str() {
+        "read" => Operation::Read,
+        "write" => Operation::Write,
+        _ => return usage(),
     };
-    let operation = if kind == "read" { Operation::Read } else { Operation::Write };
     let small = ["part.geometry.blocks_per_plane=64", "ftl.over_provisioning=0.6"].map(str::to_owned);
     let set = small.iter().chain(set).cloned().collect();
     let selection = Selection { preset: Some(preset.clone()), set, ..Selection::default() };
