@@ -94,7 +94,7 @@ pub enum Submission {
 
 /// The requests of a workload. Any iterator is one.
 pub trait Source {
-    /// The next request; none at the end, and where it waits for an answer.
+    /// The next request; none at the end, and where it waits for an answer. It is asked again after the end, and has none then either.
     fn next(&mut self) -> Option<Arrival>;
 
     /// Whether there will be more, once something is answered.
@@ -292,6 +292,8 @@ impl<S: Source> HostQueue<S> {
     pub fn upcoming(&self) -> [Option<&Command>; 2] {
         let [first, second] = &self.ahead;
         let (next, later) = if self.second_is_next { (second, first) } else { (first, second) };
+        // The source had none for the place of the next request when it was asked last.
+        let (next, later) = if next.is_none() { (later, &None) } else { (next, later) };
         [next, later].map(|arrival| arrival.as_ref().map(|arrival| &arrival.command))
     }
 

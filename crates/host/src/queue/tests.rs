@@ -170,6 +170,20 @@ fn a_thread_goes_on_after_its_own_answer_and_think_time_whatever_room_there_is()
 }
 
 #[test]
+fn what_a_source_has_again_after_it_waited_is_the_first_that_can_be_looked_at() {
+    let pace = Pace::Closed { depth: 4, think: Duration::ZERO };
+    let mut queue = HostQueue::new(TwoThreads { ready: vec![1, 0], left: 5 }, pace);
+    let tags = |queue: &HostQueue<TwoThreads>| queue.upcoming().map(|command| command.map(|c| c.tag));
+    // Thread 0 is asked in the place of thread 1, for its own stayed empty.
+    queue.next(at(0));
+    queue.answered(at(1), &Command { tag: 0, ..Command::default() });
+    queue.next(at(1));
+    assert_eq!(tags(&queue), [Some(0), None]);
+    assert!(matches!(queue.next(at(1)), Submission::Now(Command { tag: 0, .. })));
+    assert_eq!(tags(&queue), [None; 2]);
+}
+
+#[test]
 fn a_source_that_waits_is_not_at_its_end_and_says_when_its_think_time_is_over() {
     let pace = Pace::Closed { depth: 4, think: Duration::from_us(3) };
     let mut queue = HostQueue::new(TwoThreads { ready: vec![7], left: 2 }, pace);
