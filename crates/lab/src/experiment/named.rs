@@ -22,7 +22,8 @@ pub struct Named {
     pub requests: Option<u64>,
     /// Requests outstanding, where those of an application wait for any answer; left out: its own, of an application one a thread.
     pub queue_depth: Option<u32>,
-    /// The answer after which a thread of an application goes on; left out: its own.
+    /// The answer after which a thread of an application goes on; left out: what the application says, which is its own
+    /// answer for those that come with the program.
     pub waits_for: Option<WaitsFor>,
     /// How long a closed loop submits requests, and how long it pauses then; left out: its own pauses, which is none for those that come
     /// with the program.

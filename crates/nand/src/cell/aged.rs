@@ -24,7 +24,7 @@ pub struct AgedCellsFile {
     /// Hours that all data are held for when they are read; where retention passes, those from before the run when it begins.
     #[serde(default)]
     pub hours: f64,
-    /// Whether data grow older with simulated time: those that are written in the run from their program on.
+    /// Whether data grow older with simulated time: those that are written in the run from their program on. Left out: they do not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub retention_passes: bool,
     /// The temperature in these hours, in degrees Celsius.

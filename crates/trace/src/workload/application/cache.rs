@@ -69,7 +69,7 @@ impl Cache {
     }
 }
 
-/// Puts a value before the first `at`, of which the next one gives way to them.
+/// Moves the first `at` values back by one, over the one behind them, and puts `value` first.
 #[inline]
 fn put_first(set: &mut [u32], at: usize, value: u32) {
     set.copy_within(..at, 1);
