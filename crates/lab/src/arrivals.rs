@@ -52,6 +52,14 @@ impl Incoming {
     }
 }
 
+/// Why the requests of a run end before their time.
+enum CutShort {
+    /// The device cannot take the next one.
+    Refused { found: String, wanted: String },
+    /// The next one cannot be read.
+    Failed(trace::Error),
+}
+
 /// Requests on their way to a device.
 pub(crate) struct Arrivals {
     requests: Incoming,
@@ -60,39 +68,42 @@ pub(crate) struct Arrivals {
     tag: u32,
     /// Where requests come from threads, which thread waits for the answer to which tag.
     threads: BTreeMap<u32, u16>,
-    /// The request that the device cannot take: what was found and what was wanted.
-    refused: Option<(String, String)>,
-    failed: Option<trace::Error>,
+    /// Set once a request cannot be had; none comes after it.
+    cut_short: Option<CutShort>,
 }
 
 impl Arrivals {
     /// To a device with these limits.
     pub fn new(requests: Incoming, admission: Admission) -> Self {
-        Self { requests, admission, tag: 0, threads: BTreeMap::new(), refused: None, failed: None }
+        Self { requests, admission, tag: 0, threads: BTreeMap::new(), cut_short: None }
     }
 
     /// The error of the request that ended the run before its time, if one did; `submitted` came before it, from `source`.
     pub fn check(self, submitted: u64, source: &str) -> Result<()> {
-        if let Some(error) = self.failed {
-            return Err(error.into());
+        match self.cut_short {
+            None => Ok(()),
+            Some(CutShort::Failed(error)) => Err(error.into()),
+            Some(CutShort::Refused { found, wanted }) => {
+                Err(Error::Argument { what: format!("request {} of {source}", submitted + 1), found, wanted })
+            }
         }
-        let Some((found, wanted)) = self.refused else { return Ok(()) };
-        Err(Error::Argument { what: format!("request {} of {source}", submitted + 1), found, wanted })
     }
 }
 
 impl Source for Arrivals {
     #[inline]
     fn next(&mut self) -> Option<Arrival> {
+        if self.cut_short.is_some() {
+            return None;
+        }
         let (request, thread) = match &mut self.requests {
             Incoming::InOrder(requests) => match requests.next()? {
                 Ok(request) => (request, None),
                 Err(error) => {
-                    self.failed = Some(error);
+                    self.cut_short = Some(CutShort::Failed(error));
                     return None;
                 }
             },
-            Incoming::ByThread(_) if self.refused.is_some() => return None,
             Incoming::ByThread(threads) => {
                 let (thread, request) = threads.ask()?;
                 (request, Some(thread))
@@ -100,7 +111,8 @@ impl Source for Arrivals {
         };
         let arrival = self.admission.arrival(&request, self.tag);
         if !self.admission.takes(&arrival) {
-            self.refused = Some(self.admission.refusal(&request, &arrival));
+            let (found, wanted) = self.admission.refusal(&request, &arrival);
+            self.cut_short = Some(CutShort::Refused { found, wanted });
             return None;
         }
         if let Some(thread) = thread {
@@ -112,7 +124,8 @@ impl Source for Arrivals {
 
     #[inline]
     fn waits(&self) -> bool {
-        matches!(&self.requests, Incoming::ByThread(threads) if !threads.is_over() && self.refused.is_none())
+        matches!(&self.requests, Incoming::ByThread(threads) if !threads.is_over())
+            && self.cut_short.is_none()
     }
 
     #[inline]

@@ -111,10 +111,14 @@ fn requests_over_a_link_spend_time_on_it_and_unaligned_ones_are_refused() {
             .abs()
             < 1e-6
     );
-    let trace = Plan { requests: Some(100_000), ..Plan::default() }.job(&nvme).expect("the embedded trace");
-    let error =
-        crate::run::run(trace, &mut crate::run::Unobserved).expect_err("it has odd sectors").to_string();
+    let trace =
+        || Plan { requests: Some(100_000), ..Plan::default() }.job(&nvme).expect("the embedded trace");
+    let mut all = trace().load.requests.in_order().flatten();
+    let first = 1 + all.position(|r| (r.offset.0 | r.size.0) % 4096 > 0).expect("it has odd sectors");
+    let error = crate::run::run(trace(), &mut crate::run::Unobserved).expect_err("they are odd").to_string();
+    assert!(error.starts_with(&format!("request {first} of ")), "request {first}: {error}");
     assert!(error.contains("wanted whole sectors of 4KiB (front.sector_size)"), "{error}");
+    assert!(all.any(|r| (r.offset.0 | r.size.0) % 4096 > 0), "another one comes after it");
 }
 
 #[test]
