@@ -21,18 +21,19 @@ mod never {
     }
 }
 
+/// The job of `plan` with so many requests of a workload, on a device of a preset.
+fn job_of(preset: &str, set: &[&str], workload: &str, requests: u64, plan: Plan) -> Job {
+    let set = set.iter().map(|text| (*text).to_owned()).collect();
+    let selection = Selection { preset: Some(preset.into()), file: None, set };
+    let device = config::Device::load(&selection).expect("a preset");
+    let plan = Plan { origin: Origin::Named(workload.into()), requests: Some(requests), ..plan };
+    plan.job(&device).expect("a job")
+}
+
 #[test]
 fn a_run_that_does_not_get_on_says_what_waits_for_what_and_how_to_repeat_it() {
-    let selection = Selection { preset: Some("tiny".into()), file: None, set: Vec::new() };
-    let device = config::Device::load(&selection).expect("a preset");
-    let origin = Origin::Named("randwrite-4k-steady".into());
-    let plan = Plan {
-        origin,
-        requests: Some(100_000),
-        precondition: Some(Precondition::Filled(1.0)),
-        ..Plan::default()
-    };
-    let mut job = plan.job(&device).expect("a job");
+    let filled = Plan { precondition: Some(Precondition::Filled(1.0)), ..Plan::default() };
+    let mut job = job_of("tiny", &[], "randwrite-4k-steady", 100_000, filled);
     job.change_parts(|base, _| wordline_ssd::Parts { victim: Box::new(Never), ..base });
     let error = run(job, &mut Unobserved).expect_err("no block is ever free again");
     assert!(matches!(error, Error::Stuck(_)), "{error}");
@@ -70,15 +71,8 @@ mod beyond {
 
 #[test]
 fn a_wrong_answer_ends_the_run_and_is_not_called_a_fault_of_wordline() {
-    let selection = Selection { preset: Some("tiny".into()), file: None, set: Vec::new() };
-    let device = config::Device::load(&selection).expect("a preset");
-    let plan = Plan {
-        origin: Origin::Named("randwrite-4k-steady".into()),
-        requests: Some(100_000),
-        precondition: Some(Precondition::Filled(1.0)),
-        ..Plan::default()
-    };
-    let mut job = plan.job(&device).expect("a job");
+    let filled = Plan { precondition: Some(Precondition::Filled(1.0)), ..Plan::default() };
+    let mut job = job_of("tiny", &[], "randwrite-4k-steady", 100_000, filled);
     job.change_parts(|base, _| wordline_ssd::Parts { victim: Box::new(Beyond), ..base });
     let error = run(job, &mut Unobserved).expect_err("no such block can be cleaned");
     assert!(matches!(error, Error::WrongAnswer(_)), "{error}");
@@ -97,12 +91,8 @@ fn a_wrong_answer_ends_the_run_and_is_not_called_a_fault_of_wordline() {
 
 /// A run of a workload on a device of a preset.
 fn run_of_workload(preset: &str, set: &[&str], workload: &str, requests: u64) -> Summary {
-    let set = set.iter().map(|text| (*text).to_owned()).collect();
-    let selection = Selection { preset: Some(preset.into()), file: None, set };
-    let device = config::Device::load(&selection).expect("a preset");
-    let origin = Origin::Named(workload.into());
-    let plan = Plan { origin, requests: Some(requests), seed: 3, ..Plan::default() };
-    run(plan.job(&device).expect("a job"), &mut Unobserved).expect("it runs")
+    let job = job_of(preset, set, workload, requests, Plan { seed: 3, ..Plan::default() });
+    run(job, &mut Unobserved).expect("it runs")
 }
 
 #[test]
