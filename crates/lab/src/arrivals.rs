@@ -38,8 +38,9 @@ impl Incoming {
         let threads = application.threads(seed, capacity)?;
         let count = threads.count();
         Ok(match (application.waits_for, queue_depth) {
-            (WaitsFor::OwnAnswer, None) => (Self::ByThread(Box::new(threads)), count),
-            _ => (Self::generated(threads.in_turn()), application.queue_depth()),
+            // The system is one more.
+            (WaitsFor::OwnAnswer, None) => (Self::ByThread(Box::new(threads)), count + 1),
+            _ => (Self::generated(threads.in_turn()), count),
         })
     }
 

@@ -130,16 +130,6 @@ impl Application {
         all().remove(name)
     }
 
-    /// Requests that are outstanding where threads wait for any answer: as many as there are threads.
-    pub fn queue_depth(&self) -> u32 {
-        match &self.model {
-            Model::Files(files) => files.thread_count(),
-            // One that flushes and one that merges; one that makes checkpoints.
-            Model::Lsm(lsm) => u32::from(lsm.clients.threads) + 2,
-            Model::Btree(btree) => u32::from(btree.clients.threads) + 1,
-        }
-    }
-
     /// Puts it behind a page cache of this share of its data, from 0 to 0.9.
     pub fn set_page_cache(&mut self, share: f64) {
         match &mut self.model {

@@ -102,6 +102,20 @@ const CHANGED: [(&str, &str); 18] = [
     ("mongo", "page_cache = 0.01\npage = \"4KiB\"\njournal_piece = \"4KiB\"\ncheckpoint_every = \"4KiB\""),
 ];
 
+/// Notes in which blocks something is written after a request. Asserts that it reads no others, and returns how many it adds.
+fn note(written: &mut [bool], request: &Request, what: &dyn Fn() -> String) -> usize {
+    let (first, end) = (request.offset.0 / 4096, (request.offset.0 + request.size.0) / 4096);
+    let mut added = 0;
+    for block in first as usize..end as usize {
+        match request.op {
+            Op::Read => assert!(written[block], "{} reads block {block}", what()),
+            Op::Write => added += usize::from(!std::mem::replace(&mut written[block], true)),
+            _ => written[block] = false,
+        }
+    }
+    added
+}
+
 #[test]
 fn extents_never_overlap_and_reads_are_of_what_was_written_and_not_discarded() {
     for (name, keys) in CHANGED {
@@ -111,17 +125,7 @@ fn extents_never_overlap_and_reads_are_of_what_was_written_and_not_discarded() {
         let (mut reads, mut reused) = (0, 0);
         for number in 0..60_000 {
             let request = all.next().expect("more than that");
-            let (first, end) = (request.offset.0 / 4096, (request.offset.0 + request.size.0) / 4096);
-            for block in first..end {
-                let block = block as usize;
-                match request.op {
-                    Op::Read => {
-                        assert!(written[block], "{name} {keys}: request {number} reads block {block}");
-                    }
-                    Op::Write => reused += usize::from(!std::mem::replace(&mut written[block], true)),
-                    _ => written[block] = false,
-                }
-            }
+            reused += note(&mut written, &request, &|| format!("{name} {keys}: request {number}"));
             reads += usize::from(request.op == Op::Read);
             if number % 10_000 == 0 {
                 all.work().audit();

@@ -18,6 +18,9 @@ pub struct Threads {
     ready: VecDeque<u16>,
     /// Threads that wait for others.
     waiting: Vec<u16>,
+    /// Threads that had no request in many steps. They are asked again after the next answer, since others may have changed by then what
+    /// they find.
+    idle: Vec<u16>,
     /// Threads that wait for an answer, and whether the system does.
     outstanding: u32,
     is_system_out: bool,
@@ -26,12 +29,13 @@ pub struct Threads {
 impl Threads {
     pub(super) fn new(work: Work, requests: u64) -> Self {
         let ready = (0..work.thread_count() as u16).collect();
-        Self { left: requests, work, ready, waiting: Vec::new(), outstanding: 0, is_system_out: false }
+        let (waiting, idle) = (Vec::new(), Vec::new());
+        Self { left: requests, work, ready, waiting, idle, outstanding: 0, is_system_out: false }
     }
 
-    /// How many there are, the system among them.
+    /// How many there are without the system.
     pub fn count(&self) -> u32 {
-        self.work.thread_count() as u32 + 1
+        self.work.thread_count() as u32
     }
 
     /// The number of the system: that behind those of the threads.
@@ -70,16 +74,18 @@ impl Threads {
                 return None;
             }
             let Some(thread) = self.ready.pop_front() else {
-                assert!(
-                    self.outstanding > 0,
-                    "threads of an application that was checked wait for each other"
-                );
-                return None;
+                if self.outstanding > 0 {
+                    return None;
+                }
+                let idles = !self.idle.is_empty();
+                assert!(idles, "threads of an application that was checked wait for each other");
+                self.ready.extend(self.idle.drain(..));
+                continue;
             };
             match self.work.of_thread(usize::from(thread)) {
                 Next::Asks(ask) => return Some((thread, ask)),
                 Next::Waits => self.waiting.push(thread),
-                Next::Idles => self.ready.push_back(thread),
+                Next::Idles => self.idle.push(thread),
             }
         }
         panic!("no thread of an application that was checked has a request");
@@ -93,6 +99,7 @@ impl Threads {
         } else {
             self.ready.push_back(thread);
         }
+        self.ready.extend(self.idle.drain(..));
     }
 
     /// The requests that are left in an order that does not depend on answers: one of each thread in its turn.

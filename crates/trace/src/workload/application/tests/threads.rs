@@ -4,8 +4,10 @@ use wordline_kernel::Stream;
 
 use super::*;
 
-fn threads(application: &Application, seed: u64, capacity: u64) -> Threads {
-    application.threads(Seed(seed), Bytes(capacity)).expect("it has room")
+/// The threads of the named application, with keys of its model changed, on so many MiB.
+fn threads_of(name: &str, keys: &str, seed: u64, requests: u64, mib: u64) -> Threads {
+    let application = Application { requests, ..application(name, keys) };
+    application.threads(Seed(seed), Bytes(mib * MIB)).expect("it has room")
 }
 
 /// Takes all requests that the threads make now, and notes which threads wait for their answers.
@@ -15,40 +17,36 @@ fn ask_all(threads: &mut Threads, waiting: &mut Vec<u16>) -> Vec<(u16, Request)>
     asked
 }
 
-/// All requests of the threads on a device that answers a random one of those outstanding.
-fn answered_at_random(mut threads: Threads, mut each: impl FnMut(&Threads, u16, Request)) -> Threads {
+/// All requests of the threads on a device that answers a random one of those outstanding, of which no thread has two.
+fn answered_at_random(mut threads: Threads, mut each: impl FnMut(u16, Request)) -> Threads {
     let (mut random, mut waiting): (Stream, _) = (Seed(5).stream("answers", 0), Vec::new());
     loop {
         for (thread, request) in ask_all(&mut threads, &mut waiting) {
-            each(&threads, thread, request);
+            each(thread, request);
         }
         if threads.is_over() {
             return threads;
         }
-        let answered = waiting.swap_remove(random.below(waiting.len() as u64) as usize);
-        threads.answered(answered);
+        waiting.sort_unstable();
+        assert!(waiting.windows(2).all(|pair| pair[0] < pair[1]), "{waiting:?}");
+        threads.answered(waiting.swap_remove(random.below(waiting.len() as u64) as usize));
     }
+}
+
+/// Asserts that this many requests come, and returns how many each thread has; the last one is the system.
+fn asked_by_each(threads: Threads, requests: u64, what: &str) -> Vec<u64> {
+    let mut asked = vec![0; threads.count() as usize + 1];
+    let mut end = answered_at_random(threads, |thread, _| asked[usize::from(thread)] += 1);
+    let count: u64 = asked.iter().sum();
+    assert!(count == requests && end.ask().is_none(), "{what}: {count} requests");
+    asked
 }
 
 #[test]
 fn whatever_is_answered_first_no_thread_has_two_requests_outstanding_and_all_requests_come() {
     for (name, keys) in CHANGED {
-        let mut application = application(name, keys);
-        application.requests = 10_000;
-        let mut all = threads(&application, 7, 64 * MIB);
-        let (mut random, mut waiting) = (Seed(5).stream("answers", 0), Vec::new());
-        let (mut count, mut asked) = (0, vec![0u32; all.count() as usize]);
-        while !all.is_over() {
-            for (thread, _) in ask_all(&mut all, &mut waiting) {
-                asked[usize::from(thread)] += 1;
-                count += 1;
-            }
-            waiting.sort_unstable();
-            assert!(waiting.windows(2).all(|pair| pair[0] < pair[1]), "{name} {keys}: {waiting:?}");
-            all.answered(waiting.swap_remove(random.below(waiting.len() as u64) as usize));
-        }
-        assert!(count == 10_000 && all.ask().is_none(), "{name} {keys}: {count} requests");
-        // The last one is the system, which has nothing to do without a journal and discards.
+        let asked = asked_by_each(threads_of(name, keys, 7, 10_000, 64), 10_000, &format!("{name} {keys}"));
+        // The system has nothing to do without a journal and discards.
         let (_, of_threads) = asked.split_last().expect("a system");
         let idle = of_threads.iter().filter(|asked| **asked == 0).count();
         assert_eq!(idle, 0, "{name} {keys}: threads without a request");
@@ -56,24 +54,27 @@ fn whatever_is_answered_first_no_thread_has_two_requests_outstanding_and_all_req
 }
 
 #[test]
+fn threads_that_find_nothing_to_ask_for_hold_nobody() {
+    let open_and = |step| format!("loop = [{{ op = \"open\" }}, {{ op = \"{step} }}, {{ op = \"close\" }}]");
+    // Nobody deletes, so that those who append come to have no room.
+    let keys = format!(
+        "fill = 0.9\npage_cache = 0.0\nthreads = [{{ name = \"a\", count = 2, {} }}, {{ name = \"b\", count = 2, {} }}]",
+        open_and("append\", up_to = \"16KiB\""),
+        open_and("read-whole\"")
+    );
+    let asked = |requests| asked_by_each(threads_of("mail", &keys, 7, requests, 4), requests, &keys);
+    let (early, late) = (asked(1_500), asked(1_600));
+    assert_eq!(early[..2], late[..2], "the file system is not full");
+    assert!((2..4).all(|thread| late[thread] > early[thread]), "{early:?}, {late:?}");
+}
+
+#[test]
 fn whatever_is_answered_first_reads_are_of_what_was_written_and_not_discarded() {
     for (name, keys) in CHANGED {
-        let mut application = application(name, keys);
-        application.requests = 10_000;
-        let all = threads(&application, 7, 64 * MIB);
+        let all = threads_of(name, keys, 7, 10_000, 64);
         let (mut written, mut reads, mut number) = (all.work().audit(), 0, 0);
-        let end = answered_at_random(all, |_, thread, request| {
-            for block in request.offset.0 / 4096..(request.offset.0 + request.size.0) / 4096 {
-                let block = block as usize;
-                match request.op {
-                    Op::Read => {
-                        let what = format!("{name} {keys}: request {number} of thread {thread}");
-                        assert!(written[block], "{what} reads block {block}");
-                    }
-                    Op::Write => written[block] = true,
-                    _ => written[block] = false,
-                }
-            }
+        let end = answered_at_random(all, |thread, request| {
+            note(&mut written, &request, &|| format!("{name} {keys}: request {number} of thread {thread}"));
             reads += usize::from(request.op == Op::Read);
             number += 1;
         });
@@ -86,10 +87,8 @@ fn whatever_is_answered_first_reads_are_of_what_was_written_and_not_discarded() 
 fn equal_seeds_and_answers_give_equal_requests() {
     for name in names() {
         let digest = |seed| {
-            let mut application = application(&name, "");
-            application.requests = 10_000;
             let mut digest = Digest::default();
-            answered_at_random(threads(&application, seed, 64 * MIB), |_, thread, request| {
+            answered_at_random(threads_of(&name, "", seed, 10_000, 64), |thread, request| {
                 for value in [u64::from(thread), request.offset.0, request.op as u64] {
                     digest.add(value);
                 }
@@ -103,9 +102,7 @@ fn equal_seeds_and_answers_give_equal_requests() {
 
 #[test]
 fn a_thread_without_an_answer_asks_for_nothing_and_holds_nobody_who_does_not_wait_for_it() {
-    let mut application = application("mail", "");
-    application.requests = 20_000;
-    let mut all = threads(&application, 3, 64 * MIB);
+    let mut all = threads_of("mail", "", 3, 20_000, 64);
     let (mut waiting, mut of_first) = (Vec::new(), 0);
     while !all.is_over() {
         let asked = ask_all(&mut all, &mut waiting);
@@ -118,16 +115,13 @@ fn a_thread_without_an_answer_asks_for_nothing_and_holds_nobody_who_does_not_wai
 
 #[test]
 fn readers_wait_for_writers_that_have_no_answers() {
-    let mut application = application("oltp", "page_cache = 0.0");
-    application.requests = 100_000;
-    let mut all = threads(&application, 3, 256 * MIB);
+    let mut all = threads_of("oltp", "page_cache = 0.0", 3, 100_000, 256);
     let (mut waiting, mut reads) = (Vec::new(), 0);
     // Thread 0 writes the log, and those from 1 to 10 a database.
     let writes = |thread: &u16| (1..=10).contains(thread);
     loop {
         let asked = ask_all(&mut all, &mut waiting);
-        reads +=
-            asked.iter().filter(|(thread, _)| *thread > 10 && u32::from(*thread) + 1 < all.count()).count();
+        reads += asked.iter().filter(|(thread, _)| *thread > 10 && u32::from(*thread) < all.count()).count();
         let (held, answered): (Vec<u16>, Vec<u16>) = waiting.iter().partition(|thread| writes(thread));
         if answered.is_empty() {
             assert_eq!(held.len(), 10, "nothing else is outstanding");
