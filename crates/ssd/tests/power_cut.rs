@@ -219,7 +219,10 @@ impl Play {
 
     /// Lets one thing happen; then the power may be cut.
     fn advance(&mut self) {
-        let event = self.rig.calendar.advance().expect("commands or a recovery are outstanding");
+        let Some(event) = self.rig.calendar.advance() else {
+            let waits = self.rig.device.what_waits(self.rig.calendar_now());
+            panic!("nothing happens any more\n{waits}");
+        };
         if event == CUT {
             self.cut();
             return;

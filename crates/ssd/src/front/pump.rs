@@ -44,7 +44,7 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         // Pages that wait for a pool which takes none any more go elsewhere once nothing goes on there.
-        let rests = writer.has_units() && writer.is_at_rest() && core.reclaim.is_idle();
+        let rests = writer.has_units() && writer.nothing_goes_on(core);
         if makes_room || rests || writer.row_opened() {
             self.pump(core, writer, calendar);
         }

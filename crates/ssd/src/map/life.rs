@@ -23,22 +23,19 @@ impl Map {
         } else {
             !base.config.shares().fit(base.config.pools.iter().map(|pool| base.room_of(pool)))
         };
-        if self.crowds_tables_out(base) {
-            let number = base.config.shares().pool_of_tables();
-            let room = base.room_of(base.config.pools.get(number));
-            base.space.hold_at_most(number, room);
-        }
+        self.make_room_for_tables(base);
     }
 
-    /// Whether pages of the host leave no room for those that tell of discards, which a flush waits for: blocks of that pool have failed,
-    /// or pages that were discarded are there again after a power cut. The first pool has room for all that the host wrote. In another one
-    /// a program unit in each row is beside its room, for writes in flight when the last of that was given away. Of as many pages as it
-    /// has rows each may have taken the last unit of a row; of fewer, one row takes a unit still.
-    fn crowds_tables_out(&self, base: &Base) -> bool {
+    /// Lets pages of the host leave the pool of tables while none of its rows has room for a page that tells of discards, which a flush
+    /// waits for: blocks of it failed, or pages that were discarded are there again after a power cut. A row has no room when fewer places
+    /// than a program unit are left to its limit; with one page less in the pool, one row has.
+    fn make_room_for_tables(&self, base: &mut Base) {
         let number = base.config.shares().pool_of_tables();
-        let rows = base.config.pools.get(number).geometry.all_rows().count() as u64;
-        let is_written = self.discards.as_ref().is_some_and(Discards::is_written);
-        number != EVERYTHING_IN && is_written && self.held(number, base) >= base.life.room[number] + rows
+        if number != EVERYTHING_IN && self.discards.as_ref().is_some_and(Discards::is_written) {
+            let pool = base.config.pools.get(number);
+            let rows = pool.geometry.all_rows().count() as u64;
+            base.space.hold_at_most(number, base.room_of(pool) + rows - 1);
+        }
     }
 
     /// Whether each row can hold the pages that have their home there and the tables that it was given, and one of them

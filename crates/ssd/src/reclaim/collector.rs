@@ -207,7 +207,10 @@ impl Collector {
         {
             return None;
         }
-        let must_wait = leave.waits || (state.steps_left == 0 && !leave.is_idle);
+        // A row that holds as many valid pages as it may is given no steps, for it takes no write of the host.
+        let unit = space.pools().per_program(row);
+        let is_spent = state.steps_left == 0 && !leave.is_idle && !space.is_full(row, unit);
+        let must_wait = leave.waits || is_spent;
         if must_wait && free > space.kept(row) {
             return None;
         }

@@ -59,20 +59,24 @@ impl Balance {
 }
 
 impl Writer {
-    /// The next row that takes a unit of a list, if there is one to form and its home holds as many valid pages as it may.
+    /// The next row that takes a unit of a list, if there is one to form and its home holds as many valid pages as it may; or does not take
+    /// the unit, and nothing goes on in the pools: a row that is cleaned may wait for pages of units of which these pages are.
     pub(super) fn row_beside(&self, list: usize, core: &Core) -> Option<RowId> {
         let pools = &core.base.config.pools;
         let (rows, lists) = (pools.rows(), self.queue.lists());
         let home = lists.home(list)?;
-        let unit = pools.per_program(home);
-        if !core.base.space.is_full(home, unit) {
-            return None;
-        }
-        let waiting = lists[list].pages.len() as u32;
-        if waiting == 0 || waiting < unit && !self.must_pad(list, core) {
+        let (unit, waiting) = (pools.per_program(home), lists[list].pages.len() as u32);
+        if waiting == 0 {
             return None;
         }
         let accepting = self.rows.of(lists.stream(list));
+        let is_stuck = || self.has_units() && !accepting.contains(home) && self.nothing_goes_on(core);
+        if !core.base.space.is_full(home, unit) && !is_stuck() {
+            return None;
+        }
+        if waiting < unit && !self.must_pad(list, core) {
+            return None;
+        }
         (1..rows).map(|n| RowId((home.0 + n) % rows)).find(|row| accepting.contains(*row))
     }
 }

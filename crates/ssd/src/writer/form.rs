@@ -28,7 +28,8 @@ impl Writer {
         // A page that has its place in a row lets it go on, whether the row takes anything now or not.
         let by_row = self.queue.lists().have_homes() && core.map.by_block().is_none();
         // Where nothing moves a unit is padded, whatever there is of it.
-        let pads = !by_row || self.look_for_rows(core, calendar);
+        let waits = self.queue.lists().held_from(0).is_some();
+        let pads = !by_row || waits && self.look_for_rows(core, calendar);
         let (mut formed, mut next) = (false, 0);
         while let Some(list) = match by_row {
             true => self.queue.lists().ripe_from(next, pads, self.rows.of_all()),
@@ -73,6 +74,11 @@ impl Writer {
     /// Whether writes wait for room and nothing is being programmed that would make some.
     fn nothing_moves(&self, core: &Core) -> bool {
         self.is_at_rest() && core.cache.stalls()
+    }
+
+    /// Whether no page of the host is being programmed, and the collector is idle.
+    pub(crate) fn nothing_goes_on(&self, core: &Core) -> bool {
+        self.is_at_rest() && core.reclaim.is_idle()
     }
 
     /// Forms program units of pages of a list that may go anywhere.
@@ -163,7 +169,7 @@ impl Writer {
     #[inline(never)]
     fn looks_elsewhere(&mut self, list: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         let pool = self.rows.pool_of(self.queue.lists().stream(list));
-        let leaves = pool != EVERYTHING_IN && self.is_at_rest() && core.reclaim.is_idle();
+        let leaves = pool != EVERYTHING_IN && self.nothing_goes_on(core);
         if leaves {
             self.queue.leave_full_pool(list, core, calendar);
         }
@@ -245,15 +251,16 @@ impl Writer {
     /// Queues the program of the next sub-request of a stream and of what is carried along. The caller knows of a row that accepts.
     fn form_whole_unit(&mut self, stream: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let row = core.base.place(self.rows.that_take(stream));
-        let sub = self.queue.fill_whole_unit(stream, self.rows.group_to_fill(row), core);
+        let id = core.base.space.streams().host(stream as u8);
+        let places = core.base.space.unit(row, id);
+        let sub = self.queue.fill_whole_unit(stream, places, self.rows.group_to_fill(row), core);
         if self.rows.group(row).counted().data == 0 {
             // Everything was discarded meanwhile.
             self.rows.group_to_fill(row).clear();
             self.queue.sub_request_over(sub, core, calendar);
             return;
         }
-        let stream = core.base.space.streams().host(stream as u8);
-        self.send(row, stream, core, calendar);
+        self.send(row, id, core, calendar);
     }
 
     /// Writes pages of tables that changed, and pages of victims that go to another pool, as far as rows take them.
@@ -286,7 +293,8 @@ impl Writer {
         let has_room = self.subs().has_room(self.rows.pool_of(list), unit.into(), core);
         if waiting >= unit && has_room && self.look_for_row(list, core, calendar) {
             let row = core.base.place(self.rows.that_take(list));
-            if self.rows.is_outgrown(row, list, unit, &core.base) {
+            // Blocks in SLC mode may have begun or ended to be opened there since the row was last looked at.
+            if core.base.space.unit(row, core.base.space.streams().host(stream)) != unit {
                 self.rows.note(row, &core.base, &core.reclaim);
                 return true;
             }

@@ -42,6 +42,7 @@ impl Group {
 
     /// Fills it with padding, up to this many places.
     pub(super) fn pad(&mut self, places: usize) {
+        debug_assert!(self.stamps.len() <= places, "{} pages in {places} places", self.stamps.len());
         self.stamps.resize(places, Stamp::PADDING);
     }
 

@@ -202,6 +202,9 @@ impl WriteQueue {
         calendar: &mut impl Schedule<Event>,
     ) {
         let Some(location) = core.map.get(page) else { return };
+        if !self.units().get(sub).whole && is_in_first_pool(location, &core.base) {
+            return;
+        }
         if core.base.policies.designs.answers(Seam::Coalesce) && !goes_along(page, location, &mut core.base) {
             return;
         }
@@ -316,10 +319,10 @@ impl WriteQueue {
     }
 
     /// Puts what the next sub-request of a stream brings as a whole unit into a group, with what is carried along; which it is.
-    pub fn fill_whole_unit(&mut self, stream: usize, group: &mut Group, core: &mut Core) -> u32 {
+    pub fn fill_whole_unit(&mut self, stream: usize, places: u32, group: &mut Group, core: &mut Core) -> u32 {
         let subs = self.units();
         let sub = subs.ready[stream].pop_front().expect("the caller knows that one waits");
-        subs.fill(sub, group, core);
+        subs.fill(sub, places, group, core);
         sub
     }
 
@@ -381,7 +384,13 @@ impl WriteQueue {
 
 /// Whether a page is programmed with what of its unit goes to the first pool. One that is there does in any case.
 fn goes_along(page: LogicalPage, location: Location, base: &mut Base) -> bool {
-    let Base { policies, flash, space, config, .. } = base;
-    config.pools.number_of_row(config.pools.row_of(location)) == EVERYTHING_IN
-        || policies.goes_along(page.0, Sight { flash, space })
+    if is_in_first_pool(location, base) {
+        return true;
+    }
+    let Base { policies, flash, space, .. } = base;
+    policies.goes_along(page.0, Sight { flash, space })
+}
+
+fn is_in_first_pool(location: Location, base: &Base) -> bool {
+    base.config.pools.number_of_row(base.config.pools.row_of(location)) == EVERYTHING_IN
 }

@@ -11,10 +11,18 @@ use crate::map::LogicalPage;
 use crate::writer::Group;
 
 impl SubRequests {
-    /// Puts the pages that a sub-request brings into a group, and what it carries along, as far as flash holds it still.
-    pub(super) fn fill(&mut self, sub: u32, group: &mut Group, core: &mut Core) {
+    /// Puts the pages that a sub-request brings into a group, and what it carries along, as far as flash holds it still. Of pages that go
+    /// to a pool which is mapped by page `places` find room, and the others go with the next sub-request of the unit.
+    pub(super) fn fill(&mut self, sub: u32, places: u32, group: &mut Group, core: &mut Core) {
         group.extent = Some(sub);
-        let SubRequest { entries, carried, .. } = self.get(sub);
+        let SubRequest { entries, carried, whole, migrates, .. } = self.get(sub);
+        if !*whole {
+            let mut moved =
+                carried.iter().filter(|stamp| stamp.is_data() && core.map.holds(**stamp, &core.base));
+            moved.by_ref().take(places as usize).for_each(|stamp| group.carry(*stamp));
+            *migrates |= moved.next().is_some();
+            return;
+        }
         for (place, stamp) in entries.iter_mut().zip(carried) {
             let id = *place;
             if id == NONE {
