@@ -229,7 +229,6 @@ impl Map {
                 before.iter().chain(&now).for_each(|at| self.note_amend(page, *at, base));
             }
         }
-        self.release_tables();
     }
 
     /// A power cut tore pages. Where it took some with it that were programmed before, an older copy of them is found by reading everything

@@ -171,7 +171,7 @@ impl Translation {
 
     /// Forgets what was under way, as when the power is cut. `found` says which version of a translation page is in flash,
     /// and in which row. The entries of the cache, and which of them changed, stay: recovery builds it again. A page that was to be
-    /// written, or of which an older version is there, is written then.
+    /// written, or of which an older version is there, is written once these are [released](Self::release).
     pub fn forget(&mut self, found: impl Fn(LogicalPage) -> Option<(u32, RowId)>) {
         self.queues = [(NONE, NONE); 2];
         self.ahead = 0;
@@ -188,7 +188,7 @@ impl Translation {
             let version = home.map_or(0, |(version, _)| version);
             let before = std::mem::replace(&mut self.states[table], State::at_rest(version));
             if before.stage != Stage::AtRest || before.version != version {
-                self.push(table, QUEUE);
+                self.push(table, GATHERED);
             }
         }
     }

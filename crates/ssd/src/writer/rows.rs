@@ -61,6 +61,8 @@ impl Rows {
 
     /// Forgets what is being programmed, as when the power is cut.
     pub fn forget(&mut self) {
+        self.accepting.iter_mut().for_each(RowSet::clear);
+        self.slc.iter_mut().for_each(|slc| slc.rows.clear());
         self.groups.fill(Group::default());
         self.is_busy.fill(false);
         self.programming = 0;

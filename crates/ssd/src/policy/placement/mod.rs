@@ -57,6 +57,11 @@ impl RowSet {
         *word & !before != 0
     }
 
+    /// Takes all out.
+    pub(crate) fn clear(&mut self) {
+        self.words.fill(0);
+    }
+
     /// The first of them from `row` on.
     #[inline]
     pub fn next_from(&self, row: RowId) -> Option<RowId> {
