@@ -24,6 +24,9 @@ impl Front {
         while let Some(waiters) = core.map.end_discards() {
             waiters.into_iter().for_each(|id| self.part_done(id, core, writer, calendar));
         }
+        for block in core.map.take_held() {
+            writer.reader_gone(block, core, calendar);
+        }
     }
 
     /// A program for the host is over: the requests that waited for its pages go on, and so does its row.

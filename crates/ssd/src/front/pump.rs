@@ -20,7 +20,7 @@ impl Front {
         calendar: &mut impl Schedule<Event>,
     ) {
         writer.note_all_rows(core);
-        core.map.release_tables();
+        core.map.resume_tables();
         for row in core.base.config.pools.all_rows() {
             writer.collect_unless(false, row, core, calendar);
         }

@@ -4,12 +4,12 @@
 //! cut, a copy of a logical page counts if its version is beyond the void ones. Flushes that come while others wait are
 //! served together, one batch after another.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Column, id, state};
-use wordline_nand::RowId;
+use wordline_nand::{BlockSetId, RowId};
 
 use super::mapping::LogicalPage;
 use super::placed::Placed;
@@ -82,12 +82,14 @@ pub struct Discards {
     waiting: [Vec<RequestId>; 2],
     /// Pages of the table that are in flash.
     placed: Placed,
+    /// Blocks that are not erased before the present batch is in flash.
+    held: Vec<BlockSetId>,
     /// The memory outlives the power: nothing need be written.
     kept: bool,
 }
 
 state!(Discards {
-    values { tables, changed, queue, programming, left, waiting, placed }
+    values { tables, changed, queue, programming, left, waiting, placed, held }
     fixed { first, per_page, directory, kept }
 });
 
@@ -118,6 +120,7 @@ impl Discards {
             left: 0,
             waiting: Default::default(),
             placed: Placed::new(config.pools.rows() as usize),
+            held: Vec::new(),
             kept,
         }
     }
@@ -179,6 +182,27 @@ impl Discards {
             self.begin_batch();
         }
         self.left > 0
+    }
+
+    /// After a power cut these blocks alone tell of pages, which were noted as discarded, that they are: what changed is written without
+    /// waiting for a flush, before one of the blocks is erased. False if the table tells of these pages already.
+    pub fn hold(&mut self, blocks: &BTreeSet<BlockSetId>) -> bool {
+        if !self.changed.is_empty() {
+            self.held.extend(blocks);
+        }
+        !self.changed.is_empty()
+    }
+
+    /// Begins to write what changed if blocks are held until that is in flash.
+    pub fn write_for_held(&mut self) {
+        if !self.held.is_empty() {
+            self.begin_batch();
+        }
+    }
+
+    /// The blocks that are held no longer, as all of the batch is in flash.
+    pub fn take_held(&mut self) -> Vec<BlockSetId> {
+        if self.is_at_rest() { std::mem::take(&mut self.held) } else { Vec::new() }
     }
 
     fn begin_batch(&mut self) {
@@ -331,6 +355,7 @@ impl Discards {
         self.placed.forget();
         self.changed.clear();
         self.queue.clear();
+        self.held.clear();
         (self.left, self.programming) = (0, 0);
         self.forget_waiters();
         if self.kept {

@@ -19,9 +19,11 @@ mod told;
 pub mod translation;
 pub mod unit_writes;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Instant, state};
-use wordline_nand::{DieId, Location, PageId, RowId, Stamp};
+use wordline_nand::{BlockSetId, DieId, Location, PageId, RowId, Stamp};
 
 use crate::base::{Base, Piece};
 use crate::config::{Config, Protection};
@@ -299,6 +301,23 @@ impl Map {
             self.unmap(page, base);
         }
         void
+    }
+
+    /// After a power cut these pages are discarded, with these last versions, only because the newest program units of their units have no
+    /// page there. That is written, where the device keeps discards, before one of the blocks that tell of it is erased.
+    pub(crate) fn keep_discarded(
+        &mut self,
+        pages: &BTreeMap<LogicalPage, u32>,
+        told_by: &BTreeSet<BlockSetId>,
+        base: &mut Base,
+    ) {
+        let Self { discards, lost, .. } = self;
+        let Some(discards) = discards.as_mut().filter(|discards| discards.is_written()) else { return };
+        let discarded = pages.iter().filter(|(page, _)| lost.of(**page).is_empty());
+        discarded.for_each(|(page, version)| discards.discard(*page, *version));
+        if discards.hold(told_by) {
+            told_by.iter().for_each(|block| base.space.read_queued(*block));
+        }
     }
 
     /// A page is mapped nowhere from now on.

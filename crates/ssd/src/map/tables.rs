@@ -2,7 +2,7 @@
 //! not there waits for a read; and pages that tell of discards.
 
 use wordline_kernel::{Duration, Schedule};
-use wordline_nand::{Location, RowId, Stamp, TornBy};
+use wordline_nand::{BlockSetId, Location, RowId, Stamp, TornBy};
 
 use crate::base::{Base, LocationRead, Wanted};
 use crate::command::RequestId;
@@ -453,6 +453,20 @@ impl Map {
         let discards = self.discards.as_ref()?;
         let page = discards.logical(discards.next_queued()?);
         base.policies.placement.home(page.0, EVERYTHING_IN).map(|row| (row, page))
+    }
+
+    /// The tables are there again after a power cut: what changed of them by it is written. [`take_held`](Self::take_held) gives the blocks
+    /// that must not be erased before.
+    pub(crate) fn resume_tables(&mut self) {
+        self.release_tables();
+        if let Some(discards) = &mut self.discards {
+            discards.write_for_held();
+        }
+    }
+
+    /// The blocks that may be erased again, each of which counts as read until then.
+    pub(crate) fn take_held(&mut self) -> Vec<BlockSetId> {
+        self.discards.as_mut().map_or_else(Vec::new, Discards::take_held)
     }
 
     /// The flushes that waited for pages that tell of discards, all of which are in flash; none while some pages are on their way or

@@ -2,7 +2,7 @@
 //! the write, which the spare areas of the program unit carry.
 
 use wordline_kernel::state;
-use wordline_nand::{Chips, Location, Pool};
+use wordline_nand::{BlockSetId, Chips, Location, Pool};
 
 use super::mapping::LogicalPage;
 use crate::Config;
@@ -111,6 +111,11 @@ impl UnitWrites {
             }
         }
         Newest(newest)
+    }
+
+    /// The block of the program unit that holds the last write of the unit of a page.
+    pub fn newest_block(&self, newest: &Newest, page: LogicalPage, space: &Space) -> BlockSetId {
+        space.pools().block_of(Location(newest.0[self.unit(page)]))
     }
 
     /// Whether a location of the pool is of the program unit that holds the last write of the unit of a page.

@@ -6,11 +6,11 @@
 mod scan;
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, state};
-use wordline_nand::{AtCut, Location, Operation, Pool, Stamp, TornBy};
+use wordline_nand::{AtCut, BlockSetId, Location, Operation, Pool, Stamp, TornBy};
 
 use crate::base::Base;
 use crate::contents::Mutant;
@@ -91,10 +91,11 @@ impl Recovery {
         space.forget(|block| chips.programmed(block), |block| chips.erases()[block]);
         space.look_at_word_lines(|location| chips.is_programmed(location));
         core.base.set_modes();
-        let stale = find_newest(core);
+        let (stale, tellers) = find_newest(core);
         core.map.settle(&mut core.base);
         core.map.recover_tables(&mut core.base);
         let lost_and_returned = believe(&stale, core);
+        core.map.keep_discarded(&stale, &tellers, &mut core.base);
         core.map.note_moves_since(&before, &core.base);
         core.map.note_found(&core.base);
         core.base.space.close_full();
@@ -172,8 +173,9 @@ fn skip_torn_word_lines(core: &mut Core) {
 }
 
 /// Maps every logical page to the newest of its copies; in a pool of whole units those in the newest program unit of
-/// their unit count alone. Returns the latest versions that are in others, where nothing later was found.
-fn find_newest(core: &mut Core) -> Versions {
+/// their unit count alone. Returns the latest versions that are in others, where nothing later was found, and the blocks of the newest ones,
+/// which tell that they are void.
+fn find_newest(core: &mut Core) -> (Versions, BTreeSet<BlockSetId>) {
     core.map.forget_places();
     let newest =
         core.map.unit_writes().map(|writes| writes.newest(&core.base.space, core.base.flash.chips()));
@@ -206,7 +208,11 @@ fn find_newest(core: &mut Core) -> Versions {
         }
     }
     forget_stale(&mut stale, core);
-    stale
+    let mut tellers = BTreeSet::new();
+    if let (Some(writes), Some(newest)) = (core.map.unit_writes(), &newest) {
+        tellers.extend(stale.keys().map(|page| writes.newest_block(newest, *page, &core.base.space)));
+    }
+    (stale, tellers)
 }
 
 /// Whether flash holds a later version of a page in `location` than in `known`. Of two copies of one version the collector wrote the

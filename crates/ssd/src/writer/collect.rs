@@ -161,10 +161,20 @@ impl Writer {
         }
     }
 
-    /// A read of a page is over: if a victim waited for that, its row goes on cleaning.
+    /// A read of a page is over.
     #[inline]
     pub(crate) fn read_over(&mut self, page: PageId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        let block = core.base.config.pools.block_of_page(page);
+        self.reader_gone(core.base.config.pools.block_of_page(page), core, calendar);
+    }
+
+    /// A block has a reader less: if a victim waited for that, its row goes on cleaning.
+    #[inline]
+    pub(crate) fn reader_gone(
+        &mut self,
+        block: BlockSetId,
+        core: &mut Core,
+        calendar: &mut impl Schedule<Event>,
+    ) {
         if core.base.space.read_done(block) {
             self.collect_in_victim(block, core, calendar);
         }
