@@ -44,8 +44,9 @@ impl Front {
         writer: &mut Writer,
         calendar: &mut impl Schedule<Event>,
     ) {
-        // Pages that wait for a pool which takes none any more go elsewhere once nothing goes on there.
-        let rests = writer.has_units() && writer.nothing_goes_on(core);
+        // Pages that wait for a pool or a row which takes none any more go elsewhere once nothing goes on there.
+        let waits = writer.has_units() || core.cache.stalls();
+        let rests = waits && writer.nothing_goes_on(core);
         if makes_room || rests || writer.row_opened() {
             self.pump(core, writer, calendar);
         }
