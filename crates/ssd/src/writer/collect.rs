@@ -141,12 +141,17 @@ impl Writer {
         writes
     }
 
-    /// A victim that the pages of a whole unit left may be clean now: cleaning goes on there.
+    /// A victim that the pages of a whole unit left may be clean now: cleaning goes on there, unless the host wants the die, which may be
+    /// another one than that of the unit.
     #[inline]
     pub(crate) fn collect_where_unit_left(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         if self.has_units() {
             let mut left = self.queue.take_left();
-            left.drain(..).for_each(|row| self.collect(row, core, calendar));
+            for row in left.drain(..) {
+                let die = core.base.config.pools.of_row(row).geometry.die_of_row(row);
+                let waits = core.reclaim.steps_aside() && core.base.flash.serves_host(die);
+                self.collect_unless(waits, row, core, calendar);
+            }
             self.queue.keep_left(left);
         }
     }
