@@ -87,7 +87,9 @@ impl WriteQueue {
     /// A sub-request that waits for a whole program unit goes to another pool page by page, if the balancer says so and a die of that
     /// pool does nothing. The pools are tried in their order.
     pub fn steal(&mut self, rows: &Rows, core: &mut Core) -> bool {
-        if !core.base.policies.balances() || self.units().ready.iter().all(VecDeque::is_empty) {
+        // Whole units have no homes: where pages have them, only pages that leave their pool wait together.
+        let takes_any = core.base.policies.balances() && !self.ready.have_homes();
+        if !takes_any || self.units().ready.iter().all(VecDeque::is_empty) {
             return false;
         }
         let pools = 0..core.base.config.pools.count();
@@ -115,7 +117,6 @@ impl WriteQueue {
     /// A stream of a pool, of which a row accepts pages and its die does nothing.
     fn idle_stream(&self, pool: usize, rows: &Rows, core: &Core) -> Option<u8> {
         let subs = self.subs.as_ref().expect(THERE);
-        debug_assert!(!self.ready.have_homes(), "whole units have no homes: there is a list for each stream");
         let idle = |stream: &usize| {
             let waits = !self.ready[*stream].pages.is_empty();
             let die = |row| core.base.config.pools.of_row(row).geometry.die_of_row(row);
