@@ -55,7 +55,10 @@ impl BlockDevice for Device {
         self.core.base.policies.designs.note_time(calendar.now());
         if let Event::Flash(flash::Event::Chips(event)) = event {
             let Base { flash, policies, .. } = &mut self.core.base;
-            if let Some(done) = &flash.handle(event, policies, &mut calendar.within(Event::Flash)) {
+            let calendar_of_flash = &mut calendar.within(Event::Flash);
+            if let Some(done) = &flash.handle(event, policies, calendar_of_flash)
+                && !flash.goes_to_decoder(done, policies, calendar_of_flash)
+            {
                 self.command_done(done, calendar);
             }
         } else {

@@ -9,8 +9,8 @@ use super::{Event, Flash};
 use crate::policy::tuner::{ProgrammedPage, Tuner};
 
 impl Flash {
-    /// Lets time go on to an event of the chips; the command that is over, if any. One whose data go to a decoder is over when that has
-    /// [finished](Self::handle_own).
+    /// Lets time go on to an event of the chips; the command that a die has finished, if any. It is over unless its data
+    /// [go to a decoder](Self::goes_to_decoder).
     #[inline(always)]
     pub fn handle(
         &mut self,
@@ -19,14 +19,24 @@ impl Flash {
         calendar: &mut impl Schedule<Event>,
     ) -> Option<Done> {
         let done = self.chips.handle(event, &mut calendar.within(Event::Chips));
-        if let Some(done) = &done {
-            if self.decoders.is_some() && self.decode(done, tuner, calendar) {
-                return None;
-            }
-        } else if let wordline_nand::Event::Rested(die) = event {
+        if done.is_none()
+            && let wordline_nand::Event::Rested(die) = event
+        {
             self.rested(die, tuner, calendar);
         }
         done
+    }
+
+    /// Hands the data of a finished command to their decoder, if there is one for them; the command is over when that has
+    /// [finished](Self::handle_own).
+    #[inline(always)]
+    pub fn goes_to_decoder(
+        &mut self,
+        done: &Done,
+        tuner: &dyn Tuner,
+        calendar: &mut impl Schedule<Event>,
+    ) -> bool {
+        self.decoders.is_some() && self.decode(done, tuner, calendar)
     }
 
     /// An event other than one of the chips; the command whose data a decoder has finished, if any.

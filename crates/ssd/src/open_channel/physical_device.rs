@@ -43,7 +43,9 @@ impl PhysicalDevice for OpenChannel {
     fn handle(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
         match event {
             Event::Chips(event) => {
-                if let Some(done) = &self.flash.handle(event, &*self.tuner, calendar) {
+                if let Some(done) = &self.flash.handle(event, &*self.tuner, calendar)
+                    && !self.flash.goes_to_decoder(done, &*self.tuner, calendar)
+                {
                     self.command_done(done, calendar);
                 }
             }
