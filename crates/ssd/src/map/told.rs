@@ -32,7 +32,10 @@ impl Told {
     /// A page of a table is in flash: its older versions count no more.
     pub(super) fn programmed(&mut self, page: Stamp) {
         let older = (page.logical, 0)..(page.logical, page.version);
-        self.places.extract_if(older, |_, _| true).for_each(drop);
+        while let Some((version, _)) = self.places.range(older.clone()).next() {
+            let version = *version;
+            self.places.remove(&version);
+        }
     }
 
     /// The tables are put together again after a power cut.
