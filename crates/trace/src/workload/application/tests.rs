@@ -106,11 +106,11 @@ const CHANGED: [(&str, &str); 18] = [
 fn note(written: &mut [bool], request: &Request, what: &dyn Fn() -> String) -> usize {
     let (first, end) = (request.offset.0 / 4096, (request.offset.0 + request.size.0) / 4096);
     let mut added = 0;
-    for block in first as usize..end as usize {
+    for (block, is_written) in (first..end).zip(&mut written[first as usize..end as usize]) {
         match request.op {
-            Op::Read => assert!(written[block], "{} reads block {block}", what()),
-            Op::Write => added += usize::from(!std::mem::replace(&mut written[block], true)),
-            _ => written[block] = false,
+            Op::Read => assert!(*is_written, "{} reads block {block}", what()),
+            Op::Write => added += usize::from(!std::mem::replace(is_written, true)),
+            _ => *is_written = false,
         }
     }
     added
