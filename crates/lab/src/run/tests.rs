@@ -21,7 +21,7 @@ mod never {
     }
 }
 
-/// The job of `plan` with so many requests of a workload, on a device of a preset.
+/// The job of `plan` with this number of requests of a workload, on a device of a preset.
 fn job_of(preset: &str, set: &[&str], workload: &str, requests: u64, plan: Plan) -> Job {
     let set = set.iter().map(|text| (*text).to_owned()).collect();
     let selection = Selection { preset: Some(preset.into()), file: None, set };

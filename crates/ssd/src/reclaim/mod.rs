@@ -125,7 +125,7 @@ impl Reclaim {
         self.collector.departures.to(stream, space)
     }
 
-    /// So many of them are programmed from now on: each is handed to `to`.
+    /// The next `pages` of them are programmed from now on: each is handed to `to`.
     pub(crate) fn take_departures(&mut self, stream: u8, pages: u32, to: impl FnMut(Stamp)) {
         self.collector.departures.take(stream, pages, to);
     }

@@ -288,7 +288,7 @@ impl SuperBlocks {
         }
     }
 
-    /// So many pages of a block became valid, or invalid.
+    /// A number of pages of a block became valid, or invalid.
     #[inline(never)]
     pub fn count(&mut self, block: BlockSetId, state: State, pages: u32, is_valid: bool) {
         if !is_kept(state) {

@@ -43,3 +43,25 @@ fn every_embedded_experiment_lands_in_its_bands() {
     }
     assert!(missed.is_empty(), "{}", missed.join("\n"));
 }
+
+/// A change that takes a reason away says something only where the reason held before.
+#[test]
+fn rows_that_are_explained_until_a_change_are_all_explained_without_it() {
+    let library = Library::open(None).expect("well formed");
+    let mut looked_at = 0;
+    for outcome in outcomes() {
+        let experiment = library.iter().find(|experiment| experiment.id == outcome.experiment).expect("one");
+        for expect in experiment.expect.iter().filter(|expect| expect.explained_until.is_some()) {
+            let is_of_it = |row: &&Row| {
+                let what = row.what.strip_prefix(&expect.what);
+                what.is_some_and(|place| place.is_empty() || place.starts_with(", "))
+                    && (&row.source, &row.derivation) == (&expect.source, &expect.derivation)
+                    && row.second_reading == expect.second_reading
+            };
+            let rows: Vec<&Row> = outcome.rows.iter().filter(is_of_it).collect();
+            assert!(!rows.is_empty() && rows.iter().all(|row| row.explained), "{}: {rows:#?}", experiment.id);
+            looked_at += 1;
+        }
+    }
+    assert!(looked_at > 8, "{looked_at} expected values");
+}

@@ -62,7 +62,7 @@ impl View<'_> {
     #[inline]
     pub(in crate::reclaim) fn gains_unit(&self, row: RowId) -> bool {
         let unit = self.space.pools().per_program(row);
-        // A unit that is to be padded has room for so many pages less.
+        // The pages that wait to fill a unit take room in the one that is to be padded.
         let begun = self.state.staged() as u32 % unit;
         self.space.invalid_in_closed(row) >= if begun > 0 { begun } else { unit }
     }
