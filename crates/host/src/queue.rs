@@ -218,6 +218,20 @@ impl<S: Source> HostQueue<S> {
     /// The action at `now`. The caller does it and asks again until told to wait.
     #[inline]
     pub fn next(&mut self, now: Instant) -> Submission {
+        if self.is_full() { Submission::Wait } else { self.next_with_room(now) }
+    }
+
+    /// Whether the only queue of a closed loop has no room before the next answer for the request that is next.
+    #[inline]
+    fn is_full(&self) -> bool {
+        matches!(self.room, Room::One(0))
+            && matches!(self.pace, Pace::Closed { .. })
+            && self.thinking.is_empty()
+            && self.ahead[usize::from(self.second_is_next)].is_some()
+    }
+
+    #[inline(never)]
+    fn next_with_room(&mut self, now: Instant) -> Submission {
         if !self.thinking.is_empty() {
             self.wake(now);
         }

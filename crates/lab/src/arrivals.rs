@@ -14,6 +14,8 @@ use crate::workload::application::{Application, Threads, WaitsFor};
 pub enum Incoming {
     /// One after the other, whatever the device does. One that cannot be had ends the run with its error.
     InOrder(Requests),
+    /// The same of a generator, whose requests can all be had.
+    Generated(Box<dyn Iterator<Item = Request> + Send>),
     /// From the threads of an application, each of which goes on when it has its answer.
     ByThread(Box<Threads>),
 }
@@ -21,7 +23,7 @@ pub enum Incoming {
 impl Incoming {
     /// Requests that can all be had, one after the other.
     pub fn generated(requests: impl Iterator<Item = Request> + Send + 'static) -> Self {
-        Self::InOrder(Box::new(requests.map(Ok)))
+        Self::Generated(Box::new(requests))
     }
 
     /// Those of an application on a device of `capacity`, and how many are outstanding at most. Where the user wants a `queue_depth` of
@@ -48,6 +50,7 @@ impl Incoming {
     pub fn in_order(self) -> Requests {
         match self {
             Self::InOrder(requests) => requests,
+            Self::Generated(requests) => Box::new(requests.map(Ok)),
             Self::ByThread(threads) => Box::new(threads.in_turn().map(Ok)),
         }
     }
@@ -98,6 +101,7 @@ impl Source for Arrivals {
             return None;
         }
         let (request, thread) = match &mut self.requests {
+            Incoming::Generated(requests) => (requests.next()?, None),
             Incoming::InOrder(requests) => match requests.next()? {
                 Ok(request) => (request, None),
                 Err(error) => {
