@@ -9,6 +9,7 @@ mod engines;
 mod features;
 mod length;
 mod pages;
+mod programs;
 mod source;
 mod tree;
 mod types;

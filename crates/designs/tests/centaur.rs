@@ -14,9 +14,7 @@ use wordline_ssd::policy::router::{Outgoing, RouterKind};
 use wordline_ssd::pools::{PoolFile, PoolState};
 use wordline_ssd::{Config, DeviceFile, Operation, contract};
 
-mod rig;
-
-use rig::{Rig, named};
+use crate::rig::{Rig, named};
 
 include!("../../ssd/tests/common/small.rs");
 

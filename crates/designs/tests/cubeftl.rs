@@ -17,9 +17,7 @@ use wordline_ssd::config::{BufferFile, FrontFile, FtlFile};
 use wordline_ssd::policy::frontier::{OpenBlock, WordLines};
 use wordline_ssd::{DeviceFile, Operation, contract};
 
-mod rig;
-
-use rig::{Rig, named};
+use crate::rig::{Rig, named};
 
 include!("../../ssd/tests/common/small.rs");
 

@@ -1,13 +1,6 @@
 //! Do blocks in all cell modes hold what was programmed, as transactions and on the pins, for the same time, and is refused what
 //! a word line does not stand? A model of a few lines knows.
 
-#[allow(dead_code, reason = "it serves other tests too")]
-mod cells;
-#[allow(dead_code, reason = "it serves other tests too")]
-#[path = "onfi/host.rs"]
-mod host;
-
-use cells::Odd;
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Calendar, Duration};
 use wordline_nand::geometry::Layout;
@@ -15,6 +8,9 @@ use wordline_nand::onfi::{Bus, BusOptions, Wiring};
 use wordline_nand::{
     BlockSetId, CellMode, Chips, Command, DieId, Event, Location, Operation, Part, Pools, Stamp,
 };
+
+use crate::cells::Odd;
+use crate::onfi::host;
 
 const DIE: DieId = DieId(0);
 const BLOCKS: u32 = 3;

@@ -1,11 +1,9 @@
 //! Random sequences of ONFI cycles, legal and not, against an independent checker: nothing panics, every illegal cycle
 //! is refused and every legal one taken, status and data are right, and a refusal loses no page and no register.
 
-#[allow(dead_code, reason = "the fuzzer uses the rest")]
-mod checker;
-mod generate;
-
 use wordline_kernel::random::Seed;
+
+use crate::{checker, generate};
 
 /// Sequences of a run: chosen, some seconds; `WORDLINE_LONG`, as `make long` sets it, asks for what the model must
 /// stand.

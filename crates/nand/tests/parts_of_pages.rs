@@ -1,9 +1,5 @@
 //! Do pages that are programmed in parts hold them, as transactions and on the pins, as often as the part says and no oftener?
 
-#[allow(dead_code, reason = "it serves other tests too")]
-#[path = "onfi/host.rs"]
-mod host;
-
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Calendar};
 use wordline_nand::geometry::Layout;
@@ -12,6 +8,8 @@ use wordline_nand::{
     BlockSetId, Chips, Command, DieId, Event, Location, Locations, Operation, PageId, Pool, Pools, Refusal,
     Stamp,
 };
+
+use crate::onfi::host;
 
 const DIE: DieId = DieId(0);
 const PAGES: u32 = 8;

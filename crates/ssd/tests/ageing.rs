@@ -1,11 +1,10 @@
 //! Is a device that was aged with the clock off what it would be after a run of the same commands?
 
-mod common;
-
-use common::{Rig, small};
 use wordline_kernel::{Duration, Instant, Seed, Stream};
 use wordline_ssd::block_device::{BlockDevice, Programmed};
 use wordline_ssd::{Command, DeviceFile, Operation};
+
+use crate::common::{Rig, small};
 
 /// A device of 1,024 blocks a row, large enough for means to mean something: 4 rows of 256 blocks of 64 pages a plane.
 fn device() -> DeviceFile {

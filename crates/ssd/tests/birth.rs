@@ -1,12 +1,11 @@
 //! Does a device that the check of its configuration accepts take writes, with as little spare space as that allows?
 
-mod common;
-
-use common::Rig;
-use common::devices::{block_mapped, device, tight};
-use common::failing::faults;
 use proptest::prelude::*;
 use wordline_ssd::{BlockDevice, DeviceFile, Operation};
+
+use crate::common::Rig;
+use crate::common::devices::{block_mapped, device, tight};
+use crate::common::failing::faults;
 
 /// A new device is not read-only, holds all of its pages, and takes one more write of each.
 fn lives(file: DeviceFile) {

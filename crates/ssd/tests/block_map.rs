@@ -1,8 +1,5 @@
 //! The block map: what it costs, by closed forms, and what it refuses.
 
-mod common;
-
-use common::{Rig, small};
 use wordline_kernel::{Bytes, Duration, Schedule, Seed};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::command::RequestId;
@@ -20,6 +17,8 @@ use wordline_ssd::policy::wear::WearKind;
 use wordline_ssd::pools::{ChannelsFile, PoolFile};
 use wordline_ssd::space::wear::Allocation;
 use wordline_ssd::{BlockDevice, DeviceFile, Event, Operation};
+
+use crate::common::{Rig, small};
 
 /// Sectors of a page as the host sees it.
 const PAGE: u64 = 16;

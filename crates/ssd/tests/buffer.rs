@@ -1,14 +1,13 @@
 //! Does the buffer do what its settings say: what leaves it and when, what is answered from it, what the read cache holds?
 
-mod common;
-
-use common::{Rig, small};
 use wordline_kernel::{Bytes, Duration, Energy, Instant, Seed};
 use wordline_ssd::config::{BufferMode, BufferSpace, Protection};
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::policy::destage::DestageKind;
 use wordline_ssd::policy::eviction::EvictionKind;
 use wordline_ssd::{BlockDevice, DeviceFile, Operation};
+
+use crate::common::{Rig, small};
 
 const ACCESS: Duration = Duration::from_us(1);
 

@@ -1,12 +1,11 @@
 //! Do unloaded latencies and bounds of throughput meet their formulas, to the picosecond where nothing is random?
 
-mod common;
-
-use common::{Rig, small};
 use wordline_kernel::{Bytes, Duration, Instant};
 use wordline_nand::chain::Hold;
 use wordline_ssd::device::Component;
 use wordline_ssd::{DeviceFile, Operation};
+
+use crate::common::{Rig, small};
 
 /// 4 KiB pages, so that a page is the request; a buffer access takes no time.
 fn file(channels: u32, dies: u32) -> DeviceFile {

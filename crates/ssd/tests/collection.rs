@@ -1,9 +1,6 @@
 //! Does garbage collection do what its settings say: inside the chip, in idle time, aside of the host, a few steps at a
 //! time?
 
-mod common;
-
-use common::{Rig, small};
 use wordline_kernel::{Duration, Seed};
 use wordline_nand::Operation as Flash;
 use wordline_ssd::config::{GcFile, Scope};
@@ -11,6 +8,8 @@ use wordline_ssd::policy::background::BackgroundKind;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::{DeviceFile, Operation};
+
+use crate::common::{Rig, small};
 
 fn idle_gc(until_free: u32, until_spare: f64) -> BackgroundKind {
     BackgroundKind::IdleGc { idle: Duration::from_ms(1), until_free, until_spare }

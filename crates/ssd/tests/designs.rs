@@ -1,8 +1,5 @@
 //! Designs: which one is asked, the events that they observe, and the treatment of an answer that is not allowed.
 
-mod common;
-
-use common::{Rig, small};
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Metric, Seed, state};
 use wordline_nand::{BlockSetId, Parameters, RowId};
@@ -18,6 +15,8 @@ use wordline_ssd::policy::router::{Outgoing, RouterKind};
 use wordline_ssd::policy::victim::Candidates;
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{BlockDevice, Config, Design, Device, DeviceFile, Operation, Parts, contract};
+
+use crate::common::{self, Rig, small};
 
 /// The kinds of events that a probe observes, as indices of its counts.
 const READ: usize = 0;

@@ -1,14 +1,13 @@
 //! Pages of victims that go to another pool alone, where a design says so.
 
-mod common;
-
-use common::Rig;
 use wordline_kernel::{Bytes, Calendar, Seed, state};
 use wordline_ssd::design::{Combination, Needs, Seam, View, WriteStream};
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::policy::relocator::{Elsewhere, Leaving};
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::{BlockDevice, Design, Device, DeviceFile, Operation, Parts, contract};
+
+use crate::common::{self, Rig};
 
 /// Sends one page in `every` of a pool's victims to another one.
 #[derive(Clone, Copy)]

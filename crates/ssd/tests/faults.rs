@@ -1,8 +1,5 @@
 //! A device with chips that fail: each kind of fault, each way to say when, and which commands and policies are told.
 
-mod common;
-
-use common::{Rig, small};
 use wordline_kernel::{Bytes, Duration};
 use wordline_nand::faults::{Fails, FaultFile, WearFile};
 use wordline_ssd::config::BufferMode;
@@ -13,6 +10,8 @@ use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::space::State;
 use wordline_ssd::{BlockDevice, DeviceFile, Operation};
+
+use crate::common::{Rig, small};
 
 /// Sectors of a page.
 const PAGE: u64 = 8;

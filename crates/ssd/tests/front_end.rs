@@ -1,9 +1,6 @@
 //! The front end: do commands over a link take what its parts add up to, is the link the bound that it should be, and
 //! is every command answered once whatever the queues and their arbitration?
 
-mod common;
-
-use common::{Rig, small};
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Instant};
 use wordline_ssd::config::{Interface, NamespaceFile};
@@ -11,6 +8,8 @@ use wordline_ssd::device::Component;
 use wordline_ssd::front::config::{Arbitration, PcieFile};
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::{BlockDevice, Command, DeviceFile, Operation};
+
+use crate::common::{Rig, small};
 
 /// Pages of 4 KiB on four channels of eight dies: far more flash than a link carries. A buffer access takes no time.
 fn file(interface: Interface) -> DeviceFile {

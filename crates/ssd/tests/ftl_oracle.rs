@@ -1,19 +1,18 @@
 //! Does any sequence of host commands leave what a plain map would, on any small device?
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::Rig;
-use common::devices::{block_mapped, device};
-use common::failing::faults;
-use common::steps::{Start, Step, start, step};
 use proptest::prelude::*;
 use wordline_kernel::Duration;
 use wordline_ssd::config::Protection;
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::map::checkpoint::DiscardsAtCut;
 use wordline_ssd::{BlockDevice, Command, DeviceFile, Operation};
+
+use crate::common::Rig;
+use crate::common::devices::{block_mapped, device};
+use crate::common::failing::faults;
+use crate::common::steps::{Start, Step, start, step};
 
 /// Versions as the host counts them.
 #[derive(Default)]

@@ -1,10 +1,5 @@
 //! Do all commands end, whatever the device is set to and whatever fails?
 
-mod common;
-
-use common::devices::{device, tight};
-use common::steps::{Start, Step, start, step};
-use common::{Rig, small};
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Energy, Instant};
 use wordline_nand::faults::{Fails, FaultFile};
@@ -18,6 +13,10 @@ use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::scheduling::GcPriority;
 use wordline_ssd::{BlockDevice, DeviceFile, Operation};
+
+use crate::common::devices::{device, tight};
+use crate::common::steps::{Start, Step, start, step};
+use crate::common::{Rig, small};
 
 /// A die that is lost, by the count of its commands or by time.
 fn lost_die() -> impl Strategy<Value = FaultFile> {

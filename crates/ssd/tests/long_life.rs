@@ -1,8 +1,5 @@
 //! Does a device live through what wears it: full, overwritten, with bad blocks, to its end?
 
-mod common;
-
-use common::{Rig, small};
 use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_nand::geometry::Layout;
 use wordline_ssd::config::Scope;
@@ -10,6 +7,8 @@ use wordline_ssd::device::Totals;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::{BlockDevice, DeviceFile, Operation};
+
+use crate::common::{Rig, small};
 
 /// The devices that the tests below put to work: placements, rows of one plane and of two, one-shot units.
 fn devices() -> Vec<DeviceFile> {

@@ -1,8 +1,5 @@
 //! Where what the host writes goes: away from its home, and apart from what is not of its kind.
 
-mod common;
-
-use common::{Rig, small};
 use wordline_kernel::{Duration, Instant, Seed};
 use wordline_ssd::policy::balancer::{BalancerKind, Reach};
 use wordline_ssd::policy::placement::PlacementKind;
@@ -10,6 +7,8 @@ use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::{BlockDevice, Command, DeviceFile, Operation};
+
+use crate::common::{Rig, small};
 
 fn at_home(balancer: BalancerKind) -> DeviceFile {
     let mut file = small();

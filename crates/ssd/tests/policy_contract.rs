@@ -1,16 +1,11 @@
 //! Does every listed policy keep the promise of its trait?
 
-mod common;
-#[path = "policy_contract/destage.rs"]
 mod destage;
-#[path = "policy_contract/eviction.rs"]
 mod eviction;
-#[path = "policy_contract/tuner.rs"]
 mod tuner;
 
 use std::collections::BTreeSet;
 
-use common::small;
 use proptest::prelude::*;
 use wordline_kernel::snapshot::{Reader, State as Snapshot, Writer};
 use wordline_kernel::{Column, Duration, Id, Seed};
@@ -28,6 +23,8 @@ use wordline_ssd::policy::router::{Outgoing, RouterKind};
 use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::policy::wear::WearKind;
 use wordline_ssd::space::{Space, State, Streams};
+
+use crate::common::small;
 
 /// A new policy that goes on with what `policy` knows: as good as the old one wherever it takes its place.
 fn restored<P: Snapshot + ?Sized>(policy: &P, mut fresh: Box<P>) -> Box<P> {

@@ -1,9 +1,5 @@
 //! Two pools in one device: a small one with a page a program beside one of which a program writes a whole unit of pages.
 
-mod common;
-
-use common::Rig;
-use common::homes::{away, with_homes};
 use wordline_kernel::{Bytes, Calendar, Duration, Energy, Schedule, Seed, state};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_nand::part::SlcTiming;
@@ -19,6 +15,9 @@ use wordline_ssd::policy::relocator::RelocatorKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::pools::ChannelsFile;
 use wordline_ssd::{BlockDevice, Design, Device, DeviceFile, Operation, Parts, contract};
+
+use crate::common::homes::{away, with_homes};
+use crate::common::{self, Rig};
 
 /// TLC programmed by word lines of two planes, six pages of 4 KiB, mapped by such units, beside SLC of which the planes work by themselves.
 /// Pieces of a unit of at least `least` bytes go to the first.

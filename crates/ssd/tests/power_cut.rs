@@ -1,13 +1,7 @@
 //! The power is cut after any event: is everything flushed still there, and nothing that was never written?
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::devices::{block_mapped, device};
-use common::failing::faults;
-use common::steps::{Start, Step, mixed, start, step};
-use common::{Rig, small};
 use proptest::prelude::*;
 use wordline_kernel::{Bytes, Duration, Instant, Schedule};
 use wordline_nand::TornBy;
@@ -21,6 +15,11 @@ use wordline_ssd::policy::background::BackgroundKind;
 use wordline_ssd::policy::placement::PlacementKind;
 use wordline_ssd::policy::wear::WearKind;
 use wordline_ssd::{BlockDevice, Command, DeviceFile, Event, Operation};
+
+use crate::common::devices::{block_mapped, device};
+use crate::common::failing::faults;
+use crate::common::steps::{Start, Step, mixed, start, step};
+use crate::common::{Rig, small};
 
 /// The content of a page at some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,6 @@
 //! How long a device takes to put its tables together after a power cut, against closed forms, and what faults and cuts
 //! do to each other, one by one.
 
-mod common;
-
-use common::{Rig, small};
 use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_nand::BlockSetId;
 use wordline_nand::faults::{Fails, FaultFile};
@@ -13,6 +10,8 @@ use wordline_ssd::map::LogicalPage;
 use wordline_ssd::map::checkpoint::{DiscardsAtCut, LowerPages};
 use wordline_ssd::space::State;
 use wordline_ssd::{BlockDevice, Operation, Recovered};
+
+use crate::common::{Rig, small};
 
 /// Sectors of a page.
 const PAGE: u64 = 8;

@@ -1,12 +1,11 @@
 //! Do reads that meet programs and erases wait as long as the settings of the scheduler say?
 
-mod common;
-
-use common::{Rig, small};
 use wordline_kernel::{Duration, Instant};
 use wordline_nand::chain::Hold;
 use wordline_ssd::scheduling::GcPriority;
 use wordline_ssd::{DeviceFile, Operation};
+
+use crate::common::{Rig, small};
 
 const PROGRAM: Duration = Duration::from_us(250);
 const REST: Duration = Duration::from_us(20);

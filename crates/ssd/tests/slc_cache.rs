@@ -1,14 +1,13 @@
 //! Does an SLC cache take what it should, as fast as it should, and give it back?
 
-mod common;
-
-use common::{Rig, small};
 use wordline_kernel::{Duration, Seed};
 use wordline_nand::part::SlcTiming;
 use wordline_ssd::config::SlcCacheFile;
 use wordline_ssd::policy::background::BackgroundKind;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::{DeviceFile, Operation};
+
+use crate::common::{Rig, small};
 
 fn us(time: u64) -> Duration {
     Duration::from_us(time)

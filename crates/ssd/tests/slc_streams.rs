@@ -1,8 +1,5 @@
 //! Write streams that a design names with a cell mode: of the host, and of the collector.
 
-mod common;
-
-use common::Rig;
 use wordline_kernel::{Bytes, Calendar, Duration, Seed, state};
 use wordline_nand::CellMode;
 use wordline_ssd::config::SlcCacheFile;
@@ -11,6 +8,8 @@ use wordline_ssd::policy::relocator::Leaving;
 use wordline_ssd::policy::router::{Outgoing, RouterKind};
 use wordline_ssd::pools::PoolFile;
 use wordline_ssd::{Config, Design, Device, DeviceFile, Operation, Parts, contract};
+
+use crate::common::Rig;
 
 /// Sends the pages below a number to blocks in SLC mode: what the host writes of them, what is moved, or both.
 struct Sorts {

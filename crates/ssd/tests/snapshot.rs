@@ -1,11 +1,5 @@
 //! Run, save, restore and run: is that one run?
 
-mod common;
-
-use common::devices::{block_mapped, device};
-use common::failing;
-use common::steps::{Step, step};
-use common::{Rig, small};
 use proptest::prelude::*;
 use wordline_kernel::snapshot::Broken;
 use wordline_kernel::{Bytes, Calendar, Digest, Duration, Seed};
@@ -16,6 +10,11 @@ use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::policy::wear::WearKind;
 use wordline_ssd::snapshot::{Agenda, LAYOUT};
 use wordline_ssd::{BlockDevice, Command, Device, DeviceFile, Operation};
+
+use crate::common::devices::{block_mapped, device};
+use crate::common::failing;
+use crate::common::steps::{Step, step};
+use crate::common::{Rig, small};
 
 fn play(rig: &mut Rig, steps: &[Step], depth: usize) {
     let sectors = u64::from(rig.device.config().logical_pages) * (rig.device.config().unit.0 / 512);

@@ -1,11 +1,8 @@
 //! The cost of read levels, against closed forms, and the questions and reports to tuners.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use common::{Rig, small};
 use wordline_kernel::{Calendar, Duration, Schedule, Seed, state};
 use wordline_nand::cell::{AgeShare, Draws, Effects, Written};
 use wordline_nand::faults::{Fails, FaultFile};
@@ -15,6 +12,8 @@ use wordline_ssd::design::Combination;
 use wordline_ssd::policy::tuner::{LastGood, ReadOutcome, ReadParameters, SensedPage, Tuner, TunerKind};
 use wordline_ssd::times::Component;
 use wordline_ssd::{Device, DeviceFile, Event, Operation, Parts, contract};
+
+use crate::common::{self, Rig, small};
 
 /// Sectors of a page.
 const PAGE: u64 = 8;

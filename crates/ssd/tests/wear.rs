@@ -1,8 +1,5 @@
 //! How long does a device live, and what makes it live longer?
 
-mod common;
-
-use common::{Rig, small};
 use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_ssd::config::WearFile;
 use wordline_ssd::policy::router::RouterKind;
@@ -10,6 +7,8 @@ use wordline_ssd::policy::victim::VictimKind;
 use wordline_ssd::policy::wear::WearKind;
 use wordline_ssd::space::wear::Allocation;
 use wordline_ssd::{BlockDevice, DeviceFile, Operation};
+
+use crate::common::{Rig, small};
 
 /// A device of few erases, with one die and a program unit of one page.
 fn frail(endurance: u32) -> DeviceFile {

@@ -7,8 +7,9 @@ use wordline_nand::{CellMode, LayerId, Layers, PageId};
 use wordline_ssd::Config;
 use wordline_ssd::policy::tuner::{ReadOutcome, ReadParameters, SensedPage, Tuner, TunerKind};
 
-use super::common::small;
 use super::restored;
+
+use crate::common::small;
 
 /// A page of a block as a tuner sees it.
 fn sensed(layers: &Layers, page: u32, highest: u8) -> SensedPage {

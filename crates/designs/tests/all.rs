@@ -1,0 +1,5 @@
+//! The tests of the designs from outside, as one program: each file is a module, and linked once.
+
+mod centaur;
+mod cubeftl;
+mod rig;

@@ -1,0 +1,8 @@
+//! The tests of traces from outside, as one program: each file is a module, and linked once.
+
+mod formats;
+mod malformed;
+mod statistics;
+mod twins;
+mod units;
+mod writing;

@@ -1,0 +1,74 @@
+//! Test programs: where a crate lists its programs by hand, each file in its folder `tests` is part of one.
+
+use crate::{File, Offence, assert_none, files, subjects};
+
+/// The file of a crate's tests that has the others as modules.
+const ALL: &str = "tests/all.rs";
+
+/// `path`, below the folder `tests` of a crate, if it is one that cargo would make a program of.
+fn test_of(path: &str) -> Option<&str> {
+    match path.strip_suffix(".rs")?.split_once('/') {
+        None => Some(path),
+        Some((_, rest)) => (rest == "main").then_some(path),
+    }
+}
+
+/// Tests of the crate of `manifest` that no program has.
+fn not_run(manifest: &File, files: &[File]) -> Vec<Offence> {
+    let table: toml::Table = match manifest.text.parse() {
+        Ok(table) => table,
+        Err(error) => return vec![Offence::new(&manifest.path, error.to_string())],
+    };
+    let automatic = table.get("package").and_then(|package| package.get("autotests")?.as_bool());
+    let root = manifest.path.strip_suffix("Cargo.toml").unwrap_or_default();
+    if automatic != Some(false) || !root.starts_with(crate::CRATES) {
+        return Vec::new();
+    }
+    let programs = table.get("test").and_then(toml::Value::as_array).into_iter().flatten();
+    let programs: Vec<&str> = programs.filter_map(|test| test.get("path")?.as_str()).collect();
+    let all = files.iter().find(|file| file.path.strip_prefix(root) == Some(ALL));
+    let modules: Vec<&str> = all.iter().flat_map(|all| all.text.lines()).filter_map(module).collect();
+    let folder = format!("{root}tests/");
+    let tests = files.iter().filter_map(|file| Some((file, test_of(file.path.strip_prefix(&folder)?)?)));
+    let missing = tests.filter(|(_, test)| {
+        let name = test.strip_suffix(".rs").unwrap_or(test);
+        !programs.contains(&format!("tests/{test}").as_str()) && !modules.contains(&name)
+    });
+    missing
+        .map(|(file, _)| Offence::new(&file.path, format!("is run by nobody: name it in {root}{ALL}")))
+        .collect()
+}
+
+/// The module that `line` declares.
+fn module(line: &str) -> Option<&str> {
+    line.trim().strip_prefix("mod ")?.strip_suffix(';')
+}
+
+#[test]
+fn every_test_is_part_of_a_program() {
+    let files = files();
+    let manifests = subjects(&files, 15, |file| file.path.ends_with("/Cargo.toml"));
+    assert_none(&manifests.into_iter().flat_map(|manifest| not_run(manifest, &files)).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_test_in_no_program_is_caught() {
+    let file = |path: &str, text: &str| File { path: path.into(), text: text.into() };
+    let manifest = |autotests: bool| {
+        let programs = "[[test]]\nname = 'all'\npath = 'tests/all.rs'\n[[test]]\nname = 'big'\npath = 'tests/big/main.rs'\n";
+        file("crates/ssd/Cargo.toml", &format!("{programs}[package]\nautotests = {autotests}\n"))
+    };
+    let files = [
+        file("crates/ssd/tests/all.rs", "mod faults;\nmod rig;\n"),
+        file("crates/ssd/tests/big/main.rs", "mod part;\n"),
+        file("crates/ssd/tests/big/part.rs", ""),
+        file("crates/ssd/tests/faults.rs", ""),
+        file("crates/ssd/tests/pools.rs", ""),
+        file("crates/ssd/tests/cuts/main.rs", ""),
+        file("crates/nand/tests/other.rs", ""),
+    ];
+    let places: Vec<String> =
+        not_run(&manifest(false), &files).into_iter().map(|offence| offence.place).collect();
+    assert_eq!(places, ["crates/ssd/tests/pools.rs", "crates/ssd/tests/cuts/main.rs"]);
+    assert_eq!(not_run(&manifest(true), &files), []);
+}
