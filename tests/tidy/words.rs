@@ -129,7 +129,7 @@ fn check(file: &File) -> Vec<Offence> {
     offences.extend(banned(path, &code, &UNFINISHED));
     let in_model = MODEL_CRATES.contains(&file.crate_name());
     let reads = file.crate_name() == READING;
-    if in_model || reads || file.crate_name() == "lab" {
+    if in_model || reads || ["lab", "experiments"].contains(&file.crate_name()) {
         offences.extend(banned(path, &code, &FLOAT_BANS));
     }
     if in_model || reads {

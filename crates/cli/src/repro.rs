@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::{Args, Subcommand};
 use serde_json::json;
+use wordline_experiments::{self as experiments, Experiment, Lab, Library, Options, Outcome};
 use wordline_lab::Error;
 use wordline_lab::devices::Registry;
-use wordline_lab::experiment::{self, Experiment, Lab, Library, Options, Outcome};
 use wordline_lab::output::ReportFolder;
 use wordline_lab::sweep::Conduct;
 
@@ -135,11 +135,11 @@ fn repeat(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Fail
         let outcome = one(experiment, arguments, &lab)?;
         match (has_table, arguments.markdown) {
             (false, _) => {}
-            (true, true) => output::text(&experiment::markdown(&outcome))?,
-            (true, false) => output::table(&experiment::table(&outcome, screen::width()))?,
+            (true, true) => output::text(&experiments::markdown(&outcome))?,
+            (true, false) => output::table(&experiments::table(&outcome, screen::width()))?,
         }
         if let Some(folder) = folders.next() {
-            reports = reports.and(experiment::write_report(folder, experiment, &outcome));
+            reports = reports.and(experiments::write_report(folder, experiment, &outcome));
         }
         unexplained += outcome.counts.unexplained;
         lock(&reached).outcomes.push(outcome);
@@ -149,8 +149,8 @@ fn repeat(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Fail
     match &reached.outcomes[..] {
         [] | [_] => {}
         _ if !has_table => {}
-        outcomes if arguments.markdown => output::text(&experiment::markdown_summary(outcomes))?,
-        outcomes => output::table(&experiment::summary(outcomes, screen::width()))?,
+        outcomes if arguments.markdown => output::text(&experiments::markdown_summary(outcomes))?,
+        outcomes => output::table(&experiments::summary(outcomes, screen::width()))?,
     }
     reached.give()?;
     reports?;
@@ -198,6 +198,6 @@ fn one(experiment: &Experiment, arguments: &Arguments, lab: &Lab) -> Result<Outc
         seed: arguments.seed.seed,
         ..Options::default()
     };
-    let outcome = experiment::run(experiment, &options, lab, &conduct)?;
+    let outcome = experiments::run(experiment, &options, lab, &conduct)?;
     Ok(Outcome { provenance: provenance(), seed: options.seed, ..outcome })
 }

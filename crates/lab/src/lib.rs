@@ -1,5 +1,5 @@
-//! Everything around a run: configuration and presets, traces and workloads, the run itself, sweeps over cores,
-//! experiments and reports. It knows files, but no terminal.
+//! Everything around a run: configuration and presets, traces and workloads, the run itself, sweeps over cores
+//! and reports. It knows files, but no terminal.
 
 mod admission;
 pub mod arrivals;
@@ -9,7 +9,6 @@ pub mod config;
 pub mod devices;
 mod drift;
 pub mod error;
-pub mod experiment;
 pub mod input;
 mod log;
 mod measure;
@@ -28,7 +27,7 @@ pub mod summary;
 pub mod sweep;
 mod warm_up;
 mod wear;
-mod words;
+pub mod words;
 pub mod workload;
 
 pub use error::Error;

@@ -474,7 +474,10 @@ fn refuse<T>(what: &str, found: &dyn Display, wanted: &str) -> Result<T> {
 }
 
 /// The times of a trace: those of the one that the program carries where there is no path, or it is `embedded`.
-pub(crate) fn recorded_times(of: Option<&Path>) -> Result<Times> {
+///
+/// # Errors
+/// Those of reading the trace, and [`Error::Argument`] if its requests have no times.
+pub fn recorded_times(of: Option<&Path>) -> Result<Times> {
     let trace = match of.filter(|path| *path != Path::new("embedded")) {
         Some(path) => trace::prepare(path, &Options::default(), None, &mut |_| {})?,
         None => trace::prepare_embedded(None)?,

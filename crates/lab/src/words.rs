@@ -4,7 +4,7 @@
 use crate::config::one_of;
 
 /// The parts of `message` that state what was found and what was wanted, or else `otherwise`.
-pub(crate) fn found_and_wanted(message: &str, otherwise: &str) -> (String, String) {
+pub fn found_and_wanted(message: &str, otherwise: &str) -> (String, String) {
     let message = message.trim().replace('\n', " ");
     let known = unknown_name(&message)
         .or_else(|| unexpected_keys(&message))

@@ -28,7 +28,7 @@ pub use explain::explain;
 pub(crate) use load::cells;
 pub use policies::{Policy, find_policies, policies};
 pub use reference::{page_of_device, reference};
-pub(crate) use schema::follow as follow_schema;
+pub use schema::follow as follow_schema;
 pub use schema::{named, names_of};
 pub use wordline_kernel::one_of;
 
@@ -147,7 +147,7 @@ fn resolve(registry: &Registry, mut layered: load::Layered) -> Result<Device> {
 ///
 /// # Errors
 /// A key that was set and has no effect, unless a later layer took its effect away: one complaint for each.
-pub(crate) fn idle_keys(
+pub fn idle_keys(
     table: &toml::Table,
     device: &dyn Configured,
     layer_of: &dyn Fn(&str) -> (String, u8),

@@ -16,7 +16,7 @@ pub enum Origin {
     Line(Rc<str>, usize),
     /// An argument `--set key=value`; here its key.
     Set(Rc<str>),
-    /// A layer of an experiment: what it is called in messages, and how high up it is, counted from 0 for what comes with the
+    /// A layer of a device that is made of several: what it is called in messages, and how high up it is, counted from 0 for what comes with the
     /// program.
     Layer(Rc<str>, u8),
 }

@@ -208,6 +208,6 @@ impl<T: DeviceType> Configured for T {
 }
 
 /// The SSD that a device is, if it is one.
-pub(crate) fn as_ssd(device: &Arc<dyn Configured>) -> Option<&Ssd> {
+pub fn as_ssd(device: &Arc<dyn Configured>) -> Option<&Ssd> {
     device.as_any().downcast_ref()
 }

@@ -174,10 +174,10 @@ impl Registry {
     }
 
     /// The device of all keys of a `table`, its type among them; complaints are by key.
-    pub(crate) fn of_table(
-        &self,
-        mut table: toml::Table,
-    ) -> std::result::Result<Arc<dyn Configured>, Complaints> {
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, a complaint for each key.
+    pub fn of_table(&self, mut table: toml::Table) -> std::result::Result<Arc<dyn Configured>, Complaints> {
         let name = table.remove(DEVICE).unwrap_or_else(|| Ssd::NAME.into());
         let found = name.as_str().unwrap_or_default();
         let entry = self.find(found).ok_or_else(|| {

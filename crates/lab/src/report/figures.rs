@@ -4,7 +4,7 @@ use super::page::{Section, add, escaped, scrolled};
 use super::{Chart, numbers};
 
 /// The section that holds the figures of `charts`. The script of the page draws them.
-pub(crate) fn section(charts: &[Chart]) -> Section {
+pub fn section(charts: &[Chart]) -> Section {
     let mut out = "<noscript><p>The charts need JavaScript; the numbers do not.</p></noscript>\n\
                    <div class=\"charts\">\n"
         .to_owned();

@@ -19,11 +19,9 @@ use crate::error::Result;
 use crate::output::ReportFolder;
 use crate::summary::Summary;
 
-pub(crate) use charts::SCHEMA;
-pub use charts::{Chart, charts};
-pub(crate) use figures::section as figures;
-pub use page::html;
-pub(crate) use page::{Section, add, document, escaped};
+pub use charts::{Chart, SCHEMA, charts};
+pub use figures::section as figures;
+pub use page::{Section, add, document, escaped, html};
 pub use quantity::{Quantity, three_digits};
 pub use statistics::statistics;
 pub use terminal::{comparison, table};

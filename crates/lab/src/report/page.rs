@@ -26,7 +26,7 @@ pub(super) const PROGRAMS: [(&str, &str); 3] = [
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:";
 
 /// A part of a page, named in its contents.
-pub(crate) struct Section {
+pub struct Section {
     /// The name by which links find it.
     pub id: &'static str,
     /// Its heading.
@@ -36,7 +36,8 @@ pub(crate) struct Section {
 }
 
 impl Section {
-    pub(crate) fn new(id: &'static str, title: impl Into<String>, html: String) -> Self {
+    /// A section with its heading in plain text.
+    pub fn new(id: &'static str, title: impl Into<String>, html: String) -> Self {
         Self { id, title: title.into(), html }
     }
 }
@@ -66,7 +67,7 @@ pub fn html(runs: &[Summary], origin: Origin<'_>) -> String {
 }
 
 /// One self-contained HTML page: a title, what stands below it (as HTML), its sections, and the charts that these hold.
-pub(crate) fn document(title: &str, introduction: &str, sections: &[Section], charts: &[Chart]) -> String {
+pub fn document(title: &str, introduction: &str, sections: &[Section], charts: &[Chart]) -> String {
     let mut contents = String::new();
     let mut body = String::new();
     for Section { id, title, html } in sections {
@@ -264,12 +265,12 @@ fn scripts(charts: &[Chart]) -> String {
 }
 
 /// Adds text to text.
-pub(crate) fn add(out: &mut String, text: std::fmt::Arguments<'_>) {
+pub fn add(out: &mut String, text: std::fmt::Arguments<'_>) {
     out.write_fmt(text).expect("a string takes any text");
 }
 
 /// Text as HTML shows it, in an element or an attribute.
-pub(crate) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

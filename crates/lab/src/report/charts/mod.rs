@@ -29,7 +29,7 @@ pub struct Chart {
 const WIDTH: u32 = 560;
 
 /// The version of Vega-Lite that the specifications are written for.
-pub(crate) const SCHEMA: &str = "https://vega.github.io/schema/vega-lite/v6.json";
+pub const SCHEMA: &str = "https://vega.github.io/schema/vega-lite/v6.json";
 
 /// All charts of the runs that have something to show, in the order of a report.
 pub fn charts(runs: &[Summary]) -> Vec<Chart> {

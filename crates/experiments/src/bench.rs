@@ -1,0 +1,262 @@
+//! The bench, which carries out the parts of an experiment.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use wordline_host::{Pace, Spread};
+use wordline_kernel::{Bytes, Duration, Seed};
+
+use super::Options;
+use super::statistics::Finding;
+use super::sweep::{Point, Workload};
+use super::volume::{VolumeRequests, covering};
+use super::write_sizes::{self, WriteSizes};
+use wordline_lab::arrivals::Incoming;
+use wordline_lab::error::{Error, Result};
+use wordline_lab::provenance::Provenance;
+use wordline_lab::run::{self, Job, Load, Observer};
+use wordline_lab::summary::{Outcome, Source, SourceKind, Summary};
+use wordline_lab::trace::{self, Fit, Op, Request, Statistics, Unit};
+use wordline_lab::workload::arrival::Bursts;
+use wordline_lab::workload::profile::{Claim, Profile, RealOrProfile, resolve};
+
+/// Carries out the parts of an experiment. Tests put a made-up bench in the place of the simulator.
+pub trait Bench: Sync {
+    /// Runs a point of a sweep, until `stop` is set.
+    fn simulate(&self, point: &Point, stop: &AtomicBool) -> Result<Summary>;
+    /// The volumes (`PAPER/VOLUME`) whose statistics a paper prints.
+    fn volumes(&self, paper: &str) -> Result<Vec<String>>;
+    /// The published statistics of a volume and ours.
+    fn statistics(&self, volume: &str, options: &Options) -> Result<Vec<Finding>>;
+    /// The sizes of a volume's writes.
+    fn write_sizes(&self, volume: &str, options: &Options) -> Result<WriteSizes>;
+}
+
+/// Requests of a profile in a scaled-down experiment, at the most. Chosen: few enough for a second, many enough
+/// that the rarest kind of request still meets its mean size.
+const QUICK_REQUESTS: f64 = 1e6;
+
+/// The factor by which a profile is shrunk in a scaled-down experiment, where the paper prints its counts; else 1.
+pub(super) fn quick_scale(profile: &Profile) -> f64 {
+    let count = |claim: Claim| claim.paper * claim.unit.size();
+    let counts =
+        profile.claims().into_iter().filter(|claim| matches!(claim.unit, Unit::Requests | Unit::Million));
+    let requests: f64 = counts.map(count).sum();
+    if requests > QUICK_REQUESTS { QUICK_REQUESTS / requests } else { 1.0 }
+}
+
+/// The bench that simulates. A run that several experiments ask for is done once.
+#[derive(Debug, Default)]
+pub struct Lab {
+    /// The summaries of whole runs, by all that a run depends on.
+    known: Mutex<BTreeMap<String, Summary>>,
+}
+
+impl Lab {
+    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Summary>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Bench for Lab {
+    fn simulate(&self, point: &Point, stop: &AtomicBool) -> Result<Summary> {
+        let Point { config_text, workload, precondition, covers_volume, traces, seed, .. } = point;
+        let run = format!("{config_text}{workload:?}{precondition:?}{covers_volume}{traces:?}{seed}");
+        if let Some(summary) = self.known().get(&run) {
+            return Ok(summary.clone());
+        }
+        let summary = simulate(point, stop)?;
+        if summary.outcome != Outcome::Interrupted {
+            self.known().insert(run, summary.clone());
+        }
+        Ok(summary)
+    }
+
+    fn volumes(&self, paper: &str) -> Result<Vec<String>> {
+        let of_paper = |name: &String| name.split_once('/').is_some_and(|(first, _)| first == paper);
+        let names: Vec<String> = Profile::names().into_iter().filter(of_paper).collect();
+        if names.is_empty() {
+            return Err(Error::Argument {
+                what: "paper of the trace statistics".into(),
+                found: format!("`{paper}`"),
+                wanted: format!("the paper of one of the profiles {}", Profile::names().join(", ")),
+            });
+        }
+        Ok(names)
+    }
+
+    fn write_sizes(&self, volume: &str, options: &Options) -> Result<WriteSizes> {
+        write_sizes::measure(volume, options)
+    }
+
+    /// Of the real trace where the user's folder has it, of the profile elsewhere.
+    fn statistics(&self, volume: &str, options: &Options) -> Result<Vec<Finding>> {
+        let profile = Profile::named(volume)?;
+        let mut scale = if options.quick { quick_scale(&profile) } else { 1.0 };
+        let (stats, origin, own_input) = match resolve(volume, options.traces.as_deref())? {
+            RealOrProfile::Real(path) => {
+                scale = 1.0;
+                let trace = trace::read(&path, &trace::Options::default())?;
+                (
+                    Statistics::of(&trace.requests),
+                    format!("{} {}", trace.source().kind.words(), path.display()),
+                    false,
+                )
+            }
+            RealOrProfile::Profile(profile) => {
+                let requests = profile.generator(Seed(options.seed), scale);
+                (Statistics::of(requests), "generated from the profile".to_owned(), true)
+            }
+        };
+        let finding = |claim: Claim| Finding {
+            volume: volume.to_owned(),
+            statistic: claim.statistic.name().replace('_', " "),
+            paper: claim.paper,
+            ours: claim.ours(&stats) / if grows_with_scale(claim.unit) { scale } else { 1.0 },
+            unit: claim.unit.name().to_owned(),
+            source: claim.source.clone(),
+            origin: origin.clone(),
+            own_input,
+            contradiction: claim.contradiction.clone(),
+        };
+        Ok(profile.claims().into_iter().map(finding).collect())
+    }
+}
+
+/// Runs a point of a sweep.
+fn simulate(point: &Point, stop: &AtomicBool) -> Result<Summary> {
+    let Asked { source, requests, total, pace, extent } = requests_of(point)?;
+    let shape = point.device.shape();
+    let precondition = match point.covers_volume {
+        true => covering(point.precondition, extent, shape.capacity),
+        false => point.precondition,
+    };
+    let load = Load {
+        device_name: name_of(point),
+        config_text: point.config_text.clone(),
+        source,
+        requests,
+        total: Some(total),
+        pace,
+        spread: Spread::default(),
+        namespace: 0,
+        stream: point.generated().map_or(0, |workload| workload.stream),
+        seed: point.seed,
+        log: None,
+        power_cut: None,
+        notes: Vec::new(),
+        provenance: Provenance::default(),
+        trace_file: None,
+        late_notes: trace::LateNotes::default(),
+        passes: None,
+    };
+    let job = Job {
+        device: Arc::clone(&point.device),
+        precondition,
+        from_snapshot: None,
+        save_snapshot: None,
+        load,
+    };
+    run::run(job, &mut UntilStopped(stop))
+}
+
+/// The name of a point's device: that of its chips, or that of its type.
+fn name_of(point: &Point) -> String {
+    let chips = point.device.chips().into_iter().next();
+    chips.map_or_else(|| point.device.device_type().to_owned(), |chips| chips.part)
+}
+
+/// The load of a point: its requests, and when they are submitted.
+struct Asked {
+    source: Source,
+    requests: Incoming,
+    /// How many requests there are.
+    total: u64,
+    /// When they are submitted.
+    pace: Pace,
+    /// The byte after the last one that they may touch, before they are wrapped into the device.
+    extent: Bytes,
+}
+
+fn requests_of(point: &Point) -> Result<Asked> {
+    let closed = |depth| Pace::Closed { depth, think: Duration::ZERO };
+    let open = Pace::Open { time_scale: 1.0 };
+    let shape = point.device.shape();
+    let capacity = shape.capacity;
+    match &point.workload {
+        Workload::UniformWrites { drive_writes, queue_depth } => {
+            let pages = capacity.0 / shape.logical_page.0;
+            let total = (pages as f64 * drive_writes) as u64;
+            let source = Source { name: "uniform page writes".into(), kind: SourceKind::Synthetic };
+            let (requests, pace) =
+                (Incoming::generated(uniform_writes(point, pages, total)), closed(*queue_depth));
+            Ok(Asked { source, requests, total, pace, extent: capacity })
+        }
+        Workload::Generated(workload) => {
+            let generator = workload.generator(Seed(point.seed), capacity).map_err(Error::Config)?;
+            let requests = Incoming::generated(generator);
+            let source = Source { name: workload.description.clone(), kind: SourceKind::Synthetic };
+            let pace = match (workload.arrival.queue_depth(), workload.bursts) {
+                (Some(depth), Some(Bursts { on, off })) => Pace::Bursts { depth, on, off },
+                (depth, _) => depth.map_or(open, closed),
+            };
+            Ok(Asked { source, requests, total: workload.requests, pace, extent: capacity })
+        }
+        Workload::Named(named) => {
+            let (requests, total, pace) = named.requests(Seed(point.seed), capacity)?;
+            let source = Source { name: named.name.clone(), kind: SourceKind::Synthetic };
+            Ok(Asked { source, requests, total, pace, extent: capacity })
+        }
+        Workload::Replayed { trace: name, queue_depth, requests } => {
+            let path = point.traces.as_deref().unwrap_or(Path::new("")).join(name);
+            let mut trace = trace::read(&path, &trace::Options::default())?;
+            let most = requests.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
+            trace.requests.truncate(most);
+            let source = trace.source();
+            let extent = trace::fit(&mut trace.requests, capacity, Fit::Wrap)?.extent;
+            let total = trace.requests.len() as u64;
+            let pace = queue_depth.map_or(open, closed);
+            Ok(Asked {
+                source,
+                requests: Incoming::generated(trace.requests.into_iter()),
+                total,
+                pace,
+                extent,
+            })
+        }
+        Workload::Volume(volume) => {
+            let found = volume.requests(point.traces.as_deref(), point.seed, capacity)?;
+            let VolumeRequests { source, requests, total, extent } = found;
+            let requests = Incoming::generated(requests);
+            Ok(Asked { source, requests, total, pace: volume.queue_depth.map_or(open, closed), extent })
+        }
+    }
+}
+
+fn uniform_writes(point: &Point, pages: u64, total: u64) -> impl Iterator<Item = Request> + Send + use<> {
+    let size = point.device.shape().logical_page;
+    let mut random = Seed(point.seed).stream("experiment.uniform_writes", 0);
+    (0..total).map(move |_| Request::new(Op::Write, size * random.below(pages), size))
+}
+
+/// Whether a statistic in this unit grows with the number of requests: counts and volumes do, sizes and shares not.
+fn grows_with_scale(unit: Unit) -> bool {
+    match unit {
+        Unit::Requests | Unit::Million | Unit::GiB => true,
+        Unit::Percent | Unit::KiB => false,
+    }
+}
+
+struct UntilStopped<'a>(&'a AtomicBool);
+
+impl Observer for UntilStopped<'_> {
+    fn progress(&mut self, _: u64) -> bool {
+        !self.0.load(Ordering::Relaxed)
+    }
+
+    fn goes_on(&mut self, _: u64) -> bool {
+        !self.0.load(Ordering::Relaxed)
+    }
+}

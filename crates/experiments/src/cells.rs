@@ -1,0 +1,106 @@
+//! Experiments on the cells of a parameter set, without chips around them.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use wordline_kernel::Complaints;
+use wordline_nand::cell::{CellSet, CellsFile};
+
+use super::Options;
+use super::axes::{self, Axis, Points};
+use super::file::found_and_wanted;
+use wordline_lab::cells::{Answer, Question};
+use wordline_lab::config::embedded::{CELLS, names, text_of};
+use wordline_lab::config::one_of;
+use wordline_lab::error::{Error, Result};
+
+/// One question for each combination of varied keys. Keys begin with `set`, `cells` or `question`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CellsSweep {
+    /// The parameter set, by name.
+    pub set: String,
+    /// Keys of the set that take other values.
+    #[serde(default)]
+    pub cells: toml::Table,
+    /// The question.
+    #[serde(default)]
+    pub question: toml::Table,
+    /// The varied keys; the last one varies fastest.
+    #[serde(default)]
+    pub vary: Vec<Axis>,
+}
+
+/// The keys of one question.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PointFile {
+    set: String,
+    cells: toml::Table,
+    question: Question,
+}
+
+/// One question to one parameter set.
+#[derive(Clone, Debug)]
+pub struct CellsPoint {
+    /// The varied keys with their values here.
+    pub settings: toml::Table,
+    /// The set, checked.
+    pub set: CellSet,
+    /// The question.
+    pub question: Question,
+    /// The seed of all random streams.
+    pub seed: u64,
+}
+
+impl Points for CellsSweep {
+    type Point = CellsPoint;
+
+    fn varied(&self, _: &Options) -> Vec<&Axis> {
+        self.vary.iter().collect()
+    }
+
+    fn point(&self, path: &Path, settings: toml::Table, options: &Options) -> Result<CellsPoint> {
+        let mut whole = toml::Table::new();
+        whole.insert("set".into(), self.set.clone().into());
+        whole.insert("cells".into(), self.cells.clone().into());
+        whole.insert("question".into(), self.question.clone().into());
+        for axis in &self.vary {
+            axis.apply(&mut whole, &settings[&axis.key]);
+        }
+        options.change.iter().for_each(|(key, value)| axes::set(&mut whole, key, value.clone()));
+        let label = format!("{}: kind.cells", path.display());
+        let one = |key: String, message: &str| {
+            let mut wrong = Complaints::default();
+            let (found, wanted) = found_and_wanted(message, "a parameter set and a question");
+            wrong.add(key, found, wanted);
+            Error::Config(wrong)
+        };
+        let file = PointFile::deserialize(whole).map_err(|error| one(label.clone(), error.message()))?;
+        let Some(text) = text_of(&file.set, CELLS) else {
+            let message = format!("found `{}`, wanted {}", file.set, one_of(&file.set, &names(CELLS)));
+            return Err(one(format!("{label}.set"), &message));
+        };
+        let mut cells: toml::Table = toml::from_str(text).expect("embedded sets are tested");
+        axes::merge(&mut cells, file.cells);
+        let cells = CellsFile::deserialize(cells).map_err(|e| one(format!("{label}.cells"), e.message()))?;
+        let nested = |key: &str, inner: Complaints| {
+            let mut wrong = Complaints::default();
+            wrong.nest(&format!("{label}.{key}"), inner);
+            Error::Config(wrong)
+        };
+        let set = cells.check().map_err(|inner| nested("cells", inner))?;
+        match file.question.check(&set) {
+            Err(Error::Config(inner)) => return Err(nested("question", inner)),
+            other => drop(other?),
+        }
+        Ok(CellsPoint { settings, set, question: file.question, seed: options.seed })
+    }
+}
+
+impl CellsPoint {
+    /// The answer.
+    pub fn run(&self) -> Result<Answer> {
+        Answer::of(&self.set, &self.question, self.seed)
+    }
+}

@@ -1,0 +1,206 @@
+//! Workloads of a logical unit.
+
+use serde::Deserialize;
+use wordline_kernel::{Bytes, Complaints, Seed};
+use wordline_nand::LogicalUnit;
+use wordline_nand::unit::{Access, UnitError};
+
+use wordline_lab::error::{Error, Result};
+use wordline_lab::trace::Op;
+use wordline_lab::workload::profile::Profile;
+
+/// A workload of a logical unit.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(tag = "pattern", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum NandWorkload {
+    /// Accesses of one kind and size, one behind the other from the first page on.
+    Sequential {
+        /// The operation.
+        operation: OperationName,
+        /// Data of an access, rounded up to whole pages; of an erase, a page for each block.
+        size: Option<Bytes>,
+        /// Pages of an access, instead of `size`.
+        pages: Option<u32>,
+        /// Data in all.
+        data: Bytes,
+    },
+    /// The requests of a profile, each byte at its own place: page number = address / page size. No FTL stands
+    /// between. Requests of writes go where they say, whatever the part's rules; broken limits are counted.
+    Volume {
+        /// The profile, `PAPER/VOLUME`.
+        profile: String,
+        /// How many requests; the profile's shares and mean sizes stay.
+        requests: u64,
+    },
+    /// Blocks copied page by page to erased blocks, and erased afterwards.
+    Migration {
+        /// Blocks to copy, over all planes and dies.
+        blocks: u32,
+        /// Whether the pages stay inside the dies (copyback); else the host reads and writes them.
+        internal: bool,
+        /// The buffer in the host between reading and writing, at least a page.
+        buffer: Bytes,
+    },
+}
+
+/// An operation on pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OperationName {
+    /// Read.
+    Read,
+    /// Programmed.
+    Write,
+    /// Their blocks erased.
+    Erase,
+}
+
+/// The greatest number of pages that one run may touch: chosen, some seconds.
+const MOST_PAGES: u64 = 50_000_000;
+
+impl NandWorkload {
+    /// Complains about what no unit can do.
+    pub(super) fn check(&self, wrong: &mut Complaints) {
+        match self {
+            Self::Sequential { size, pages, data, .. } => {
+                let count = u8::from(size.is_some()) + u8::from(pages.is_some());
+                wrong.require(count == 1, "workload", format!("{count} of size and pages"), "one of them");
+                let size = size.unwrap_or(Bytes(1));
+                wrong.require(size.0 > 0, "workload.size", size, "at least a byte");
+                wrong.require(*pages != Some(0), "workload.pages", 0, "at least 1");
+                let most = Bytes(MOST_PAGES * 512);
+                let fits = *data >= size && *data <= most;
+                wrong.require(
+                    fits,
+                    "workload.data",
+                    data,
+                    format!("at least workload.size and at most {most}"),
+                );
+            }
+            Self::Volume { profile, requests } => {
+                if let Err(error) = Profile::named(profile) {
+                    wrong.add("workload.profile", format!("`{profile}`"), error.to_string());
+                }
+                let fits = (1..=10_000_000).contains(requests);
+                wrong.require(fits, "workload.requests", requests, "from 1 to 10000000");
+            }
+            Self::Migration { blocks, buffer, .. } => {
+                wrong.require(*blocks > 0, "workload.blocks", blocks, "at least 1");
+                wrong.require(buffer.0 > 0, "workload.buffer", buffer, "at least a byte");
+            }
+        }
+    }
+
+    /// Carries it out on `unit`, whose blocks have `pages_per_block` pages.
+    pub(super) fn run(&self, unit: &mut LogicalUnit, pages_per_block: u32, seed: Seed) -> Result<()> {
+        let (page, pages) = (unit.page_size().0, unit.pages());
+        let ended = match self {
+            Self::Sequential { operation, size, pages: of_access, data } => {
+                let size = size.map_or(u64::from(of_access.unwrap_or(1)) * page, |size| size.0);
+                let count = fitting(size.div_ceil(page), pages)?;
+                let access = |n: u64| {
+                    // An access that does not fit behind the last one begins again at the first page.
+                    let page = (n % u64::from(pages / count)) as u32 * count;
+                    match operation {
+                        OperationName::Read => Access::Read { page, count },
+                        OperationName::Write => Access::Write { page, count },
+                        OperationName::Erase => Access::Erase { page, count },
+                    }
+                };
+                unit.run((0..(data.0 / size).max(1)).map(access))
+            }
+            Self::Volume { profile, requests } => {
+                let profile = Profile::named(profile)?;
+                let whole = profile.chosen.requests.unwrap_or(1_000_000) as f64;
+                let scale = (*requests as f64 / whole).min(1.0);
+                let requests = profile.generator(seed, scale).take(*requests as usize);
+                unit.run(requests.filter_map(|request| {
+                    let first = request.offset.0 / page;
+                    let count = (request.offset.0 + request.size.0).div_ceil(page) - first;
+                    let page = (first % u64::from(pages)) as u32;
+                    // A request over the end of the unit ends there.
+                    let count = count.min(u64::from(pages - page)) as u32;
+                    match request.op {
+                        Op::Read => Some(Access::Read { page, count }),
+                        Op::Write => Some(Access::Write { page, count }),
+                        _ => None,
+                    }
+                }))
+            }
+            Self::Migration { blocks, internal, buffer } => {
+                let plan = Plan::of(unit, *blocks, pages_per_block)?;
+                let chunk = buffer.0.div_ceil(page).clamp(1, u64::from(plan.pages)) as u32;
+                plan.run(unit, *internal, chunk)
+            }
+        };
+        ended.map_err(|wrong| match wrong {
+            UnitError::Limit(broken) => Error::Argument {
+                what: "kind.nand.unit.fatal_limits".into(),
+                found: broken.to_string(),
+                wanted: "accesses that keep to the part's limits, or `false`".into(),
+            },
+            UnitError::Beyond { .. } => Error::Argument {
+                what: "workload".into(),
+                found: wrong.to_string(),
+                wanted: "accesses that the unit has pages for".into(),
+            },
+        })
+    }
+}
+
+/// The pages of an access, if a unit of `pages` has as many.
+fn fitting(count: u64, pages: u32) -> Result<u32> {
+    let fits = u32::try_from(count).ok().filter(|count| *count <= pages);
+    fits.ok_or_else(|| Error::Argument {
+        what: "pages of an access".into(),
+        found: count.to_string(),
+        wanted: format!("at most {pages}, those of the unit"),
+    })
+}
+
+/// A migration: where its blocks lie.
+struct Plan {
+    /// Planes of the unit: blocks that lie side by side.
+    side_by_side: u32,
+    /// Pages of blocks that lie side by side.
+    pages_of_row: u32,
+    /// All pages.
+    pages: u32,
+}
+
+impl Plan {
+    fn of(unit: &LogicalUnit, blocks: u32, pages_per_block: u32) -> Result<Self> {
+        let side_by_side = unit.shape().dies * unit.shape().planes;
+        let (pages_of_row, pages) = (side_by_side * pages_per_block, blocks.saturating_mul(pages_per_block));
+        if !blocks.is_multiple_of(side_by_side) || pages > unit.pages() / 2 {
+            let most = unit.pages() / 2 / pages_per_block;
+            return Err(Error::Argument {
+                what: "blocks of a migration".into(),
+                found: blocks.to_string(),
+                wanted: format!("a multiple of the unit's {side_by_side} planes, at most {most}"),
+            });
+        }
+        Ok(Self { side_by_side, pages_of_row, pages })
+    }
+
+    /// The destination is erased, then pages are copied in portions of `chunk`, then the source is erased.
+    fn run(&self, unit: &mut LogicalUnit, internal: bool, chunk: u32) -> std::result::Result<(), UnitError> {
+        let to = self.pages;
+        self.erase(unit, to)?;
+        for page in (0..self.pages).step_by(chunk as usize) {
+            let count = chunk.min(self.pages - page);
+            if internal {
+                unit.run([Access::Copy { page, to: page + to, count }])?;
+            } else {
+                unit.run([Access::Read { page, count }])?;
+                unit.run([Access::Write { page: page + to, count }])?;
+            }
+        }
+        self.erase(unit, 0)
+    }
+
+    fn erase(&self, unit: &mut LogicalUnit, first: u32) -> std::result::Result<(), UnitError> {
+        let rows = (first..first + self.pages).step_by(self.pages_of_row as usize);
+        unit.run(rows.map(|page| Access::Erase { page, count: self.side_by_side }))
+    }
+}

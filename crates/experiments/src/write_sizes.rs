@@ -1,0 +1,129 @@
+//! Sizes of the writes of a paper's volumes.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::Seed;
+
+use super::axes::Axis;
+use super::bench::quick_scale;
+use super::{Bench, Options};
+use wordline_lab::error::Result;
+use wordline_lab::trace::{self, Op, Request};
+use wordline_lab::workload::{Profile, RealOrProfile, resolve};
+
+/// The volumes of a paper's trace table, or some of them.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Volumes {
+    /// The volumes, `PAPER/VOLUME`.
+    pub volumes: Vec<String>,
+}
+
+/// How the writes of a volume are divided by their sizes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct WriteSizes {
+    /// Writes.
+    pub writes: u64,
+    /// Their mean size in KiB.
+    pub mean_kib: f64,
+    /// Share of writes of up to 4 KiB.
+    pub up_to_4k: f64,
+    /// Share of writes of up to 8 KiB.
+    pub up_to_8k: f64,
+    /// Share of writes of up to 16 KiB.
+    pub up_to_16k: f64,
+    /// Share of writes of up to 32 KiB.
+    pub up_to_32k: f64,
+    /// Share of writes of less than 64 KiB.
+    pub below_64k: f64,
+}
+
+impl WriteSizes {
+    /// Those of `requests`.
+    pub fn of(requests: impl Iterator<Item = Request>) -> Self {
+        let (mut writes, mut bytes, mut counts) = (0, 0, [0_u64; 5]);
+        // A write of less than 64 KiB has at least a sector less.
+        let bounds = [4 << 10, 8 << 10, 16 << 10, 32 << 10, (64 << 10) - 512];
+        for request in requests.filter(|request| request.op == Op::Write) {
+            writes += 1;
+            bytes += request.size.0;
+            for (count, bound) in counts.iter_mut().zip(bounds) {
+                *count += u64::from(request.size.0 <= bound);
+            }
+        }
+        let [up_to_4k, up_to_8k, up_to_16k, up_to_32k, below_64k] =
+            counts.map(|count| count as f64 / writes.max(1) as f64);
+        let mean_kib = bytes as f64 / 1024.0 / writes.max(1) as f64;
+        Self { writes, mean_kib, up_to_4k, up_to_8k, up_to_16k, up_to_32k, below_64k }
+    }
+}
+
+impl Volumes {
+    /// The key over which the experiment goes, for the places of expected values.
+    pub(super) fn axis(&self) -> Axis {
+        let values = self.volumes.iter().map(|name| short(name).into()).collect();
+        Axis { key: "volume".into(), values, sets: toml::Table::new() }
+    }
+
+    /// The error in it: key, what was found, what was wanted.
+    pub(super) fn complaint(&self) -> Option<(&'static str, String, String)> {
+        if self.volumes.is_empty() {
+            return Some(("volumes", "none".into(), "volumes of a paper".into()));
+        }
+        let known = Profile::names();
+        let unknown = self.volumes.iter().find(|volume| !known.contains(volume))?;
+        Some(("volumes", format!("`{unknown}`"), format!("some of {}", known.join(", "))))
+    }
+}
+
+/// The volume's name without the paper's.
+pub(super) fn short(volume: &str) -> &str {
+    volume.rsplit('/').next().unwrap_or(volume)
+}
+
+/// The writes of `volume`, of the recorded trace where `traces` has it.
+pub(super) fn measure(volume: &str, options: &Options) -> Result<WriteSizes> {
+    let traces: Option<&Path> = options.traces.as_deref();
+    Ok(match resolve(volume, traces)? {
+        RealOrProfile::Real(path) => {
+            WriteSizes::of(trace::read(&path, &trace::Options::default())?.requests.into_iter())
+        }
+        RealOrProfile::Profile(profile) => {
+            let scale = if options.quick { quick_scale(&profile) } else { 1.0 };
+            WriteSizes::of(profile.generator(Seed(options.seed), scale))
+        }
+    })
+}
+
+/// All volumes side by side, in their order; none for those that a stop left out.
+pub(super) fn run(
+    volumes: &Volumes,
+    options: &Options,
+    bench: &dyn Bench,
+    conduct: &wordline_lab::sweep::Conduct<'_>,
+) -> Result<Vec<Option<WriteSizes>>> {
+    wordline_lab::sweep::run(&volumes.volumes, conduct, |volume| bench.write_sizes(volume, options))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wordline_kernel::Bytes;
+
+    #[test]
+    fn writes_are_counted_by_size_and_reads_are_not() {
+        let mut requests = wordline_lab::trace::embedded().requests;
+        requests.truncate(5);
+        for (request, size) in requests.iter_mut().zip([4 << 10, 6 << 10, 32 << 10, 64 << 10, 512]) {
+            (request.op, request.size) = (Op::Write, Bytes(size));
+        }
+        requests[4].op = Op::Read;
+        let found = WriteSizes::of(requests.into_iter());
+        assert_eq!((found.writes, found.mean_kib), (4, 106.0 / 4.0));
+        assert_eq!(
+            (found.up_to_4k, found.up_to_8k, found.up_to_32k, found.below_64k),
+            (0.25, 0.5, 0.75, 0.75)
+        );
+    }
+}
