@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wordline_host::{Pace, Spread};
 use wordline_kernel::{Bytes, Duration, Seed};
 
-use super::Options;
-use super::statistics::Finding;
-use super::sweep::{Point, Workload};
-use super::volume::{VolumeRequests, covering};
-use super::write_sizes::{self, WriteSizes};
+use crate::options::Options;
+use crate::statistics::Finding;
+use crate::sweep::volume::{VolumeRequests, covering};
+use crate::sweep::{Point, Workload};
+use crate::write_sizes::{self, WriteSizes};
 use wordline_lab::arrivals::Incoming;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::provenance::Provenance;
@@ -39,7 +39,7 @@ pub trait Bench: Sync {
 const QUICK_REQUESTS: f64 = 1e6;
 
 /// The factor by which a profile is shrunk in a scaled-down experiment, where the paper prints its counts; else 1.
-pub(super) fn quick_scale(profile: &Profile) -> f64 {
+pub(crate) fn quick_scale(profile: &Profile) -> f64 {
     let count = |claim: Claim| claim.paper * claim.unit.size();
     let counts =
         profile.claims().into_iter().filter(|claim| matches!(claim.unit, Unit::Requests | Unit::Million));

@@ -6,13 +6,13 @@ use serde::Deserialize;
 use wordline_kernel::Complaints;
 use wordline_nand::cell::{CellSet, CellsFile};
 
-use super::Options;
-use super::axes::{self, Axis, Points};
-use super::file::found_and_wanted;
+use crate::options::Options;
+use crate::sweep::axes::{self, Axis, Points};
 use wordline_lab::cells::{Answer, Question};
 use wordline_lab::config::embedded::{CELLS, names, text_of};
 use wordline_lab::config::one_of;
 use wordline_lab::error::{Error, Result};
+use wordline_lab::words::found_and_wanted;
 
 /// One question for each combination of varied keys. Keys begin with `set`, `cells` or `question`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

@@ -1,7 +1,7 @@
 //! Statistics of traces beside those that a paper prints of them.
 
-use super::expect::Band;
-use super::outcome::{Row, Value, Verdict};
+use crate::judge::expect::Band;
+use crate::judge::outcome::{Row, Value, Verdict};
 
 /// A published statistic of a volume and the same of what stands in for it here.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +27,7 @@ pub struct Finding {
 }
 
 /// The row of a finding, whose band is the fraction `within`.
-pub(super) fn row(finding: Finding, claim: Option<&str>, within: f64, derivation: &str) -> Row {
+pub(crate) fn row(finding: Finding, claim: Option<&str>, within: f64, derivation: &str) -> Row {
     let Finding { volume, statistic, paper, ours, unit, source, origin, own_input, contradiction } = finding;
     let band = Band::Relative(within);
     let holds = band.holds(paper, ours);

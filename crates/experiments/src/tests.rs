@@ -4,15 +4,17 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
-use super::analytic::greedy_mean_field;
+use super::models::greedy_mean_field;
 use super::*;
-use wordline_lab::error::Error;
+use wordline_lab::error::{Error, Result};
 use wordline_lab::output::ReportFolder;
-use wordline_lab::summary::Summary;
+use wordline_lab::summary::{Outcome as Ended, Summary};
+use wordline_lab::sweep::Conduct;
 
 mod bands;
 mod docs;
 mod layers;
+mod library;
 
 const WAF: &str = include_str!("../../../data/experiments/validation/waf-uniform/experiment.toml");
 
@@ -28,17 +30,6 @@ fn complaint(old: &str, new: &str) -> String {
 
 fn line_of(needle: &str) -> usize {
     WAF[..WAF.find(needle).expect(needle)].matches('\n').count() + 1
-}
-
-#[test]
-fn every_embedded_experiment_is_well_formed_and_every_folder_is_embedded() {
-    let library = Library::open(None).expect("embedded experiments are well formed");
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/experiments");
-    let on_disk = Library::open(Some(&root)).expect("the folder is readable");
-    assert_eq!(library.list(), on_disk.list());
-    for experiment in library.iter() {
-        assert!(!experiment.title.is_empty() && !experiment.source.is_empty(), "{}", experiment.id);
-    }
 }
 
 #[test]
@@ -116,29 +107,10 @@ fn a_device_that_does_not_hold_together_is_found_before_anything_runs() {
     assert!(text.contains("over_provision"), "{text}");
 }
 
-#[test]
-fn an_experiment_in_a_folder_takes_the_place_of_an_embedded_one() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let inside = folder.path().join("validation/waf-uniform");
-    std::fs::create_dir_all(&inside).expect("a new folder");
-    std::fs::write(inside.join("experiment.toml"), WAF.replacen("title = \"", "title = \"Mine: ", 1))
-        .expect("room for a file");
-    let library = Library::open(Some(folder.path())).expect("well formed");
-    assert!(library.find("validation/waf-uniform").expect("it is there")[0].title.starts_with("Mine: "));
-    let error = library.find("validation/waf").expect_err("no such experiment").to_string();
-    assert!(error.starts_with("experiment: found `validation/waf`, wanted one of "), "{error}");
-}
-
-#[test]
-fn the_list_has_the_documented_form() {
-    let entry = Entry { id: "centaur/fig11".into(), claims: vec!["CEN-N1".into()], title: "T".into() };
-    let json = serde_json::to_string(&[entry]).expect("a list is JSON");
-    assert_eq!(json, r#"[{"id":"centaur/fig11","claims":["CEN-N1"],"title":"T"}]"#);
-}
-
 const SMALL: &str = "title = \"T\"\nsource = \"S\"\nclaims = []\n\
     [kind.sweep]\npreset = \"tiny\"\n\
-    [kind.sweep.workload.uniform-writes]\ndrive_writes = 0.01\nqueue_depth = 1\n";
+    [kind.sweep.workload.uniform-writes]\ndrive_writes = 0.01\nqueue_depth = 1\n\
+    [kind.sweep.precondition.empty]\n";
 
 /// The summary of a small run, of which made-up benches change single numbers.
 fn measured() -> Summary {
@@ -569,12 +541,6 @@ fn the_table_ends_with_a_count() {
             ),
         "{text}"
     );
-}
-
-#[test]
-fn an_unreadable_folder_is_an_error_with_its_name() {
-    let error = Library::open(Some(&PathBuf::from("/no/such/folder"))).expect_err("there is none");
-    assert!(matches!(error, Error::File { path, .. } if path == Path::new("/no/such/folder")));
 }
 
 /// The simulator itself on the scaled-down experiment, at the greatest spare space, where few blocks matter least.

@@ -5,9 +5,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Seed;
 
-use super::axes::Axis;
-use super::bench::quick_scale;
-use super::{Bench, Options};
+use crate::bench::{Bench, quick_scale};
+use crate::options::Options;
+use crate::sweep::axes::Axis;
 use wordline_lab::error::Result;
 use wordline_lab::trace::{self, Op, Request};
 use wordline_lab::workload::{Profile, RealOrProfile, resolve};
@@ -61,13 +61,13 @@ impl WriteSizes {
 
 impl Volumes {
     /// The key over which the experiment goes, for the places of expected values.
-    pub(super) fn axis(&self) -> Axis {
+    pub(crate) fn axis(&self) -> Axis {
         let values = self.volumes.iter().map(|name| short(name).into()).collect();
         Axis { key: "volume".into(), values, sets: toml::Table::new() }
     }
 
     /// The error in it: key, what was found, what was wanted.
-    pub(super) fn complaint(&self) -> Option<(&'static str, String, String)> {
+    pub(crate) fn complaint(&self) -> Option<(&'static str, String, String)> {
         if self.volumes.is_empty() {
             return Some(("volumes", "none".into(), "volumes of a paper".into()));
         }
@@ -78,12 +78,12 @@ impl Volumes {
 }
 
 /// The volume's name without the paper's.
-pub(super) fn short(volume: &str) -> &str {
+pub(crate) fn short(volume: &str) -> &str {
     volume.rsplit('/').next().unwrap_or(volume)
 }
 
 /// The writes of `volume`, of the recorded trace where `traces` has it.
-pub(super) fn measure(volume: &str, options: &Options) -> Result<WriteSizes> {
+pub(crate) fn measure(volume: &str, options: &Options) -> Result<WriteSizes> {
     let traces: Option<&Path> = options.traces.as_deref();
     Ok(match resolve(volume, traces)? {
         RealOrProfile::Real(path) => {
@@ -97,7 +97,7 @@ pub(super) fn measure(volume: &str, options: &Options) -> Result<WriteSizes> {
 }
 
 /// All volumes side by side, in their order; none for those that a stop left out.
-pub(super) fn run(
+pub(crate) fn run(
     volumes: &Volumes,
     options: &Options,
     bench: &dyn Bench,

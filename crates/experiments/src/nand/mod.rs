@@ -13,14 +13,14 @@ use wordline_nand::part::PartFile;
 use wordline_nand::unit::UnitFile;
 use wordline_nand::{LogicalUnit, Part};
 
-use super::Options;
-use super::axes::{self, Axis, Points};
-use super::file::found_and_wanted;
-use super::sweep::Quick;
+use crate::options::Options;
+use crate::sweep::Quick;
+use crate::sweep::axes::{self, Axis, Points};
+pub use summary::{ByStage, Cycles, NandSummary};
 use wordline_lab::config::embedded::{PARTS, names, text_of};
 use wordline_lab::config::one_of;
 use wordline_lab::error::{Error, Result};
-pub use summary::{ByStage, Cycles, NandSummary};
+use wordline_lab::words::found_and_wanted;
 pub use workload::{NandWorkload, OperationName};
 
 /// One run of a logical unit for each combination of varied keys. Keys begin with `base`, `part`, `unit` or

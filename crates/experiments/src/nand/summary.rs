@@ -120,7 +120,7 @@ fn microjoules(energy: Energy) -> f64 {
 
 impl NandSummary {
     /// The numbers of `report`, and of the `spans` where they were recorded.
-    pub(super) fn of(report: &UnitReport, spans: Vec<Span>) -> Self {
+    pub(crate) fn of(report: &UnitReport, spans: Vec<Span>) -> Self {
         let stages = &report.stages;
         let active = stages.active_ps() as f64;
         let share = |some: &[Stage]| percent(some.iter().map(|s| stages.ps(*s) as f64).sum(), active);

@@ -1,8 +1,8 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use wordline_lab::error::Result;
 use crate::{Experiment, Lab, Options, Outcome, Row, Value, Verdict, charts, run, run_changed};
+use wordline_lab::error::Result;
 use wordline_lab::sweep::Conduct;
 
 /// Reads of one page from a part of round times: 25 ns a byte, no waits worth speaking of.

@@ -60,7 +60,7 @@ const MOST_PAGES: u64 = 50_000_000;
 
 impl NandWorkload {
     /// Complains about what no unit can do.
-    pub(super) fn check(&self, wrong: &mut Complaints) {
+    pub(crate) fn check(&self, wrong: &mut Complaints) {
         match self {
             Self::Sequential { size, pages, data, .. } => {
                 let count = u8::from(size.is_some()) + u8::from(pages.is_some());
@@ -92,7 +92,7 @@ impl NandWorkload {
     }
 
     /// Carries it out on `unit`, whose blocks have `pages_per_block` pages.
-    pub(super) fn run(&self, unit: &mut LogicalUnit, pages_per_block: u32, seed: Seed) -> Result<()> {
+    pub(crate) fn run(&self, unit: &mut LogicalUnit, pages_per_block: u32, seed: Seed) -> Result<()> {
         let (page, pages) = (unit.page_size().0, unit.pages());
         let ended = match self {
             Self::Sequential { operation, size, pages: of_access, data } => {

@@ -57,7 +57,7 @@ fn html(key: &str, answers: &[(String, Answer)], charts: &[Chart], command: &str
     ];
     let set = answers.first().map_or("", |(_, answer)| &answer.set);
     let introduction = format!("<p>The cells of <code>{}</code>.</p>\n", escaped(set));
-    document(&format!("Cells along {key}"), &introduction, &sections, charts)
+    document(&format!("Cells along {key}"), &introduction, &sections, charts, "")
 }
 
 /// The charts of answers along a key.

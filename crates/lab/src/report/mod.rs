@@ -1,6 +1,8 @@
 //! Reports: the table on the terminal, JSON, and one self-contained HTML page.
 
 mod charts;
+#[cfg(test)]
+mod colours;
 mod figures;
 mod numbers;
 mod page;
@@ -10,7 +12,9 @@ mod results;
 pub(crate) mod sample;
 mod statistics;
 #[cfg(test)]
-pub(crate) mod structure;
+mod structure;
+#[cfg(test)]
+mod structure_tests;
 mod terminal;
 #[cfg(test)]
 mod tests;

@@ -63,11 +63,19 @@ pub fn html(runs: &[Summary], origin: Origin<'_>) -> String {
         }
     };
     let again = Section::new("again", "To run it again", reproduction(runs, origin));
-    document(&title, &(introductions + &notes(runs)), &[key, figures::section(&charts), all, again], &charts)
+    let sections = [key, figures::section(&charts), all, again];
+    document(&title, &(introductions + &notes(runs)), &sections, &charts, "")
 }
 
 /// One self-contained HTML page: a title, what stands below it (as HTML), its sections, and the charts that these hold.
-pub fn document(title: &str, introduction: &str, sections: &[Section], charts: &[Chart]) -> String {
+/// `style` is the style sheet of what it has alone.
+pub fn document(
+    title: &str,
+    introduction: &str,
+    sections: &[Section],
+    charts: &[Chart],
+    style: &str,
+) -> String {
     let mut contents = String::new();
     let mut body = String::new();
     for Section { id, title, html } in sections {
@@ -85,7 +93,7 @@ pub fn document(title: &str, introduction: &str, sections: &[Section], charts: &
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{title} – Wordline</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n\
+         <title>{title} – Wordline</title>\n<style>\n{STYLE}{style}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n\
          <nav aria-label=\"Contents\"><ul>{contents}</ul></nav>\n</header>\n<main>\n{introduction}{body}</main>\n\
          <footer><details><summary>Licences of the software that draws the charts</summary><pre>{notice}</pre></details></footer>\n\
          {scripts}</body>\n</html>\n",

@@ -1,0 +1,168 @@
+//! Changes of the model that must push the rows that name them outside: a band that nothing fails says nothing.
+
+use std::collections::BTreeMap;
+
+use toml::Spanned;
+
+use crate::experiment::Experiment;
+use crate::experiment::Kind;
+use crate::file::wrong::Wrong;
+use crate::judge::expect::Expect;
+use crate::options::Options;
+use crate::sweep::axes::Points;
+use wordline_lab::error::Result;
+
+/// The changes of an experiment, as written.
+pub(crate) type Changes = BTreeMap<Spanned<String>, toml::Table>;
+
+/// Refuses judged rows without a change, changes that there are not, and those that no row names.
+pub(crate) fn check(changes: &Changes, rows: &[(usize, &Expect)], kind: &Kind, wrong: &mut Wrong<'_>) {
+    let is_model = matches!(kind, Kind::Sweep(_) | Kind::Nand(_) | Kind::Cells(_));
+    let all = names(changes.keys().map(|name| name.get_ref().as_str()));
+    for (at, expect) in rows {
+        let key = if expect.fails_with.is_some() { "expect.fails_with" } else { "expect.explained_until" };
+        if expect.fails_with.is_some() && expect.explained_until.is_some() {
+            wrong.add(*at, key, "`fails_with` and `explained_until`", "one of them");
+        }
+        if expect.explained_until.is_some() && expect.explained.is_empty() {
+            wrong.add(*at, key, "a change without a reason that it takes away", "`explained` beside it");
+        }
+        match expect.change() {
+            Some(_) if !is_model || !expect.is_judged() => {
+                let wanted = "none: nothing is compared that a change of the model can move";
+                wrong.add(*at, key, format!("a change for `{}`", expect.what), wanted);
+            }
+            Some(name) if !changes.keys().any(|known| known.get_ref() == name) => {
+                wrong.add(*at, key, format!("`{name}`"), all.clone());
+            }
+            _ => {}
+        }
+    }
+    for (name, keys) in changes {
+        let (at, label) = (name.span().start, format!("changes.{}", name.get_ref()));
+        if !rows.iter().any(|(_, expect)| expect.change() == Some(name.get_ref())) {
+            wrong.add(
+                at,
+                &label,
+                "a change that no row names",
+                "one that a row's `fails_with` or `explained_until` names",
+            );
+        }
+        if keys.is_empty() {
+            wrong.add(at, &label, "a change of nothing", "keys with their other values");
+        }
+    }
+}
+
+/// Names in words.
+fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    format!("one of the experiment's changes: {}", names.join(", "))
+}
+
+impl Experiment {
+    /// The changes that there are, in words.
+    pub(crate) fn names_of_changes(&self) -> String {
+        names(self.changes.keys().map(String::as_str))
+    }
+
+    /// Whether a point is run: under a change of the model only what is compared.
+    pub(crate) fn is_needed(&self, settings: &toml::Table, options: &Options) -> bool {
+        options.change.is_empty() || self.expect.iter().any(|expect| expect.needs(settings))
+    }
+
+    /// Makes every device that it runs under a change of the model.
+    pub(crate) fn check_changes(&self) -> Result<()> {
+        for (name, change) in &self.changes {
+            let options = Options { quick: true, change: change.clone(), ..Options::default() };
+            let named = || self.expect.iter().filter(|expect| expect.change() == Some(name));
+            let is_needed = |settings: &toml::Table| named().any(|expect| expect.needs(settings));
+            match &self.kind {
+                Kind::TraceStatistics { .. } | Kind::WriteSizes(_) => {}
+                Kind::Sweep(sweep) => drop(sweep.points_where(&self.path, &options, is_needed)?),
+                Kind::Nand(sweep) => drop(sweep.points_where(&self.path, &options, is_needed)?),
+                Kind::Cells(sweep) => drop(sweep.points_where(&self.path, &options, is_needed)?),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+    use std::sync::atomic::AtomicBool;
+
+    use crate::{Counts, Expect, Experiment, Kind, Lab, Library, Options, Row, run_changed};
+    use wordline_lab::sweep::Conduct;
+
+    /// The experiments whose rows are held to their changes at all times: each takes less than a second.
+    const CHEAP: [&str; 7] = [
+        "nandflashsim/fig12",
+        "nandflashsim/fig13",
+        "nandflashsim/fig15",
+        "nandflashsim/fig16",
+        "nandflashsim/fig24",
+        "nandflashsim/fig25",
+        "validation/block-map",
+    ];
+
+    /// The rows of an expected value under its change, scaled down where it has points there. None if its trace is not there:
+    /// recorded traces lie beside the repository, and are taken where nothing is run without them.
+    fn rows_under_its_change(experiment: &Experiment, expect: &Expect, lab: &Lab) -> Option<Vec<Row>> {
+        let stop = AtomicBool::new(false);
+        let conduct = Conduct { threads: 0, stop: &stop, progress: &|_, _| () };
+        let rows = |(quick, traces): (bool, Option<&PathBuf>)| {
+            let options = Options { quick, traces: traces.cloned(), seed: 1, ..Options::default() };
+            let outcome = run_changed(experiment, expect, &options, lab, &conduct);
+            outcome.unwrap_or_else(|error| panic!("{}, {}: {error}", experiment.id, expect.what)).rows
+        };
+        let repository = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+        let beside = repository.map(|folder| folder.join("shared/traces")).find(|folder| folder.is_dir());
+        let folders: Vec<_> = std::iter::once(None).chain(beside.as_ref().map(Some)).collect();
+        let tries =
+            [true, false].into_iter().flat_map(|quick| folders.iter().map(move |traces| (quick, *traces)));
+        tries.map(rows).find(|rows| !rows.is_empty())
+    }
+
+    #[test]
+    fn every_judged_row_names_a_change_of_the_model() {
+        for experiment in Library::open(None).expect("well formed").iter() {
+            let is_model = matches!(experiment.kind, Kind::Sweep(_) | Kind::Nand(_) | Kind::Cells(_));
+            let judged = experiment.expect.iter().filter(|row| is_model && row.is_judged());
+            let unnamed: Vec<&str> =
+                judged.filter(|row| row.change().is_none()).map(|row| row.what.as_str()).collect();
+            assert!(unnamed.is_empty(), "{}: {unnamed:?}", experiment.id);
+        }
+    }
+
+    /// A band that nothing fails says nothing, nor does a reason that nothing takes away. All experiments where `WORDLINE_LONG` is set, as `make long` does; those alone whose
+    /// names have the text of `WORDLINE_EXPERIMENT` in them, where that is set.
+    #[test]
+    fn every_judged_row_fails_under_the_change_of_the_model_that_it_names() {
+        let long = std::env::var_os("WORDLINE_LONG").is_some();
+        let only = std::env::var("WORDLINE_EXPERIMENT").ok();
+        let is_run = |id: &str| match &only {
+            Some(text) => id.contains(text.as_str()),
+            None => long || CHEAP.contains(&id),
+        };
+        let lab = Lab::default();
+        let mut held = Vec::new();
+        for experiment in Library::open(None).expect("well formed").iter() {
+            if !is_run(&experiment.id) {
+                continue;
+            }
+            for expect in experiment.expect.iter().filter(|expect| expect.change().is_some()) {
+                let (id, what) = (&experiment.id, &expect.what);
+                match rows_under_its_change(experiment, expect, &lab) {
+                    None => println!("{id}, {what}: not run, for its trace is not there"),
+                    Some(rows) if expect.fails_with.is_some() && Counts::of(&rows).unexplained > 0 => {}
+                    Some(rows)
+                        if expect.explained_until.is_some() && rows.iter().any(|row| !row.explained) => {}
+                    Some(rows) => held.push(format!("{id}, {what}: {rows:#?}")),
+                }
+            }
+        }
+        assert!(held.is_empty(), "these hold under the change that must fail them:\n{}", held.join("\n"));
+    }
+}

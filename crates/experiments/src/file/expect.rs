@@ -1,0 +1,304 @@
+//! An expected value as it is written, and the check that makes an [`Expect`] of it.
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::experiment::Kind;
+use crate::file::wrong::Wrong;
+use crate::judge::expect::{Band, Direction, Expect, Mean, Reason, Wanted};
+use crate::models::Model;
+use crate::sweep::axes::{self, Axis, check_along};
+
+/// An expected value as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExpectFile {
+    what: String,
+    claim: Option<String>,
+    #[serde(default)]
+    at: toml::Table,
+    #[serde(default)]
+    over: toml::Table,
+    #[serde(default)]
+    per: toml::Table,
+    mean: Option<Mean>,
+    each: Option<String>,
+    column: String,
+    unit: String,
+    value: Option<f64>,
+    model: Option<Model>,
+    direction: Option<Direction>,
+    text: Option<String>,
+    #[serde(default)]
+    shown: bool,
+    within: Option<String>,
+    between: Option<[f64; 2]>,
+    #[serde(default)]
+    derivation: String,
+    source: String,
+    second_reading: Option<String>,
+    #[serde(default)]
+    own_input: bool,
+    fails_with: Option<String>,
+    explained_until: Option<String>,
+    #[serde(default)]
+    note: String,
+    #[serde(default)]
+    explained: Vec<Reason>,
+    #[serde(default)]
+    contradicted: Vec<Reason>,
+}
+
+const ONE_OF: &str =
+    "exactly one of `value`, `model`, `direction`, `text`, `shown` (a `value` may stand beside `shown`)";
+
+/// The expected value, or nothing when something is wrong with it.
+pub(crate) fn check_expect(
+    entry: Spanned<ExpectFile>,
+    kind: &Kind,
+    claims: &[String],
+    wrong: &mut Wrong<'_>,
+) -> Option<Expect> {
+    let (at, file, axes) = (entry.span().start, entry.into_inner(), &*kind.axes());
+    check_claim(file.claim.as_deref(), at, "expect.claim", claims, wrong);
+    if let Some(wanted) = kind.astray(&file.column, file.text.is_some()) {
+        wrong.add(at, "expect.column", format!("`{}`", file.column), wanted);
+    }
+    check_place(&file.at, "expect.at", at, axes, wrong);
+    check_place(&file.over, "expect.over", at, axes, wrong);
+    check_place(&file.per, "expect.per", at, axes, wrong);
+    if !file.over.is_empty() && !file.per.is_empty() {
+        wrong.add(at, "expect.per", "`over` and `per`", "one of them");
+    }
+    if matches!(kind, Kind::Nand(_) | Kind::Cells(_)) && file.model.is_some() {
+        wrong.add(at, "expect.model", "a model of garbage collection", "none: there is no FTL");
+    }
+    if file.second_reading.as_ref().is_some_and(|reason| reason.trim().is_empty()) {
+        wrong.add(at, "expect.second_reading", "nothing", "the reason for a second reading of the source");
+    }
+    check_reasons(&file, at, axes, wrong);
+    if file.mean == Some(Mean::Columns) && file.over.is_empty() && file.per.is_empty() {
+        wrong.add(at, "expect.mean", "columns without `over` or `per`", "`values`, or one of them beside it");
+    }
+    if let Some(key) = &file.each {
+        if let Some((found, wanted)) = check_along(key, axes) {
+            wrong.add(at, "expect.each", found, wanted);
+        }
+        if file.mean.is_none() {
+            wrong.add(at, "expect.each", format!("`{key}` without a mean"), "a `mean` beside it");
+        }
+    }
+    let wanted = check_wanted(&file, at, axes, wrong)?;
+    Some(Expect {
+        wanted,
+        what: file.what,
+        claim: file.claim,
+        at: file.at,
+        over: file.over,
+        per: file.per,
+        mean: file.mean,
+        each: file.each,
+        column: file.column,
+        unit: file.unit,
+        source: file.source,
+        derivation: file.derivation,
+        second_reading: file.second_reading,
+        own_input: file.own_input,
+        fails_with: file.fails_with,
+        explained_until: file.explained_until,
+        note: file.note,
+        explained: file.explained,
+        contradicted: file.contradicted,
+    })
+}
+
+/// Refuses reasons that do not say which points and values they explain.
+fn check_reasons(file: &ExpectFile, at: usize, axes: &[Axis], wrong: &mut Wrong<'_>) {
+    let all = [("explained", &file.explained), ("contradicted", &file.contradicted)];
+    for (key, reason) in all.into_iter().flat_map(|(key, all)| all.iter().map(move |reason| (key, reason))) {
+        let key = format!("expect.{key}");
+        if file.shown || file.text.is_some() {
+            wrong.add(at, &key, "a reason beside what is not compared by numbers", "none, or a `note`");
+        }
+        if reason.because.trim().is_empty() {
+            wrong.add(at, &format!("{key}.because"), "nothing", "the reason");
+        }
+        let [least, greatest] = reason.between;
+        if !(least <= greatest && least.is_finite() && greatest.is_finite()) {
+            let found = format!("[{least}, {greatest}]");
+            wrong.add(at, &format!("{key}.between"), found, "the least and the greatest value of ours");
+        }
+        check_place(&reason.at, &format!("{key}.at"), at, axes, wrong);
+        check_points(reason, &key, file, at, axes, wrong);
+    }
+}
+
+/// A reason names every varied key that the expected value leaves open, with values that this has.
+fn check_points(
+    reason: &Reason,
+    key: &str,
+    file: &ExpectFile,
+    at: usize,
+    axes: &[Axis],
+    wrong: &mut Wrong<'_>,
+) {
+    for axis in axes.iter().filter(|axis| axis.values.len() > 1) {
+        let picked = file.at.get(&axis.key);
+        match (reason.at.get(&axis.key), picked) {
+            (None, Some(value)) if !value.is_array() => {}
+            (None, _) => {
+                let found = format!("none of `{}`", axis.key);
+                wrong.add(
+                    at,
+                    &format!("{key}.at"),
+                    found,
+                    "values of every varied key that `at` leaves open",
+                );
+            }
+            (Some(named), Some(picked)) => {
+                let (named, picked) = (any_of(named), any_of(picked));
+                if let Some(value) = named.iter().find(|value| !picked.contains(value)) {
+                    let label = format!("{key}.at.{}", axis.key);
+                    wrong.add(at, &label, value, "a value that `at` of the expected value has");
+                }
+            }
+            (Some(_), None) => {}
+        }
+    }
+}
+
+/// The values that a place names for a key.
+fn any_of(value: &toml::Value) -> &[toml::Value] {
+    value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)
+}
+
+fn check_wanted(file: &ExpectFile, at: usize, axes: &[Axis], wrong: &mut Wrong<'_>) -> Option<Wanted> {
+    let band = check_band(file, at, wrong);
+    let ExpectFile { value, model, direction, text, shown, .. } = file;
+    match (value, model, direction, text, shown, band) {
+        (Some(value), None, None, None, false, Some(band)) => Some(Wanted::Number(*value, band)),
+        (None, Some(model), None, None, false, Some(band)) => Some(Wanted::Model(model.clone(), band)),
+        (None, None, Some(direction), None, false, None) => {
+            check_direction(direction, file, at, axes, wrong);
+            Some(Wanted::Direction(direction.clone()))
+        }
+        (None, None, None, Some(text), false, None) => Some(Wanted::Text(text.clone())),
+        (value, None, None, None, true, None) => Some(Wanted::Shown(*value)),
+        (None, None, Some(_), None, false, Some(_)) => {
+            wrong.add(at, "expect.direction", "a direction with a band", "a direction alone: it has no band");
+            None
+        }
+        (None, None, None, _, _, Some(_)) => {
+            wrong.add(at, "expect.within", "a band without a number", "a band beside a `value` or `model`");
+            None
+        }
+        _ => {
+            let given = [value.is_some(), model.is_some(), direction.is_some(), text.is_some(), *shown];
+            let count = given.iter().filter(|given| **given).count();
+            if count != 1 {
+                let found = format!("{count} of `value`, `model`, `direction`, `text`, `shown`");
+                wrong.add(at, "expect", found, ONE_OF);
+            }
+            None
+        }
+    }
+}
+
+/// Complains about a claim that is not one of the experiment's.
+pub(crate) fn check_claim(
+    claim: Option<&str>,
+    at: usize,
+    key: &str,
+    claims: &[String],
+    wrong: &mut Wrong<'_>,
+) {
+    if let Some(claim) = claim.filter(|claim| !claims.iter().any(|known| known == claim)) {
+        wrong.add(
+            at,
+            key,
+            format!("`{claim}`"),
+            format!("one of the experiment's claims: {}", claims.join(", ")),
+        );
+    }
+}
+
+fn check_place(place: &toml::Table, label: &str, at: usize, axes: &[Axis], wrong: &mut Wrong<'_>) {
+    for (key, value) in place {
+        let label = format!("{label}.{key}");
+        let Some(axis) = axes.iter().find(|axis| axis.key == *key) else {
+            wrong.add(at, &label, format!("`{key}`"), axes::named(axes));
+            continue;
+        };
+        for value in any_of(value).iter().filter(|value| !axis.values.contains(value)) {
+            let values: Vec<String> = axis.values.iter().map(ToString::to_string).collect();
+            let wanted = format!("a value that the key is varied over: {}", values.join(", "));
+            wrong.add(at, &label, value, wanted);
+        }
+    }
+}
+
+/// The band, which says how it follows from what the source leaves open, and holds the source's own value.
+fn check_band(file: &ExpectFile, at: usize, wrong: &mut Wrong<'_>) -> Option<Band> {
+    let band = read_band(file, at, wrong);
+    match (band, file.derivation.trim().is_empty()) {
+        (Some(_), true) => {
+            let wanted = "in words, how the band follows from what the source leaves open";
+            wrong.add(at, "expect.derivation", "nothing beside a band", wanted);
+        }
+        (None, false) => {
+            wrong.add(at, "expect.derivation", "a derivation without a band", "a `derivation` beside a band");
+        }
+        _ => {}
+    }
+    if let (Some(band), Some(value)) = (band, file.value)
+        && !band.holds(value, value)
+    {
+        let key = if file.between.is_some() { "expect.between" } else { "expect.within" };
+        let wanted = format!("a band that holds the source's own value, {value}");
+        wrong.add(at, key, format!("`{band}`"), wanted);
+    }
+    band
+}
+
+fn read_band(file: &ExpectFile, at: usize, wrong: &mut Wrong<'_>) -> Option<Band> {
+    let wants_band = (file.value.is_some() && !file.shown) || file.model.is_some();
+    match (&file.within, file.between) {
+        (Some(within), None) => match within.parse() {
+            Ok(band) => return Some(band),
+            Err(wanted) => wrong.add(at, "expect.within", format!("`{within}`"), wanted),
+        },
+        (None, Some([least, greatest])) if least < greatest => return Some(Band::Between(least, greatest)),
+        (None, Some([least, greatest])) => {
+            let found = format!("[{least}, {greatest}]");
+            wrong.add(at, "expect.between", found, "a least number and a greater one");
+        }
+        (None, None) if wants_band => {
+            wrong.add(at, "expect.within", "no band", "`within` or `between` beside a `value` or `model`");
+        }
+        (Some(_), Some(_)) => wrong.add(at, "expect.between", "two bands", "`within` or `between`"),
+        (None, None) => {}
+    }
+    None
+}
+
+fn check_direction(
+    direction: &Direction,
+    file: &ExpectFile,
+    at: usize,
+    axes: &[Axis],
+    wrong: &mut Wrong<'_>,
+) {
+    match direction {
+        Direction::Rising { along } | Direction::Falling { along } => {
+            if let Some((found, wanted)) = check_along(along, axes) {
+                wrong.add(at, "expect.direction.along", found, wanted);
+            }
+            for axis in axes.iter().filter(|axis| axis.key != *along && !file.at.contains_key(&axis.key)) {
+                let wanted = "a value of every varied key but the one along which the direction goes";
+                wrong.add(at, "expect.at", format!("none of `{}`", axis.key), wanted);
+            }
+        }
+        Direction::Above { at: other } => check_place(other, "expect.direction.above.at", at, axes, wrong),
+        Direction::Greater { .. } | Direction::Less { .. } => {}
+    }
+}

@@ -1,0 +1,216 @@
+//! Varied keys that build on others: a value like another one, and an experiment over the runs of another one.
+
+use serde::Deserialize;
+
+use crate::sweep::Sweep;
+use crate::sweep::axes::Axis;
+
+/// The key in the table of a value that names another value, whose keys it takes over.
+const LIKE: &str = "like";
+
+/// An error: the key, what was found and what was wanted.
+type Complaint = (&'static str, String, String);
+
+/// The runs of another experiment, some of its varied keys with other values.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Like {
+    /// The other experiment.
+    pub experiment: String,
+    /// Varied keys in the place of those with the same key, or beside them.
+    #[serde(default)]
+    vary: Vec<Axis>,
+    /// The same of the scaled-down sweep, with some of their values; left out: all.
+    #[serde(default)]
+    quick: Vec<Axis>,
+}
+
+impl Like {
+    /// The other experiment's sweep with these values.
+    pub(crate) fn apply(&self, sweep: Sweep) -> Result<Sweep, Complaint> {
+        over(Layer { vary: &self.vary, quick: &self.quick }, sweep)
+    }
+}
+
+/// A sweep with what its values take over from others.
+pub(crate) fn settled(sweep: Sweep) -> Result<Sweep, Complaint> {
+    over(Layer { vary: &[], quick: &[] }, sweep)
+}
+
+/// A sweep with other varied keys over its own.
+fn over(layer: Layer<'_>, mut sweep: Sweep) -> Result<Sweep, Complaint> {
+    let (vary, quick) = settle(&[layer, Layer::of(&sweep)])?;
+    sweep.vary = vary;
+    if let Some(scaled) = &mut sweep.quick {
+        scaled.vary = quick;
+    }
+    Ok(sweep)
+}
+
+/// Varied keys as one file gives them.
+struct Layer<'a> {
+    vary: &'a [Axis],
+    quick: &'a [Axis],
+}
+
+impl<'a> Layer<'a> {
+    fn of(sweep: &'a Sweep) -> Self {
+        Self { vary: &sweep.vary, quick: sweep.quick.as_ref().map_or(&[], |quick| &quick.vary) }
+    }
+
+    fn axes(&self) -> impl Iterator<Item = &'a Axis> + use<'a> {
+        self.vary.iter().chain(self.quick)
+    }
+}
+
+/// The varied keys of layers, of which the first takes precedence, and those of the scaled-down sweep.
+fn settle(layers: &[Layer<'_>]) -> Result<(Vec<Axis>, Vec<Axis>), Complaint> {
+    check(layers)?;
+    let mut keys: Vec<&str> = Vec::new();
+    for axis in layers.iter().rev().flat_map(|layer| layer.vary) {
+        if !keys.contains(&axis.key.as_str()) {
+            keys.push(&axis.key);
+        }
+    }
+    let (mut vary, mut quick) = (Vec::new(), Vec::new());
+    for key in keys {
+        let of = |axes: &'_ [Axis]| axes.iter().position(|axis| axis.key == key);
+        let whole: Vec<&Axis> =
+            layers.iter().filter_map(|layer| of(layer.vary).map(|at| &layer.vary[at])).collect();
+        let scaled: Vec<&Axis> =
+            layers.iter().filter_map(|layer| of(layer.quick).map(|at| &layer.quick[at])).collect();
+        vary.push(chosen(key, &whole[0].values, &whole)?);
+        // A layer that gives other values gives them to the scaled-down sweep, too, unless it says which.
+        let first = layers.iter().find(|layer| of(layer.vary).is_some() || of(layer.quick).is_some());
+        let values = first.and_then(|layer| of(layer.quick).map(|at| &layer.quick[at].values));
+        if !scaled.is_empty() {
+            let all: Vec<&Axis> = scaled.iter().chain(&whole).copied().collect();
+            quick.push(chosen(key, values.unwrap_or(&whole[0].values), &all)?);
+        }
+    }
+    // A key of the scaled-down sweep alone is left to be complained of.
+    let unknown = layers
+        .iter()
+        .flat_map(|layer| layer.quick)
+        .filter(|axis| vary.iter().all(|other| other.key != axis.key));
+    quick.extend(unknown.cloned());
+    Ok((vary, quick))
+}
+
+/// Every name that something is set for is a value, or what one is like; and every value sets something, or is like one
+/// that does, or does so in another layer.
+fn check(layers: &[Layer<'_>]) -> Result<(), Complaint> {
+    let all = || layers.iter().flat_map(Layer::axes);
+    let is_liked = |name: &str| all().any(|axis| axis.sets.values().any(|keys| like(keys) == Some(name)));
+    let is_like = |name: &str| all().any(|axis| axis.sets.get(name).and_then(like).is_some());
+    for (n, layer) in layers.iter().enumerate() {
+        let others = || layers.iter().enumerate().filter(|(other, _)| *other != n);
+        let elsewhere = |name: &str| {
+            others().flat_map(|(_, layer)| layer.axes()).any(|axis| axis.sets.contains_key(name))
+        };
+        let wrong = |axis: &Axis| {
+            axis.spare(is_liked).or_else(|| axis.unset(|name| is_like(name) || elsewhere(name)))
+        };
+        if let Some(complaint) = layer.axes().find_map(wrong) {
+            return Err(complaint);
+        }
+    }
+    Ok(())
+}
+
+/// The value that a value's table is like.
+fn like(keys: &toml::Value) -> Option<&str> {
+    keys.get(LIKE)?.as_str()
+}
+
+/// The axis of some values, each with what the first of `axes` that knows it sets.
+fn chosen(key: &str, values: &[toml::Value], axes: &[&Axis]) -> Result<Axis, Complaint> {
+    let mut sets = toml::Table::new();
+    for name in values.iter().filter_map(toml::Value::as_str) {
+        if axes.iter().any(|axis| axis.sets.contains_key(name)) {
+            sets.insert(name.to_owned(), flat(name, axes, 0)?.into());
+        }
+    }
+    Ok(Axis { key: key.to_owned(), values: values.to_vec(), sets })
+}
+
+/// The settings of a value, including those that it takes over.
+fn flat(name: &str, axes: &[&Axis], depth: usize) -> Result<toml::Table, Complaint> {
+    let wanted = || "another value, that sets something and is not like this one".to_owned();
+    let keys = axes.iter().find_map(|axis| axis.sets.get(name)).and_then(toml::Value::as_table);
+    let Some(keys) = keys.filter(|_| depth < axes.iter().map(|axis| axis.sets.len()).sum()) else {
+        return Err(("sets.like", format!("`{name}`"), wanted()));
+    };
+    let mut own = keys.clone();
+    let Some(other) = own.remove(LIKE) else { return Ok(own) };
+    let Some(other) = other.as_str() else { return Err(("sets.like", other.to_string(), wanted())) };
+    let mut all = flat(other, axes, depth + 1)?;
+    all.extend(own);
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(text: &str) -> Axis {
+        toml::from_str(text).expect("an axis")
+    }
+
+    #[test]
+    fn a_value_takes_over_what_another_sets() {
+        let whole = [axis(
+            "key = \"ssd\"\nvalues = [\"x\", \"y\"]\nsets.x = { a = 1, b = 1 }\nsets.y = { like = \"x\", b = 2 }",
+        )];
+        let quick = [axis("key = \"ssd\"\nvalues = [\"y\"]\nsets.x = { a = 3, b = 3 }")];
+        let (vary, quick) = settle(&[Layer { vary: &whole, quick: &quick }]).expect("settled");
+        assert_eq!(vary[0].sets["y"].to_string(), "{ a = 1, b = 2 }");
+        assert_eq!(
+            quick[0].sets["y"].to_string(),
+            "{ a = 3, b = 2 }",
+            "scaled down, it is like the scaled-down one"
+        );
+        assert_eq!(quick[0].values.len(), 1);
+    }
+
+    #[test]
+    fn another_experiment_gives_other_values_of_a_key_and_keeps_the_rest() {
+        let base = [
+            axis("key = \"ssd\"\nvalues = [\"x\"]\nsets.x = { a = 1 }"),
+            axis("key = \"n\"\nvalues = [1, 2]"),
+        ];
+        let small =
+            [axis("key = \"ssd\"\nvalues = [\"x\"]\nsets.x = { a = 0 }"), axis("key = \"n\"\nvalues = [1]")];
+        let own = [axis("key = \"ssd\"\nvalues = [\"x\", \"z\"]\nsets.z = { like = \"x\", c = 3 }")];
+        let layers = [Layer { vary: &own, quick: &[] }, Layer { vary: &base, quick: &small }];
+        let (vary, quick) = settle(&layers).expect("settled");
+        assert_eq!((vary[0].values.len(), vary[1].values.len()), (2, 2));
+        assert_eq!((quick[0].values.len(), quick[1].values.len()), (2, 1));
+        assert_eq!(vary[0].sets["z"].to_string(), "{ a = 1, c = 3 }");
+        assert_eq!(quick[0].sets["z"].to_string(), "{ a = 0, c = 3 }");
+    }
+
+    #[test]
+    fn a_value_that_sets_nothing_beside_others_and_a_name_that_is_no_value_are_refused() {
+        let whole = [axis("key = \"ssd\"\nvalues = [\"x\", \"y\"]\nsets.x = { a = 1 }\nsets.y = { a = 2 }")];
+        for (quick, found) in [
+            ("values = [\"x\", \"y\"]\nsets.x = { a = 3 }", "nothing for \"y\""),
+            ("values = [\"x\"]\nsets.x = { a = 3 }\nsets.y = { a = 4 }", "`y`"),
+        ] {
+            let quick = [axis(&format!("key = \"ssd\"\n{quick}"))];
+            let wrong = settle(&[Layer { vary: &whole, quick: &quick }]).expect_err("refused");
+            assert_eq!((wrong.0, wrong.1.as_str()), ("sets", found));
+        }
+    }
+
+    #[test]
+    fn values_that_are_like_each_other_or_like_none_are_refused() {
+        for sets in [
+            "sets.x = { like = \"y\" }\nsets.y = { like = \"x\" }",
+            "sets.x = { like = \"z\" }\nsets.y = { a = 1 }",
+        ] {
+            let axes = [axis(&format!("key = \"ssd\"\nvalues = [\"x\", \"y\"]\n{sets}"))];
+            assert_eq!(settle(&[Layer { vary: &axes, quick: &[] }]).expect_err("refused").0, "sets.like");
+        }
+    }
+}

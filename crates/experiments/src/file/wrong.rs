@@ -1,0 +1,29 @@
+//! The complaints about the file of an experiment.
+
+use std::path::Path;
+
+use wordline_kernel::Complaints;
+use wordline_lab::devices::Registry;
+
+/// Collects what is wrong, each with `file:line: key`.
+pub(crate) struct Wrong<'a> {
+    pub registry: &'a Registry,
+    pub path: &'a Path,
+    /// The folder of experiments that it is in; none for an embedded one.
+    pub folder: Option<&'a Path>,
+    pub text: &'a str,
+    pub all: Complaints,
+}
+
+impl Wrong<'_> {
+    pub(crate) fn add(
+        &mut self,
+        at: usize,
+        key: &str,
+        found: impl std::fmt::Display,
+        wanted: impl Into<String>,
+    ) {
+        let line = self.text[..at.min(self.text.len())].matches('\n').count() + 1;
+        self.all.add(format!("{}:{line}: {key}", self.path.display()), found, wanted);
+    }
+}

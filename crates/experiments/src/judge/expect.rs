@@ -1,0 +1,304 @@
+//! Expected values: a published number, a published formula, or the direction of a change.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Deserialize;
+
+use crate::models::Model;
+use crate::sweep::axes::lies_at;
+
+/// How far our number may lie from the paper's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Band {
+    /// At most this fraction of the paper's number away from it.
+    Relative(f64),
+    /// From the first number to the second, ends included.
+    Between(f64, f64),
+}
+
+impl Band {
+    /// Whether `ours` lies in the band around `paper`.
+    pub fn holds(self, paper: f64, ours: f64) -> bool {
+        match self {
+            Self::Relative(fraction) => (ours - paper).abs() <= fraction * paper.abs(),
+            Self::Between(least, greatest) => (least..=greatest).contains(&ours),
+        }
+    }
+
+    /// The least and the greatest value that it holds around `paper`.
+    pub(crate) fn limits(self, paper: f64) -> [f64; 2] {
+        match self {
+            Self::Relative(fraction) => [paper - fraction * paper.abs(), paper + fraction * paper.abs()],
+            Self::Between(least, greatest) => [least, greatest],
+        }
+    }
+}
+
+impl FromStr for Band {
+    type Err = String;
+
+    /// Reads `"3 %"`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = text.strip_suffix('%').map(str::trim).and_then(|number| number.parse::<f64>().ok());
+        match number {
+            Some(percent) if percent > 0.0 && percent.is_finite() => Ok(Self::Relative(percent / 100.0)),
+            _ => Err("a share above 0, such as \"3 %\"".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Band {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Relative(fraction) => write!(out, "within {} %", (fraction * 1e6).round() / 1e4),
+            Self::Between(least, greatest) => write!(out, "from {least} to {greatest}"),
+        }
+    }
+}
+
+/// A sign or an order that the source states, without a number.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Direction {
+    /// Each value is greater than the one before it along the varied key.
+    Rising {
+        /// The varied key.
+        along: String,
+    },
+    /// Each value is less than the one before it along the varied key.
+    Falling {
+        /// The varied key.
+        along: String,
+    },
+    /// Greater at `at` of the expected value than at this point.
+    Above {
+        /// Values of varied keys that pick the other point.
+        at: toml::Table,
+    },
+    /// Each value is greater than a number, such as 1 beside `per`.
+    Greater {
+        /// The number.
+        than: f64,
+    },
+    /// Each value is less than a number.
+    Less {
+        /// The number.
+        than: f64,
+    },
+}
+
+impl Direction {
+    /// Whether this many values, and this many others that they are compared with, are enough to tell.
+    pub(crate) fn is_decided_by(&self, ours: usize, others: usize) -> bool {
+        match self {
+            Self::Rising { .. } | Self::Falling { .. } => ours > 1,
+            Self::Above { .. } => ours > 0 && others > 0,
+            Self::Greater { .. } | Self::Less { .. } => ours > 0,
+        }
+    }
+
+    /// Whether values have it, beside others where it compares with these.
+    pub(crate) fn holds(&self, ours: &[f64], others: &[f64]) -> bool {
+        let pairs = |holds: fn(f64, f64) -> bool| ours.windows(2).all(|pair| holds(pair[0], pair[1]));
+        match self {
+            Self::Rising { .. } => pairs(|first, second| first < second),
+            Self::Falling { .. } => pairs(|first, second| first > second),
+            Self::Above { .. } => ours.iter().all(|value| others.iter().all(|other| value > other)),
+            Self::Greater { than } => ours.iter().all(|value| value > than),
+            Self::Less { than } => ours.iter().all(|value| value < than),
+        }
+    }
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rising { along } => write!(out, "rises with {along}"),
+            Self::Falling { along } => write!(out, "falls with {along}"),
+            Self::Above { at } => write!(out, "above that at {}", place(at)),
+            Self::Greater { than } => write!(out, "greater than {than}"),
+            Self::Less { than } => write!(out, "less than {than}"),
+        }
+    }
+}
+
+/// Values of varied keys, as text.
+pub(crate) fn place(at: &toml::Table) -> String {
+    let parts: Vec<String> = at.iter().map(|(key, value)| format!("{key} = {}", bare(value))).collect();
+    parts.join(", ")
+}
+
+/// A value without quotes; a list as what it stands for.
+fn bare(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        toml::Value::Array(any) => any.iter().map(bare).collect::<Vec<_>>().join(" or "),
+        other => other.to_string(),
+    }
+}
+
+/// A mean over the points of an expected value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mean {
+    /// The mean of the points' own values; where they are gains, each point weighs the same.
+    Values,
+    /// The gain, or ratio, of the mean column to the mean column of the other points: great columns weigh more.
+    Columns,
+}
+
+/// The published value that ours is compared with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Wanted {
+    /// A published number.
+    Number(f64, Band),
+    /// The value of a published formula for the device of the point.
+    Model(Model, Band),
+    /// A published direction.
+    Direction(Direction),
+    /// A published text.
+    Text(String),
+    /// Nothing: our value is shown, beside a published one for information.
+    Shown(Option<f64>),
+}
+
+/// One expected value, or one at each point of a sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expect {
+    /// Its description, in words.
+    pub what: String,
+    /// The claim of the ledger that it belongs to.
+    pub claim: Option<String>,
+    /// Values of varied keys that pick the points; all points where it is empty.
+    pub at: toml::Table,
+    /// Where it is not empty, our value is by how many percent the column lies over that of the point which has
+    /// these values instead of its own.
+    pub over: toml::Table,
+    /// The same, where our value is how many times the other point's column it is.
+    pub per: toml::Table,
+    /// The mean over all points that is compared; none where each of them is.
+    pub mean: Option<Mean>,
+    /// A varied key, for each value of which there is a mean of its own.
+    pub each: Option<String>,
+    /// The key of the run's summary that holds our value, with dots.
+    pub column: String,
+    /// Its unit.
+    pub unit: String,
+    /// The published value.
+    pub wanted: Wanted,
+    /// Where the expected value comes from.
+    pub source: String,
+    /// How the band follows from what the source leaves open; empty where there is none.
+    pub derivation: String,
+    /// Why this is compared beside another reading of the source that was compared first, where it is.
+    pub second_reading: Option<String>,
+    /// Whether ours only returns what was put in.
+    pub own_input: bool,
+    /// The change of the model under which it must fail, by its name in the experiment.
+    pub fails_with: Option<String>,
+    /// In its place, where all of ours are explained: the change that takes the reason away, so that some are explained no more.
+    pub explained_until: Option<String>,
+    /// A note for the reader; it explains no miss.
+    pub note: String,
+    /// Which of our values are known to lie outside, and why.
+    pub explained: Vec<Reason>,
+    /// Which of our values no result could move inside, by other numbers of the same source.
+    pub contradicted: Vec<Reason>,
+}
+
+/// Why some of our values lie outside, and which.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reason {
+    /// The points: values of every varied key that the expected value leaves open.
+    #[serde(default)]
+    pub at: toml::Table,
+    /// The least and the greatest value of ours that it explains.
+    pub between: [f64; 2],
+    /// Whether it is of the scaled-down experiment alone (`true`) or of the whole one alone; left out: of both.
+    pub quick: Option<bool>,
+    /// The reason.
+    pub because: String,
+}
+
+impl Reason {
+    /// Whether it explains that ours is `value` at a point.
+    pub(crate) fn covers(&self, settings: &toml::Table, value: f64, quick: bool) -> bool {
+        let [least, greatest] = self.between;
+        lies_at(settings, &self.at)
+            && (least..=greatest).contains(&value)
+            && self.quick.is_none_or(|only| only == quick)
+    }
+}
+
+impl Expect {
+    /// Whether it is compared with anything that a change of the model can move.
+    pub(crate) fn is_judged(&self) -> bool {
+        !matches!(self.wanted, Wanted::Shown(_)) && !self.own_input
+    }
+
+    /// The change of the model that must move it, by its name in the experiment.
+    pub(crate) fn change(&self) -> Option<&String> {
+        self.fails_with.as_ref().or(self.explained_until.as_ref())
+    }
+
+    /// Whether it compares the point with `settings`.
+    pub(crate) fn needs(&self, settings: &toml::Table) -> bool {
+        let lies = |at: &toml::Table| {
+            let mut other = at.clone();
+            other.extend(self.over.clone());
+            other.extend(self.per.clone());
+            lies_at(settings, at) || lies_at(settings, &other)
+        };
+        let is_other = matches!(&self.wanted, Wanted::Direction(Direction::Above { at }) if lies(at));
+        lies(&self.at) || is_other
+    }
+
+    /// The settings of the point that the one with `settings` is compared with, if it is another one.
+    pub(crate) fn other(&self, settings: &toml::Table) -> Option<toml::Table> {
+        let mut other = settings.clone();
+        other.extend(self.over.clone());
+        other.extend(self.per.clone());
+        (other != *settings).then_some(other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_band_holds_at_its_ends_and_not_beyond() {
+        let band: Band = "3 %".parse().expect("a band");
+        assert!(band.holds(2.0, 2.06 - 1e-12) && band.holds(-2.0, -1.95));
+        assert!(!band.holds(2.0, 2.0601) && !band.holds(2.0, f64::NAN));
+        let between = Band::Between(1.0, 2.0);
+        assert!(between.holds(9.0, 1.0) && between.holds(9.0, 2.0) && !between.holds(1.5, 2.1));
+        assert_eq!((band.to_string(), between.to_string()), ("within 3 %".into(), "from 1 to 2".into()));
+    }
+
+    #[test]
+    fn a_reason_covers_its_points_and_values_and_no_others() {
+        let reason = |quick: &str| -> Reason {
+            toml::from_str(&format!("at = {{ n = [1, 2] }}\nbetween = [0.5, 0.7]\n{quick}because = \"B\""))
+                .expect("a reason")
+        };
+        let covers = |reason: &Reason, n: i64, value, quick| {
+            reason.covers(&toml::Table::from_iter([("n".to_owned(), n.into())]), value, quick)
+        };
+        let both = reason("");
+        assert!(covers(&both, 1, 0.5, false) && covers(&both, 2, 0.7, true));
+        assert!(!covers(&both, 3, 0.6, false) && !covers(&both, 1, 0.71, false));
+        assert!(!covers(&both, 1, f64::NAN, false));
+        let scaled = reason("quick = true\n");
+        assert!(covers(&scaled, 1, 0.6, true) && !covers(&scaled, 1, 0.6, false));
+    }
+
+    #[test]
+    fn a_band_without_percent_or_below_zero_is_refused() {
+        for text in ["3", "", "%", "-3 %", "0 %", "inf %", "three %"] {
+            assert!(text.parse::<Band>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Charts of an experiment: the paper's values beside ours, as Vega-Lite specifications.
+
+use std::slice::from_ref;
+
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+
+use crate::experiment::{Experiment, Kind};
+use crate::judge::outcome::{Measured, Outcome, Row, Value};
+use crate::judge::settings;
+use crate::nand::NandSweep;
+use crate::sweep::axes::check_along;
+pub use wordline_lab::report::Chart;
+use wordline_lab::report::SCHEMA;
+
+mod points;
+
+/// A chart as an experiment names it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChartFile {
+    /// Its name, also that of its file.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// How to read it.
+    pub caption: String,
+    /// Its shape.
+    pub shape: Shape,
+    /// Values of varied keys that pick the points of a chart of points; all points where it is empty.
+    #[serde(default)]
+    pub at: toml::Table,
+}
+
+/// The shape of a chart.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Shape {
+    /// The paper's values as a line and ours as points over a varied key.
+    Line {
+        /// The varied key.
+        along: String,
+    },
+    /// Ours divided by the paper's: a point a statistic, a line a volume.
+    Ratio {},
+    /// Ours at every point of a sweep, a line for each value of another varied key.
+    Curves {
+        /// The column.
+        column: String,
+        /// Its unit.
+        unit: String,
+        /// The varied key along which it is drawn.
+        along: String,
+        /// The varied key that tells the lines apart.
+        by: Option<String>,
+        /// A third varied key, with a panel for each value.
+        panel: Option<String>,
+        /// Values of varied keys: each point is divided by the one that has these instead.
+        #[serde(default)]
+        per: toml::Table,
+    },
+    /// Several columns stacked, a bar for each value of a varied key.
+    Stacked {
+        /// The columns.
+        columns: Vec<String>,
+        /// Their unit.
+        unit: String,
+        /// The varied key, with a bar for each value.
+        along: String,
+        /// Another varied key, with a panel for each value.
+        panel: Option<String>,
+    },
+    /// The length of every stage in the order of their beginning, a panel for each value of a varied key. Of logical units
+    /// alone.
+    Trace {
+        /// The varied key.
+        panel: Option<String>,
+    },
+}
+
+impl ChartFile {
+    /// The errors in it for experiments of this kind: key, what was found and what was wanted.
+    pub(crate) fn complaints(&self, kind: &Kind) -> Vec<(&'static str, String, String)> {
+        let keys: Vec<&String> = match &self.shape {
+            Shape::Line { along } => vec![along],
+            Shape::Ratio {} => Vec::new(),
+            Shape::Curves { along, by, panel, per, .. } => {
+                [Some(along), by.as_ref(), panel.as_ref()].into_iter().flatten().chain(per.keys()).collect()
+            }
+            Shape::Stacked { along, panel, .. } => {
+                [Some(along), panel.as_ref()].into_iter().flatten().collect()
+            }
+            Shape::Trace { panel } => panel.iter().collect(),
+        };
+        let keys = keys.into_iter().filter_map(|key| check_along(key, &kind.axes()));
+        let keys = keys.chain(self.at.keys().filter_map(|key| check_along(key, &kind.axes())));
+        let mut all: Vec<_> = keys.map(|(found, wanted)| ("chart.shape", found, wanted)).collect();
+        let unknown = self.columns().iter().filter_map(|column| Some((column, kind.astray(column, false)?)));
+        all.extend(unknown.map(|(column, wanted)| ("chart.shape", format!("`{column}`"), wanted)));
+        let of_points = matches!(self.shape, Shape::Curves { .. } | Shape::Stacked { .. });
+        let of_stages = matches!(self.shape, Shape::Trace { .. });
+        let traced = |sweep: &NandSweep| sweep.trace || !of_stages;
+        match kind {
+            Kind::Nand(sweep) if traced(sweep) => {}
+            Kind::Sweep(_) | Kind::Cells(_) if !of_stages => {}
+            _ if !of_points && !of_stages => {}
+            Kind::Nand(_) => all.push((
+                "chart.shape",
+                "a chart of stages".into(),
+                "`kind.nand.trace = true` beside it: no stages are recorded".into(),
+            )),
+            Kind::Sweep(_) | Kind::Cells(_) => all.push((
+                "chart.shape",
+                "a chart of stages".into(),
+                "a chart of columns: no stages of devices are recorded".into(),
+            )),
+            _ => all.push(("chart.shape", "a chart of points".into(), "`line` or `ratio`".into())),
+        }
+        all
+    }
+
+    /// The columns that it shows.
+    pub(crate) fn columns(&self) -> &[String] {
+        match &self.shape {
+            Shape::Curves { column, .. } => from_ref(column),
+            Shape::Stacked { columns, .. } => columns,
+            Shape::Line { .. } | Shape::Ratio {} | Shape::Trace { .. } => &[],
+        }
+    }
+}
+
+/// The charts of an outcome, with its data.
+pub fn charts(experiment: &Experiment, outcome: &Outcome) -> Vec<Chart> {
+    let draw = |file: &ChartFile| {
+        let wanted = settings(&file.at);
+        let lies = |at: &[(String, Value)]| wanted.iter().all(|value| at.contains(value));
+        let points: Vec<&Measured> = outcome.points.iter().filter(|point| lies(&point.at)).collect();
+        let mut spec = match &file.shape {
+            Shape::Line { along } => line(&outcome.rows, along),
+            Shape::Ratio {} => ratio(&outcome.rows),
+            Shape::Curves { column, unit, along, by, panel, per } => {
+                let value = |point: &Measured| points::value(point, column, &settings(per), &outcome.points);
+                points::curves(&points, value, unit, along, by.as_deref(), panel.as_deref())
+            }
+            Shape::Stacked { columns, unit, along, panel } => {
+                points::stacked(&points, columns, unit, along, panel.as_deref())
+            }
+            Shape::Trace { panel } => points::trace(&outcome.traces, panel.as_deref()),
+        };
+        let (name, title, caption) = (file.name.clone(), file.title.clone(), file.caption.clone());
+        spec["title"] = title.as_str().into();
+        spec["description"] = caption.as_str().into();
+        Chart { name, title, caption, spec }
+    };
+    experiment.charts.iter().map(draw).collect()
+}
+
+fn numbers(row: &Row) -> Option<(f64, f64)> {
+    match (&row.paper, &row.ours) {
+        (Value::Number(paper), Value::Number(ours)) => Some((*paper, *ours)),
+        _ => None,
+    }
+}
+
+fn place<'a>(row: &'a Row, key: &str) -> Option<&'a Value> {
+    row.at.iter().find(|(name, _)| name == key).map(|(_, value)| value)
+}
+
+fn line(rows: &[Row], along: &str) -> Json {
+    let mut data = Vec::new();
+    let mut unit = String::new();
+    // Other varied keys make a line each.
+    let mut several = false;
+    for row in rows {
+        if let (Some((paper, ours)), Some(x)) = (numbers(row), place(row, along)) {
+            unit.clone_from(&row.unit);
+            let others = row.at.iter().filter(|(key, _)| key != along);
+            let series: Vec<String> = others.map(|(_, value)| value.to_string()).collect();
+            several |= !series.is_empty();
+            for (value, whose) in [(paper, "paper"), (ours, "ours")] {
+                data.push(json!({ "x": x, "value": value, "whose": whose, "at": series.join(", ") }));
+            }
+        }
+    }
+    let whose = json!({ "field": "whose", "type": "nominal", "title": null, "sort": ["paper", "ours"] });
+    json!({
+        "$schema": SCHEMA,
+        "data": { "values": data },
+        "width": "container",
+        "mark": { "type": "line", "point": true, "tooltip": true },
+        "encoding": {
+            "x": { "field": "x", "type": "quantitative", "title": along, "scale": { "zero": false } },
+            "y": { "field": "value", "type": "quantitative", "title": unit },
+            "color": if several { json!({ "field": "at", "type": "nominal", "title": null }) } else { whose.clone() },
+            "strokeDash": whose,
+        }
+    })
+}
+
+fn ratio(rows: &[Row]) -> Json {
+    let point = |row: &Row| {
+        let (paper, ours) = numbers(row).filter(|(paper, _)| *paper != 0.0)?;
+        Some(json!({
+            "volume": place(row, "volume")?, "statistic": place(row, "statistic")?,
+            "ratio": ours / paper, "verdict": row.verdict,
+        }))
+    };
+    json!({
+        "$schema": SCHEMA,
+        "data": { "values": rows.iter().filter_map(point).collect::<Vec<_>>() },
+        "width": "container",
+        "mark": { "type": "point", "filled": true, "tooltip": true },
+        "encoding": {
+            "x": { "field": "ratio", "type": "quantitative", "title": "ours / paper", "scale": { "zero": false } },
+            "y": { "field": "volume", "type": "nominal", "title": null },
+            "color": { "field": "statistic", "type": "nominal", "title": null },
+            "shape": { "field": "verdict", "type": "nominal", "title": null },
+        }
+    })
+}

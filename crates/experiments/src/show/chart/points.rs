@@ -1,0 +1,248 @@
+//! Charts of what was measured at every point.
+
+use serde_json::{Value as Json, json};
+use wordline_kernel::Bytes;
+
+use crate::judge::column::follow;
+use crate::judge::outcome::{Measured, Trace, Value};
+use wordline_lab::report::SCHEMA;
+
+fn place<'a>(at: &'a [(String, Value)], key: &str) -> Option<&'a Value> {
+    at.iter().find(|(name, _)| name == key).map(|(_, value)| value)
+}
+
+/// The values of a varied key, each once, in the order of the experiment.
+fn values(points: &[&Measured], key: &str) -> Vec<Value> {
+    let mut all = Vec::new();
+    for value in points.iter().filter_map(|point| place(&point.at, key)) {
+        if !all.contains(value) {
+            all.push(value.clone());
+        }
+    }
+    all
+}
+
+/// Whether values are amounts, so that a line between them says something: numbers and sizes.
+fn are_amounts(values: &[Value]) -> bool {
+    values.iter().all(|value| match value {
+        Value::Number(_) => true,
+        Value::Text(text) => text.parse::<Bytes>().is_ok(),
+    })
+}
+
+/// A field of varied values, at equal distances: amounts such as 1, 2, 4 and 8 double mostly.
+fn axis(field: &str, title: &str, values: &[Value]) -> Json {
+    let long = values.iter().map(|value| value.to_string().len()).max().unwrap_or_default() > 6;
+    let angle = if long { -30 } else { 0 };
+    json!({
+        "field": field, "type": "ordinal", "title": title, "sort": values,
+        "axis": { "labelAngle": angle, "labelLimit": 200 },
+    })
+}
+
+/// `spec`, once for each value of the field `panel`, whose key and values these are.
+fn panels(spec: Json, panel: Option<(&str, Vec<Value>)>, data: Vec<Json>) -> Json {
+    let mut whole = json!({ "$schema": SCHEMA, "data": { "values": data } });
+    let object = whole.as_object_mut().expect("it was just made one");
+    let mut spec = spec;
+    match panel {
+        None => {
+            object.insert("width".into(), "container".into());
+            object.extend(spec.as_object().expect("a chart is an object").clone());
+        }
+        Some((title, values)) => {
+            let facet = json!({ "field": "panel", "type": "nominal", "title": title, "sort": values });
+            object.insert("facet".into(), facet);
+            object.insert("columns".into(), 1.into());
+            // Writes and reads differ by ten: each panel has its own scale.
+            object.insert("resolve".into(), json!({ "scale": { "y": "independent" } }));
+            spec["width"] = PANEL_WIDTH.into();
+            object.insert("spec".into(), spec);
+        }
+    }
+    whole
+}
+
+/// Pixels of a panel: as wide as a chart beside another one on a page.
+const PANEL_WIDTH: u32 = 460;
+
+/// A column at a point, divided by that at the point with the values `per` instead; none where there is no such point.
+pub(crate) fn value(
+    point: &Measured,
+    column: &str,
+    per: &[(String, Value)],
+    all: &[Measured],
+) -> Option<f64> {
+    let own = number(point, column)?;
+    if per.is_empty() {
+        return Some(own);
+    }
+    let other: Vec<(String, Value)> =
+        point.at.iter().map(|(key, value)| (key.clone(), place(per, key).unwrap_or(value).clone())).collect();
+    let base = number(all.iter().find(|point| point.at == other)?, column)?;
+    (base != 0.0).then(|| own / base)
+}
+
+/// A column at a point, which has it under its whole name or part by part.
+fn number(point: &Measured, column: &str) -> Option<f64> {
+    point.values.get(column).or_else(|| follow(&point.values, column))?.as_f64()
+}
+
+/// A value of every point, over `along`.
+pub(crate) fn curves(
+    points: &[&Measured],
+    value: impl Fn(&Measured) -> Option<f64>,
+    unit: &str,
+    along: &str,
+    by: Option<&str>,
+    panel: Option<&str>,
+) -> Json {
+    let of = |point: &Measured, key: Option<&str>| key.and_then(|key| place(&point.at, key)).cloned();
+    let row = |point: &&Measured| {
+        let value = value(point)?;
+        Some(json!({
+            "x": of(point, Some(along)), "by": of(point, by), "panel": of(point, panel), "value": value,
+        }))
+    };
+    let places = values(points, along);
+    let is_line = are_amounts(&places);
+    let mark = match is_line {
+        true => json!({ "type": "line", "point": true, "tooltip": true }),
+        false => json!({ "type": "bar", "tooltip": true }),
+    };
+    let mut spec = json!({
+        "mark": mark,
+        "encoding": {
+            "x": axis("x", along, &places),
+            "y": { "field": "value", "type": "quantitative", "title": unit },
+        }
+    });
+    if let Some(by) = by {
+        let colour = json!({ "field": "by", "type": "nominal", "title": by, "sort": values(points, by) });
+        spec["encoding"]["color"] = colour;
+        if !is_line {
+            spec["encoding"]["xOffset"] = json!({ "field": "by", "sort": values(points, by) });
+        }
+    }
+    let panel = panel.map(|key| (key, values(points, key)));
+    panels(spec, panel, points.iter().filter_map(row).collect())
+}
+
+/// Columns stacked at every point, a bar for each value of `along`.
+pub(crate) fn stacked(
+    points: &[&Measured],
+    columns: &[String],
+    unit: &str,
+    along: &str,
+    panel: Option<&str>,
+) -> Json {
+    let of = |point: &Measured, key: Option<&str>| key.and_then(|key| place(&point.at, key)).cloned();
+    let row = |point: &Measured, (order, column): (usize, &String)| {
+        let value = number(point, column)?;
+        Some(json!({
+            "x": of(point, Some(along)), "panel": of(point, panel), "stage": telling(column, columns),
+            "order": order, "value": value,
+        }))
+    };
+    let data: Vec<Json> = points
+        .iter()
+        .flat_map(|point| columns.iter().enumerate().filter_map(move |column| row(point, column)))
+        .collect();
+    let spec = json!({
+        "mark": { "type": "bar", "tooltip": true },
+        "encoding": {
+            "x": axis("x", along, &values(points, along)),
+            "y": { "field": "value", "type": "quantitative", "title": unit, "scale": { "nice": false } },
+            "color": { "field": "stage", "type": "nominal", "title": null, "sort": null },
+            "order": { "field": "order" },
+        }
+    });
+    panels(spec, panel.map(|key| (key, values(points, key))), data)
+}
+
+/// The part of a column's name that tells it from the others, as a stage is written.
+fn telling(column: &str, all: &[String]) -> String {
+    let parts = || column.split('.').enumerate();
+    let differs = |(n, part): &(usize, &str)| all.iter().any(|other| other.split('.').nth(*n) != Some(*part));
+    let part = parts().find(differs).or(parts().last()).map_or(column, |(_, part)| part);
+    part.trim_end_matches("_us").replace('_', " ").to_uppercase()
+}
+
+/// The length of every stage, one behind the other.
+pub(crate) fn trace(traces: &[Trace], panel: Option<&str>) -> Json {
+    let mut data = Vec::new();
+    for trace in traces {
+        let panel = panel.and_then(|key| place(&trace.at, key));
+        for (n, span) in trace.spans.iter().enumerate() {
+            data.push(json!({
+                "n": n, "stage": span.stage.name(), "cycles": span.length.ps() as f64 / 1e3, "panel": panel,
+                "command": span.command, "begin": (span.begin - wordline_kernel::Instant::ZERO).ps() as f64 / 1e3,
+            }));
+        }
+    }
+    // Logarithmic from ten cycles on: commands take some fifty, programs some million.
+    let scale = json!({ "type": "log", "domainMin": 10 });
+    let spec = json!({
+        "mark": { "type": "bar", "size": 3, "tooltip": true },
+        "height": 160,
+        "encoding": {
+            "x": {
+                "field": "n", "type": "quantitative", "title": "stages in the order of their beginning",
+                "scale": { "nice": false },
+            },
+            "y": { "field": "cycles", "type": "quantitative", "title": "cycles of 1 ns", "stack": null, "scale": scale },
+            "y2": { "datum": 10 },
+            "color": { "field": "stage", "type": "nominal", "title": null },
+        }
+    });
+    let mut order = Vec::new();
+    for value in panel.iter().flat_map(|key| traces.iter().filter_map(|trace| place(&trace.at, key))) {
+        order.push(value.clone());
+    }
+    panels(spec, panel.map(|key| (key, order)), data)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(ssd: &str, volume: &str, values: Json) -> Measured {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let at = vec![("ssd".to_owned(), text(ssd)), ("volume".to_owned(), text(volume))];
+        Measured { at, values }
+    }
+
+    #[test]
+    fn a_point_is_divided_by_the_one_of_the_same_volume() {
+        let column = "host.iops";
+        let all = [
+            point("a", "v", json!({ "host.iops": 8.0 })),
+            point("b", "v", json!({ "host": { "iops": 4.0 } })),
+            point("a", "w", json!({ "host.iops": 3.0 })),
+            point("b", "x", json!({})),
+        ];
+        let per = [("ssd".to_owned(), Value::Text("b".into()))];
+        let found = all.each_ref().map(|point| value(point, column, &per, &all));
+        assert_eq!(found, [Some(2.0), Some(1.0), None, None], "w has no other SSD, x no such column");
+        let points: Vec<&Measured> = all.iter().collect();
+        let spec =
+            curves(&points, |point| value(point, column, &per, &all), "times", "volume", Some("ssd"), None);
+        assert_eq!(
+            spec["data"]["values"].as_array().map(Vec::len),
+            Some(2),
+            "what is not there is not drawn"
+        );
+        assert_eq!(spec["encoding"]["x"]["sort"], json!(["v", "w", "x"]));
+    }
+
+    #[test]
+    fn stacked_columns_are_named_by_what_tells_them_apart() {
+        let names = |all: &[&str]| {
+            let all: Vec<String> = all.iter().map(|&name| name.to_owned()).collect();
+            all.iter().map(|name| telling(name, &all)).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&["time.bus.read_us", "time.gc_wait.read_us"]), ["BUS", "GC WAIT"]);
+        assert_eq!(names(&["share_percent.cle", "share_percent.tin"]), ["CLE", "TIN"]);
+        assert_eq!(names(&["host.iops"]), ["IOPS"]);
+    }
+}

@@ -1,0 +1,5 @@
+//! An outcome for a reader: tables, the page of a report, and charts.
+
+pub(crate) mod chart;
+pub(crate) mod page;
+pub(crate) mod table;

@@ -1,0 +1,334 @@
+//! The report of an experiment: a page on which each of the paper's values stands, and is drawn, beside ours.
+
+use crate::experiment::Experiment;
+use crate::judge::outcome::{Outcome, Row, Value, Verdict};
+use crate::show::chart::{Chart, charts};
+use wordline_lab::error::Result;
+use wordline_lab::output::ReportFolder;
+use wordline_lab::report::{Section, add, document, escaped, figures};
+
+/// The style sheet of the rows.
+const STYLE: &str = include_str!("../../assets/rows.css");
+
+/// Writes a report into a folder, in place of the one that is there: `report.html`, one page that needs no network,
+/// `outcome.json` and `charts/NAME.vl.json`.
+pub fn write_report(folder: ReportFolder, experiment: &Experiment, outcome: &Outcome) -> Result<()> {
+    let charts = charts(experiment, outcome);
+    let chart = |chart: &Chart| (format!("charts/{}.vl.json", chart.name), pretty(&chart.spec).into_bytes());
+    let mut files: Vec<_> = charts.iter().map(chart).collect();
+    files.push(("outcome.json".into(), pretty(outcome).into_bytes()));
+    files.push(("report.html".into(), html(experiment, outcome, &charts).into_bytes()));
+    folder.write(&files)
+}
+
+fn pretty(value: &impl serde::Serialize) -> String {
+    serde_json::to_string_pretty(value).expect("keys are text and nothing refuses to be serialised") + "\n"
+}
+
+/// The page.
+pub(crate) fn html(experiment: &Experiment, outcome: &Outcome, charts: &[Chart]) -> String {
+    let mut sections = vec![Section::new("rows", "The paper's values beside ours", rows(&outcome.rows))];
+    if !charts.is_empty() {
+        sections.push(figures(charts));
+    }
+    sections.push(Section::new("again", "To run it again", again(outcome)));
+    document(&experiment.title, &introduction(experiment, outcome), &sections, charts, STYLE)
+}
+
+fn introduction(experiment: &Experiment, outcome: &Outcome) -> String {
+    let mut out = format!(
+        "<p><code>{}</code> <span class=\"soft\">{}</span></p>\n<p>{}</p>\n",
+        escaped(&experiment.id),
+        escaped(&experiment.source),
+        escaped(&outcome.counts.to_string()),
+    );
+    if !outcome.notes.is_empty() {
+        out += &format!("<section class=\"notes\" aria-label=\"Notes\">{}</section>\n", list(&outcome.notes));
+    }
+    if !experiment.left_open.is_empty() {
+        out += "<details><summary>What the source leaves open, and what was chosen</summary>";
+        out += &(list(&experiment.left_open) + "</details>\n");
+    }
+    out
+}
+
+fn list(items: &[String]) -> String {
+    let items: String = items.iter().map(|item| format!("<li>{}</li>", escaped(item))).collect();
+    format!("<ul>{items}</ul>")
+}
+
+fn again(outcome: &Outcome) -> String {
+    let Outcome { provenance, seed, .. } = outcome;
+    format!(
+        "<p>Made by {}; schema {}, seed {seed}.</p>\n<pre><code>{}</code></pre>\n",
+        escaped(&provenance.program()),
+        provenance.schema,
+        escaped(&provenance.command_line()),
+    )
+}
+
+/// The verdicts by which rows are chosen: the name of their class, the sign that tells them apart without colour, and words.
+const CLASSES: [(&str, &str, &str); 4] = [
+    ("within", "✓", "within"),
+    ("direction", "↗", "direction"),
+    ("outside", "✕", "outside"),
+    ("own", "↺", "own input"),
+];
+
+fn class(row: &Row) -> &'static str {
+    match row.verdict {
+        Verdict::Shown => "shown",
+        Verdict::Outside => "outside",
+        _ if row.own_input => "own",
+        Verdict::Within => "within",
+        Verdict::Direction => "direction",
+    }
+}
+
+/// The rows that are compared, which can be chosen by verdict, and those that are only shown, folded.
+fn rows(rows: &[Row]) -> String {
+    let (shown, judged): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.verdict == Verdict::Shown);
+    let mut out = String::new();
+    if !judged.is_empty() {
+        out += &(filter(&judged) + KEY + &table("Rows that are compared", &judged));
+    }
+    if !shown.is_empty() {
+        out += &format!(
+            "<details><summary>Only shown, for nothing is compared: {}</summary>\n{}</details>\n",
+            shown.len(),
+            table("Rows that are only shown", &shown),
+        );
+    }
+    out
+}
+
+/// Check boxes, one a verdict that there is. The style sheet hides the rows of those that are not checked.
+fn filter(rows: &[&Row]) -> String {
+    let mut out = "<fieldset class=\"filter\"><legend>Rows by verdict</legend>\n".to_owned();
+    for (name, sign, words) in CLASSES {
+        let count = rows.iter().filter(|row| class(row) == name).count();
+        if count > 0 {
+            add(
+                &mut out,
+                format_args!(
+                    "<label class=\"verdict {name}\"><input type=\"checkbox\" id=\"only-{name}\" checked>\
+                     <span><span aria-hidden=\"true\">{sign}</span> {words}: {count}</span></label>\n"
+                ),
+            );
+        }
+    }
+    out + "</fieldset>\n"
+}
+
+/// The key to the drawings beside the rows.
+const KEY: &str = "<p class=\"key beside\"><span><svg viewBox=\"0 0 10 10\" aria-hidden=\"true\"><path class=\"paper\" d=\"M5 0 10 5 5 10 0 5z\"/></svg> the paper's value</span> \
+     <span><svg viewBox=\"0 0 10 10\" aria-hidden=\"true\"><circle class=\"ours\" cx=\"5\" cy=\"5\" r=\"4\"/></svg> ours</span> \
+     <span><svg viewBox=\"0 0 16 10\" aria-hidden=\"true\"><rect class=\"band\" width=\"16\" height=\"10\"/></svg> the band that ours should lie in</span></p>\n";
+
+/// A table of rows. On a narrow page its rows stand below each other; the roles keep it a table to screen readers.
+fn table(name: &str, rows: &[&Row]) -> String {
+    let mut out = format!(
+        "<table class=\"rows\" role=\"table\" aria-label=\"{name}\"><thead role=\"rowgroup\"><tr role=\"row\">"
+    );
+    for head in ["verdict", "what", "paper", "ours", "drawn"] {
+        let class = if matches!(head, "paper" | "ours") { " class=\"number\"" } else { "" };
+        add(&mut out, format_args!("<th scope=\"col\" role=\"columnheader\"{class}>{head}</th>"));
+    }
+    out += "</tr></thead><tbody role=\"rowgroup\">\n";
+    rows.iter().for_each(|row| out += &line(row));
+    out + "</tbody></table>\n"
+}
+
+fn line(row: &Row) -> String {
+    let class = class(row);
+    let sign = CLASSES.iter().find(|(name, ..)| *name == class).map_or("○", |(_, sign, _)| sign);
+    let [paper, ours] = row.shown();
+    let [paper, ours] = [(&row.paper, paper), (&row.ours, ours)].map(|(value, text)| match value {
+        Value::Number(_) => (format!("{text} {}", row.unit).trim_end().to_owned(), " class=\"number\""),
+        Value::Text(_) => (text, " class=\"words\""),
+    });
+    let cell = |name: &str, (text, class): &(String, &str)| {
+        let name = if text.is_empty() { String::new() } else { format!(" data-name=\"{name}\"") };
+        format!("<td role=\"cell\"{class}{name}>{}</td>", escaped(text))
+    };
+    format!(
+        "<tr role=\"row\" class=\"{class}\"><td role=\"cell\"><span class=\"verdict {class}\"><span aria-hidden=\"true\">{sign}</span> {}</span></td>\
+         <td role=\"cell\" class=\"what\">{}</td>{}{}<td role=\"cell\" class=\"beside\">{}</td></tr>\n",
+        escaped(&row.shown_verdict().to_lowercase()),
+        what(row),
+        cell("paper", &paper),
+        cell("ours", &ours),
+        drawing(row),
+    )
+}
+
+/// A row's description, and folded below it the remarks: why it lies outside, how the band follows, the source.
+fn what(row: &Row) -> String {
+    let claim = row.claim.as_ref().map(|claim| format!("<span class=\"claim\">{}</span> ", escaped(claim)));
+    let outside = row.verdict == Verdict::Outside && !row.note.is_empty();
+    let open = if outside { " open" } else { "" };
+    let remarks = row.remarks();
+    let remarks = if remarks.is_empty() { String::new() } else { format!("<p>{}</p>", escaped(&remarks)) };
+    format!(
+        "{}{}<details{open}><summary>More<span class=\"unseen\"> of {}</span></summary>{remarks}<p>Source: {}</p></details>",
+        claim.unwrap_or_default(),
+        escaped(&row.shown_what()),
+        escaped(&row.what),
+        escaped(&row.source),
+    )
+}
+
+/// Length of the axis of a drawing, in its own units.
+const LENGTH: f64 = 160.0;
+
+/// The paper's value, ours and the band on one axis, where both are numbers. Our place is the row's own: rows differ in unit.
+fn drawing(row: &Row) -> String {
+    let (Value::Number(paper), Value::Number(ours)) = (&row.paper, &row.ours) else { return String::new() };
+    let marks = [Some([*paper, *ours]), row.limits].into_iter().flatten().flatten();
+    let (least, most) = marks.fold((*paper, *paper), |(least, most), mark| (mark.min(least), mark.max(most)));
+    if !(most - least).is_finite() {
+        return String::new();
+    }
+    let spread = if most > least { most - least } else { 1.0 };
+    // A tenth is left free on both sides.
+    let place = |value: f64| LENGTH * (0.1 + 0.8 * (value - (least + most) / 2.0) / spread + 0.4);
+    let band = row.limits.map(|[from, to]| {
+        let (x, width) = (place(from), (place(to) - place(from)).max(1.0));
+        format!("<rect class=\"band\" x=\"{x:.1}\" y=\"2\" width=\"{width:.1}\" height=\"16\" rx=\"2\"/>")
+    });
+    let [shown_paper, shown_ours] = row.shown();
+    let said_band = if row.band.is_empty() { String::new() } else { format!(", band {}", row.band) };
+    let name = format!("paper {shown_paper}, ours {shown_ours}{said_band}");
+    let (x, y) = (place(*paper), place(*ours));
+    let said = if row.band.is_empty() {
+        String::new()
+    } else {
+        format!("<span class=\"soft\">{}</span>", escaped(&row.band))
+    };
+    format!(
+        "<svg role=\"img\" aria-label=\"{}\" viewBox=\"0 0 {LENGTH} 20\">{}<path class=\"axis\" d=\"M0 10H{LENGTH}\"/>\
+         <path class=\"paper\" d=\"M{x:.1} 3l7 7-7 7-7-7z\"/><circle class=\"ours\" cx=\"{y:.1}\" cy=\"10\" r=\"4\"/></svg>{said}",
+        escaped(&name),
+        band.unwrap_or_default(),
+    )
+}
+
+#[cfg(test)]
+#[path = "../../../lab/src/report/colours.rs"]
+mod colours;
+#[cfg(test)]
+#[path = "../../../lab/src/report/structure.rs"]
+mod structure;
+
+#[cfg(test)]
+mod tests {
+    use super::colours::{contrast, palettes};
+    use super::structure::assert_sound;
+    use super::*;
+    use crate::Library;
+
+    fn row(verdict: Verdict, paper: Value, ours: Value) -> Row {
+        Row {
+            claim: Some("A-1".into()),
+            what: "gain < \"others\"".into(),
+            paper,
+            ours,
+            unit: "%".into(),
+            band: "from 1 to 4".into(),
+            limits: Some([1.0, 4.0]),
+            derivation: "as printed".into(),
+            verdict,
+            source: "figure 1".into(),
+            second_reading: None,
+            own_input: false,
+            note: "because".into(),
+            contradicted: false,
+            explained: false,
+            of_the_machine: false,
+            at: Vec::new(),
+        }
+    }
+
+    /// A page with a row of each verdict.
+    fn page() -> String {
+        let number = Value::Number;
+        let text = |text: &str| Value::Text(text.to_owned());
+        let own = Row { own_input: true, ..row(Verdict::Within, number(2.0), number(2.0)) };
+        let mut outcome = Outcome::new("paper/name");
+        outcome.set_rows(vec![
+            row(Verdict::Within, number(2.0), number(3.0)),
+            row(Verdict::Direction, text("rises with n"), text("1, 2, 3")),
+            row(Verdict::Outside, number(2.0), number(8.5)),
+            row(Verdict::Shown, number(2.0), text("no value")),
+            row(Verdict::Shown, text(""), number(1.0)),
+            own,
+        ]);
+        outcome.notes.push("scaled down: <half>".into());
+        let library = Library::open(None).expect("well formed");
+        let experiment = library.find("validation/waf-uniform").expect("embedded")[0];
+        html(experiment, &outcome, &charts(experiment, &outcome))
+    }
+
+    #[test]
+    fn a_page_of_rows_can_be_read_and_operated_without_eyes_and_mouse() {
+        assert_sound(&page());
+    }
+
+    #[test]
+    fn each_verdict_can_be_hidden_and_is_told_by_a_word_and_a_sign() {
+        let page = page();
+        for (name, sign, words) in CLASSES {
+            assert_eq!(page.matches(&format!("<tr role=\"row\" class=\"{name}\">")).count(), 1, "{name}");
+            assert!(page.contains(&format!("id=\"only-{name}\" checked")), "{name}");
+            assert!(page.contains(&format!("<span aria-hidden=\"true\">{sign}</span> {words}: 1")), "{name}");
+            assert!(
+                STYLE.contains(&format!("main:has(#only-{name}:not(:checked)) .rows tr.{name}")),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn verdicts_have_a_contrast_of_four_and_a_half_and_drawings_one_of_three_in_light_and_dark() {
+        let pages = palettes(include_str!("../../../lab/assets/report.css"));
+        for (page, verdicts) in pages.into_iter().zip(palettes(STYLE)) {
+            for verdict in ["within", "direction", "outside", "shown"] {
+                let ink = verdicts[format!("{verdict}-ink").as_str()];
+                assert!(contrast(ink, verdicts[verdict]) >= 4.5, "{verdict}");
+                // The dot of our value lies on the paper and on the band of a drawing.
+                for ground in ["paper", "line"] {
+                    assert!(contrast(ink, page[ground]) >= 3.0, "{verdict} on {ground}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_that_are_only_shown_are_folded() {
+        let page = page();
+        let folded = page.split("Only shown, for nothing is compared: 2").nth(1).expect("they are there");
+        let folded = folded.split("</section>").next().expect("a section ends");
+        assert_eq!(folded.matches("class=\"shown\"").count(), 2);
+        assert_eq!(page.matches("<tr role=\"row\" class=\"shown\">").count(), 2, "nowhere else");
+    }
+
+    #[test]
+    fn the_papers_value_is_drawn_beside_ours_on_one_axis_with_the_band() {
+        let drawn = drawing(&row(Verdict::Outside, Value::Number(2.0), Value::Number(11.0)));
+        assert!(drawn.contains("aria-label=\"paper 2.00, ours 11.0, band from 1 to 4\""), "{drawn}");
+        // From 1 to 11 in 128 units, a tenth of 160 left free on both sides.
+        for mark in ["x=\"16.0\" y=\"2\" width=\"38.4\"", "M28.8 3l", "cx=\"144.0\""] {
+            assert!(drawn.contains(mark), "{mark}: {drawn}");
+        }
+        assert_eq!(
+            drawing(&row(Verdict::Direction, Value::Text("rises".into()), Value::Text("1, 2".into()))),
+            ""
+        );
+        let equal = Row {
+            limits: None,
+            band: String::new(),
+            ..row(Verdict::Shown, Value::Number(0.0), Value::Number(0.0))
+        };
+        assert!(drawing(&equal).contains("cx=\"80.0\""));
+    }
+}

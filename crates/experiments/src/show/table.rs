@@ -1,0 +1,151 @@
+//! Outcomes as text: a table for a terminal, the sum of several by paper, and Markdown.
+
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
+
+use crate::judge::counts::Counts;
+use crate::judge::outcome::{Outcome, Row, Value, Verdict};
+
+/// A table for a terminal of `width` columns, whose columns of these numbers stand to the right.
+fn plain(width: u16, heads: &[&str], rows: Vec<Vec<String>>, right: std::ops::Range<usize>) -> String {
+    let mut table = Table::new();
+    table.force_no_tty().load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(width);
+    table.set_header(heads);
+    table.add_rows(rows);
+    for (number, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 1));
+        if number == 0 {
+            // The name of a claim or a paper is what a reader looks for: it stays whole.
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
+    for number in right {
+        if let Some(column) = table.column_mut(number) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.to_string()
+}
+
+/// The rows as a table for a terminal of `width` columns, what is to be said of them, and how many stand how.
+pub fn table(outcome: &Outcome, width: u16) -> String {
+    let cells = |row: &Row| {
+        let [paper, ours] = row.shown();
+        let claim = row.claim.clone().unwrap_or_default();
+        vec![claim, row.shown_what(), paper, ours, row.unit.clone(), row.band.clone(), row.shown_verdict()]
+    };
+    let heads = ["claim", "what", "paper", "ours", "unit", "band", "verdict"];
+    let rows = plain(width, &heads, outcome.rows.iter().map(cells).collect(), 2..4);
+    let mut text = format!("{}\n{rows}\n", outcome.experiment);
+    for remark in remarks(outcome) {
+        text += &format!("  {remark}\n");
+    }
+    text += &format!("{}\n", outcome.counts);
+    text
+}
+
+/// The remarks below a table. Rows in a row that share a remark share a line; where a value is shown or agrees, its note
+/// is for the report and the JSON, but how its band follows is said.
+fn remarks(outcome: &Outcome) -> Vec<String> {
+    let mut said: Vec<String> = Vec::new();
+    for row in &outcome.rows {
+        let row = match row.verdict {
+            Verdict::Outside => row.clone(),
+            _ => Row { note: String::new(), ..row.clone() },
+        };
+        let remark = row.remarks();
+        if !remark.is_empty() && !said.iter().any(|line| line.ends_with(&format!(": {remark}"))) {
+            said.push(format!("{}: {remark}", row.what));
+        }
+    }
+    said.extend(outcome.notes.iter().cloned());
+    said
+}
+
+const HEADS: [&str; 10] = [
+    "paper",
+    "judged",
+    "within",
+    "direction",
+    "outside",
+    "explained",
+    "contradicted",
+    "no reason",
+    "shown",
+    "own input",
+];
+
+/// How the rows of several experiments stand, a line for each paper and one for all, as the columns of `HEADS`.
+fn by_paper(outcomes: &[Outcome]) -> Vec<Vec<String>> {
+    let mut papers: Vec<(&str, Counts)> = Vec::new();
+    let mut all = Counts::default();
+    for outcome in outcomes {
+        all += outcome.counts;
+        match papers.iter_mut().find(|(paper, _)| *paper == outcome.paper()) {
+            Some((_, counts)) => *counts += outcome.counts,
+            None => papers.push((outcome.paper(), outcome.counts)),
+        }
+    }
+    papers.push(("all", all));
+    let cells = |(paper, counts): &(&str, Counts)| {
+        let numbers = [
+            counts.judged,
+            counts.within,
+            counts.direction,
+            counts.outside,
+            counts.explained,
+            counts.contradicted,
+            counts.unexplained,
+            counts.shown,
+            counts.own_input,
+        ];
+        std::iter::once((*paper).to_owned()).chain(numbers.iter().map(usize::to_string)).collect()
+    };
+    papers.iter().map(cells).collect()
+}
+
+/// How the rows of several experiments stand by paper, as a table for a terminal of `width` columns.
+pub fn summary(outcomes: &[Outcome], width: u16) -> String {
+    plain(width, &HEADS, by_paper(outcomes), 1..HEADS.len()) + "\n"
+}
+
+/// The same as a Markdown table.
+pub fn markdown_summary(outcomes: &[Outcome]) -> String {
+    markdown_table(&HEADS, &by_paper(outcomes))
+}
+
+fn markdown_table(heads: &[&str], rows: &[Vec<String>]) -> String {
+    let mut text = format!("| {} |\n|{}\n", heads.join(" | "), "---|".repeat(heads.len()));
+    for row in rows {
+        let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|").replace('\n', " ")).collect();
+        text += &format!("| {} |\n", cells.join(" | "));
+    }
+    text
+}
+
+/// The rows as a Markdown table, for documents, what was scaled down, and how many stand how. Values that depend on the
+/// machine are left out.
+pub fn markdown(outcome: &Outcome) -> String {
+    let cells = |row: &Row| {
+        let [paper, ours] = row.shown();
+        let unit_of_paper = if matches!(row.paper, Value::Number(_)) { row.unit.as_str() } else { "" };
+        let ours = if row.of_the_machine { "of the machine".to_owned() } else { with_unit(&ours, &row.unit) };
+        vec![
+            row.claim.clone().unwrap_or_default(),
+            row.shown_what(),
+            with_unit(&paper, unit_of_paper),
+            ours,
+            row.band.clone(),
+            row.shown_verdict(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = outcome.rows.iter().map(cells).collect();
+    let table = markdown_table(&["claim", "what", "paper", "ours", "band", "verdict"], &rows);
+    let notes: String = outcome.notes.iter().map(|note| format!("* {note}\n")).collect();
+    let notes = if notes.is_empty() { notes } else { notes + "\n" };
+    format!("**{}**\n\n{table}\n{}\n\n{notes}", outcome.experiment, outcome.counts)
+}
+
+fn with_unit(value: &str, unit: &str) -> String {
+    if value.is_empty() || unit.is_empty() { value.to_owned() } else { format!("{value} {unit}") }
+}

@@ -1,0 +1,243 @@
+//! The varied keys of an experiment, and the points that they span.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::options::Options;
+use wordline_lab::error::Result;
+
+/// An experiment that runs once for each combination of the values of its varied keys.
+pub trait Points {
+    /// One run.
+    type Point;
+
+    /// The varied keys as they are run.
+    fn varied(&self, options: &Options) -> Vec<&Axis>;
+
+    /// The run with these values of the varied keys; `path` names the file.
+    ///
+    /// # Errors
+    /// [`wordline_lab::Error::Config`] if it does not hold together.
+    fn point(&self, path: &Path, settings: toml::Table, options: &Options) -> Result<Self::Point>;
+
+    /// The runs, the last varied key fastest, each checked.
+    ///
+    /// # Errors
+    /// Those of [`Points::point`].
+    fn points(&self, path: &Path, options: &Options) -> Result<Vec<Self::Point>> {
+        self.points_where(path, options, |_| true)
+    }
+
+    /// The same at some of the places alone.
+    ///
+    /// # Errors
+    /// Those of [`Points::point`].
+    fn points_where(
+        &self,
+        path: &Path,
+        options: &Options,
+        is_wanted: impl Fn(&toml::Table) -> bool,
+    ) -> Result<Vec<Self::Point>> {
+        let places = combinations(&self.varied(options)).into_iter().filter(is_wanted);
+        places.map(|settings| self.point(path, settings, options)).collect()
+    }
+}
+
+/// A varied key.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Axis {
+    /// The key, with dots; or a word of the experiment's own, where `sets` says what each value sets.
+    pub key: String,
+    /// Its values.
+    pub values: Vec<toml::Value>,
+    /// For each value, a text, the keys that it sets.
+    #[serde(default)]
+    pub sets: toml::Table,
+}
+
+impl Axis {
+    /// The error in it: the key after `vary.`, what was found and what was wanted.
+    pub(crate) fn complaint(&self) -> Option<(&'static str, String, String)> {
+        if self.values.is_empty() {
+            return Some(("values", format!("nothing for `{}`", self.key), "values".into()));
+        }
+        self.unset(|_| false).or_else(|| self.spare(|_| false))
+    }
+
+    /// A value that it sets nothing for, though it sets something for others; not one that is `known` elsewhere.
+    pub(crate) fn unset(&self, known: impl Fn(&str) -> bool) -> Option<(&'static str, String, String)> {
+        let missing = |value: &&toml::Value| match value.as_str() {
+            Some(name) => !self.sets.get(name).is_some_and(toml::Value::is_table) && !known(name),
+            None => true,
+        };
+        let value = self.values.iter().find(missing).filter(|_| !self.sets.is_empty())?;
+        Some(("sets", format!("nothing for {value}"), "a table of keys for each value".into()))
+    }
+
+    /// A name that it sets something for and that is no value of it; not one that is `known` elsewhere.
+    pub(crate) fn spare(&self, known: impl Fn(&str) -> bool) -> Option<(&'static str, String, String)> {
+        let has = |name: &String| self.values.iter().any(|value| value.as_str() == Some(name));
+        let name = self.sets.keys().find(|name| !has(name) && !known(name))?;
+        Some(("sets", format!("`{name}`"), format!("one of the values of `{}`", self.key)))
+    }
+
+    /// The error in it as a key of a scaled-down experiment, which has some of the values of the `whole` one: the key after
+    /// `quick.vary.`, what was found and what was wanted.
+    pub(crate) fn quick_complaint(&self, whole: &[Self]) -> Option<(&'static str, String, String)> {
+        let Some(axis) = whole.iter().find(|axis| axis.key == self.key) else {
+            let keys: Vec<&str> = whole.iter().map(|axis| axis.key.as_str()).collect();
+            return Some(("key", format!("`{}`", self.key), format!("a varied key: {}", keys.join(", "))));
+        };
+        let other = self.values.iter().find(|value| !axis.values.contains(value));
+        let unknown = other.map(|value| {
+            ("values", value.to_string(), format!("a value of `{}` of the whole sweep", axis.key))
+        });
+        self.complaint().or(unknown)
+    }
+
+    /// Sets in `table` what `value` stands for.
+    pub(crate) fn apply(&self, table: &mut toml::Table, value: &toml::Value) {
+        self.keys_of(value).for_each(|(key, value)| set(table, key, value.clone()));
+    }
+
+    /// The keys that `value` stands for, with their values.
+    pub(crate) fn keys_of<'a>(
+        &'a self,
+        value: &'a toml::Value,
+    ) -> impl Iterator<Item = (&'a str, &'a toml::Value)> {
+        let sets = value.as_str().and_then(|name| self.sets.get(name)).and_then(toml::Value::as_table);
+        let own = sets.is_none().then_some((self.key.as_str(), value));
+        sets.into_iter().flatten().map(|(key, value)| (key.as_str(), value)).chain(own)
+    }
+}
+
+/// The varied keys in words.
+pub(crate) fn named(axes: &[Axis]) -> String {
+    let keys: Vec<String> = axes.iter().map(|axis| format!("`{}`", axis.key)).collect();
+    format!("a varied key: {}", if keys.is_empty() { "there is none".into() } else { keys.join(", ") })
+}
+
+/// Complains about a key that is not varied.
+pub(crate) fn check_along(key: &str, axes: &[Axis]) -> Option<(String, String)> {
+    let known = axes.iter().any(|axis| axis.key == key);
+    (!known).then(|| (format!("`{key}`"), named(axes)))
+}
+
+/// The varied keys `whole`, each replaced by that of `quick` with the same key.
+pub(crate) fn instead<'a>(whole: &'a [Axis], quick: &'a [Axis]) -> Vec<&'a Axis> {
+    whole.iter().map(|axis| quick.iter().find(|other| other.key == axis.key).unwrap_or(axis)).collect()
+}
+
+/// Every combination of values, the last axis fastest.
+pub(crate) fn combinations(axes: &[&Axis]) -> Vec<toml::Table> {
+    let mut places = vec![toml::Table::new()];
+    for axis in axes {
+        let with = |place: &toml::Table, value: &toml::Value| {
+            let mut place = place.clone();
+            place.insert(axis.key.clone(), value.clone());
+            place
+        };
+        let longer = places.iter().flat_map(|place| axis.values.iter().map(move |value| with(place, value)));
+        places = longer.collect();
+    }
+    places
+}
+
+/// Whether the place `settings` has the values `at`; a list stands for any of its values.
+pub(crate) fn lies_at(settings: &toml::Table, at: &toml::Table) -> bool {
+    at.iter().all(|(key, wanted)| match (settings.get(key), wanted) {
+        (Some(value), toml::Value::Array(any)) => any.contains(value),
+        (value, wanted) => value == Some(wanted),
+    })
+}
+
+/// Sets a key with dots; tables on the way are made. A number leads to an item of a list that is there.
+pub(crate) fn set(table: &mut toml::Table, key: &str, value: toml::Value) {
+    match key.split_once('.') {
+        None => {
+            table.insert(key.to_owned(), value);
+        }
+        Some((first, rest)) => {
+            let mut inner = table.entry(first).or_insert_with(|| toml::Table::new().into());
+            let mut rest = rest;
+            while let Some((place, further)) = rest.split_once('.')
+                && let Ok(place) = place.parse::<usize>()
+                && inner.get(place).is_some()
+            {
+                (inner, rest) = (&mut inner[place], further);
+            }
+            if !inner.is_table() {
+                *inner = toml::Table::new().into();
+            }
+            set(inner.as_table_mut().expect("it was just made one"), rest, value);
+        }
+    }
+}
+
+/// Puts `over` on `table`, tables key by key. As in configuration files, a table that names another policy replaces
+/// the one below it, whose keys belonged to that policy.
+pub(crate) fn merge(table: &mut toml::Table, over: toml::Table) {
+    for (key, value) in over {
+        match (table.get_mut(&key), value) {
+            (Some(toml::Value::Table(below)), toml::Value::Table(above))
+                if !is_other_policy(below, &above) =>
+            {
+                merge(below, above);
+            }
+            (_, value) => {
+                table.insert(key, value);
+            }
+        }
+    }
+}
+
+/// Whether a table names another policy than the one below it.
+pub(crate) fn is_other_policy(below: &toml::Table, above: &toml::Table) -> bool {
+    above.get("policy").is_some_and(|policy| below.get("policy") != Some(policy))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(text: &str) -> Axis {
+        toml::from_str(text).expect("an axis")
+    }
+
+    #[test]
+    fn a_value_with_a_name_sets_all_of_its_keys() {
+        let axis = axis("key = \"mode\"\nvalues = [\"x\"]\nsets.x = { \"a.b\" = 1, c = 2 }");
+        let mut table = toml::Table::new();
+        axis.apply(&mut table, &axis.values[0]);
+        assert_eq!(table.to_string(), "c = 2\n\n[a]\nb = 1\n");
+        assert!(axis.complaint().is_none());
+    }
+
+    #[test]
+    fn a_name_that_sets_nothing_is_a_complaint() {
+        let missing = axis("key = \"mode\"\nvalues = [\"x\", \"y\"]\nsets.x = { a = 1 }");
+        assert_eq!(missing.complaint().expect("y sets nothing").1, "nothing for \"y\"");
+        let spare = axis("key = \"mode\"\nvalues = [\"x\"]\nsets.x = { a = 1 }\nsets.z = { a = 1 }");
+        assert_eq!(spare.complaint().expect("z is no value").1, "`z`");
+    }
+
+    #[test]
+    fn a_number_leads_to_an_item_of_a_list() {
+        let mut table: toml::Table =
+            toml::from_str("pools = [{ part = { a = 1, b = 2 } }]").expect("a table");
+        set(&mut table, "pools.0.part.a", 3.into());
+        assert_eq!(table, toml::from_str("pools = [{ part = { a = 3, b = 2 } }]").expect("a table"));
+    }
+
+    #[test]
+    fn a_list_stands_for_any_of_its_values() {
+        let place: toml::Table = toml::from_str("dies = 4").expect("a table");
+        for (at, lies) in
+            [("dies = [2, 4]", true), ("dies = [2]", false), ("dies = 4", true), ("a = 1", false)]
+        {
+            assert_eq!(lies_at(&place, &toml::from_str(at).expect("a table")), lies, "{at}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The device of a point in layers of keys, of which a later one beats an earlier one.
+
+use std::path::Path;
+
+use wordline_kernel::Complaints;
+use wordline_lab::devices::Configured;
+
+use crate::sweep::axes::{self, is_other_policy};
+use wordline_lab::config;
+
+/// A layer that sets keys of a device, from the lowest up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Layer<'a> {
+    /// A preset that comes with the program.
+    Preset,
+    /// The experiment.
+    Device,
+    /// The change that scales an experiment down.
+    Quick,
+    /// The value of a varied key.
+    Varied(&'a str),
+    /// A change of the model.
+    Change,
+}
+
+impl Layer<'_> {
+    /// Its place in the file of an experiment, and how high up it is.
+    fn place(self) -> (String, u8) {
+        match self {
+            Self::Preset => ("kind.sweep.preset".into(), 0),
+            Self::Device => ("kind.sweep.device".into(), 1),
+            Self::Quick => ("kind.sweep.quick.set".into(), 2),
+            Self::Varied(key) => (format!("kind.sweep.vary: a value of `{key}`"), 3),
+            Self::Change => ("changes".into(), 4),
+        }
+    }
+}
+
+/// Keys with their values, and which layer set them.
+#[derive(Default)]
+pub(crate) struct Layers<'a> {
+    table: toml::Table,
+    /// The keys that each layer set, in the order of the layers; a key stands for all below it.
+    set: Vec<(String, Layer<'a>)>,
+}
+
+impl<'a> Layers<'a> {
+    /// The keys of a preset, or none.
+    pub(crate) fn of_preset(table: toml::Table) -> Self {
+        Self { table, set: Vec::new() }
+    }
+
+    /// Puts a table of keys on top, see [`axes::merge`].
+    pub(crate) fn merge(&mut self, layer: Layer<'a>, over: toml::Table) {
+        new_keys(&self.table, &over, "", &mut |key| self.set.push((key, layer)));
+        axes::merge(&mut self.table, over);
+    }
+
+    /// Sets a key with dots.
+    pub(crate) fn set(&mut self, layer: Layer<'a>, key: &str, value: toml::Value) {
+        axes::set(&mut self.table, key, value);
+        self.set.push((key.to_owned(), layer));
+    }
+
+    /// All keys.
+    pub(crate) fn table(&self) -> &toml::Table {
+        &self.table
+    }
+
+    /// Takes a key out; `pools.0.frontier` is one of the first item of a list.
+    pub(crate) fn take(&mut self, key: &str) -> Option<toml::Value> {
+        let (tables, name) = key.rsplit_once('.').unwrap_or(("", key));
+        let mut path = tables.split('.').filter(|key| !key.is_empty());
+        let Some(first) = path.next() else { return self.table.remove(name) };
+        let inner = path.try_fold(self.table.get_mut(first)?, |value, key| match value {
+            toml::Value::Array(items) => items.get_mut(key.parse::<usize>().ok()?),
+            other => other.get_mut(key),
+        });
+        inner?.as_table_mut()?.remove(name)
+    }
+
+    /// The keys that do nothing on the `device`, which was made of them: set by a layer below that which made the device
+    /// another. `path` names the file.
+    ///
+    /// # Errors
+    /// A key that was set and has no effect, unless a later layer took its effect away: one complaint for each.
+    pub(crate) fn idle(&self, path: &Path, device: &dyn Configured) -> Result<Vec<String>, Complaints> {
+        let layer_of = |key: &str| {
+            let is_in =
+                |of: &str| key.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+            let layer =
+                self.set.iter().rev().find(|(of, _)| is_in(of)).map_or(Layer::Preset, |(_, layer)| *layer);
+            let (place, rank) = layer.place();
+            (format!("{}: {place}", path.display()), rank)
+        };
+        config::idle_keys(&self.table, device, &layer_of)
+    }
+}
+
+/// Names each key of `over` that replaces one of `table`, or is new there.
+fn new_keys(table: &toml::Table, over: &toml::Table, path: &str, name: &mut dyn FnMut(String)) {
+    for (key, value) in over {
+        let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        match (table.get(key), value) {
+            (Some(toml::Value::Table(below)), toml::Value::Table(above))
+                if !is_other_policy(below, above) =>
+            {
+                new_keys(below, above, &path, name);
+            }
+            _ => name(path),
+        }
+    }
+}

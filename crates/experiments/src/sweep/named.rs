@@ -1,0 +1,179 @@
+//! A pattern or an application by its name, as what a point of a sweep asks of its device.
+
+use serde::{Deserialize, Serialize};
+use wordline_host::Pace;
+use wordline_kernel::{Bytes, Complaints, Duration, Seed};
+
+use wordline_lab::arrivals::Incoming;
+use wordline_lab::error::{Error, Result};
+use wordline_lab::plan::recorded_times;
+use wordline_lab::run::Precondition;
+use wordline_lab::workload::application::WaitsFor;
+use wordline_lab::workload::arrival::Bursts;
+use wordline_lab::workload::{Generated, one_of_all};
+
+/// A pattern or an application that comes with the program, with changes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Named {
+    /// Its name.
+    pub name: String,
+    /// How many requests; left out: as many as it has.
+    pub requests: Option<u64>,
+    /// Requests outstanding, where those of an application wait for any answer; left out: its own, of an application one a thread.
+    pub queue_depth: Option<u32>,
+    /// The answer after which a thread of an application goes on; left out: what the application says, which is its own
+    /// answer for those that come with the program.
+    pub waits_for: Option<WaitsFor>,
+    /// How long a closed loop submits requests, and how long it pauses then; left out: its own pauses, which is none for those that come
+    /// with the program.
+    pub bursts: Option<Duration>,
+    /// Whether the requests come at the times of the recorded trace that the program carries, stretched by `time_scale`.
+    #[serde(default)]
+    pub recorded_times: bool,
+    /// Factor on recorded times; left out: 1.
+    pub time_scale: Option<f64>,
+    /// Share of an application's data that is cached above the device, from 0 to 0.9; left out: its own.
+    pub page_cache: Option<f64>,
+}
+
+/// Its requests, how many they are, and when they are submitted.
+pub(crate) type NamedRequests = (Incoming, u64, Pace);
+
+impl Named {
+    /// The workload of that name, with these changes; none where there is no such name.
+    fn generated(&self) -> Option<Generated> {
+        let mut found = Generated::named(&self.name)?;
+        match &mut found {
+            Generated::Pattern(pattern) => pattern.requests = self.requests.unwrap_or(pattern.requests),
+            Generated::Application(application) => {
+                application.requests = self.requests.unwrap_or(application.requests);
+                application.waits_for = self.waits_for.unwrap_or(application.waits_for);
+                if let Some(share) = self.page_cache {
+                    application.set_page_cache(share);
+                }
+            }
+        }
+        Some(found)
+    }
+
+    /// The state of the device that it asks for.
+    pub(crate) fn precondition(&self) -> Precondition {
+        match self.generated() {
+            Some(Generated::Pattern(pattern)) => pattern.precondition.into(),
+            Some(Generated::Application(application)) => application.precondition.into(),
+            None => Precondition::Filled(1.0),
+        }
+    }
+
+    /// The requests, on a device of `capacity`.
+    pub(crate) fn requests(&self, seed: Seed, capacity: Bytes) -> Result<NamedRequests> {
+        let (requests, total, depth, bursts) = match self.generated().expect("a checked name") {
+            Generated::Pattern(pattern) => {
+                let requests = pattern.generator(seed, capacity).map_err(Error::Config)?;
+                let depth = pattern.arrival.queue_depth();
+                (Incoming::generated(requests), pattern.requests, depth, pattern.bursts)
+            }
+            Generated::Application(application) => {
+                let asked = Incoming::of(&application, self.queue_depth, seed, capacity);
+                let (requests, depth) = asked.map_err(Error::Config)?;
+                (requests, application.requests, Some(depth), application.bursts)
+            }
+        };
+        let open = Pace::Open { time_scale: self.time_scale.unwrap_or(1.0) };
+        if self.recorded_times {
+            let times = recorded_times(None)?;
+            return Ok((Incoming::InOrder(times.pace(requests.in_order())), total, open));
+        }
+        let pace = match (self.queue_depth.or(depth), self.bursts.map(Bursts::halves).or(bursts)) {
+            (None, _) => open,
+            (Some(depth), None) => Pace::Closed { depth, think: Duration::ZERO },
+            (Some(depth), Some(Bursts { on, off })) => Pace::Bursts { depth, on, off },
+        };
+        Ok((requests, total, pace))
+    }
+
+    pub(crate) fn check(&self, wrong: &mut Complaints) {
+        let Some(found) = Generated::named(&self.name) else {
+            return wrong.add("named.name", &self.name, one_of_all(&self.name));
+        };
+        wrong.require(self.requests != Some(0), "named.requests", 0, "at least 1");
+        wrong.require(self.queue_depth != Some(0), "named.queue_depth", 0, "at least 1");
+        if let Some(on) = self.bursts {
+            let mut inner = Complaints::default();
+            Bursts::halves(on).check(&mut inner);
+            wrong.require(inner.0.is_empty(), "named.bursts", on, "from 1us to 1h");
+        }
+        if let Some(waits_for) = self.waits_for {
+            let has_threads = matches!(found, Generated::Application(_));
+            let has_loop = self.queue_depth.is_none() && !self.recorded_times;
+            let holds = has_threads && (has_loop || waits_for == WaitsFor::AnyAnswer);
+            let wanted = "none for a pattern, and no own-answer beside a queue depth or recorded_times";
+            wrong.require(holds, "named.waits_for", waits_for, wanted);
+        }
+        let is_closed = self.bursts.is_some() || self.queue_depth.is_some();
+        let both = self.recorded_times && is_closed;
+        wrong.require(!both, "named.recorded_times", true, "false beside a queue depth or bursts");
+        if let Some(scale) = self.time_scale {
+            let holds = self.recorded_times && scale.is_finite() && scale >= 0.0;
+            wrong.require(holds, "named.time_scale", scale, "a factor of at least 0, with recorded_times");
+        }
+        let Some(share) = self.page_cache else { return };
+        if matches!(found, Generated::Pattern(_)) {
+            return wrong.add("named.page_cache", share, "none, for a pattern has no page cache");
+        }
+        wrong.require((0.0..=0.9).contains(&share), "named.page_cache", share, "a fraction from 0 to 0.9");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_not_there_and_keys_that_do_nothing_are_refused() {
+        for (keys, wanted) in [
+            ("name = \"mial\"", "did you mean mail?"),
+            ("name = \"mail\"\nrequests = 0", "named.requests: found 0"),
+            ("name = \"mail\"\nbursts = \"0s\"", "named.bursts: found 0s, wanted from 1us to 1h"),
+            ("name = \"mail\"\nbursts = \"1s\"\nrecorded_times = true", "named.recorded_times: found true"),
+            ("name = \"mail\"\ntime_scale = 0.5", "named.time_scale: found 0.5"),
+            ("name = \"mail\"\nqueue_depth = 0", "named.queue_depth: found 0"),
+            (
+                "name = \"mail\"\npage_cache = 1.0",
+                "named.page_cache: found 1, wanted a fraction from 0 to 0.9",
+            ),
+            ("name = \"randread-4k\"\npage_cache = 0.5", "named.page_cache: found 0.5, wanted none"),
+            (
+                "name = \"randread-4k\"\nwaits_for = \"any-answer\"",
+                "named.waits_for: found any-answer, wanted none for a pattern",
+            ),
+            (
+                "name = \"mail\"\nwaits_for = \"own-answer\"\nqueue_depth = 2",
+                "named.waits_for: found own-answer, wanted none",
+            ),
+        ] {
+            let mut wrong = Complaints::default();
+            toml::from_str::<Named>(keys).expect(keys).check(&mut wrong);
+            assert!(wrong.to_string().contains(wanted), "{keys}: {wrong}");
+        }
+    }
+
+    #[test]
+    fn an_application_has_one_request_outstanding_for_each_thread_unless_told() {
+        let pace = |keys: &str| {
+            let named: Named =
+                toml::from_str(&format!("name = \"mail\"\nrequests = 100\n{keys}")).expect(keys);
+            let (requests, total, pace) = named.requests(Seed(1), Bytes::gib(1)).expect("it has room");
+            assert_eq!(requests.in_order().count() as u64, total);
+            pace
+        };
+        let (think, on) = (Duration::ZERO, Duration::from_ms(2));
+        // The system is one more thread.
+        assert_eq!(pace(""), Pace::Closed { depth: 17, think });
+        assert_eq!(pace("waits_for = \"any-answer\""), Pace::Closed { depth: 16, think });
+        assert_eq!(pace("queue_depth = 3"), Pace::Closed { depth: 3, think });
+        assert_eq!(pace("bursts = \"2ms\""), Pace::Bursts { depth: 17, on, off: on });
+        assert_eq!(pace("recorded_times = true\ntime_scale = 0.25"), Pace::Open { time_scale: 0.25 });
+    }
+}

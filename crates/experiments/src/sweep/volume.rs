@@ -1,0 +1,184 @@
+//! Volumes of papers' trace tables as what a point of a sweep asks of its device.
+
+use std::path::Path;
+
+use wordline_kernel::{Bytes, Seed};
+
+use crate::sweep::Volume;
+use wordline_lab::error::Result;
+use wordline_lab::run::Precondition;
+use wordline_lab::summary::{Source, SourceKind};
+use wordline_lab::trace::{self, Fit, Request};
+use wordline_lab::workload::{RealOrProfile, resolve};
+
+/// The requests of a volume on a device.
+pub(crate) struct VolumeRequests {
+    /// Their source.
+    pub source: Source,
+    /// The requests, all within the device.
+    pub requests: Box<dyn Iterator<Item = Request> + Send>,
+    /// How many there are.
+    pub total: u64,
+    /// The byte after the last one that any of them touches before it is wrapped.
+    pub extent: Bytes,
+}
+
+impl Volume {
+    /// Its requests for a device of `capacity` logical bytes: those of the recorded trace in the folder `traces`, or else
+    /// generated.
+    pub(crate) fn requests(
+        &self,
+        traces: Option<&Path>,
+        seed: u64,
+        capacity: Bytes,
+    ) -> Result<VolumeRequests> {
+        match resolve(&self.profile, traces)? {
+            RealOrProfile::Real(path) => {
+                let mut trace = trace::read(&path, &trace::Options::default())?;
+                let count = (trace.requests.len() as f64 * self.scale).ceil() as usize;
+                trace.requests.truncate(count);
+                let source = trace.source();
+                let report = trace::fit(&mut trace.requests, capacity, Fit::Wrap)?;
+                let total = trace.requests.len() as u64;
+                let requests = Box::new(trace.requests.into_iter());
+                Ok(VolumeRequests { source, requests, total, extent: report.extent })
+            }
+            RealOrProfile::Profile(profile) => {
+                let generator = profile.generator(Seed(seed), self.scale);
+                let source = Source { name: profile.name.clone(), kind: SourceKind::Profile };
+                let (extent, total) = (generator.span(), generator.size_hint().0 as u64);
+                // No request of a profile is as long as any device is large.
+                let requests = Box::new(generator.map(move |mut request| {
+                    trace::wrap(&mut request, capacity);
+                    request
+                }));
+                Ok(VolumeRequests { source, requests, total, extent })
+            }
+        }
+    }
+}
+
+/// The state before, where all addresses up to `extent` are to hold data.
+pub(crate) fn covering(before: Precondition, extent: Bytes, capacity: Bytes) -> Precondition {
+    let reached = (extent.0 as f64 / capacity.0 as f64).min(1.0);
+    match before {
+        Precondition::SteadyTo(fraction) if reached > fraction => Precondition::SteadyTo(reached),
+        before => before,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Experiment, Kind, Library, Options, Point, Points, Workload};
+
+    const GIB: Bytes = Bytes(1 << 30);
+
+    fn volume(scale: f64) -> Volume {
+        Volume { profile: "centaur/proj_0".into(), queue_depth: Some(32), scale }
+    }
+
+    #[test]
+    fn a_volume_larger_than_the_device_is_wrapped_into_it_request_by_request() {
+        let found = volume(0.001).requests(None, 1, Bytes::mib(1)).expect("a profile");
+        assert!(found.extent > Bytes::mib(1) && found.source.kind == SourceKind::Profile);
+        let requests: Vec<Request> = found.requests.collect();
+        assert_eq!(requests.len() as u64, found.total);
+        assert!(requests.iter().all(|request| request.offset + request.size <= Bytes::mib(1)));
+        // 0.527 and 3.697 million requests, Centaur, table 1.
+        assert_eq!(found.total, 527 + 3_697);
+    }
+
+    #[test]
+    fn a_recorded_trace_goes_before_the_profile_and_is_cut() {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let line = |n: u64| format!("{},proj,0,Write,{},4096,100\n", 128_166_372_000_000_000 + n, n * 4096);
+        let text: String = (0..10).map(line).collect();
+        std::fs::write(folder.path().join("proj_0.csv"), text).expect("the folder can be written");
+        let found = volume(0.35).requests(Some(folder.path()), 1, GIB).expect("a trace");
+        assert_eq!((found.total, found.source.kind), (4, SourceKind::RealTrace));
+        assert_eq!(found.extent, Bytes(4 * 4096));
+    }
+
+    #[test]
+    fn a_device_is_filled_as_far_as_its_volume_reaches_and_no_less_than_was_asked() {
+        let before = Precondition::SteadyTo(0.5);
+        assert_eq!(covering(before, Bytes::mib(100), GIB), before);
+        assert_eq!(covering(before, Bytes::mib(768), GIB), Precondition::SteadyTo(0.75));
+        assert_eq!(covering(before, Bytes::gib(7), GIB), Precondition::SteadyTo(1.0));
+        assert_eq!(covering(Precondition::Steady, Bytes::gib(7), GIB), Precondition::Steady);
+    }
+
+    #[test]
+    fn requests_without_times_are_not_run_at_their_own_times() {
+        let text = |volume: &str| {
+            format!(
+                "title = \"T\"\nsource = \"S\"\nclaims = []\n[kind.sweep]\npreset = \"centaur-3d\"\n\
+                 [kind.sweep.workload.volume]\nprofile = \"{volume}\"\n\
+                 [[expect]]\nwhat = \"W\"\ncolumn = \"host.iops\"\nunit = \"1\"\nshown = true\nsource = \"S\"\n"
+            )
+        };
+        let parse =
+            |volume| Experiment::parse("paper/name", Path::new("dir/experiment.toml"), &text(volume), None);
+        parse("centaur/hm_1").expect("its requests have times");
+        let error = parse("nandflashsim/web").expect_err("they have none").to_string();
+        assert!(error.contains("volume.queue_depth: found none, wanted a queue depth"), "{error}");
+    }
+
+    /// The experiments of Centaur that run devices, with their points.
+    fn of_centaur(quick: bool) -> Vec<(String, Vec<Point>)> {
+        let library = Library::open(None).expect("well formed");
+        let options = Options { quick, ..Options::default() };
+        let points = |experiment: &Experiment| match &experiment.kind {
+            Kind::Sweep(sweep) => sweep.points(&experiment.path, &options).expect("sound"),
+            _ => Vec::new(),
+        };
+        let all = library.iter().filter(|experiment| experiment.id.starts_with("centaur/"));
+        all.map(|experiment| (experiment.id.clone(), points(experiment))).collect()
+    }
+
+    /// Requests outstanding where a point replays a volume or a trace: none at its own times.
+    fn depth(point: &Point) -> Option<Option<u32>> {
+        match &point.workload {
+            Workload::Volume(Volume { queue_depth, .. }) | Workload::Replayed { queue_depth, .. } => {
+                Some(*queue_depth)
+            }
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn every_volume_of_centaur_is_run_at_its_own_times_first_and_then_with_32_requests_outstanding() {
+        let mut found = 0;
+        for (id, points) in [of_centaur(false), of_centaur(true)].concat() {
+            let replayed: Vec<&Point> = points.iter().filter(|point| depth(point).is_some()).collect();
+            for (pace, wanted) in [("recorded", None), ("saturated", Some(32))] {
+                let at =
+                    |point: &&&Point| point.settings.get("pace").and_then(toml::Value::as_str) == Some(pace);
+                let of_pace: Vec<&&Point> = replayed.iter().filter(at).collect();
+                assert!(of_pace.iter().all(|point| depth(point) == Some(wanted)), "{id}, {pace}");
+                assert_eq!(2 * of_pace.len(), replayed.len(), "{id}, {pace}");
+            }
+            if let Some(first) = replayed.first() {
+                assert_eq!(depth(first), Some(None), "{id} begins with the recorded pace");
+                found += 1;
+            }
+        }
+        assert_eq!(found, 2 * 15, "figures 11 to 23, section 5.4 and the recorded traces");
+    }
+
+    /// Two program units of each row may be on their way from the buffer at a time, and what waits in it must not be too
+    /// little for that.
+    #[test]
+    fn a_scaled_down_buffer_of_centaur_holds_two_program_units_of_each_row_below_its_mark() {
+        for (id, points) in of_centaur(true) {
+            for point in points {
+                let (config, settings) = (point.config(), &point.settings);
+                let pages: u32 = config.pools.all_rows().map(|row| config.pools.per_program(row)).sum();
+                let on_the_way = (config.unit * u64::from(2 * pages)).0 as f64;
+                let below = config.file.buffer.size.0 as f64 * config.file.buffer.flush_above;
+                assert!(on_the_way <= below, "{id} at {settings}: {on_the_way} of {below} bytes");
+            }
+        }
+    }
+}
