@@ -1,0 +1,3 @@
+//! The tests of what stands above devices, as one program.
+
+mod raid5;
