@@ -337,7 +337,7 @@ impl DeviceFile {
     /// The write streams of each row with this many of the router's and the relocator's, and those that `streams_of_map` adds on each side.
     pub fn streams_beside(&self, host: u8, gc: u8) -> Streams {
         let of_map = self.streams_of_map();
-        Streams { host: host.saturating_add(of_map), gc: gc.saturating_add(of_map), open_blocks: 1 }
+        Streams { host: host.saturating_add(of_map), gc: gc.saturating_add(of_map), ..Streams::ONE_EACH }
     }
 
     /// The streams for pages that hold no data of the host, on each side: one where translation pages are in flash, and
@@ -354,8 +354,10 @@ impl DeviceFile {
         let all = f64::from(pools.locations());
         let logical = (all * (1.0 - self.ftl.over_provisioning.clamp(0.0, 1.0))) as u32;
         // One more than the blocks at work makes cleaning worth while.
-        let at_work = self.streams().blocks_at_work() + 1;
-        let working_beside = |free: u32| at_work.max(free.saturating_add(2));
+        let streams = self.streams();
+        let at_work = Streams { suspended: 0, ..streams }.blocks_at_work() + 1;
+        let working_beside =
+            |free: u32| at_work.max(free.saturating_add(2)).saturating_add(streams.suspended);
         let working = working_beside(self.ftl.gc.stop_at_free_blocks)
             .saturating_add(self.ftl.slc_cache.map_or(0, |cache| cache.blocks));
         let bad_of = |geometry: &Geometry| {
@@ -395,11 +397,15 @@ impl DeviceFile {
             "ftl.over_provisioning",
             self.ftl.over_provisioning,
             format!(
-                "at least {:.4} and below 1: of {} blocks in a row of planes{}, {working} are at work and {bad} may be \
+                "at least {:.4} and below 1: of {} blocks in a row of planes{}, {working} are at work{} and {bad} may be \
                  bad{}",
                 (spare * 1e4).ceil() / 1e4,
                 geometry.blocks_per_plane,
                 if pools.count() > 1 { " of the first pool, which takes what others have no room for" } else { "" },
+                match streams.suspended {
+                    0 => String::new(),
+                    suspended => format!(" or suspended, {suspended} of them suspended by designs at the most"),
+                },
                 if tables > 0 { format!(", and {tables} pages of tables need room") } else { String::new() }
             ),
         );

@@ -92,6 +92,7 @@ impl Parts {
             host: self.router.streams(),
             gc: self.relocator.streams(),
             open_blocks: 1,
+            suspended: 0,
             cached: u16::from(self.router.cached().is_some()),
             cached_by_gc: 0,
         };
@@ -137,6 +138,14 @@ impl Parts {
                 "designs",
                 format!("{name}, which answers `frontier`, with the part {} in pool {pool}", part.name),
                 "a part that programs a word line in one shot, with as many word lines in each layer",
+            );
+            let suspends =
+                needs.streams.iter().chain(&needs.collector_streams).any(|stream| stream.suspended > 0);
+            wrong.require(
+                !suspends || config.file.ftl.gc.scope == Scope::Row,
+                "ftl.gc.scope",
+                format!("super blocks beside the design {name}, which suspends blocks"),
+                "row: the blocks of a super block are written together",
             );
             wrong.require(
                 needs.open_blocks == 1 || config.file.ftl.gc.scope == Scope::Row,

@@ -23,5 +23,6 @@ mod scheduling;
 mod slc_cache;
 mod slc_streams;
 mod snapshot;
+mod suspended;
 mod tuning;
 mod wear;

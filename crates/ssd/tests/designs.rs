@@ -150,7 +150,9 @@ impl Design for Probe {
             Seen::Opened { .. } => OPENED,
             Seen::Closed { .. } => CLOSED,
             Seen::Buffer { .. } => BUFFER,
-            Seen::Idle { .. } => return,
+            Seen::Idle { .. } | Seen::LostPage { .. } | Seen::Suspended { .. } | Seen::Resumed { .. } => {
+                return;
+            }
             Seen::PowerLost => POWER_LOST,
         };
         self.told[kind] += 1;

@@ -10,7 +10,7 @@ use wordline_ssd::map::checkpoint::DiscardsAtCut;
 use wordline_ssd::{BlockDevice, Command, DeviceFile, Operation};
 
 use crate::common::Rig;
-use crate::common::devices::{block_mapped, device};
+use crate::common::devices::{block_mapped, device, suspending};
 use crate::common::failing::faults;
 use crate::common::steps::{Start, Step, start, step};
 
@@ -40,7 +40,10 @@ impl Model {
 }
 
 fn play(file: DeviceFile, steps: &[Step], depth: usize, start: Start) {
-    let mut rig = Rig::new(file, 1);
+    play_on(Rig::new(file, 1), steps, depth, start);
+}
+
+fn play_on(mut rig: Rig, steps: &[Step], depth: usize, start: Start) {
     let pages = rig.device.config().logical_pages;
     let per_page = rig.device.config().unit.0 / 512;
     let sectors = u64::from(pages) * per_page;
@@ -254,5 +257,24 @@ proptest! {
         (steps, depth, start) in run(),
     ) {
         play(faults.strike(file)?, &steps, depth, start);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_device_that_suspends_blocks_holds_what_a_map_would(
+        (file, settings) in suspending(),
+        faults in prop::option::of(faults(1..3)),
+        (steps, depth, start) in run(),
+    ) {
+        let file = match faults {
+            Some(faults) => faults.strike(file)?,
+            None => file,
+        };
+        let rig = Rig::with(&file, settings.design(), 1);
+        prop_assume!(rig.is_ok(), "{:?}", rig.err());
+        play_on(rig.expect("it was just asked"), &steps, depth, start);
     }
 }

@@ -26,6 +26,11 @@ use wordline_ssd::space::{Space, State, Streams};
 
 use crate::common::small;
 
+/// Is not asked where word lines go by their numbers.
+fn by_number(_: &[OpenBlock<'_>], _: &Space) -> (usize, u32) {
+    unreachable!("word lines go by their numbers")
+}
+
 /// A new policy that goes on with what `policy` knows: as good as the old one wherever it takes its place.
 fn restored<P: Snapshot + ?Sized>(policy: &P, mut fresh: Box<P>) -> Box<P> {
     let mut bytes = Vec::new();
@@ -324,9 +329,7 @@ fn clean(kind: &VictimKind, config: &Config, script: &[u64]) {
             _ if blocks.has_room(RowId(0), stream, 1) && blocks.free(RowId(0)) > 0 => {
                 // A block at a time, so that the lists get long.
                 for _ in 0..locations.per_block() {
-                    let page = blocks.take(RowId(0), stream, 1, &mut |_, _| {
-                        unreachable!("word lines go by their numbers")
-                    });
+                    let page = blocks.take(RowId(0), stream, 1, &mut by_number);
                     // In some blocks pages hold nothing, as when a program unit is padded.
                     if !place.is_multiple_of(3) || !page.index().is_multiple_of(5) {
                         blocks.validate(page);
@@ -465,9 +468,7 @@ fn random_policies_reach_every_candidate() {
         let mut policy = kind.build();
         blocks.keep(policy.needs());
         for _ in 0..10 * config.locations().per_block() {
-            let page = blocks.take(RowId(0), Streams::ONE_EACH.gc(0), 1, &mut |_, _| {
-                unreachable!("word lines go by their numbers")
-            });
+            let page = blocks.take(RowId(0), Streams::ONE_EACH.gc(0), 1, &mut by_number);
             blocks.program_done(page);
         }
         let mut random = Seed(4).stream("test.victim", 0);

@@ -24,7 +24,7 @@ struct Sorts {
 state!(Sorts { values { moved_there } fixed { name, below, streams, of_collector } });
 
 fn stream(mode: CellMode, pool: u8) -> WriteStream {
-    WriteStream { name: if mode == CellMode::Slc { "low" } else { "high" }, pool, mode }
+    WriteStream { mode, ..WriteStream::native(if mode == CellMode::Slc { "low" } else { "high" }, pool) }
 }
 
 /// A native stream and one in SLC mode, of the first pool.

@@ -11,7 +11,7 @@ use wordline_ssd::policy::wear::WearKind;
 use wordline_ssd::snapshot::{Agenda, LAYOUT};
 use wordline_ssd::{BlockDevice, Command, Device, DeviceFile, Operation};
 
-use crate::common::devices::{block_mapped, device};
+use crate::common::devices::{block_mapped, device, suspending};
 use crate::common::failing;
 use crate::common::steps::{Step, step};
 use crate::common::{Rig, small};
@@ -54,9 +54,13 @@ fn saved(rig: &Rig) -> Vec<u8> {
 }
 
 /// A device with another seed that takes over `bytes`.
-fn restored(file: &DeviceFile, mut bytes: &[u8]) -> Result<Rig, Broken> {
-    let config = file.clone().check().expect("the device is sound");
-    let mut device = Device::new(config, Seed(999));
+fn restored(file: &DeviceFile, bytes: &[u8]) -> Result<Rig, Broken> {
+    restored_in(Rig::new(file.clone(), 999), bytes)
+}
+
+/// A new device that takes over `bytes`.
+fn restored_in(rig: Rig, mut bytes: &[u8]) -> Result<Rig, Broken> {
+    let mut device = rig.device;
     let agenda = device.load(&mut bytes)?;
     assert!(bytes.is_empty(), "{} bytes are left over", bytes.len());
     Ok(Rig::of(device, agenda.calendar(|event| event)))
@@ -99,7 +103,12 @@ fn run() -> impl Strategy<Value = Run> {
 
 /// Whether a run with a save and a restore in it is one without them, to the last byte of what is saved at its end.
 fn is_one_run(file: &DeviceFile, run: &Run) {
-    let mut one = Rig::new(file.clone(), 1);
+    is_one_run_of(|seed| Rig::new(file.clone(), seed), run);
+}
+
+/// The same for a device that is made with a seed.
+fn is_one_run_of(made: impl Fn(u64) -> Rig, run: &Run) {
+    let mut one = made(1);
     match run.state {
         0 => {}
         1 => one.device.fill(0.8),
@@ -108,7 +117,7 @@ fn is_one_run(file: &DeviceFile, run: &Run) {
     play(&mut one, &run.steps[..run.cut], run.depth);
     go_on(&mut one, run.events);
     let bytes = saved(&one);
-    let mut two = restored(file, &bytes).unwrap_or_else(|broken| panic!("{broken}"));
+    let mut two = restored_in(made(999), &bytes).unwrap_or_else(|broken| panic!("{broken}"));
     assert!(saved(&two) == bytes, "what was restored is what was saved");
     let mut before = Vec::new();
     one.device.take_answers(&mut before);
@@ -206,6 +215,17 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_run_of_a_device_that_suspends_blocks_is_one_run((file, settings) in suspending(), run in run()) {
+        let made = |seed| Rig::with(&file, settings.design(), seed);
+        prop_assume!(made(1).is_ok());
+        is_one_run_of(|seed| made(seed).expect("it was just made"), &run);
+    }
+}
+
 /// The layout that `LAYOUT` names, as a digest of a device that was saved with some of everything in it. Where only what
 /// a device does has changed, and not what its components write, the digest alone is to be renewed.
 #[test]
@@ -234,7 +254,7 @@ fn another_layout_of_the_bytes_has_another_number() {
     saved(&rig).iter().for_each(|byte| digest.add(u64::from(*byte)));
     assert_eq!(
         (LAYOUT, digest.to_string().as_str()),
-        (38, "9646f8cb30c2cadb"),
+        (39, "9646f8cb30c2cadb"),
         "what a snapshot holds has changed: raise ssd::snapshot::LAYOUT if its layout has, and note the new digest here"
     );
 }

@@ -44,7 +44,7 @@ impl Design for ReadHot {
 
     fn needs(&self) -> Needs {
         let named = [("cold", CellMode::Native), ("hot", CellMode::Slc)];
-        let streams = named.map(|(name, mode)| WriteStream { name, pool: 0, mode }).to_vec();
+        let streams = named.map(|(name, mode)| WriteStream { mode, ..WriteStream::native(name, 0) }).to_vec();
         let answers = Needs::of(&[Seam::Stream, Seam::Relocate, Seam::Victim]);
         Needs { observes: Observes::READ, streams: streams.clone(), collector_streams: streams, ..answers }
     }

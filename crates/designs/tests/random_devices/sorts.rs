@@ -52,10 +52,10 @@ impl Design for Sorts {
     fn needs(&self) -> Needs {
         let named = [("usual", CellMode::Native), ("some", CellMode::Slc)];
         let pool = self.settings.pool;
-        let both = named.map(|(name, mode)| WriteStream { name, pool, mode }).to_vec();
+        let both = named.map(|(name, mode)| WriteStream { mode, ..WriteStream::native(name, pool) }).to_vec();
         let answers: &[Seam] =
             if self.settings.written { &[Seam::Stream, Seam::Relocate] } else { &[Seam::Relocate] };
-        let before = (0..pool).map(|pool| WriteStream { name: "usual", pool, mode: CellMode::Native });
+        let before = (0..pool).map(|pool| WriteStream::native("usual", pool));
         let streams = if self.settings.written { before.chain(both.clone()).collect() } else { Vec::new() };
         Needs { streams, collector_streams: both, ..Needs::of(answers) }
     }

@@ -27,6 +27,7 @@ impl Base {
             "pages programmed are the host's, the map's, the collector's and padding, but for units under way: {queued}"
         );
         self.space.audit_super_blocks();
+        self.space.audit_suspended();
         self.flash.audit(elapsed);
     }
 }

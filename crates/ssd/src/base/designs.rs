@@ -5,19 +5,44 @@ use wordline_nand::{BlockSetId, Done, Location, Operation, RowId};
 use super::{Base, Piece};
 use crate::config::BufferMode;
 use crate::design::{Level, Observes, Seam, Seen, Sight, Writes};
-use crate::flash::{Task, Ticket};
+use crate::flash::{Flash, Task, Ticket};
+use crate::parts::Policies;
 use crate::policy::failure::{After, Failure};
+use crate::policy::frontier::OpenBlock;
 use crate::policy::placement::RowSet;
-use crate::space::StreamId;
+use crate::space::{AnswersNext, Space, StreamId, SuspendedBlocks};
+
+/// The policies and designs that say where a stream is programmed next, and the flash that they see.
+struct Asked<'a> {
+    flash: &'a Flash,
+    policies: &'a mut Policies,
+}
+
+impl AnswersNext for Asked<'_> {
+    fn next(&mut self, open: &[OpenBlock<'_>], space: &Space) -> (usize, u32) {
+        self.policies.next_word_line(open, Sight { flash: self.flash, space })
+    }
+
+    fn suspends(
+        &mut self,
+        open: &[OpenBlock<'_>],
+        suspended: &SuspendedBlocks<'_>,
+        space: &Space,
+    ) -> Option<BlockSetId> {
+        self.policies.suspends(open, suspended, Sight { flash: self.flash, space })
+    }
+
+    fn resumes(&mut self, suspended: &SuspendedBlocks<'_>, space: &Space) -> Option<BlockSetId> {
+        self.policies.resumes(suspended, Sight { flash: self.flash, space })
+    }
+}
 
 impl Base {
     /// The next `pages` of the stream's open block; see [`Space::take`](crate::space::Space).
     #[inline]
     pub(crate) fn take(&mut self, row: RowId, stream: StreamId, pages: u32) -> Location {
         let Self { space, flash, policies, .. } = self;
-        space.take(row, stream, pages, &mut |open, space| {
-            policies.next_word_line(open, Sight { flash, space })
-        })
+        space.take(row, stream, pages, &mut Asked { flash, policies })
     }
 
     /// One of these rows, of which there is at least one.

@@ -71,7 +71,8 @@ fn order_word_lines(policies: &Policies, config: &Config, flash: &mut Flash, spa
     for (n, Pool { part, geometry, .. }) in config.pools.iter().enumerate() {
         if policies.orders_word_lines(n) {
             flash.program_in_any_order();
-            space.order(n, WordLines::of(part, geometry), policies.open_blocks(n));
+            let suspended = policies.may_suspend(n, space.streams());
+            space.order(n, WordLines::of(part, geometry), policies.open_blocks(n), suspended);
         }
     }
 }

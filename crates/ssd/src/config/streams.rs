@@ -1,14 +1,18 @@
 //! The write streams of a device, and the marks of cleaning that follow from them.
 
 use super::DeviceFile;
+use crate::policy::demands::Demands;
 use crate::space::Streams;
 
 impl DeviceFile {
     /// The write streams of each row: those of the policies, and those that `streams_of_map` adds on each side.
     pub fn streams(&self) -> Streams {
-        let named = || (self.ftl.router.streams(), self.ftl.gc.relocator.streams(), 1);
-        let (host, gc, open_blocks) = self.demands.map_or_else(named, |it| (it.host, it.gc, it.open_blocks));
-        Streams { open_blocks, ..self.streams_beside(host, gc) }
+        let named = || self.streams_beside(self.ftl.router.streams(), self.ftl.gc.relocator.streams());
+        self.demands.map_or_else(named, |Demands { host, gc, open_blocks, suspended, .. }| Streams {
+            open_blocks,
+            suspended,
+            ..self.streams_beside(host, gc)
+        })
     }
 
     /// The host's streams that the router, or the design in its place, tells apart.

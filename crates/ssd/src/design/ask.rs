@@ -73,7 +73,7 @@ impl Designs {
     }
 
     /// Asks a design.
-    fn ask<T>(
+    pub(super) fn ask<T>(
         &mut self,
         design: usize,
         sight: Sight<'_>,
@@ -108,7 +108,13 @@ impl Designs {
 
     /// An answer was not allowed. The first one is kept; what follows may follow from it.
     #[cold]
-    fn note_wrong(&self, seam: Seam, pool: usize, answer: String, allowed: impl FnOnce() -> String) {
+    pub(super) fn note_wrong(
+        &self,
+        seam: Seam,
+        pool: usize,
+        answer: String,
+        allowed: impl FnOnce() -> String,
+    ) {
         let design = self.owner(seam, pool).map(|owner| self.all[owner].design.name());
         let _ = self.wrong.get_or_init(|| Box::new(WrongAnswer { design, seam, answer, allowed: allowed() }));
     }
@@ -361,7 +367,11 @@ impl Policies {
             }
             None => format!("{victim:?}, which is none"),
         };
-        let allowed = || format!("a candidate of row {row}: a closed block with an invalid page, or none");
+        let allowed = || {
+            format!(
+                "a candidate of row {row}: a closed block with an invalid page, a suspended block, or none"
+            )
+        };
         self.designs.note_wrong(Seam::Victim, sight.space.pools().number_of_row(row), found, allowed);
     }
 

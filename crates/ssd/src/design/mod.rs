@@ -9,6 +9,7 @@
 mod ask;
 mod gathered;
 mod seam;
+mod suspending;
 mod table;
 mod view;
 mod wrong;
@@ -32,6 +33,7 @@ use crate::policy::victim::{Candidates, Indexes};
 pub use crate::policy::demands::Demands;
 pub use crate::policy::seen::{Level, Observes, Seen, Writes};
 pub use crate::policy::tuner::ProgrammedPage;
+pub use crate::space::SuspendedBlocks;
 pub use gathered::Gathered;
 pub use seam::{Seam, Seams};
 pub use table::Combination;
@@ -50,12 +52,21 @@ pub struct WriteStream {
     /// The mode in which its blocks are opened. Blocks are opened in SLC mode up to the share of each row for them (`ftl.slc_cache` in the
     /// first pool, `pools.slc_cache` in another); beyond that they are native ones.
     pub mode: CellMode,
+    /// Blocks that it may have suspended at once in each row, if its design answers [`Seam::Frontier`] there. Room is kept for all of
+    /// them: they count among the blocks at work, which `ftl.over_provisioning` has to leave.
+    pub suspended: u16,
 }
 
 impl WriteStream {
     /// One in native blocks.
     pub const fn native(name: &'static str, pool: u8) -> Self {
-        Self { name, pool, mode: CellMode::Native }
+        Self { name, pool, mode: CellMode::Native, suspended: 0 }
+    }
+
+    /// The same, with so many blocks of a row suspended at once.
+    #[must_use]
+    pub const fn suspending(self, suspended: u16) -> Self {
+        Self { suspended, ..self }
     }
 
     /// Whether its blocks are opened in SLC mode.
@@ -159,13 +170,33 @@ pub trait Design: State + Send {
         open.first_unprogrammed()
     }
 
+    /// [`Seam::Frontier`]: one of these open blocks of a stream to be set aside before it is full; none if they stay open. Of the one that is
+    /// named, at least one word line is programmed. Asked before each word line while the stream [may suspend](WriteStream::suspended)
+    /// another block, and more blocks are free than those kept for the collector; not while another block would be opened in another mode.
+    /// If it was the only open one, another one is opened.
+    fn suspends(
+        &mut self,
+        _open: &[OpenBlock<'_>],
+        _suspended: &SuspendedBlocks<'_>,
+        _view: &mut View<'_>,
+    ) -> Option<BlockSetId> {
+        None
+    }
+
+    /// [`Seam::Frontier`]: one of these suspended blocks of a stream to be opened again in place of a free one; none if a free one is
+    /// opened. Asked whenever the stream wants a block and has suspended ones, of which those are shown that are in the mode in which a free
+    /// one would be opened.
+    fn resumes(&mut self, _suspended: &SuspendedBlocks<'_>, _view: &mut View<'_>) -> Option<BlockSetId> {
+        None
+    }
+
     /// [`Seam::Place`]: one of the rows that take a program unit, of which there is at least one; all are of one pool.
     fn place(&mut self, rows: &RowSet, _view: &mut View<'_>) -> RowId {
         rows.next_from(RowId(0)).unwrap_or(RowId(0))
     }
 
-    /// [`Seam::Victim`]: one of the candidates of a row, which are closed and hold at least one invalid page; `None` when there are
-    /// none. Where super blocks are cleaned these are the candidates, and the row is 0.
+    /// [`Seam::Victim`]: one of the candidates of a row, which are closed and hold at least one invalid page, or
+    /// [suspended](Candidates::suspended); `None` when there are none. Where super blocks are cleaned these are the candidates, and the row is 0.
     fn victim(&mut self, from: Candidates<'_>, _row: RowId, _view: &mut View<'_>) -> Option<BlockSetId> {
         from.fewest_valid()
     }

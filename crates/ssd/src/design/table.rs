@@ -4,7 +4,6 @@ use std::cell::OnceCell;
 
 use wordline_kernel::snapshot::{Broken, Reader, State, Writer};
 use wordline_kernel::{Complaints, Instant, Seed, Stream, state};
-use wordline_nand::CellMode;
 
 use super::{Demands, Design, Level, Needs, Observes, Seam, Seams, WriteStream, WrongAnswer};
 use crate::Config;
@@ -126,8 +125,15 @@ impl Combination {
             |is: &dyn Fn(usize) -> bool| (0..pools).map(|pool| u16::from(is(pool)) << pool).sum::<u16>();
         let declared = bits(&|pool| routes.as_ref().is_some_and(|routes| routes.cached(pool).is_some()));
         let of_policies = if table[0][Seam::Stream as usize] == NOBODY { policies.cached } else { 0 };
+        let suspended = |(pool, row): (usize, &Row)| {
+            let is_asked = row[Seam::Frontier as usize] != NOBODY;
+            let of_host = routes.iter().flat_map(|routes| routes.suspended(pool));
+            let all = of_host.chain(gathered.suspended[pool].iter().copied());
+            if is_asked { all.map(u32::from).sum() } else { 0 }
+        };
+        let suspended = table.iter().enumerate().map(suspended).max().unwrap_or(0);
         let (cached, cached_by_gc) = (declared | of_policies, bits(&|pool| gathered.slc[pool] != 0));
-        Ok(Demands { host, gc: gathered.most(), open_blocks, cached, cached_by_gc })
+        Ok(Demands { host, gc: gathered.most(), open_blocks, suspended, cached, cached_by_gc })
     }
 
     /// Names the device of the contract for designs whose streams need blocks that `config` does not have; else nothing.
@@ -254,6 +260,18 @@ fn check_streams(table: &[Row], needs: &[Needs], names: &[&str], wrong: &mut Com
             wrong.add("designs", found, format!("pools from 0 to {}", table.len() - 1));
         }
         check_modes(needs, names[n], wrong);
+        check_suspended(needs, names[n], wrong);
+    }
+}
+
+/// Streams suspend blocks of a design that says which.
+fn check_suspended(needs: &Needs, name: &str, wrong: &mut Complaints) {
+    let all = needs.streams.iter().chain(&needs.collector_streams);
+    for stream in all.filter(|stream| stream.suspended > 0) {
+        let found =
+            format!("{name} with {} suspended blocks of the stream {}", stream.suspended, stream.name);
+        let wanted = "a design that answers `frontier` for a stream that suspends blocks";
+        wrong.require(needs.answers.has(Seam::Frontier), "designs", found, wanted);
     }
 }
 
@@ -283,6 +301,8 @@ pub(super) struct Gathered {
     pub of_pools: Vec<u8>,
     /// Those of each pool in SLC mode, one bit each.
     pub slc: Vec<u16>,
+    /// Blocks of a row that each of those of a pool may have suspended at once.
+    pub suspended: Vec<Vec<u16>>,
 }
 
 impl Gathered {
@@ -297,8 +317,16 @@ impl Gathered {
             let own = owner(row).into_iter().flat_map(|needs| collected(needs, pool).enumerate());
             own.filter(|(_, stream)| stream.is_slc()).map(|(n, _)| 1 << n).sum()
         };
+        let suspended_of = |(pool, row): (u8, &Row)| {
+            let own = owner(row).into_iter().flat_map(|needs| collected(needs, pool));
+            own.map(|stream| stream.suspended).collect()
+        };
         let pools = || (0u8..).zip(table);
-        Self { slc: pools().map(slc_of).collect(), of_pools: pools().map(in_pool).collect() }
+        Self {
+            suspended: pools().map(suspended_of).collect(),
+            slc: pools().map(slc_of).collect(),
+            of_pools: pools().map(in_pool).collect(),
+        }
     }
 
     /// How many there are in the pool that has most.
@@ -333,7 +361,7 @@ impl Routes {
         let (mut streams, mut first) = (Vec::new(), Vec::new());
         for (number, row) in (0u8..).zip(table) {
             first.push(streams.len() as u8);
-            let usual = WriteStream { name: "host", pool: number, mode: CellMode::Native };
+            let usual = WriteStream::native("host", number);
             match needs.get(usize::from(row[stream])) {
                 Some(needs) => streams.extend(needs.streams.iter().filter(|stream| stream.pool == number)),
                 None if number == 0 && !by_size => streams.extend((0..routed).map(|_| usual)),
@@ -342,6 +370,13 @@ impl Routes {
         }
         first.push(streams.len() as u8);
         Some(Self { streams, first })
+    }
+
+    /// Blocks of a row of a pool that each stream may have suspended at once.
+    pub fn suspended(&self, pool: usize) -> impl Iterator<Item = u16> + '_ {
+        let own =
+            move |stream: &WriteStream| if usize::from(stream.pool) == pool { stream.suspended } else { 0 };
+        self.streams.iter().map(own)
     }
 
     /// The one of a pool in SLC mode.

@@ -11,6 +11,8 @@ pub struct Demands {
     pub gc: u8,
     /// Blocks that each has open at once, at most, in any pool.
     pub open_blocks: u8,
+    /// Blocks of a row that all of them together have suspended at once, at most, in any pool.
+    pub suspended: u32,
     /// The pools in which one of the host goes to blocks in SLC mode, one bit each.
     pub cached: u16,
     /// Those in which some of the collector do.

@@ -57,6 +57,15 @@ pub enum Seen<'a> {
         /// Where.
         location: Location,
     },
+    /// A page is not valid any more of a block that takes none now, but may take some before it is erased: a suspended one.
+    LostPage {
+        /// The block.
+        block: BlockSetId,
+        /// Where the page was.
+        location: Location,
+        /// Valid logical pages that are left in the block.
+        valid: u32,
+    },
     /// The host discarded a whole logical page.
     Discarded {
         /// Which one.
@@ -96,6 +105,16 @@ pub enum Seen<'a> {
         /// Which one.
         block: BlockSetId,
     },
+    /// An open block set was set aside before it was full.
+    Suspended {
+        /// Which one.
+        block: BlockSetId,
+    },
+    /// A suspended block set was opened again.
+    Resumed {
+        /// Which one.
+        block: BlockSetId,
+    },
     /// The level of the write buffer has changed since the end of the last event.
     Buffer {
         /// It now.
@@ -121,7 +140,10 @@ impl Seen<'_> {
             Self::Discarded { .. } => Observes::DISCARDED,
             Self::Programmed { .. } => Observes::PROGRAMMED,
             Self::Erased { .. } => Observes::ERASED,
-            Self::Opened { .. } | Self::Closed { .. } => Observes::BLOCKS,
+            Self::LostPage { .. } => Observes::LOST_PAGES,
+            Self::Opened { .. } | Self::Closed { .. } | Self::Suspended { .. } | Self::Resumed { .. } => {
+                Observes::BLOCKS
+            }
             Self::Buffer { .. } => Observes::BUFFER,
             Self::Idle { .. } => Observes::IDLE,
             Self::PowerLost => Observes::POWER_LOST,
@@ -148,7 +170,7 @@ impl Observes {
     pub const PROGRAMMED: Self = Self(1 << 4);
     /// [`Seen::Erased`].
     pub const ERASED: Self = Self(1 << 5);
-    /// [`Seen::Opened`] and [`Seen::Closed`].
+    /// [`Seen::Opened`], [`Seen::Closed`], [`Seen::Suspended`] and [`Seen::Resumed`].
     pub const BLOCKS: Self = Self(1 << 6);
     /// [`Seen::Buffer`].
     pub const BUFFER: Self = Self(1 << 7);
@@ -156,8 +178,10 @@ impl Observes {
     pub const IDLE: Self = Self(1 << 8);
     /// [`Seen::PowerLost`].
     pub const POWER_LOST: Self = Self(1 << 9);
+    /// [`Seen::LostPage`].
+    pub const LOST_PAGES: Self = Self(1 << 10);
     /// Everything.
-    pub const ALL: Self = Self((1 << 10) - 1);
+    pub const ALL: Self = Self((1 << 11) - 1);
 
     /// Whether any of `others` is among them.
     #[inline]

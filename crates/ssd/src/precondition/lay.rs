@@ -23,9 +23,11 @@ pub(super) struct Layer<'a> {
 }
 
 impl<'a> Layer<'a> {
-    /// The writer for a device of these engines. Until it has [finished](Self::finish), no block is opened in SLC mode.
+    /// The writer for a device of these engines. Until it has [finished](Self::finish), no block is opened in SLC mode, or set
+    /// aside before it is full.
     pub(super) fn of(core: &'a mut Core, writer: &'a mut Writer) -> Self {
         core.base.space.pause_cache(true);
+        core.base.space.pause_suspending(true);
         Self { core, writer, last: None, left: 0 }
     }
 
@@ -204,6 +206,7 @@ impl<'a> Layer<'a> {
             }
         }
         self.core.base.space.pause_cache(false);
+        self.core.base.space.pause_suspending(false);
         self.writer.note_all_rows(self.core);
     }
 }

@@ -21,6 +21,8 @@ pub enum State {
     Victim,
     /// Out of use.
     Bad,
+    /// Set aside before it was full: it takes nothing until its design opens it again. A candidate for cleaning, too.
+    Suspended,
 }
 
 /// The state and counts of a block, in one place because they are looked up together.
@@ -55,4 +57,10 @@ impl Block {
         condemned: false,
         is_slc: false,
     };
+
+    /// Whether it may take pages again before it is erased, though it takes none now.
+    #[inline]
+    pub fn takes_more_later(&self) -> bool {
+        self.state == State::Suspended
+    }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Id, Stream};
 use wordline_nand::{BlockSetId, RowId};
 
-use super::Block;
+use super::{Block, Space};
 
 /// The orders of candidates that a victim policy needs besides the numbers of valid pages. Each costs time, so it
 /// is kept only when asked for.
@@ -281,6 +281,8 @@ pub struct Candidates<'a> {
     closed: &'a Closed,
     valid: Valid<'a>,
     row: RowId,
+    /// The block table, of which the suspended blocks of the row are candidates, too.
+    beside: Option<&'a Space>,
 }
 
 /// Where the valid pages of candidates are noted.
@@ -297,7 +299,18 @@ const ASKED_FOR: &str = "the policy names in needs() what it looks at";
 
 impl<'a> Candidates<'a> {
     pub(super) fn new(closed: &'a Closed, valid: Valid<'a>, row: RowId) -> Self {
-        Self { closed, valid, row }
+        Self { closed, valid, row, beside: None }
+    }
+
+    /// The same, with the suspended blocks of the row.
+    pub(super) fn beside(self, space: &'a Space) -> Self {
+        Self { beside: Some(space), ..self }
+    }
+
+    /// The suspended blocks of the row of which no program is under way. They are no candidates of the orders below; to clean one gains the
+    /// pages that it does not hold.
+    pub fn suspended(&self) -> impl Iterator<Item = BlockSetId> + '_ {
+        self.beside.into_iter().flat_map(|space| space.resting_in(self.row))
     }
 
     /// Logical pages that a block holds.

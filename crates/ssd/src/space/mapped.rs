@@ -72,8 +72,16 @@ impl Space {
     #[inline]
     pub(crate) fn is_candidate(&self, block: BlockSetId, row: RowId) -> bool {
         block.0 < self.pools.block_sets()
-            && self.state(block) == State::Closed
+            && self.can_be_emptied(block)
             && self.row_of(block) == row
             && self.valid(block) < self.pools.per_block(block)
+    }
+
+    /// Takes an event down, if a design wants to know of it.
+    #[inline]
+    pub(super) fn note(&self, seen: Seen<'static>) {
+        if let Some(news) = &self.news {
+            news.note(seen);
+        }
     }
 }

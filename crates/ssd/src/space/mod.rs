@@ -14,10 +14,12 @@ mod openings;
 mod order;
 mod pool;
 mod room;
+mod set_aside;
 mod slc;
 pub mod slc_cache;
 mod streams;
 mod super_blocks;
+mod suspended;
 mod valid;
 pub mod wear;
 
@@ -35,10 +37,11 @@ use crate::policy::seen::{Observes, Seen};
 
 pub use block::State;
 pub use factory::bad_from_factory;
-pub use order::NextWordLine;
+pub use order::{AnswersNext, NextWordLine};
 pub use slc::{SlcShare, SlcStreams};
 pub use streams::{StreamId, Streams};
 pub use super_blocks::SuperBlockCounts;
+pub use suspended::SuspendedBlocks;
 
 fn all_rows(pools: &Pools) -> impl Iterator<Item = RowId> + use<> {
     pools.all_rows()
@@ -213,7 +216,7 @@ impl Space {
     /// word lines are not programmed by their numbers.
     pub fn take(&mut self, row: RowId, stream: StreamId, pages: u32, next: NextWordLine<'_>) -> Location {
         let (mut at, mut stream, pool) = (self.at(row, stream), stream, self.pools.number_of_row(row));
-        if self.open[at].is_none() {
+        if self.open[at].is_none() && !self.resumed(at, row, stream, next) {
             if self.may_open(row, self.streams.is_gc(stream)) {
                 self.open[at] = Some((self.open_next(row, stream), 0));
             } else {
@@ -309,7 +312,7 @@ impl Space {
         }
     }
 
-    /// Lets an open block take nothing more, though it is not full. The collector's one stays open if no other can be
+    /// Lets an open or a suspended block take nothing more, though it is not full. The collector's one stays open if no other can be
     /// opened: it could not finish its victim.
     pub fn close(&mut self, block: BlockSetId) {
         let (row, stream) = (self.row_of(block), self.table[block].written_by);
@@ -317,7 +320,7 @@ impl Space {
         let is_at_work = self.open[at].is_some_and(|(open, _)| open == block);
         if is_at_work && (!self.streams.is_gc(stream) || self.free(row) > 0) {
             self.end_work(at, row);
-        } else if !self.close_beside(at, row, block) {
+        } else if !self.close_beside(at, row, block) && !self.end_rest(row, block) {
             return;
         }
         self.table[block].state = State::Filling;
@@ -412,20 +415,24 @@ impl Space {
         }
         if let Some(news) = &self.news {
             news.note(Seen::Invalidated { location });
+            let Block { valid, .. } = self.table[block];
+            if self.table[block].takes_more_later() {
+                news.note(Seen::LostPage { block, location, valid });
+            }
         }
     }
 
     /// The candidates of a row.
     pub fn candidates(&self, row: RowId) -> Candidates<'_> {
-        Candidates::new(&self.closed, Valid::OfBlocks(&self.table), row)
+        Candidates::new(&self.closed, Valid::OfBlocks(&self.table), row).beside(self)
     }
 
-    /// Makes a closed or condemned block a victim.
+    /// Makes a closed, suspended or condemned block a victim.
     pub fn clean(&mut self, block: BlockSetId) {
         let (pool, row, known) = self.parts_of(block);
         pool.cleans(row, block, known);
         let state = std::mem::replace(&mut known.state, State::Victim);
-        if state == State::Condemned {
+        if state == State::Condemned || (state == State::Suspended && self.end_rest(row, block)) {
             return;
         }
         assert_eq!(state, State::Closed, "a victim is closed");
@@ -495,6 +502,7 @@ impl Space {
         self.open.fill(None);
         all_rows(&self.pools.clone()).for_each(|row| self.forget_open_beside(row));
         let in_use = |block: &BlockSetId| self.state(*block) != State::Bad;
+        let mut to_choose_from = Vec::new();
         for block in self.table.ids().filter(in_use).collect::<Vec<_>>() {
             self.table[block] = Block { valid: 0, programs: 0, readers: 0, ..self.table[block] };
             let (row, written) = (self.row_of(block), programmed(block));
@@ -509,15 +517,16 @@ impl Space {
             } else if written == 0 {
                 self.free[row].push(erases(block), block);
                 State::Free
-            } else if written < self.capacity(block)
-                && !self.is_condemned(block)
-                && self.reopened(at, row, block, written)
-            {
-                State::Open
-            } else {
+            } else if written == self.capacity(block) || self.is_condemned(block) {
                 State::Filling
+            } else if self.suspends(at, row) {
+                to_choose_from.push((written, block));
+                State::Filling
+            } else {
+                self.reopened(at, row, block, written)
             };
         }
+        self.choose_open(to_choose_from);
         let Self { each, table, .. } = self;
         each.iter_mut().for_each(|pool| pool.found(table));
     }

@@ -18,7 +18,7 @@ pub(super) struct News {
 impl News {
     /// Nothing yet; none where none of these kinds is news.
     pub fn of(kinds: Observes) -> Option<Box<Self>> {
-        let wanted = kinds.has(Observes::INVALIDATED | Observes::BLOCKS);
+        let wanted = kinds.has(Observes::INVALIDATED | Observes::LOST_PAGES | Observes::BLOCKS);
         wanted
             .then(|| Box::new(Self { kinds, list: Cell::default(), waits: Cell::new(false), paused: false }))
     }

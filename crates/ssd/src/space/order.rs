@@ -1,11 +1,13 @@
 //! The order in which the word lines of open blocks are programmed, where it is not that of their numbers; and which of several
-//! open blocks of a stream is programmed next.
+//! open blocks of a stream is programmed next, or set aside.
 
 use wordline_kernel::state;
 use wordline_nand::{BlockSetId, Location, RowId};
 
-use super::{Space, StreamId, Streams};
+use super::suspended::{Rests, Suspended, SuspendedBlocks};
+use super::{Space, State, StreamId, Streams};
 use crate::policy::frontier::{OpenBlock, WordLines};
+use crate::policy::seen::Seen;
 
 /// Which word lines of each open block of a pool were named. A stream of a row may have several open blocks, each in a slot. One of
 /// them is at work, and is noted with those of the device; the others are here.
@@ -24,18 +26,49 @@ pub(super) struct Order {
     works: Vec<usize>,
     /// The open blocks in the other slots, and how many of their locations are written.
     others: Vec<Option<(BlockSetId, u32)>>,
+    /// The blocks that are set aside.
+    pub suspended: Suspended,
 }
 
-state!(Order { values { works, others } parts { programmed, at } fixed { shape, begins, slots, words } });
+state!(Order { values { works, others } parts { programmed, at, suspended } fixed { shape, begins, slots, words } });
 
-/// Names which of the open blocks of a stream, the one opened first before the others, is programmed next, and its word line.
-pub type NextWordLine<'a> = &'a mut dyn FnMut(&[OpenBlock<'_>], &Space) -> (usize, u32);
+/// Answers which block and word line of a stream is programmed next.
+pub trait AnswersNext {
+    /// Which of the open blocks of a stream, the one opened first before the others, is programmed next, and its word line.
+    fn next(&mut self, open: &[OpenBlock<'_>], space: &Space) -> (usize, u32);
+
+    /// The one of these open blocks that is set aside before that.
+    fn suspends(
+        &mut self,
+        _open: &[OpenBlock<'_>],
+        _suspended: &SuspendedBlocks<'_>,
+        _space: &Space,
+    ) -> Option<BlockSetId> {
+        None
+    }
+
+    /// The suspended block that is opened again in place of a free one.
+    fn resumes(&mut self, _suspended: &SuspendedBlocks<'_>, _space: &Space) -> Option<BlockSetId> {
+        None
+    }
+}
+
+impl<F: FnMut(&[OpenBlock<'_>], &Space) -> (usize, u32)> AnswersNext for F {
+    fn next(&mut self, open: &[OpenBlock<'_>], space: &Space) -> (usize, u32) {
+        self(open, space)
+    }
+}
+
+/// The one that answers.
+pub type NextWordLine<'a> = &'a mut dyn AnswersNext;
 
 impl Order {
-    /// Nothing is open in a pool of these rows and streams.
-    fn new(shape: WordLines, begins: usize, streams: usize, slots: usize) -> Self {
+    /// Nothing is open in a pool of so many rows, of which each stream may suspend as many blocks as its limit says.
+    fn new(shape: WordLines, begins: usize, rows: usize, slots: usize, limits: Vec<u16>) -> Self {
         let words = shape.count().div_ceil(64) as usize;
+        let streams = rows * limits.len();
         Self {
+            suspended: Suspended::new(begins, rows, limits, shape),
             shape,
             begins,
             slots,
@@ -45,6 +78,11 @@ impl Order {
             works: vec![0; streams],
             others: vec![None; streams * slots],
         }
+    }
+
+    /// How the word lines of a block lie.
+    pub fn shape(&self) -> WordLines {
+        self.shape
     }
 
     /// The slots of the open blocks noted at `at`.
@@ -85,15 +123,15 @@ impl Order {
 const FEW: usize = 4;
 
 impl Space {
-    /// Sets which word line of a pool's blocks, which are of this shape, is next from now on, and which of this many open
-    /// blocks of a stream; to be called before the first one is written.
-    pub fn order(&mut self, pool: usize, shape: WordLines, open_blocks: u8) {
+    /// Sets which word line of a pool's blocks, which are of this shape, is next from now on, which of this many open blocks of a
+    /// stream, and how many blocks each stream may suspend at once; to be called before the first one is written.
+    pub fn order(&mut self, pool: usize, shape: WordLines, open_blocks: u8, suspended: Vec<u16>) {
         let geometry = &self.pools.get(pool).geometry;
-        let streams = geometry.rows() as usize * usize::from(self.streams.host + self.streams.gc);
         let begins = self.at(geometry.first_row(), StreamId(0));
-        let order = Order::new(shape, begins, streams, usize::from(open_blocks));
+        let all = suspended.iter().map(|limit| u32::from(*limit)).sum();
+        let order = Order::new(shape, begins, geometry.rows() as usize, usize::from(open_blocks), suspended);
         self.each[pool].order = Some(Box::new(order));
-        self.each[pool].at_work = Streams { open_blocks, ..self.streams }.blocks_at_work();
+        self.each[pool].at_work = Streams { open_blocks, suspended: all, ..self.streams }.blocks_at_work();
     }
 
     /// Whether the word lines of a block are programmed in the order of their numbers.
@@ -134,8 +172,11 @@ impl Space {
             // It goes on in the word line that it is in.
             return;
         }
-        if order.slots > 1 {
-            self.open_more(at, row, stream);
+        let slots = order.slots;
+        self.begin_word_lines(at, pool);
+        self.suspend_one(at, row, stream, next);
+        if slots > 1 {
+            self.open_more(at, row, stream, next);
         }
         let (slot, named) = self.ask_for_word_line(at, pool, next);
         let order = self.each[pool].order.as_mut().expect("the pool has an order");
@@ -146,14 +187,28 @@ impl Space {
         order.at[at - order.begins] = named;
     }
 
-    /// Asks which open block of a stream, and which word line of it, is next: its slot, and the word line.
-    fn ask_for_word_line(&mut self, at: usize, pool: usize, next: NextWordLine<'_>) -> (usize, u32) {
-        let order = self.each[pool].order.as_mut().expect("the pool has an order");
-        let works = order.works(at);
-        if self.open[at].is_some_and(|(_, place)| place == 0) {
+    /// No word line of a block that was just opened is programmed.
+    fn begin_word_lines(&mut self, at: usize, pool: usize) {
+        if let Some(order) = &mut self.each[pool].order
+            && self.open[at].is_some_and(|(_, place)| place == 0)
+        {
+            let works = order.works(at);
             order.bits_mut(works).fill(0);
         }
+    }
+
+    /// Asks which open block of a stream, and which word line of it, is next: its slot, and the word line.
+    fn ask_for_word_line(&self, at: usize, pool: usize, next: NextWordLine<'_>) -> (usize, u32) {
+        self.with_open(at, pool, |open, slots| {
+            let (which, word_line) = next.next(open, self);
+            (slots[which], word_line)
+        })
+    }
+
+    /// Shows the open blocks of a stream, the one opened first before the others, and their slots.
+    fn with_open<T>(&self, at: usize, pool: usize, show: impl FnOnce(&[OpenBlock<'_>], &[usize]) -> T) -> T {
         let order = self.each[pool].order.as_ref().expect("the pool has an order");
+        let works = order.works(at);
         let shown = |slot: usize, (block, place): (BlockSetId, u32)| OpenBlock {
             block,
             is_gc: self.moved_by(block).is_some(),
@@ -164,7 +219,7 @@ impl Space {
         let in_slot = |slot: usize| if slot == works { self.open[at] } else { order.others[slot] };
         if order.slots == 1 {
             let open = self.open[at].map(|open| shown(works, open)).expect("a block is at work");
-            return (works, next(std::slice::from_ref(&open), self).1);
+            return show(std::slice::from_ref(&open), &[works]);
         }
         let nothing =
             OpenBlock { block: BlockSetId(0), is_gc: false, written: 0, shape: order.shape, programmed: &[] };
@@ -189,21 +244,125 @@ impl Space {
             (open[place], slots[place]) = (shown(slot, one), slot);
             count += 1;
         }
-        let (which, word_line) = next(&open[..count], self);
-        (slots[which], word_line)
+        show(&open[..count], &slots[..count])
+    }
+
+    /// Sets an open block of a stream aside if the design names one, and opens another one if that was the only one. Never while only
+    /// the blocks kept for the collector are free: what is set aside is room that it may have counted on.
+    fn suspend_one(&mut self, at: usize, row: RowId, stream: StreamId, next: NextWordLine<'_>) {
+        let pool = self.pools.number_of_row(row);
+        let order = self.each[pool].order.as_ref().expect("the pool has an order");
+        let Some((at_work, place)) = self.open[at] else { return };
+        let may_one = order.suspended.has_room(at)
+            && (order.slots > 1 || place > 0)
+            && self.may_open(row, false)
+            && self.opens_alike(row, stream, at_work);
+        if !may_one {
+            return;
+        }
+        let Some(suspended) = self.suspended_of(row, stream, None) else { return };
+        let named = self.with_open(at, pool, |open, _| next.suspends(open, &suspended, self));
+        let Some(block) = named else { return };
+        self.set_aside(at, row, block);
+        if self.open[at].is_none() && !self.resumed(at, row, stream, next) {
+            self.open[at] = Some((self.open_next(row, stream), 0));
+            self.begin_word_lines(at, pool);
+        }
+    }
+
+    /// The suspended blocks of a stream in a row; with a `unit`, those of which a word line has that many locations.
+    pub(super) fn suspended_of(
+        &self,
+        row: RowId,
+        stream: StreamId,
+        unit: Option<u32>,
+    ) -> Option<SuspendedBlocks<'_>> {
+        let order = self.of(row).order.as_ref()?;
+        let (at, is_gc) = (self.at(row, stream), self.streams.is_gc(stream));
+        Some(SuspendedBlocks::new(&order.suspended, at, row, (stream.0, is_gc), unit))
+    }
+
+    /// An open block of the stream noted at `at` takes nothing for now.
+    fn set_aside(&mut self, at: usize, row: RowId, block: BlockSetId) {
+        let (at_work, capacity) = (self.open[at].filter(|(open, _)| *open == block), self.capacity(block));
+        let order = self.of_mut(row).order.as_mut().expect("the pool has an order");
+        let is_it = |slot: &usize| order.others[*slot].is_some_and(|(open, _)| open == block);
+        let slot = match at_work {
+            Some(_) => order.works(at),
+            None => order.slots(at).find(is_it).expect("it is one of the open blocks that were shown"),
+        };
+        let (_, place) = at_work.or_else(|| order.others[slot].take()).expect("it is open");
+        let rests = Rests { block, place, unit: capacity / order.shape.count() };
+        let Order { suspended, programmed, words, .. } = &mut **order;
+        suspended.add(at, rests, &programmed[slot * *words..][..*words]);
+        if at_work.is_some() {
+            self.end_work(at, row);
+        }
+        self.table[block].state = State::Suspended;
+        self.note(Seen::Suspended { block });
+    }
+
+    /// Opens a suspended block again as the only one of its stream, if the design names one; whether it did.
+    #[inline(never)]
+    pub(super) fn resumed(
+        &mut self,
+        at: usize,
+        row: RowId,
+        stream: StreamId,
+        next: NextWordLine<'_>,
+    ) -> bool {
+        let Some(order) = &self.of(row).order else { return false };
+        let works = order.works(at);
+        self.open[at] = self.resume_into(works, at, row, stream, next);
+        self.open[at].is_some()
+    }
+
+    /// Opens a suspended block of a stream again, in a slot, if the design names one.
+    fn resume_into(
+        &mut self,
+        slot: usize,
+        at: usize,
+        row: RowId,
+        stream: StreamId,
+        next: NextWordLine<'_>,
+    ) -> Option<(BlockSetId, u32)> {
+        if self.of(row).order.as_ref()?.suspended.of(at).is_empty() {
+            return None;
+        }
+        // The program that is going to be queued has the size of the blocks that the stream opens now.
+        let suspended = self.suspended_of(row, stream, Some(self.unit(row, stream)))?;
+        if suspended.count() == 0 {
+            return None;
+        }
+        let block = next.resumes(&suspended, self)?;
+        let order = self.of_mut(row).order.as_mut().expect("the pool has an order");
+        let Order { suspended, programmed, words, .. } = &mut **order;
+        let place = suspended.take(at, block, &mut programmed[slot * *words..][..*words]);
+        self.table[block].state = State::Open;
+        self.note(Seen::Resumed { block });
+        Some((block, place.expect("it is one of the suspended blocks that were shown")))
+    }
+
+    /// A suspended block of a row is suspended no more; whether it was.
+    pub(super) fn end_rest(&mut self, row: RowId, block: BlockSetId) -> bool {
+        let at = self.at(row, self.table[block].written_by);
+        self.of_mut(row).order.as_mut().is_some_and(|order| order.suspended.remove(at, block))
     }
 
     /// Opens blocks for a stream that may have several, as far as a row has more free blocks than are kept for the collector. A
     /// stream whose blocks change their mode has one at a time.
-    fn open_more(&mut self, at: usize, row: RowId, stream: StreamId) {
+    fn open_more(&mut self, at: usize, row: RowId, stream: StreamId, next: NextWordLine<'_>) {
         while !self.changes_mode(row, stream)
             && self.free(row) > self.kept(row)
             && let Some(slot) = self.empty_slot(at, row)
         {
-            let block = self.open_next(row, stream);
+            let resumed = self.resume_into(slot, at, row, stream, next);
+            let opened = resumed.unwrap_or_else(|| (self.open_next(row, stream), 0));
             let order = self.of_mut(row).order.as_mut().expect("the pool has an order");
-            order.bits_mut(slot).fill(0);
-            order.others[slot] = Some((block, 0));
+            if resumed.is_none() {
+                order.bits_mut(slot).fill(0);
+            }
+            order.others[slot] = Some(opened);
         }
     }
 
@@ -233,15 +392,44 @@ impl Space {
         self.open[at] = turned;
     }
 
-    /// Notes that a block that is written in part is open again, where its stream has no other, or may have several; whether it is.
-    pub(super) fn reopened(&mut self, at: usize, row: RowId, block: BlockSetId, written: u32) -> bool {
+    /// The state from now on of a block that is written in part, after a power cut: it is open again where its stream has no other, or may
+    /// have several, suspended where its stream may suspend blocks, or full.
+    pub(super) fn reopened(&mut self, at: usize, row: RowId, block: BlockSetId, written: u32) -> State {
         if self.open[at].is_none() {
             self.open[at] = Some((block, written));
-            return true;
+            return State::Open;
         }
-        let Some(slot) = self.empty_slot(at, row) else { return false };
-        self.of_mut(row).order.as_mut().expect("it has slots").others[slot] = Some((block, written));
-        true
+        let has_several = !self.changes_mode(row, self.table[block].written_by);
+        let capacity = self.capacity(block);
+        let slot = self.empty_slot(at, row).filter(|_| has_several);
+        let Some(order) = self.of_mut(row).order.as_mut() else { return State::Filling };
+        if let Some(slot) = slot {
+            order.others[slot] = Some((block, written));
+            return State::Open;
+        }
+        if !order.suspended.has_room(at) {
+            return State::Filling;
+        }
+        let nothing = vec![0; order.words];
+        let unit = capacity / order.shape.count();
+        order.suspended.add(at, Rests { block, place: written, unit }, &nothing);
+        State::Suspended
+    }
+
+    /// Of these blocks that are written in part, with how many of their locations are, those written least are open again, as many as
+    /// their streams may have: the collector counted on the room of its open ones. The others are suspended.
+    pub(super) fn choose_open(&mut self, mut written: Vec<(u32, BlockSetId)>) {
+        written.sort_unstable();
+        for (written, block) in written {
+            let row = self.row_of(block);
+            let at = self.at(row, self.table[block].written_by);
+            self.table[block].state = self.reopened(at, row, block, written);
+        }
+    }
+
+    /// Whether the stream noted at `at` may suspend blocks of a row.
+    pub(super) fn suspends(&self, at: usize, row: RowId) -> bool {
+        self.of(row).order.as_ref().is_some_and(|order| order.suspended.limit(at) > 0)
     }
 
     /// A block that is open beside the one at work takes nothing more; whether it was one.
@@ -252,45 +440,60 @@ impl Space {
         other.is_some_and(|other| other.take().is_some())
     }
 
-    /// Nothing is open beside the blocks at work any more.
+    /// Nothing is open beside the blocks at work any more, or suspended.
     pub(super) fn forget_open_beside(&mut self, row: RowId) {
         let rows = (row.0 - self.pools.of_row(row).geometry.first_row().0) as usize;
         let streams = usize::from(self.streams.host + self.streams.gc);
+        let first = self.at(row, StreamId(0));
         let Some(order) = self.of_mut(row).order.as_mut() else { return };
         let slots = streams * order.slots;
         order.others[rows * slots..][..slots].fill(None);
+        order.suspended.forget(first);
     }
 
-    /// Finds out again which word lines of the open blocks are programmed, from what flash tells of their locations.
+    /// Finds out again which word lines of the open and the suspended blocks are programmed, from what flash tells of their locations.
     pub fn look_at_word_lines(&mut self, is_programmed: impl Fn(Location) -> bool) {
         for at in 0..self.open.len() {
             let Some((block, _)) = self.open[at] else { continue };
             let pool = self.pools.number_of_block(block);
             let Some(order) = &self.each[pool].order else { continue };
-            let works = order.works(at);
+            let (works, shape) = (order.works(at), order.shape);
             let others = order.slots(at).filter_map(|slot| Some((slot, order.others[slot]?.0)));
             for (slot, block) in others.chain([(works, block)]).collect::<Vec<_>>() {
-                self.look_at_word_lines_of(block, pool, slot, &is_programmed);
+                let bits = self.word_lines_of(block, shape, &is_programmed);
+                let order = self.each[pool].order.as_mut().expect("it was just there");
+                order.bits_mut(slot).copy_from_slice(&bits);
             }
+        }
+        self.look_at_suspended(is_programmed);
+    }
+
+    fn look_at_suspended(&mut self, is_programmed: impl Fn(Location) -> bool) {
+        for pool in 0..self.each.len() {
+            let Some(order) = &self.each[pool].order else { continue };
+            let found: Vec<Vec<u64>> = order
+                .suspended
+                .all()
+                .map(|block| self.word_lines_of(block, order.shape, &is_programmed))
+                .collect();
+            let order = self.each[pool].order.as_mut().expect("it was just there");
+            order.suspended.all_bits().zip(found).for_each(|(bits, found)| bits.copy_from_slice(&found));
         }
     }
 
-    fn look_at_word_lines_of(
-        &mut self,
+    /// One bit a word line of a block: whether it is programmed.
+    fn word_lines_of(
+        &self,
         block: BlockSetId,
-        pool: usize,
-        slot: usize,
+        shape: WordLines,
         is_programmed: impl Fn(Location) -> bool,
-    ) {
-        let capacity = self.capacity(block);
-        let Self { each, pools, .. } = self;
-        let Some(order) = &mut each[pool].order else { return };
-        let (count, unit) = (order.shape.count(), capacity / order.shape.count());
-        let bits = order.bits_mut(slot);
-        bits.fill(0);
+    ) -> Vec<u64> {
+        let (count, unit) = (shape.count(), self.capacity(block) / shape.count());
+        let mut bits = vec![0; count.div_ceil(64) as usize];
         for word_line in 0..count {
-            let programmed = is_programmed(pools.at(block, word_line * unit));
+            let programmed = is_programmed(self.pools.at(block, word_line * unit));
             bits[word_line as usize / 64] |= u64::from(programmed) << (word_line % 64);
         }
+        bits
     }
 }

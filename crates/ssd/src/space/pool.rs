@@ -175,6 +175,14 @@ impl Space {
         self.each.iter_mut().filter_map(|pool| pool.slc.as_mut()).for_each(|slc| slc.pause(paused));
     }
 
+    /// Sets no blocks aside while `paused`.
+    pub fn pause_suspending(&mut self, paused: bool) {
+        self.each
+            .iter_mut()
+            .filter_map(|pool| pool.order.as_mut())
+            .for_each(|order| order.suspended.pause(paused));
+    }
+
     /// The oldest closed block in SLC mode, if there are more such blocks in the row than `keep`.
     #[inline]
     pub fn to_fold(&mut self, row: RowId, keep: u32) -> Option<BlockSetId> {

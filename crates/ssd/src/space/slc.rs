@@ -217,6 +217,11 @@ impl Space {
         self.of(row).slc.as_ref().is_some_and(|slc| slc.share.streams.has(stream, self.streams.host))
     }
 
+    /// Whether a block that is opened for the stream takes programs of the same size as one that it has.
+    pub(super) fn opens_alike(&self, row: RowId, stream: StreamId, block: BlockSetId) -> bool {
+        !self.changes_mode(row, stream) || self.opens_slc(row, stream) == self.is_slc(block)
+    }
+
     /// Whether a block that is opened for the stream is in SLC mode: it is none of those kept for the collector, which have to take as
     /// much as a victim holds.
     pub(super) fn opens_slc(&self, row: RowId, stream: StreamId) -> bool {

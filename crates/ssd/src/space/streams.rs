@@ -20,11 +20,13 @@ pub struct Streams {
     pub gc: u8,
     /// Blocks that each has open at once, at most, in any pool.
     pub open_blocks: u8,
+    /// Blocks of a row that all of them together have suspended at once, at most, in any pool.
+    pub suspended: u32,
 }
 
 impl Streams {
     /// One stream for the host and one for the collector.
-    pub const ONE_EACH: Self = Self { host: 1, gc: 1, open_blocks: 1 };
+    pub const ONE_EACH: Self = Self { host: 1, gc: 1, open_blocks: 1, suspended: 0 };
 
     /// A stream of the host.
     #[inline]
@@ -54,11 +56,11 @@ impl Streams {
         1 + usize::from(self.gc)
     }
 
-    /// Blocks of a row that cannot count on holding data: those kept for the collector, the open ones of each of its streams, and
-    /// what is left of all open blocks of the host's streams but one.
+    /// Blocks of a row that cannot count on holding data: those kept for the collector, the open ones of each of its streams,
+    /// what is left of all open blocks of the host's streams but one, and those that are suspended.
     pub fn blocks_at_work(self) -> u32 {
         let [host, gc, each] = [self.host, self.gc, self.open_blocks].map(u32::from);
-        self.kept_blocks() as u32 + gc * each + (host * each).saturating_sub(1)
+        self.kept_blocks() as u32 + gc * each + (host * each).saturating_sub(1) + self.suspended
     }
 
     /// All streams of a row.

@@ -25,7 +25,7 @@ use wordline_ssd::pools::{ChannelsFile, PoolFile};
 use wordline_ssd::scheduling::{GcPriority, SchedulingFile};
 use wordline_ssd::space::wear::Allocation;
 
-use super::small;
+use super::{sets_aside, small};
 
 fn victim() -> impl Strategy<Value = VictimKind> {
     prop_oneof![
@@ -441,6 +441,54 @@ prop_compose! {
         file.ftl.gc = GcFile { background, copyback, ..GcFile::default() };
         file
     }
+}
+
+fn sets_aside() -> impl Strategy<Value = sets_aside::Settings> {
+    (1u16..=4, 1u8..=3, 1u8..=2, [0u8..=100, 0u8..=100, 0u8..=100]).prop_map(
+        |(limit, open_blocks, streams, chances)| sets_aside::Settings {
+            limit,
+            open_blocks,
+            streams,
+            pools: 1,
+            slc: false,
+            chances,
+        },
+    )
+}
+
+/// A small device and a design that sets its blocks aside: word lines are programmed in one shot, block by block, and there are blocks for
+/// what is set aside.
+pub fn suspending() -> impl Strategy<Value = (DeviceFile, sets_aside::Settings)> {
+    (device(), sets_aside()).prop_map(|(mut file, mut settings)| {
+        settings.pools += file.pools.len() as u8;
+        let more =
+            4 * u32::from(settings.streams) * u32::from(settings.limit + u16::from(settings.open_blocks));
+        let start = 4 + u32::from(settings.streams);
+        let pools = file.pools.iter_mut().map(|pool| &mut pool.part);
+        for part in std::iter::once(&mut file.part).chain(pools) {
+            part.geometry.blocks_per_plane += more;
+            if !part.geometry.one_shot {
+                part.geometry.bits_per_cell = 1;
+            }
+        }
+        for pool in &mut file.pools {
+            (pool.start_below_free_blocks, pool.stop_at_free_blocks) = (Some(start), Some(start + 1));
+        }
+        let gc = &mut file.ftl.gc;
+        gc.scope = Scope::Row;
+        (gc.start_below_free_blocks, gc.stop_at_free_blocks) = (start, start + 1);
+        if file.ftl.slc_cache.take().is_some() {
+            file.ftl.router = if file.pools.is_empty() {
+                RouterKind::Single {}
+            } else {
+                RouterKind::BySize { least: Bytes(16_384) }
+            };
+        }
+        if matches!(file.ftl.gc.background, BackgroundKind::IdleFold { .. }) {
+            file.ftl.gc.background = BackgroundKind::None {};
+        }
+        (file, settings)
+    })
 }
 
 /// The device with the least spare space that its check accepts, to a thousandth.

@@ -6,6 +6,7 @@ pub mod devices;
 pub mod failing;
 pub mod homes;
 pub mod lost;
+pub mod sets_aside;
 pub mod steps;
 
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed};
@@ -14,10 +15,11 @@ use wordline_nand::geometry::Layout;
 use wordline_nand::part::{ArrayTiming, PartFile};
 use wordline_ssd::BlockDevice;
 use wordline_ssd::config::{BufferFile, DeviceFile, FrontFile, FtlFile};
+use wordline_ssd::design::Combination;
 use wordline_ssd::device::Watchdog;
 use wordline_ssd::policy::router::RouterKind;
 use wordline_ssd::pools::PoolFile;
-use wordline_ssd::{Answer, Command, Device, Event, Operation, PowerCut};
+use wordline_ssd::{Answer, Command, Design, Device, Event, Operation, Parts, PowerCut};
 
 include!("small.rs");
 
@@ -76,6 +78,14 @@ impl Rig {
     pub fn new(file: DeviceFile, seed: u64) -> Self {
         let config = file.check().unwrap_or_else(|wrong| panic!("{wrong}"));
         Self::of(Device::new(config, Seed(seed)), Calendar::new())
+    }
+
+    /// A device with a design, or why it is refused.
+    pub fn with(file: &DeviceFile, design: Box<dyn Design>, seed: u64) -> Result<Self, String> {
+        let config = file.clone().check().map_err(|wrong| wrong.to_string())?;
+        let parts = Parts { designs: Combination::of(vec![design]), ..Parts::of(&config) };
+        let config = parts.check(&config).map_err(|wrong| wrong.to_string())?;
+        Ok(Self::of(Device::with(config, parts, Seed(seed)), Calendar::new()))
     }
 
     pub fn of(device: Device, calendar: Calendar<Event>) -> Self {

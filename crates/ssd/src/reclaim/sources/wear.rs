@@ -8,7 +8,7 @@ use wordline_nand::{BlockSetId, RowId};
 use super::view::{Source, View};
 use crate::policy::wear::WearLeveller;
 use crate::reclaim::job::Job;
-use crate::space::{Space, State};
+use crate::space::Space;
 
 /// Empties blocks that the wear leveller names.
 pub(super) struct Wear {
@@ -65,12 +65,12 @@ impl Wear {
 }
 
 impl Source for Wear {
-    /// The next of them that is closed, if its pages have somewhere to go, and the row has free blocks enough.
+    /// The next of them that is closed or suspended, if its pages have somewhere to go, and the row has free blocks enough.
     fn next(&mut self, row: RowId, view: &mut View<'_>) -> Option<Job> {
         if view.space.free(row) < view.goal() {
             return None;
         }
-        let is_full = |block| view.space.state(block) == State::Closed && view.has_room_for(row, block);
-        self.next_wanted(row, view.space, is_full).map(Job::empty)
+        let fits = |block| view.space.can_be_emptied(block) && view.has_room_for(row, block);
+        self.next_wanted(row, view.space, fits).map(Job::empty)
     }
 }

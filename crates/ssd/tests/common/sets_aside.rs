@@ -1,0 +1,178 @@
+//! A design that sets blocks aside before they are full, opens them again and has them cleaned, all at random. It checks what it is shown.
+
+use wordline_kernel::metrics::{Unit, Value};
+use wordline_kernel::{Metric, state};
+use wordline_nand::{BlockSetId, CellMode, RowId};
+use wordline_ssd::Design;
+use wordline_ssd::design::{Needs, Observes, Seam, Seen, SuspendedBlocks, View, WriteStream};
+use wordline_ssd::policy::frontier::OpenBlock;
+use wordline_ssd::policy::relocator::Leaving;
+use wordline_ssd::policy::router::Outgoing;
+use wordline_ssd::policy::victim::Candidates;
+use wordline_ssd::space::State;
+
+/// The settings of the design.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Blocks of a row that each stream may suspend.
+    pub limit: u16,
+    /// Blocks that each stream has open.
+    pub open_blocks: u8,
+    /// Streams of the host, and of the collector, in each pool.
+    pub streams: u8,
+    /// Pools of the device.
+    pub pools: u8,
+    /// Whether the second stream of the host, and of the collector, is in SLC mode.
+    pub slc: bool,
+    /// Of a hundred questions, how many are answered with a block to be suspended, to be opened again, and with a suspended victim.
+    pub chances: [u8; 3],
+}
+
+impl Settings {
+    /// One stream a side, which suspends so many blocks, and everything as often as not.
+    pub const fn suspending(limit: u16) -> Self {
+        Self { limit, open_blocks: 1, streams: 1, pools: 1, slc: false, chances: [50; 3] }
+    }
+
+    /// The design.
+    pub fn design(self) -> Box<dyn Design> {
+        Box::new(SetsAside { settings: self, counts: [0; 4] })
+    }
+}
+
+/// Draws its answers.
+pub struct SetsAside {
+    pub settings: Settings,
+    /// Blocks suspended, opened again, pages that suspended blocks lost, suspended victims.
+    pub counts: [u64; 4],
+}
+
+state!(SetsAside { values { counts } fixed { settings } });
+
+const fn count(name: &'static str) -> Metric {
+    Metric::new(name, Unit::Count, "How often a test design did this, or was told of it.")
+}
+
+static COUNTS: [Metric; 4] = [
+    count("sets_aside.suspended"),
+    count("sets_aside.resumed"),
+    count("sets_aside.lost_pages"),
+    count("sets_aside.victims"),
+];
+
+/// Whether a question is answered with yes, of which `chance` in a hundred are.
+fn is_drawn(chance: u8, view: &mut View<'_>) -> bool {
+    view.random().below(100) < u64::from(chance)
+}
+
+/// One of these; none if there is none.
+fn one_of<T: Copy>(all: &[T], view: &mut View<'_>) -> Option<T> {
+    (!all.is_empty()).then(|| all[view.random().below(all.len() as u64) as usize])
+}
+
+/// Checks that what is shown of a block is what is known of it.
+fn check(shown: &OpenBlock<'_>, state: State, view: &View<'_>) {
+    let facts = view.block(shown.block);
+    assert_eq!((facts.state, facts.moved_by.is_some()), (state, shown.is_gc), "{:?}", shown.block);
+    let programmed: u32 = shown.programmed.iter().map(|word| word.count_ones()).sum();
+    assert_eq!(programmed, shown.written, "{:?}", shown.block);
+    assert!(shown.written < shown.shape.count(), "{:?} is not full", shown.block);
+}
+
+impl SetsAside {
+    fn check_suspended(&self, suspended: &SuspendedBlocks<'_>, view: &View<'_>) {
+        assert!(suspended.iter().count() == suspended.count());
+        assert!(suspended.count() <= usize::from(self.settings.limit));
+        for one in suspended.iter() {
+            check(&one, State::Suspended, view);
+            assert!(one.written > 0 && suspended.has(one.block));
+        }
+    }
+}
+
+impl Design for SetsAside {
+    fn name(&self) -> &'static str {
+        "sets-aside"
+    }
+
+    fn needs(&self) -> Needs {
+        let Settings { limit, open_blocks, streams, pools, slc, .. } = self.settings;
+        let mode = move |n: u8| if slc && n == 1 { CellMode::Slc } else { CellMode::Native };
+        let stream = move |n, pool| WriteStream { mode: mode(n), ..WriteStream::native("one", pool) };
+        let in_pool = |pool| (0..streams).map(move |n| stream(n, pool).suspending(limit));
+        let streams: Vec<WriteStream> = (0..pools).flat_map(in_pool).collect();
+        Needs {
+            collector_streams: streams.clone(),
+            streams,
+            open_blocks,
+            observes: Observes::BLOCKS | Observes::LOST_PAGES,
+            ..Needs::of(&[Seam::Stream, Seam::Frontier, Seam::Victim, Seam::Relocate])
+        }
+    }
+
+    fn stream(&mut self, written: &Outgoing<'_>, _: u8, _: &mut View<'_>) -> u8 {
+        (written.logical % u32::from(self.settings.streams)) as u8
+    }
+
+    fn relocate(&mut self, page: &Leaving, _: u8, _: &mut View<'_>) -> u8 {
+        (page.logical % u32::from(self.settings.streams)) as u8
+    }
+
+    fn open_block(&mut self, open: &[OpenBlock<'_>], view: &mut View<'_>) -> usize {
+        open.iter().for_each(|one| check(one, State::Open, view));
+        view.random().below(open.len() as u64) as usize
+    }
+
+    fn word_line(&mut self, open: &OpenBlock<'_>, view: &mut View<'_>) -> u32 {
+        check(open, State::Open, view);
+        let left: Vec<u32> = (0..open.shape.count()).filter(|line| !open.is_programmed(*line)).collect();
+        one_of(&left, view).expect("an open block is not full")
+    }
+
+    fn suspends(
+        &mut self,
+        open: &[OpenBlock<'_>],
+        suspended: &SuspendedBlocks<'_>,
+        view: &mut View<'_>,
+    ) -> Option<BlockSetId> {
+        self.check_suspended(suspended, view);
+        open.iter().for_each(|one| check(one, State::Open, view));
+        assert!(suspended.count() < usize::from(self.settings.limit));
+        let written: Vec<BlockSetId> =
+            open.iter().filter(|one| one.written > 0).map(|one| one.block).collect();
+        is_drawn(self.settings.chances[0], view).then(|| one_of(&written, view)).flatten()
+    }
+
+    fn resumes(&mut self, suspended: &SuspendedBlocks<'_>, view: &mut View<'_>) -> Option<BlockSetId> {
+        self.check_suspended(suspended, view);
+        let all: Vec<BlockSetId> = suspended.iter().map(|one| one.block).collect();
+        assert!(!all.is_empty());
+        is_drawn(self.settings.chances[1], view).then(|| one_of(&all, view)).flatten()
+    }
+
+    fn victim(&mut self, from: Candidates<'_>, row: RowId, view: &mut View<'_>) -> Option<BlockSetId> {
+        let resting: Vec<BlockSetId> = from.suspended().collect();
+        assert!(resting.iter().all(|block| view.block(*block).state == State::Suspended));
+        assert!(resting.iter().all(|block| view.pools().row_of_block(*block) == row));
+        let drawn = is_drawn(self.settings.chances[2], view).then(|| one_of(&resting, view)).flatten();
+        self.counts[3] += u64::from(drawn.is_some());
+        drawn.or_else(|| from.fewest_valid())
+    }
+
+    fn observe(&mut self, seen: &Seen<'_>, view: &mut View<'_>) {
+        match seen {
+            Seen::Suspended { .. } => self.counts[0] += 1,
+            Seen::Resumed { .. } => self.counts[1] += 1,
+            Seen::LostPage { block, location, valid } => {
+                self.counts[2] += 1;
+                assert_eq!(view.pools().block_of(*location), *block);
+                assert!(*valid < view.pools().per_block(*block));
+            }
+            _ => {}
+        }
+    }
+
+    fn measure(&self) -> Vec<(&'static Metric, Value)> {
+        COUNTS.iter().zip(self.counts).map(|(metric, count)| (metric, Value::Count(count))).collect()
+    }
+}
