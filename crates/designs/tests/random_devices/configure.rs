@@ -6,6 +6,7 @@ use wordline_designs::{Chosen, Designs, DesignsFile};
 
 use crate::gathers::Gathers;
 use crate::sorts::Sorts;
+use crate::suspends::SetsAside;
 use wordline_ssd::{Config, DeviceFile, Parts};
 
 const TINY: &str = include_str!("../../../../data/presets/tiny.toml");
@@ -91,7 +92,7 @@ pub fn configure(settings: &[String]) -> Result<Configured, String> {
     }
     let designs = DesignsFile::take_from(&mut all).map_err(|wrong| wrong.to_string())?;
     let file = DeviceFile::deserialize(all).map_err(|error| error.to_string())?;
-    let registry = Designs::default().with::<Sorts>().with::<Gathers>();
+    let registry = Designs::default().with::<Sorts>().with::<Gathers>().with::<SetsAside>();
     let (config, designs) = designs.check(&registry, file).map_err(|wrong| wrong.to_string())?;
     Ok(Configured { config, designs })
 }

@@ -4,6 +4,7 @@ mod block_map;
 mod checkpoints;
 mod cubeftl;
 mod homes;
+mod suspended;
 
 use wordline_kernel::{Seed, Stream};
 
@@ -95,6 +96,10 @@ impl Case {
             draw.random = Seed(seed).stream("case.moves", number);
             let moves = draw.from(0, 3);
             sorts::add_to_second_pool(&mut draw.settings, every, written, moves);
+        }
+        draw.random = Seed(seed).stream("case.suspended", number);
+        if matches!(number % 8, 1 | 2) {
+            draw.suspended();
         }
         Self { number, settings: draw.settings, start, depth, steps }
     }

@@ -13,6 +13,7 @@ mod lost;
 mod play;
 mod shrink;
 mod sorts;
+mod suspends;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

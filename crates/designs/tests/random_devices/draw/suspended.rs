@@ -1,0 +1,42 @@
+//! A design that sets blocks aside, in devices of one pool.
+
+use super::Draw;
+
+impl Draw {
+    /// Blocks are set aside where word lines are programmed in one shot, and no other design answers.
+    pub(super) fn suspended(&mut self) {
+        let has = |draw: &Self, setting: &str| draw.settings.iter().any(|one| one == setting);
+        let begins = |draw: &Self, key: &str| draw.settings.iter().any(|one| one.starts_with(key));
+        let fits = has(self, "part.geometry.bits_per_cell=1") || has(self, "part.geometry.one_shot=true");
+        let taken = ["design=", "designs=", "pools=", "ftl.mapping.block=", "ftl.slc_cache="];
+        if !fits || taken.iter().any(|key| begins(self, key)) {
+            return;
+        }
+        // The design answers in the place of these, and wants blocks.
+        let replaced = [
+            "ftl.frontier",
+            "ftl.router",
+            "ftl.gc.victim",
+            "ftl.gc.relocator",
+            "ftl.gc.scope",
+            "ftl.gc.start_below",
+            "ftl.gc.stop_at",
+            "part.geometry.blocks_per_plane",
+        ];
+        self.settings.retain(|setting| !replaced.iter().any(|key| setting.starts_with(key)));
+        let (limit, open, streams) = (self.from(1, 4), self.from(1, 3), self.from(1, 2));
+        let blocks = 32 + 2 * streams * (limit + open) + self.from(0, 8);
+        let start = 4 + streams + self.from(0, 2);
+        let chances = [(); 3].map(|()| self.pick(&[0, 10, 50, 90, 100]));
+        self.set("part.geometry.blocks_per_plane", blocks);
+        self.set("ftl.gc.start_below_free_blocks", start);
+        self.set("ftl.gc.stop_at_free_blocks", start + chances[0] % 3);
+        self.set("designs", "['sets-aside']");
+        self.set(
+            "design.sets-aside",
+            format!(
+                "{{ limit = {limit}, open_blocks = {open}, streams = {streams}, chances = {chances:?} }}"
+            ),
+        );
+    }
+}
