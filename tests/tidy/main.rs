@@ -8,6 +8,7 @@ mod data;
 mod engines;
 mod features;
 mod length;
+mod mutations;
 mod pages;
 mod programs;
 mod source;
