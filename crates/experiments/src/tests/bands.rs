@@ -5,12 +5,12 @@ use std::sync::atomic::AtomicBool;
 
 use super::*;
 
-/// Whether an experiment is run where `WORDLINE_LONG` is set alone, as `make long` does: the sweeps of whole SSDs of Centaur
-/// behind those of figures 11 to 15 in the list, and those of cubeFTL under applications over the cell model or with threads
-/// of their own, which take most of the time.
+/// Whether an experiment is run where `WORDLINE_LONG` is set alone, as `make long` does: those of whole SSDs that take longer than any
+/// test of `make test` may, which are the sweeps of Centaur and most of cubeFTL under applications.
 pub(super) fn is_long(id: &str) -> bool {
-    let of_cube = ["cubeftl/fig17-bursts-cells", "cubeftl/fig17-cells", "cubeftl/fig17-threads"];
-    ("centaur/fig16".."centaur/table1").contains(&id) || of_cube.contains(&id)
+    let of_cube = ["bursts-cells", "cells", "factors", "model", "threads"];
+    let is_of_cube = id.strip_prefix("cubeftl/fig17-").is_some_and(|rest| of_cube.contains(&rest));
+    ("centaur/fig11".."centaur/table1").contains(&id) || is_of_cube || id == "validation/suspend"
 }
 
 /// The outcomes of all embedded experiments, scaled down and with a seed of 1; of long ones where `WORDLINE_LONG` is
