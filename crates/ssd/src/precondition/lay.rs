@@ -23,10 +23,10 @@ pub(super) struct Layer<'a> {
 }
 
 impl<'a> Layer<'a> {
-    /// The writer for a device of these engines. Until it has [finished](Self::finish), no block is opened in SLC mode, or set
-    /// aside before it is full.
+    /// The writer for a device of these engines. Until it has [finished](Self::finish), only native blocks are opened, and none
+    /// is set aside before it is full.
     pub(super) fn of(core: &'a mut Core, writer: &'a mut Writer) -> Self {
-        core.base.space.pause_cache(true);
+        core.base.space.pause_modes(true);
         core.base.space.pause_suspending(true);
         Self { core, writer, last: None, left: 0 }
     }
@@ -205,7 +205,7 @@ impl<'a> Layer<'a> {
                 }
             }
         }
-        self.core.base.space.pause_cache(false);
+        self.core.base.space.pause_modes(false);
         self.core.base.space.pause_suspending(false);
         self.writer.note_all_rows(self.core);
     }
