@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 
 use wordline_kernel::snapshot::{Broken, Reader, State, Writer};
 use wordline_kernel::{Complaints, Instant, Seed, Stream, state};
+use wordline_nand::CellMode;
 
 use super::{Demands, Design, Level, Needs, Observes, Seam, Seams, WriteStream, WrongAnswer};
 use crate::Config;
