@@ -265,12 +265,7 @@ impl DeviceFile {
             "nothing",
             "the settings of the cache that ftl.router, ftl.gc.background or a stream of a design is for",
         );
-        wrong.require(
-            ftl.two_bit.is_some() || !self.writes_in(0, CellMode::TwoBit),
-            "ftl.two_bit",
-            "nothing",
-            "how many blocks are for the streams in the two-bit mode that a design has",
-        );
+        self.check_two_bit(wrong);
         if let Some((found, wanted)) = ftl.balancer.complaint() {
             wrong.add("ftl.balancer.least", found, wanted);
         }
@@ -327,11 +322,6 @@ impl DeviceFile {
         self.demands.map_or(of_router, |_| self.writes_in(0, CellMode::Slc))
     }
 
-    /// Whether a stream of the host or of the collector is for blocks of a pool in a mode, as far as designs were asked.
-    pub fn writes_in(&self, pool: usize, mode: CellMode) -> bool {
-        self.demands.is_some_and(|demands| demands.pools_in(mode) >> pool & 1 != 0)
-    }
-
     /// Packages on a channel of each pool.
     pub fn packages(&self) -> Vec<u32> {
         let layouts = std::iter::once(&self.layout).chain(self.pools.iter().map(|pool| &pool.layout));
@@ -341,11 +331,6 @@ impl DeviceFile {
     /// The blocks of a pool for streams in SLC mode.
     pub fn slc_cache_of(&self, pool: usize) -> Option<SlcCacheFile> {
         pool.checked_sub(1).map_or(self.ftl.slc_cache, |n| self.pools[n].slc_cache)
-    }
-
-    /// The blocks of a pool for streams in the two-bit mode.
-    pub fn two_bit_of(&self, pool: usize) -> Option<TwoBitFile> {
-        pool.checked_sub(1).map_or(self.ftl.two_bit, |n| self.pools[n].two_bit)
     }
 
     /// Blocks of each row of a pool that are spare for other modes than the native one.
@@ -523,18 +508,6 @@ impl Config {
     /// The cache of the map; none if all of it is in memory.
     pub fn map_cache(&self) -> Option<CacheSize> {
         self.file.ftl.mapping.cache_size(self.unit, self.logical_pages)
-    }
-
-    /// The blocks of each pool that may be in other modes than the native one, where streams are for them.
-    pub(crate) fn mode_shares(
-        &self,
-        streams: impl Fn(usize, CellMode) -> ModeStreams,
-    ) -> Vec<Vec<ModeShare>> {
-        let of_pool = |pool| {
-            let modes = [CellMode::Slc, CellMode::TwoBit].into_iter();
-            modes.filter_map(|mode| self.mode_share(pool, mode, streams(pool, mode))).collect()
-        };
-        (0..self.pools.count()).map(of_pool).collect()
     }
 
     /// The blocks of a pool that may be in a mode, for these streams.

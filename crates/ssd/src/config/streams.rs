@@ -1,8 +1,11 @@
 //! The write streams of a device, and the marks of cleaning that follow from them.
 
-use super::DeviceFile;
+use wordline_kernel::Complaints;
+use wordline_nand::CellMode;
+
+use super::{Config, DeviceFile, TwoBitFile};
 use crate::policy::demands::Demands;
-use crate::space::Streams;
+use crate::space::{ModeShare, ModeStreams, Streams};
 
 impl DeviceFile {
     /// The write streams of each row: those of the policies, and those that `streams_of_map` adds on each side.
@@ -36,5 +39,39 @@ impl DeviceFile {
         if !stop_is_chosen {
             gc.stop_at_free_blocks = gc.stop_at_free_blocks.max(least);
         }
+    }
+
+    /// Whether a stream of the host or of the collector is for blocks of a pool in a mode, as far as designs were asked.
+    pub fn writes_in(&self, pool: usize, mode: CellMode) -> bool {
+        self.demands.is_some_and(|demands| demands.pools_in(mode) >> pool & 1 != 0)
+    }
+
+    /// The blocks of a pool for streams in the two-bit mode.
+    pub fn two_bit_of(&self, pool: usize) -> Option<TwoBitFile> {
+        pool.checked_sub(1).map_or(self.ftl.two_bit, |n| self.pools[n].two_bit)
+    }
+
+    /// Complains if a design has streams in the two-bit mode in the first pool, and no blocks are for them.
+    pub(super) fn check_two_bit(&self, wrong: &mut Complaints) {
+        wrong.require(
+            self.ftl.two_bit.is_some() || !self.writes_in(0, CellMode::TwoBit),
+            "ftl.two_bit",
+            "nothing",
+            "how many blocks are for the streams in the two-bit mode that a design has",
+        );
+    }
+}
+
+impl Config {
+    /// The blocks of each pool that may be in other modes than the native one, where streams are for them.
+    pub(crate) fn mode_shares(
+        &self,
+        streams: impl Fn(usize, CellMode) -> ModeStreams,
+    ) -> Vec<Vec<ModeShare>> {
+        let of_pool = |pool| {
+            let modes = CellMode::OF_BLOCKS.into_iter().filter(|mode| *mode != CellMode::Native);
+            modes.filter_map(|mode| self.mode_share(pool, mode, streams(pool, mode))).collect()
+        };
+        (0..self.pools.count()).map(of_pool).collect()
     }
 }
