@@ -5,6 +5,7 @@
 //! run by one call.
 
 mod fixed_latency;
+mod pblk;
 mod registry;
 mod ssd;
 #[cfg(test)]
@@ -28,6 +29,7 @@ use crate::prepare::{self, Making};
 use crate::run::{self, Job, Observer};
 use crate::summary::Summary;
 pub use fixed_latency::{FixedLatency, FixedLatencyFile};
+pub use pblk::Pblk;
 pub(crate) use registry::name_in;
 pub use registry::{DEVICE, Registry, TypeInfo};
 #[cfg(test)]

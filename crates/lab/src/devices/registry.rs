@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use wordline_designs::{DesignType, Designs};
 use wordline_kernel::{Complaints, Metric, one_of};
 
-use super::{Configured, DeviceType, FixedLatency, Ssd};
+use super::{Configured, DeviceType, FixedLatency, Pblk, Ssd};
 use crate::config::embedded::Embedded;
 use crate::config::tree::{Node, Value};
 use crate::config::{Keys, backstop, schema, with_origins};
@@ -29,7 +29,7 @@ pub struct Registry {
 impl Default for Registry {
     /// Those that are built in.
     fn default() -> Self {
-        Self::of::<Ssd>().with::<FixedLatency>()
+        Self::of::<Ssd>().with::<FixedLatency>().with::<Pblk>()
     }
 }
 
