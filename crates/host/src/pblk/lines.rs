@@ -370,7 +370,8 @@ impl Lines {
                 self.forget_contents(line);
             }
             let entry = &mut self.table[line];
-            (entry.state, entry.sequence) = (LineState::Free, 0);
+            // What it is is found out in the recovery.
+            (entry.state, entry.sequence) = (LineState::Open, 0);
             (entry.valid, entry.blocks, entry.pending, entry.references) = (0, 0, 0, 0);
             entry.has_failed = false;
         }

@@ -41,6 +41,9 @@ struct Next {
     /// The parallel units whose chunks are still to be reset, and resets in flight.
     to_reset: Vec<u32>,
     resetting: u32,
+    /// Whether its old smeta is still there. The chunk with that is reset before the others, so that after a power cut no line is
+    /// found of which parts are gone.
+    has_smeta: bool,
 }
 
 /// A line without room for more data, and without all of its emeta.
@@ -186,6 +189,13 @@ impl Writer {
     /// The parallel unit of a chunk of the next line that is to be reset: another one than that of a write, if there is a choice.
     fn take_reset(&mut self, beside: Option<u32>) -> Option<(LineId, u32)> {
         let next = self.next.as_mut()?;
+        if next.has_smeta {
+            if next.resetting > 0 {
+                return None;
+            }
+            next.resetting = 1;
+            return Some((next.line, next.to_reset.remove(0)));
+        }
         let is_other = |unit: &u32| Some(*unit) != beside;
         let at = next.to_reset.iter().position(is_other).or((!next.to_reset.is_empty()).then_some(0))?;
         next.resetting += 1;
@@ -198,6 +208,7 @@ impl Writer {
         let units = (of_chunks / of_lines) as u32;
         let is_there = self.lines().all(|line| (line.0 as usize) < of_lines)
             && self.next.iter().flat_map(|next| &next.to_reset).all(|unit| *unit < units)
+            && self.next.iter().all(|next| !next.has_smeta || next.resetting > 0 || !next.to_reset.is_empty())
             && self.busy.len() == units as usize
             && self.again.iter().all(|position| positions.contains(position));
         if is_there { Ok(()) } else { Err("the writer works on lines that are not there".into()) }
@@ -240,8 +251,10 @@ impl<D: PhysicalDevice> Pblk<D> {
                 let report = self.port.device.report(self.layout.chunk(line, *unit));
                 matches!(report.state, ChunkState::Open | ChunkState::Closed)
             };
-            let to_reset = (0..self.layout.units).filter(is_written).collect();
-            self.writer.next = Some(Next { line, to_reset, resetting: 0 });
+            let to_reset: Vec<u32> = (0..self.layout.units).filter(is_written).collect();
+            let first = self.lines.strips(line).next().map(|strip| self.layout.unit_of(strip));
+            let has_smeta = first.is_some() && to_reset.first().copied() == first;
+            self.writer.next = Some(Next { line, to_reset, resetting: 0, has_smeta });
         }
         let writer = &self.writer;
         let is_full = writer.closing.len() >= CLOSING_LINES && writer.again.is_empty();
@@ -323,7 +336,9 @@ impl<D: PhysicalDevice> Pblk<D> {
             self.counts.chunks_lost += 1;
             self.update_limiter();
         }
-        self.writer.next.as_mut().expect("it waits for its resets").resetting -= 1;
+        let next = self.writer.next.as_mut().expect("it waits for its resets");
+        next.resetting -= 1;
+        next.has_smeta = false;
     }
 
     /// Entries to be written now: a stripe if there are so many, else full strips, else a strip with padding if somebody waits for it.
