@@ -26,7 +26,11 @@ impl<D: PhysicalDevice> Pblk<D> {
                 Address::Flash(place) => place,
                 Address::Ring(index) => {
                     let entry = self.ring.at(index);
-                    assert_eq!((page_of(entry.stamp), entry.stamp.version), (page, version), "it is in the ring");
+                    assert_eq!(
+                        (page_of(entry.stamp), entry.stamp.version),
+                        (page, version),
+                        "it is in the ring"
+                    );
                     entry.durable
                 }
             };
@@ -74,7 +78,8 @@ impl<D: PhysicalDevice> Pblk<D> {
         let is_place = |place: &Place| place.0 < places;
         let is_entry = |position: u64| {
             let entry = self.ring.at(self.ring.index(position));
-            page_of(entry.stamp).0 < pages && [entry.place, entry.durable].iter().all(|place| *place == Place::NONE || is_place(place))
+            page_of(entry.stamp).0 < pages
+                && [entry.place, entry.durable].iter().all(|place| *place == Place::NONE || is_place(place))
         };
         let is_right = self.map.iter().all(|(page, address)| match address {
             Address::Nowhere => true,
@@ -108,9 +113,11 @@ impl<D: PhysicalDevice> Pblk<D> {
         let places = self.lines.places();
         let is_known = match sent.work {
             Work::Read(number) => self.front.has(number),
-            Work::Smeta(line) | Work::Emeta(line) | Work::Reset(line) | Work::List(line) | Work::Collect(line) => {
-                line.0 < self.layout.lines
-            }
+            Work::Smeta(line)
+            | Work::Emeta(line)
+            | Work::Reset(line)
+            | Work::List(line)
+            | Work::Collect(line) => line.0 < self.layout.lines,
             Work::Data => sent.positions.len() == sent.places.len(),
             Work::Pad | Work::Scan => true,
         };

@@ -9,12 +9,12 @@ use wordline_nand::Stamp;
 use wordline_ssd::PhysicalDevice;
 use wordline_ssd::physical_device::{Answer, MOST_BLOCKS};
 
-use super::layout::{LineId, Place};
+use super::layout::{LineId, Page, Place};
 use super::limiter::Pressure;
 use super::lines::List;
-use super::map::Address;
+use super::map::{Address, Map};
 use super::port::{Sent, Work};
-use super::ring::{LOST, Origin, page_of};
+use super::ring::{LOST, Origin, Ring, page_of};
 use super::{Event, Pblk};
 
 /// The work that the collector does at once.
@@ -116,6 +116,15 @@ impl Collector {
     }
 }
 
+/// Whether the newest version of a page is at this place, also if an entry of the ring has it too.
+fn is_newest(map: &Map, ring: &Ring, page: Page, place: Place) -> bool {
+    match map.get(page) {
+        Address::Nowhere => false,
+        Address::Flash(newest) => newest == place,
+        Address::Ring(index) => ring.at(index).place == place && ring.at(index).durable == place,
+    }
+}
+
 impl<D: PhysicalDevice> Pblk<D> {
     /// Collects what is to be collected; whether something was done.
     pub(super) fn collect(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
@@ -157,7 +166,12 @@ impl<D: PhysicalDevice> Pblk<D> {
         // The list of a line with a write error is kept in memory.
         let list = match self.lines.list_of(line) {
             List::Failed => Vec::new(),
-            _ => self.lines.emeta_of(line).into_iter().flat_map(|strip| self.layout.places_in(line, strip)).collect(),
+            _ => self
+                .lines
+                .emeta_of(line)
+                .into_iter()
+                .flat_map(|strip| self.layout.places_in(line, strip))
+                .collect(),
         };
         let next = self.layout.places_of(line).start;
         self.collector.victims.push_back(Victim { line, list, next, reads: 0, lists: 0 });
@@ -187,7 +201,12 @@ impl<D: PhysicalDevice> Pblk<D> {
     }
 
     /// Sends a read of the list or the pages of a victim; whether it did something.
-    fn read_of(&mut self, at: usize, is_listing: bool, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+    fn read_of(
+        &mut self,
+        at: usize,
+        is_listing: bool,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) -> bool {
         let line = self.collector.victims[at].line;
         let mut sent = self.port.blank(if is_listing { Work::List(line) } else { Work::Collect(line) });
         let victim = &mut self.collector.victims[at];
@@ -199,8 +218,8 @@ impl<D: PhysicalDevice> Pblk<D> {
             while victim.next < end && sent.places.len() < MOST_BLOCKS {
                 let place = Place(victim.next);
                 // A page with a newer version in the ring leaves the line when that is in flash.
-                let is_newest = |page| self.map.get(page) == Address::Flash(place);
-                if self.lines.is_valid(place) && is_newest(page_of(self.lines.content(place))) {
+                let page = page_of(self.lines.content(place));
+                if self.lines.is_valid(place) && is_newest(&self.map, &self.ring, page, place) {
                     sent.places.push(place);
                 }
                 victim.next += 1;
@@ -268,7 +287,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         let pages: Vec<(Place, Stamp)> = moved.pages.drain(..count as usize).collect();
         for (place, stamp) in pages {
             let page = page_of(stamp);
-            if self.map.get(page) == Address::Flash(place) {
+            if is_newest(&self.map, &self.ring, page, place) {
                 let index = self.ring.push(stamp, Origin::Collector, place);
                 self.map.set(page, Address::Ring(index));
             }

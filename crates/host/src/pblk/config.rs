@@ -82,7 +82,9 @@ impl PblkFile {
         let line = u64::from(geometry.units() * geometry.blocks_per_chunk) * geometry.block_size.0;
         let least = geometry.block_size * u64::from(least_ring(geometry));
         let most = Bytes(line.max(least.0));
-        let wanted = format!("from {least}, what the device cannot read yet and a strip of each parallel unit, to {most}, a line");
+        let wanted = format!(
+            "from {least}, what the device cannot read yet and a strip of each parallel unit, to {most}, a line"
+        );
         wrong.require((least..=most).contains(&size), "write_buffer", size, wanted);
         Some(size.0.div_ceil(geometry.block_size.0).min(1 << 30) as u32)
     }
@@ -94,13 +96,19 @@ impl PblkFile {
             .find(|fraction| Layout::of(geometry, *fraction, ring).works());
         let Some(least) = least else {
             let lines = geometry.chunks_per_unit;
-            wrong.add("open_channel.part", format!("{lines} lines of chunks"), "more or larger ones, so that garbage collection has room");
+            wrong.add(
+                "open_channel.part",
+                format!("{lines} lines of chunks"),
+                "more or larger ones, so that garbage collection has room",
+            );
             return Err(wrong);
         };
         let fraction = self.over_provisioning.unwrap_or(OVER_PROVISIONING.max(least));
         let layout = Layout::of(geometry, fraction.clamp(0.001, 0.999), ring);
         let fits = (0.0..1.0).contains(&fraction) && layout.works();
-        let wanted = format!("at least {least} and below 1, and less where no page is left: for garbage collection, metadata, and the ring");
+        let wanted = format!(
+            "at least {least} and below 1, and less where no page is left: for garbage collection, metadata, and the ring"
+        );
         wrong.require(fits, "over_provisioning", fraction, wanted);
         wrong.or_ok(layout)
     }

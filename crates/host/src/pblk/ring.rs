@@ -253,11 +253,13 @@ impl Ring {
 
     /// Whether the positions go around in order, and the counts are those of the entries.
     pub(super) fn check(&self) -> Result<(), String> {
-        let in_order = self.tail <= self.synced && self.synced <= self.submitted && self.submitted <= self.head;
+        let in_order =
+            self.tail <= self.synced && self.synced <= self.submitted && self.submitted <= self.head;
         if !in_order || self.head - self.tail > self.entries.len() as u64 {
             return Err("positions of the ring that are out of order".into());
         }
-        let of_host = self.positions().filter(|position| self.at(self.index(*position)).origin == Origin::Host);
+        let of_host =
+            self.positions().filter(|position| self.at(self.index(*position)).origin == Origin::Host);
         let of_host = of_host.count() as u64;
         let of_collector = self.head - self.tail - of_host;
         if (u64::from(self.of_host), u64::from(self.of_collector)) != (of_host, of_collector) {

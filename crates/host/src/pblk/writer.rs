@@ -150,12 +150,7 @@ impl Writer {
     }
 
     /// A strip of emeta that may be written now: beside a write to this parallel unit, or wherever one is idle.
-    fn take_emeta(
-        &mut self,
-        beside: Option<u32>,
-        lines: &Lines,
-        layout: &Layout,
-    ) -> Option<(LineId, u32)> {
+    fn take_emeta(&mut self, beside: Option<u32>, lines: &Lines, layout: &Layout) -> Option<(LineId, u32)> {
         for closing in &mut self.closing {
             if lines.get(closing.line).pending > 0 {
                 return None;
@@ -208,7 +203,10 @@ impl Writer {
         let units = (of_chunks / of_lines) as u32;
         let is_there = self.lines().all(|line| (line.0 as usize) < of_lines)
             && self.next.iter().flat_map(|next| &next.to_reset).all(|unit| *unit < units)
-            && self.next.iter().all(|next| !next.has_smeta || next.resetting > 0 || !next.to_reset.is_empty())
+            && self
+                .next
+                .iter()
+                .all(|next| !next.has_smeta || next.resetting > 0 || !next.to_reset.is_empty())
             && self.busy.len() == units as usize
             && self.again.iter().all(|position| positions.contains(position));
         if is_there { Ok(()) } else { Err("the writer works on lines that are not there".into()) }

@@ -61,6 +61,9 @@ fn measured(over_provisioning: f64) -> [f64; 3] {
 fn uniform_writes_cost_what_greedy_collection_of_the_closed_lines_does() {
     for over_provisioning in [0.2, 0.3, 0.4] {
         let [found, wanted, share] = measured(over_provisioning);
-        assert!((found / wanted - 1.0).abs() < 0.03, "{over_provisioning}: {found}, wanted {wanted}; {share} of closed lines is valid");
+        assert!(
+            (found / wanted - 1.0).abs() < 0.03,
+            "{over_provisioning}: {found}, wanted {wanted}; {share} of closed lines is valid"
+        );
     }
 }

@@ -45,7 +45,7 @@ fn cut_everywhere(step: usize, new: impl Fn() -> Host) {
         host.cut_power();
         host.read_all();
         if is_over {
-            assert!(events > 300, "the run has {events} events");
+            assert!(events > 200, "the run has {events} events");
             return;
         }
     }

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use wordline_host::pblk::PblkFile;
 use wordline_kernel::{Instant, Schedule};
 use wordline_nand::faults::{Fails, FaultFile};
-use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::map::checkpoint::ProgramsAtCut;
+use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{BlockDevice, Command, Operation};
 
 use crate::rig::{Host, SECTORS, build, file, medium, tiny, with};

@@ -218,8 +218,11 @@ impl Host {
             }
         }
         if operation == Operation::Flush {
-            let settled = |known: &Known| known.pending.is_empty().then_some(known.settled.1);
-            sent.settled = self.pages.iter().map(settled).collect();
+            let settled = |(at, known): (usize, &Known)| {
+                let is_known = known.pending.is_empty() && !self.unknown.contains_key(&at);
+                is_known.then_some(known.settled.1)
+            };
+            sent.settled = self.pages.iter().enumerate().map(settled).collect();
         }
         self.sent.insert(tag, sent);
         self.device.submit(command, &mut self.calendar);
@@ -230,7 +233,8 @@ impl Host {
         let answers = self.device.answers().to_vec();
         self.device.forget_answers();
         for answer in answers {
-            let Sent { command, allowed, settled } = self.sent.remove(&answer.command.tag).expect("it was sent");
+            let Sent { command, allowed, settled } =
+                self.sent.remove(&answer.command.tag).expect("it was sent");
             assert!(!answer.failed || self.may_fail, "{command:?} failed");
             self.failed += u32::from(answer.failed);
             let first = (command.sector / SECTORS) as usize;
@@ -243,7 +247,9 @@ impl Host {
                 }
                 Operation::Flush if !answer.failed => {
                     for (at, content) in settled.into_iter().enumerate() {
-                        let Some(content) = content.filter(|_| !self.unknown.contains_key(&at)) else { continue };
+                        let Some(content) = content.filter(|_| !self.unknown.contains_key(&at)) else {
+                            continue;
+                        };
                         self.pages[at].flushed(command.tag, content);
                     }
                 }

@@ -44,10 +44,11 @@ impl Lines {
         let last = if only_failed { List::Failed } else { List::Low };
         let closed = self.ids().filter(|line| self.get(*line).state == LineState::Closed);
         let listed = closed.map(|line| (self.list_of(line), line));
-        let found = listed.filter(|(list, _)| (List::Failed..=last).contains(list)).min_by_key(|(list, line)| {
-            let entry = self.get(*line);
-            (*list, entry.valid, entry.sequence)
-        });
+        let found =
+            listed.filter(|(list, _)| (List::Failed..=last).contains(list)).min_by_key(|(list, line)| {
+                let entry = self.get(*line);
+                (*list, entry.valid, entry.sequence)
+            });
         self.is_settled = found.is_none() && !only_failed;
         let (_, line) = found?;
         self.get_mut(line).state = LineState::Collected;
