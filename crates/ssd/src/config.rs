@@ -10,7 +10,7 @@ use wordline_kernel::{Bytes, Complaints, Duration};
 use wordline_nand::faults::{FaultFile, factory_bad_at_most};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
-use wordline_nand::{Fault, Geometry, Locations, Part, Pool, Pools};
+use wordline_nand::{CellMode, Fault, Geometry, Locations, Part, Pool, Pools};
 
 use crate::front::namespaces::{self, Namespace};
 use crate::map::block_map::config::BlockMapFile;
@@ -29,8 +29,9 @@ use crate::pools::{self, PoolFile};
 pub use crate::reclaim::config::{GcFile, Scope};
 use crate::scheduling::SchedulingFile;
 pub use crate::space::slc_cache::SlcCacheFile;
+pub use crate::space::two_bit::TwoBitFile;
 pub use crate::space::wear::WearFile;
-use crate::space::{SlcShare, SlcStreams, Streams};
+use crate::space::{ModeShare, ModeStreams, Streams};
 
 pub use crate::cache::config::{BufferFile, BufferMode, BufferSpace};
 pub use crate::cache::protection::Protection;
@@ -93,6 +94,9 @@ pub struct FtlFile {
     /// Blocks that take what the host writes in SLC mode. Wants the router `slc-cache`, which a design of one's own may replace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slc_cache: Option<SlcCacheFile>,
+    /// Blocks that hold two bits a cell, for streams of a design in this mode.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub two_bit: Option<TwoBitFile>,
     /// Garbage collection.
     pub gc: GcFile,
     /// Protection against power cuts, and the scan after one.
@@ -134,6 +138,7 @@ impl Default for FtlFile {
             frontier: FrontierKind::default(),
             balancer: BalancerKind::default(),
             slc_cache: None,
+            two_bit: None,
             gc: GcFile::default(),
             recovery: RecoveryFile::default(),
             failure: FailureKind::default(),
@@ -205,6 +210,9 @@ impl DeviceFile {
         if let Some(cache) = &self.ftl.slc_cache {
             cache.check("ftl.slc_cache", part, locations, geometry, &mut wrong);
         }
+        if let Some(two_bit) = &self.ftl.two_bit {
+            two_bit.check("ftl.two_bit", part, locations.pages(), geometry, &mut wrong);
+        }
         let faults = self.check_faults(&pools, &mut wrong);
         let most = self.logical_pages(&pools, unit, &faults, &mut wrong);
         let namespaces = namespaces::lay_out(&self.namespaces, unit * u64::from(most), &mut wrong);
@@ -257,6 +265,12 @@ impl DeviceFile {
             "nothing",
             "the settings of the cache that ftl.router, ftl.gc.background or a stream of a design is for",
         );
+        wrong.require(
+            ftl.two_bit.is_some() || !self.writes_in(0, CellMode::TwoBit),
+            "ftl.two_bit",
+            "nothing",
+            "how many blocks are for the streams in the two-bit mode that a design has",
+        );
         if let Some((found, wanted)) = ftl.balancer.complaint() {
             wrong.add("ftl.balancer.least", found, wanted);
         }
@@ -283,7 +297,7 @@ impl DeviceFile {
             stop >= least || stop < ftl.gc.start_below_free_blocks,
             "ftl.gc.stop_at_free_blocks",
             stop,
-            format!("at least {least}: the collector opens blocks in SLC mode while more are free than those kept for it"),
+            format!("at least {least}: the collector opens blocks in another mode while more are free than those kept for it"),
         );
         ftl.wear.check(wrong);
         ftl.scheduling.check("ftl.scheduling", wrong);
@@ -310,12 +324,12 @@ impl DeviceFile {
     /// Whether the router, or the design in its place, or the collector has a stream for blocks in SLC mode.
     pub fn uses_slc_cache(&self) -> bool {
         let of_router = matches!(self.ftl.router, RouterKind::SlcCache { .. });
-        self.demands.map_or(of_router, |_| self.writes_slc_in(0))
+        self.demands.map_or(of_router, |_| self.writes_in(0, CellMode::Slc))
     }
 
-    /// Whether a stream of the host or of the collector is for blocks in SLC mode of a pool, as far as designs were asked.
-    pub fn writes_slc_in(&self, pool: usize) -> bool {
-        self.demands.is_some_and(|demands| (demands.cached | demands.cached_by_gc) >> pool & 1 != 0)
+    /// Whether a stream of the host or of the collector is for blocks of a pool in a mode, as far as designs were asked.
+    pub fn writes_in(&self, pool: usize, mode: CellMode) -> bool {
+        self.demands.is_some_and(|demands| demands.pools_in(mode) >> pool & 1 != 0)
     }
 
     /// Packages on a channel of each pool.
@@ -327,6 +341,22 @@ impl DeviceFile {
     /// The blocks of a pool for streams in SLC mode.
     pub fn slc_cache_of(&self, pool: usize) -> Option<SlcCacheFile> {
         pool.checked_sub(1).map_or(self.ftl.slc_cache, |n| self.pools[n].slc_cache)
+    }
+
+    /// The blocks of a pool for streams in the two-bit mode.
+    pub fn two_bit_of(&self, pool: usize) -> Option<TwoBitFile> {
+        pool.checked_sub(1).map_or(self.ftl.two_bit, |n| self.pools[n].two_bit)
+    }
+
+    /// Blocks of each row of a pool that are spare for other modes than the native one.
+    fn blocks_for_modes(&self, pool: usize) -> u32 {
+        let slc = self.slc_cache_of(pool).map_or(0, |cache| cache.blocks);
+        slc.saturating_add(self.two_bit_of(pool).map_or(0, |two_bit| two_bit.blocks))
+    }
+
+    /// Whether some pool has blocks for streams in other modes than the native one.
+    pub fn has_modes(&self) -> bool {
+        self.has_slc_cache() || (0..=self.pools.len()).any(|pool| self.two_bit_of(pool).is_some())
     }
 
     /// Whether some pool has blocks for streams in SLC mode.
@@ -341,11 +371,11 @@ impl DeviceFile {
     }
 
     /// The streams for pages that hold no data of the host, on each side: one where translation pages are in flash, and
-    /// where pages that tell of discards must not go into the SLC cache, or to another pool than that of tables.
+    /// where pages that tell of discards must not go to blocks in another mode than the native one, or to another pool than that of tables.
     fn streams_of_map(&self) -> u8 {
         let kept = self.ftl.recovery.discards == DiscardsAtCut::Kept;
         let written = kept && self.buffer.power_loss_protection == Protection::None;
-        let apart = kept && self.has_slc_cache() || written && !self.pools.is_empty();
+        let apart = kept && self.has_modes() || written && !self.pools.is_empty();
         u8::from(self.ftl.mapping.cache.is_some() || apart)
     }
 
@@ -357,7 +387,7 @@ impl DeviceFile {
         let at_work = self.streams().blocks_at_work() + 1;
         let working_beside = |free: u32| at_work.max(free.saturating_add(2));
         let working = working_beside(self.ftl.gc.stop_at_free_blocks)
-            .saturating_add(self.ftl.slc_cache.map_or(0, |cache| cache.blocks));
+            .saturating_add(self.blocks_for_modes(pools::EVERYTHING_IN));
         let bad_of = |geometry: &Geometry| {
             let bad = (f64::from(geometry.blocks_per_plane) * self.ftl.factory_bad_blocks).ceil() as u32;
             let by_rule = geometry.all_rows().map(|row| factory_bad_at_most(faults, geometry, row));
@@ -382,7 +412,7 @@ impl DeviceFile {
         let shares = pools::Shares::of(pools, logical, tables);
         for (n, own) in self.pools.iter().enumerate() {
             let working = working_beside(own.stop_at_free_blocks.unwrap_or(self.ftl.gc.stop_at_free_blocks))
-                .saturating_add(own.slc_cache.map_or(0, |cache| cache.blocks));
+                .saturating_add(self.blocks_for_modes(n + 1));
             shares.check(n, usable(pools.get(n + 1), working), wrong);
         }
         let (all_here, tables) =
@@ -489,20 +519,33 @@ impl Config {
         self.file.ftl.mapping.cache_size(self.unit, self.logical_pages)
     }
 
-    /// The share of each pool that can be cached in SLC mode, for these streams.
-    pub(crate) fn slc_shares(&self, streams: impl Fn(usize) -> SlcStreams) -> Vec<Option<SlcShare>> {
-        (0..self.pools.count()).map(|pool| self.slc_share(pool, streams(pool))).collect()
+    /// The blocks of each pool that may be in other modes than the native one, where streams are for them.
+    pub(crate) fn mode_shares(
+        &self,
+        streams: impl Fn(usize, CellMode) -> ModeStreams,
+    ) -> Vec<Vec<ModeShare>> {
+        let of_pool = |pool| {
+            let modes = [CellMode::Slc, CellMode::TwoBit].into_iter();
+            modes.filter_map(|mode| self.mode_share(pool, mode, streams(pool, mode))).collect()
+        };
+        (0..self.pools.count()).map(of_pool).collect()
     }
 
-    /// The share of a pool that can be cached in SLC mode, for these streams.
-    pub fn slc_share(&self, pool: usize, streams: SlcStreams) -> Option<SlcShare> {
-        let SlcCacheFile { blocks, spare, .. } =
-            self.file.slc_cache_of(pool).filter(|_| streams != SlcStreams::NONE)?;
+    /// The blocks of a pool that may be in a mode, for these streams.
+    fn mode_share(&self, pool: usize, mode: CellMode, streams: ModeStreams) -> Option<ModeShare> {
+        let (blocks, spare) = match mode {
+            CellMode::Slc => self.file.slc_cache_of(pool).map(|cache| (cache.blocks, cache.spare)),
+            _ => self.file.two_bit_of(pool).map(|two_bit| (two_bit.blocks, two_bit.spare)),
+        }
+        .filter(|_| !streams.are_none())?;
         let Pool { geometry, locations, .. } = self.pools.get(pool);
-        Some(SlcShare {
+        let (bits, page) =
+            (geometry.bits_per_cell(), locations.of_pages_side_by_side(geometry.planes_per_row));
+        Some(ModeShare {
+            mode,
             streams,
-            unit: locations.of_pages_side_by_side(geometry.planes_per_row),
-            bits: geometry.bits_per_cell(),
+            unit: page * mode.bits(bits),
+            cost: page * bits,
             blocks,
             spare,
             spare_above: self.cleaning_marks(pool)[0] as usize,

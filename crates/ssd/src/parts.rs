@@ -1,7 +1,7 @@
 //! The parts of a device: its policies, which a research design replaces.
 
 use wordline_kernel::{Bytes, Column, Complaints, Seed, state};
-use wordline_nand::{Layers, Pool};
+use wordline_nand::{CellMode, Layers, Pool};
 
 use crate::Config;
 use crate::design::{Combination, Demands, Designs, Seam};
@@ -92,8 +92,11 @@ impl Parts {
             host: self.router.streams(),
             gc: self.relocator.streams(),
             open_blocks: 1,
-            cached: u16::from(self.router.cached().is_some()),
-            cached_by_gc: 0,
+            in_modes: CellMode::OF_BLOCKS.map(|mode| match mode {
+                CellMode::Slc => u16::from(self.router.cached().is_some()),
+                _ => 0,
+            }),
+            by_gc: 0,
         };
         self.designs.demands(own, pools)
     }

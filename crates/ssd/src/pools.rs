@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints};
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
-use wordline_nand::{Locations, Pool, Pools};
+use wordline_nand::{CellMode, Locations, Pool, Pools};
 
 use crate::config::DeviceFile;
 use crate::lifetime::{Fullness, Worn};
@@ -16,6 +16,7 @@ use crate::policy::placement::PlacementKind;
 use crate::policy::relocator::RelocatorKind;
 use crate::policy::router::RouterKind;
 use crate::space::slc_cache::SlcCacheFile;
+use crate::space::two_bit::TwoBitFile;
 
 /// A pool of dies beside the first one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -40,6 +41,9 @@ pub struct PoolFile {
     /// Blocks of the pool that are written in SLC mode, by a stream of a design; `ftl.slc_cache` says that for the first pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slc_cache: Option<SlcCacheFile>,
+    /// Blocks of the pool that hold two bits a cell, for streams of a design in this mode; `ftl.two_bit` says that for the first pool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub two_bit: Option<TwoBitFile>,
 }
 
 /// The state of a pool that policies see.
@@ -74,6 +78,7 @@ impl PoolFile {
             stop_at_free_blocks: None,
             frontier: FrontierKind::default(),
             slc_cache: None,
+            two_bit: None,
         }
     }
 }
@@ -169,7 +174,7 @@ pub fn check(file: &DeviceFile, pools: &Pools, unit: Bytes, wrong: &mut Complain
         if let Some((key, found, wanted)) = file.pools[n].frontier.complaint(&pool.part, &pool.geometry) {
             wrong.add(format!("pools[{n}].frontier.{key}"), found, wanted);
         }
-        check_cache(file, n, pool, wrong);
+        check_modes(file, n, pool, wrong);
     }
     let Pool { locations, .. } = pools.first();
     let per_program = unit * u64::from(locations.per_program);
@@ -187,17 +192,27 @@ pub fn check(file: &DeviceFile, pools: &Pools, unit: Bytes, wrong: &mut Complain
     wrong.require(pools.iter().all(of_pages), "ftl.mapping.unit", unit, "at most a page of each pool");
 }
 
-/// The blocks in SLC mode of the pool `n` of the file.
-fn check_cache(file: &DeviceFile, n: usize, pool: &Pool, wrong: &mut Complaints) {
+/// The blocks in other modes than the native one of the pool `n` of the file.
+fn check_modes(file: &DeviceFile, n: usize, pool: &Pool, wrong: &mut Complaints) {
     let Pool { part, geometry, locations } = pool;
     let key = format!("pools[{n}].slc_cache");
     match &file.pools[n].slc_cache {
         Some(cache) => cache.check(&key, part, locations, geometry, wrong),
         None => wrong.require(
-            !file.writes_slc_in(n + 1),
+            !file.writes_in(n + 1, CellMode::Slc),
             &key,
             "nothing",
-            "how many blocks are for the stream in SLC mode that a design has in this pool",
+            "how many blocks are for the streams in SLC mode that a design has in this pool",
+        ),
+    }
+    let key = format!("pools[{n}].two_bit");
+    match &file.pools[n].two_bit {
+        Some(two_bit) => two_bit.check(&key, part, locations.pages(), geometry, wrong),
+        None => wrong.require(
+            !file.writes_in(n + 1, CellMode::TwoBit),
+            &key,
+            "nothing",
+            "how many blocks are for the streams in the two-bit mode that a design has in this pool",
         ),
     }
 }
@@ -230,6 +245,12 @@ fn check_beside(file: &DeviceFile, wrong: &mut Complaints) {
             slc.is_some() && ftl.mapping.whole_units,
             slc.map_or_else(String::new, |slc| format!("a cache of {} blocks", slc.blocks)),
             "none, with ftl.mapping.whole_units: a unit is what one program writes, and would take one for each bit of a cell in SLC mode",
+        ),
+        (
+            "ftl.two_bit",
+            ftl.two_bit.is_some() && ftl.mapping.whole_units,
+            ftl.two_bit.map_or_else(String::new, |two_bit| format!("{} blocks", two_bit.blocks)),
+            "none, with ftl.mapping.whole_units: a unit is what one program writes, and would take two with two bits a cell",
         ),
     ] {
         wrong.require(!is_wrong, key, found, format!("{wanted}, beside [[pools]]"));
@@ -308,7 +329,7 @@ fn check_collection(file: &DeviceFile, n: usize, pool: &Pool, wrong: &mut Compla
         stop >= least,
         &at_stop,
         stop,
-        format!("at least {least}: the collector opens blocks in SLC mode while more are free than those kept for it"),
+        format!("at least {least}: the collector opens blocks in another mode while more are free than those kept for it"),
     );
     let blocks = pool.geometry.blocks_per_plane;
     // As in the first pool: two blocks are at work beside those that are kept free, and a block must be left for data.

@@ -1,6 +1,7 @@
 //! The counters of a device.
 
 use wordline_kernel::counters;
+use wordline_nand::CellMode;
 
 use crate::faults::OfPools;
 use crate::times::Times;
@@ -14,6 +15,7 @@ counters! {
         gc_reads: "flash.gc_reads", LogicalPages, "Pages read by garbage collection.";
         host_programs: "flash.host_programs", LogicalPages, "Logical pages (mapping units) programmed for the host.";
         slc_programs: "flash.slc_programs", LogicalPages, "Logical pages among those of the host that were programmed in SLC mode.";
+        two_bit_programs: "flash.two_bit_programs", LogicalPages, "Logical pages among those of the host that were programmed in the two-bit mode.";
         programs_away: "flash.programs_away", LogicalPages, "Logical pages that went to another row of planes than their home.";
         unit_programs: "flash.unit_programs", LogicalPages, "Logical pages programmed because others of their unit were written, in a pool that is mapped by whole units, or because a design sent them there alone from another pool.";
         gc_programs: "flash.gc_programs", LogicalPages, "Logical pages (mapping units) programmed by garbage collection.";
@@ -49,10 +51,24 @@ counters! {
 /// Programs that were counted when their group was formed, and that will not happen: the data each of them was to
 /// write.
 impl Totals {
-    /// A group of the host, with what is carried along, that was to take `unit` locations.
-    pub(crate) fn take_back_group(&mut self, host: u64, carried: u64, unit: u64, is_slc: bool) {
+    /// Counts pages of the host that are programmed in a mode.
+    #[inline]
+    pub(crate) fn count_in_mode(&mut self, mode: CellMode, host: u64) {
+        match mode {
+            CellMode::Native => {}
+            CellMode::Slc => self.slc_programs += host,
+            CellMode::TwoBit | CellMode::Reprogrammed(_) => self.two_bit_programs += host,
+        }
+    }
+
+    /// A group of the host, with what is carried along, that was to take `unit` locations in a mode.
+    pub(crate) fn take_back_group(&mut self, host: u64, carried: u64, unit: u64, mode: CellMode) {
         self.host_programs -= host;
-        self.slc_programs -= if is_slc { host } else { 0 };
+        match mode {
+            CellMode::Native => {}
+            CellMode::Slc => self.slc_programs -= host,
+            CellMode::TwoBit | CellMode::Reprogrammed(_) => self.two_bit_programs -= host,
+        }
         self.unit_programs -= carried;
         self.padding -= unit - host - carried;
     }

@@ -60,7 +60,8 @@ impl Design for ReadHot {
     /// A block in SLC mode counts as one of which most is invalid. It stays while more than a part of what it can hold is valid.
     fn victim(&mut self, from: Candidates<'_>, _: RowId, view: &mut View<'_>) -> Option<BlockSetId> {
         let most = from.pages_per_block() / view.pools().first().geometry.bits_per_cell() / 4;
-        let goes = |block: &BlockSetId| !view.block(*block).is_slc || from.valid(*block) <= most;
+        let goes =
+            |block: &BlockSetId| view.block(*block).mode == CellMode::Native || from.valid(*block) <= most;
         let best = from.fewest_first().find(goes);
         best.or_else(|| from.fewest_valid())
     }
@@ -69,7 +70,7 @@ impl Design for ReadHot {
         let Seen::Read { page, from } = *seen else { return };
         self.reads[page.0 as usize] = self.reads[page.0 as usize].saturating_add(1);
         if let Some(from) = from {
-            let is_slc = view.block(view.pools().block_of(from)).is_slc;
+            let is_slc = view.block(view.pools().block_of(from)).mode == CellMode::Slc;
             self.seen = [self.seen[0] + 1, self.seen[1] + u64::from(is_slc)];
         }
         self.left -= 1;

@@ -15,15 +15,16 @@ pub(super) struct File {
     seams: Vec<Seam>,
     /// The pool in which its stream of the host is in SLC mode.
     slc: Option<u8>,
+    /// That in which it is in the two-bit mode.
+    two_bit: Option<u8>,
 }
 
 /// The design.
 pub(super) struct Answering {
-    seams: Vec<Seam>,
-    slc: Option<u8>,
+    settings: File,
 }
 
-state!(Answering { fixed { seams, slc } });
+state!(Answering { fixed { settings } });
 
 impl Design for Answering {
     fn name(&self) -> &'static str {
@@ -31,10 +32,16 @@ impl Design for Answering {
     }
 
     fn needs(&self) -> Needs {
-        let stream = |pool| WriteStream::native("host", pool);
-        let mut streams = if self.seams.contains(&Seam::Stream) { vec![stream(0)] } else { Vec::new() };
-        streams.extend(self.slc.map(|pool| WriteStream { mode: CellMode::Slc, ..stream(pool) }));
-        Needs { streams, collector_streams: vec![WriteStream::native("moved", 0)], ..Needs::of(&self.seams) }
+        let File { seams, slc, two_bit } = &self.settings;
+        let in_modes = [(slc, CellMode::Slc), (two_bit, CellMode::TwoBit)];
+        let in_mode = |(pool, mode): (&Option<u8>, CellMode)| {
+            Some(WriteStream { mode, ..WriteStream::native("host", (*pool)?) })
+        };
+        let mut streams: Vec<WriteStream> = in_modes.into_iter().filter_map(in_mode).collect();
+        if seams.contains(&Seam::Stream) && streams.iter().all(|stream| stream.pool != 0) {
+            streams.insert(0, WriteStream::native("host", 0));
+        }
+        Needs { streams, collector_streams: vec![WriteStream::native("moved", 0)], ..Needs::of(seams) }
     }
 }
 
@@ -45,6 +52,6 @@ impl DesignType for Answering {
     type File = File;
 
     fn build(file: &File, _: &Config) -> Box<dyn Design> {
-        Box::new(Self { seams: file.seams.clone(), slc: file.slc })
+        Box::new(Self { settings: file.clone() })
     }
 }

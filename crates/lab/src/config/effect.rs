@@ -7,6 +7,7 @@
 use serde_json::{Value as Json, json};
 use wordline_designs::Chosen;
 use wordline_kernel::Complaints;
+use wordline_nand::CellMode;
 use wordline_nand::cell::Ecc;
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::Config;
@@ -198,7 +199,7 @@ pub const CONDITIONS: &[Condition] = &[
         keys: &["ftl.recovery.discards"],
         gates: &["buffer.power_loss_protection"],
         works: |config| {
-            config.file.buffer.power_loss_protection == Protection::None || config.file.has_slc_cache()
+            config.file.buffer.power_loss_protection == Protection::None || config.file.has_modes()
         },
         wants: "buffer.power_loss_protection = \"none\"",
         reason: "what keeps the buffer keeps them as well",
@@ -209,6 +210,20 @@ pub const CONDITIONS: &[Condition] = &[
         works: |config| config.file.ftl.slc_cache.is_none() || config.file.uses_slc_cache(),
         wants: "ftl.router.policy = \"slc-cache\", or a design with a stream in SLC mode",
         reason: "no other router sends pages there",
+    },
+    Condition {
+        keys: &["ftl.two_bit"],
+        gates: &["designs", "design"],
+        works: |config| config.file.ftl.two_bit.is_none() || config.file.writes_in(0, CellMode::TwoBit),
+        wants: "a design with a stream in the two-bit mode",
+        reason: "nothing else sends pages there",
+    },
+    Condition {
+        keys: &["part.timing.reprogram"],
+        gates: &["ftl.two_bit"],
+        works: |config| config.file.ftl.two_bit.is_some(),
+        wants: "ftl.two_bit",
+        reason: "no block is used in the two-bit mode",
     },
     Condition {
         keys: &["part.timing.slc"],
@@ -261,7 +276,6 @@ const OF_SCRIPTS: &[&str] = &[
     "part.programs_per_page",
     "part.timing.cache_busy",
     "part.timing.program_typical",
-    "part.timing.reprogram",
     "part.timing.reset",
 ];
 

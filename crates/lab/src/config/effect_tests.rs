@@ -238,15 +238,18 @@ fn what_a_layer_below_set_for_another_device_is_left_out() {
 #[test]
 fn what_a_part_says_of_its_chip_is_taken_whatever_a_device_makes_of_it() {
     let device = device("", true).expect("it is sound");
-    let rich = device.text.replace("[part.timing]\n", "[part.timing]\nreprogram = \"900us\"\n");
+    let rich = device.text.replace("[part.timing]\n", "[part.timing]\nprogram_typical = \"700us\"\n");
     assert_ne!(rich, device.text);
     let load = |set: &[&str]| {
         let set: Vec<String> = set.iter().map(|&text| text.to_owned()).collect();
         Device::from_text(&Registry::default(), "rich.toml", "tiny", &rich, &set)
     };
     assert!(load(&[]).is_ok(), "a file that holds its whole part");
-    let error = load(&["part.timing.reprogram=1ms"]).expect_err("changed for the device").to_string();
-    assert!(error.starts_with("--set part.timing.reprogram: found \"1ms\", wanted a script"), "{error}");
+    let error = load(&["part.timing.program_typical=600us"]).expect_err("changed for the device").to_string();
+    assert!(
+        error.starts_with("--set part.timing.program_typical: found \"600us\", wanted a script"),
+        "{error}"
+    );
 }
 
 #[test]

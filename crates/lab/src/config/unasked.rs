@@ -3,6 +3,7 @@
 //! `ftl.placement` is not among them: its order is that in which a device is filled before a run, without asking designs.
 
 use wordline_designs::{Chosen, DECIDES, DESIGN, DESIGNS};
+use wordline_nand::CellMode;
 use wordline_ssd::Config;
 use wordline_ssd::design::{Combination, Seam};
 
@@ -40,16 +41,24 @@ pub(super) fn keys(config: &Config, designs: &Chosen) -> Vec<Idle> {
         Some(idle(key, Seam::Frontier, &[owner?]))
     };
     let frontiers = owners(Seam::Frontier).into_iter().enumerate().filter_map(of_pool);
-    in_all.chain(frontiers).chain(router(&combination, pools)).chain(caches(config)).collect()
+    in_all.chain(frontiers).chain(router(&combination, pools)).chain(modes(config)).collect()
 }
 
-/// Blocks for streams in SLC mode of pools beside the first that have no such stream: only a design has one there.
-fn caches(config: &Config) -> impl Iterator<Item = Idle> + '_ {
-    let in_vain = |n: &usize| config.file.slc_cache_of(n + 1).is_some() && !config.file.writes_slc_in(n + 1);
-    (0..config.file.pools.len()).filter(in_vain).map(|n| {
-        let wanted = "the key left out, or a design with a stream in SLC mode in this pool".to_owned();
-        Idle { key: format!("pools.{n}.slc_cache"), gates: GATES, wanted, even_usual: true }
-    })
+/// Blocks for streams in other modes of pools beside the first that have no such stream: only a design has one there.
+fn modes(config: &Config) -> impl Iterator<Item = Idle> + '_ {
+    let of_pool = |n: usize| {
+        let (slc, two_bit) = (config.file.slc_cache_of(n + 1), config.file.two_bit_of(n + 1));
+        let keys =
+            [("slc_cache", slc.is_some(), CellMode::Slc), ("two_bit", two_bit.is_some(), CellMode::TwoBit)];
+        let in_vain =
+            |(_, is_set, mode): &(_, bool, CellMode)| *is_set && !config.file.writes_in(n + 1, *mode);
+        keys.into_iter().filter(in_vain).map(move |(key, _, mode)| {
+            let wanted =
+                format!("the key left out, or a design with a stream in {} in this pool", mode.name());
+            Idle { key: format!("pools.{n}.{key}"), gates: GATES, wanted, even_usual: true }
+        })
+    };
+    (0..config.file.pools.len()).flat_map(move |n| of_pool(n).collect::<Vec<_>>())
 }
 
 /// The router says which pool a page goes to, and which stream of the first pool.

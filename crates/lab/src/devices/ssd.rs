@@ -8,6 +8,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use wordline_designs::{Chosen, Designs, DesignsFile};
 use wordline_kernel::{Complaints, Metric, Seed};
+use wordline_nand::CellMode;
 use wordline_ssd::block_device::Shape;
 use wordline_ssd::config::Interface;
 use wordline_ssd::{Config, Device, DeviceFile, Parts};
@@ -108,7 +109,8 @@ impl DeviceType for Ssd {
     }
 
     fn notes(&self, device: &Device) -> Vec<String> {
-        let is_empty = self.config.file.ftl.slc_cache.is_some() && !device.base().space.has_slc_cache();
+        let is_empty =
+            self.config.file.ftl.slc_cache.is_some() && !device.base().space.uses_mode(CellMode::Slc);
         is_empty.then(|| NOTHING_CACHED.into()).into_iter().collect()
     }
 

@@ -119,11 +119,6 @@ impl Chips {
         modes.get_or_insert_with(|| Modes::of(pools))
     }
 
-    /// Lets blocks be used in SLC mode from now on; false if no part has it.
-    pub fn offer_slc_mode(&mut self) -> bool {
-        self.offer_mode(CellMode::Slc)
-    }
-
     /// Works out the times of the modes that are offered.
     pub(super) fn note_mode_times(&mut self) {
         let Self { modes, pools, times, wiring, .. } = self;
@@ -148,19 +143,9 @@ impl Chips {
         }
     }
 
-    /// Puts a block into SLC mode or into the native one; see [`Self::set_mode`].
-    pub fn set_slc(&mut self, block: BlockSetId, is_slc: bool) {
-        self.set_mode(block, if is_slc { CellMode::Slc } else { CellMode::Native });
-    }
-
     /// The mode of a block.
     pub fn mode(&self, block: BlockSetId) -> CellMode {
         self.modes.as_ref().map_or(CellMode::Native, |modes| modes.blocks[block])
-    }
-
-    /// Whether a block is in SLC mode.
-    pub fn is_slc(&self, block: BlockSetId) -> bool {
-        self.mode(block) == CellMode::Slc
     }
 
     /// Whether `mode` is offered for the dies of a pool.
@@ -261,7 +246,7 @@ mod tests {
         let part = file.check().expect("the part is sound");
         let geometry = Layout::on_one_channel(1, Some(2)).check(&part).expect("the layout is sound");
         let mut chips = Chips::new(Pools::of_pages(part, geometry));
-        assert!(chips.offer_slc_mode());
+        assert!(chips.offer_mode(CellMode::Slc));
         chips
     }
 
@@ -288,7 +273,7 @@ mod tests {
     #[test]
     fn a_block_in_slc_mode_holds_a_page_a_word_line_and_has_times_of_its_own() {
         let mut chips = chips();
-        chips.set_slc(BlockSetId(1), true);
+        chips.set_mode(BlockSetId(1), CellMode::Slc);
         let us = Duration::from_us;
         let (mut arrays, mut calendar) = (Vec::new(), Calendar::new());
         for block in [0, 1] {
@@ -308,7 +293,7 @@ mod tests {
     #[test]
     fn the_pages_of_a_block_in_slc_mode_are_numbered_by_word_lines() {
         let mut chips = chips();
-        chips.set_slc(BlockSetId(0), true);
+        chips.set_mode(BlockSetId(0), CellMode::Slc);
         let mut calendar = Calendar::new();
         for n in 0..4 {
             carry_out(&mut chips, &mut calendar, Operation::Program, 0, 2 * n);
@@ -317,7 +302,7 @@ mod tests {
         assert_eq!(chips.stamp(Location(7)).logical, 0);
         assert_eq!(chips.stamp(Location(8)), Stamp::ERASED);
         carry_out(&mut chips, &mut calendar, Operation::Erase, 0, 0);
-        chips.set_slc(BlockSetId(0), false);
+        chips.set_mode(BlockSetId(0), CellMode::Native);
         carry_out(&mut chips, &mut calendar, Operation::Program, 0, 0);
         assert_eq!(chips.programmed(BlockSetId(0)), 6);
     }

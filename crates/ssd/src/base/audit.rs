@@ -8,7 +8,7 @@ use super::Base;
 
 impl Base {
     /// Checks that what the chips programmed is what was counted; a bug if not. Of units under way at most two a row are
-    /// counted and not programmed, which are of the pools or of blocks in SLC mode.
+    /// counted and not programmed, which are of the pools or of blocks in other modes.
     pub(crate) fn audit(&self, elapsed: Duration) {
         let (pools, t) = (&self.config.pools, &self.totals);
         let programmed = |(pool, counts): (&Pool, &Counts)| {

@@ -9,7 +9,7 @@ mod progress;
 mod read;
 
 use wordline_kernel::{Digest, state};
-use wordline_nand::{BlockSetId, PageId, Pool, RowId};
+use wordline_nand::{BlockSetId, CellMode, PageId, Pool, RowId};
 
 use crate::command::Command;
 use crate::config::{Config, Protection};
@@ -203,11 +203,11 @@ impl Base {
         all.filter(|block| self.space.state(*block) != State::Bad).collect()
     }
 
-    /// Erased blocks are in no mode.
+    /// Erased blocks are native.
     pub(crate) fn set_modes(&mut self) {
         for block in self.config.pools.all_blocks() {
-            if !self.space.is_slc(block) && self.flash.chips().programmed(block) == 0 {
-                self.flash.set_slc(block, false);
+            if self.space.is_native(block) && self.flash.chips().programmed(block) == 0 {
+                self.flash.set_mode(block, CellMode::Native);
             }
         }
     }
@@ -215,10 +215,9 @@ impl Base {
     /// Puts the block of a row that `page` is in into the mode that it was opened in.
     #[inline]
     pub(crate) fn set_mode(&mut self, row: RowId, page: PageId) {
-        if self.space.caches(row) {
-            let block: BlockSetId = self.config.pools.block_of_page(page);
-            let is_slc = self.space.is_slc(block);
-            self.flash.set_slc(block, is_slc);
+        if self.space.has_modes(row) {
+            let block = self.config.pools.block_of_page(page);
+            self.flash.set_mode(block, self.space.mode(block));
         }
     }
 

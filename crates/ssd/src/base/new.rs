@@ -9,7 +9,7 @@ use crate::flash::Flash;
 use crate::parts::Policies;
 use crate::policy::frontier::WordLines;
 use crate::policy::victim::Indexes;
-use crate::space::{SlcShare, Space, Streams, bad_from_factory};
+use crate::space::{ModeShare, Space, Streams, bad_from_factory};
 use crate::times::WriteBack;
 use crate::totals::Totals;
 
@@ -17,9 +17,9 @@ impl Base {
     /// With nothing written; `needs` is what a policy needs to choose victims.
     pub(crate) fn new(config: Config, policies: Policies, needs: Indexes, seed: Seed) -> Self {
         let streams = config.file.streams_beside(policies.host_streams(), policies.collector_streams());
-        let slc = config.slc_shares(|pool| policies.slc_streams(pool));
+        let shares = config.mode_shares(|pool, mode| policies.mode_streams(pool, mode));
         let mut flash = Flash::new(&config, seed);
-        let mut space = new_blocks(&config, streams, &slc, &mut flash, seed);
+        let mut space = new_blocks(&config, streams, &shares, &mut flash, seed);
         keep_for(policies.indexes(needs), &config, &mut space);
         order_word_lines(&policies, &config, &mut flash, &mut space);
         space.watch(policies.designs.observed());
@@ -41,11 +41,18 @@ impl Base {
     }
 }
 
+impl Base {
+    /// The blocks of each pool that may be in other modes than the native one.
+    pub(crate) fn mode_shares(&self) -> Vec<Vec<ModeShare>> {
+        self.config.mode_shares(|pool, mode| self.policies.mode_streams(pool, mode))
+    }
+}
+
 /// The table of the blocks, of which some are bad from the factory.
 fn new_blocks(
     config: &Config,
     streams: Streams,
-    caches: &[Option<SlcShare>],
+    shares: &[Vec<ModeShare>],
     flash: &mut Flash,
     seed: Seed,
 ) -> Space {
@@ -53,9 +60,11 @@ fn new_blocks(
     flash.chips().factory_bad().into_iter().for_each(|block| bad[block.0 as usize] = true);
     let mut blocks = Space::new(&config.pools, streams, |block| bad[block.0 as usize]);
     blocks.allocate(config.file.ftl.wear.allocation);
-    for (pool, share) in caches.iter().enumerate().filter_map(|(pool, share)| Some((pool, (*share)?))) {
-        assert!(flash.offer_slc_mode(), "the part of a device with an SLC cache has the mode");
-        blocks.cache(pool, share);
+    for (pool, shares) in shares.iter().enumerate() {
+        for share in shares {
+            assert!(flash.offer_mode(share.mode), "the part of a device with blocks in a mode has the mode");
+            blocks.open_in(pool, *share);
+        }
     }
     for pool in 0..config.pools.count() {
         blocks.clean_between(pool, config.cleaning_marks(pool));

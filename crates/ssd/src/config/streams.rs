@@ -16,12 +16,12 @@ impl DeviceFile {
         self.demands.map_or_else(|| self.ftl.router.streams(), |demands| demands.host)
     }
 
-    /// Free blocks up to which rows are cleaned at the least: beyond those kept for the collector, where it writes blocks in SLC mode, for
+    /// Free blocks up to which rows are cleaned at the least: beyond those kept for the collector, where it writes blocks in another mode than the native one, for
     /// it opens none of the kept ones for that.
     /// `pools` has a bit for each pool that this is asked for.
     pub(crate) fn least_stop(&self, pools: u16) -> u32 {
-        let is_cached = self.demands.is_some_and(|demands| demands.cached_by_gc & pools != 0);
-        self.streams().kept_blocks() as u32 + 1 + u32::from(is_cached)
+        let changes_mode = self.demands.is_some_and(|demands| demands.by_gc & pools != 0);
+        self.streams().kept_blocks() as u32 + 1 + u32::from(changes_mode)
     }
 
     /// Raises the marks of cleaning that the configuration leaves out to the needs of the streams.

@@ -3,7 +3,7 @@
 use wordline_kernel::chart::Drawn;
 use wordline_kernel::metrics::Value;
 use wordline_kernel::{Bytes, Duration, Instant, Metric};
-use wordline_nand::{BlockSetId, Outcome, Parameters, RowId};
+use wordline_nand::{BlockSetId, CellMode, Outcome, Parameters, RowId};
 
 use super::table::{Designs, ROUTES};
 use super::{Design, Gathered, Level, Observes, Seam, Seen, Sight, View, Waits, WrongAnswer};
@@ -17,7 +17,7 @@ use crate::policy::relocator::Leaving;
 use crate::policy::router::Outgoing;
 use crate::policy::tuner::{ProgrammedPage, ReadOutcome, ReadParameters, SensedPage, Tuner};
 use crate::policy::victim::{Candidates, Indexes};
-use crate::space::SlcStreams;
+use crate::space::ModeStreams;
 
 impl Designs {
     /// Whether some design answers this.
@@ -160,13 +160,13 @@ impl Policies {
         }
     }
 
-    /// The streams that go to blocks of a pool in SLC mode.
-    pub(crate) fn slc_streams(&self, pool: usize) -> SlcStreams {
+    /// The streams that go to blocks of a pool in a mode.
+    pub(crate) fn mode_streams(&self, pool: usize, mode: CellMode) -> ModeStreams {
         let Designs { routes, gathered, .. } = &self.designs;
-        let declared = routes.as_ref().and_then(|routes| routes.cached(pool));
-        let asks_router = pool == 0 && self.designs.owner(Seam::Stream, 0).is_none();
-        let host = declared.or_else(|| self.router.cached().filter(|_| asks_router));
-        SlcStreams { host, gc: gathered.slc[pool] }
+        let declared = routes.as_ref().map_or(0, |routes| routes.in_mode(pool, mode));
+        let asks_router = mode == CellMode::Slc && pool == 0 && self.designs.owner(Seam::Stream, 0).is_none();
+        let routed = self.router.cached().filter(|_| asks_router).map_or(0, |stream| 1 << stream);
+        ModeStreams { host: declared | routed, gc: gathered.in_mode(pool, mode) }
     }
 
     /// The stream that what leaves the buffer goes to.

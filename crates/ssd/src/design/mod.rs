@@ -47,8 +47,8 @@ pub struct WriteStream {
     pub name: &'static str,
     /// The pool that it is in.
     pub pool: u8,
-    /// The mode in which its blocks are opened. Blocks are opened in SLC mode up to the share of each row for them (`ftl.slc_cache` in the
-    /// first pool, `pools.slc_cache` in another); beyond that they are native ones.
+    /// The mode in which its blocks are opened. Blocks are opened in another mode than the native one up to the share of each row for it
+    /// (`ftl.slc_cache` and `ftl.two_bit` in the first pool, the keys of `pools` in another); beyond that they are native.
     pub mode: CellMode,
 }
 
@@ -58,9 +58,9 @@ impl WriteStream {
         Self { name, pool, mode: CellMode::Native }
     }
 
-    /// Whether its blocks are opened in SLC mode.
-    pub fn is_slc(&self) -> bool {
-        self.mode == CellMode::Slc
+    /// Whether its blocks are opened in a mode.
+    pub fn is_in(&self, mode: CellMode) -> bool {
+        self.mode == mode
     }
 }
 
@@ -171,7 +171,7 @@ pub trait Design: State + Send {
     }
 
     /// [`Seam::Relocate`]: which of its streams of the collector in `pool` a valid page of a victim there goes to, counted from 0 within the
-    /// pool. Pages of a block in SLC mode go to the first where another one in that mode is named: cleaning has to gain space.
+    /// pool. Pages of a block in another mode go to the first where one that is not native is named: cleaning has to gain space.
     fn relocate(&mut self, _page: &Leaving, _pool: u8, _view: &mut View<'_>) -> u8 {
         0
     }

@@ -124,19 +124,29 @@ impl Combination {
         wrong.or_ok(())?;
         let bits =
             |is: &dyn Fn(usize) -> bool| (0..pools).map(|pool| u16::from(is(pool)) << pool).sum::<u16>();
-        let declared = bits(&|pool| routes.as_ref().is_some_and(|routes| routes.cached(pool).is_some()));
-        let of_policies = if table[0][Seam::Stream as usize] == NOBODY { policies.cached } else { 0 };
-        let (cached, cached_by_gc) = (declared | of_policies, bits(&|pool| gathered.slc[pool] != 0));
-        Ok(Demands { host, gc: gathered.most(), open_blocks, cached, cached_by_gc })
+        let of_host =
+            |mode| bits(&|pool| routes.as_ref().is_some_and(|routes| routes.in_mode(pool, mode) != 0));
+        let of_collector = |mode| bits(&|pool| gathered.in_mode(pool, mode) != 0);
+        let asks_router = table[0][Seam::Stream as usize] == NOBODY;
+        let of_policies = |mode| if asks_router { policies.pools_in(mode) } else { 0 };
+        let in_modes = CellMode::OF_BLOCKS.map(|mode| of_host(mode) | of_collector(mode) | of_policies(mode));
+        let others = CellMode::OF_BLOCKS.into_iter().filter(|mode| *mode != CellMode::Native);
+        let by_gc = others.map(of_collector).fold(0, |all, pools| all | pools);
+        Ok(Demands { host, gc: gathered.most(), open_blocks, in_modes, by_gc })
     }
 
     /// Names the device of the contract for designs whose streams need blocks that `config` does not have; else nothing.
     pub(crate) fn device_to_try(&self, config: &Config) -> &'static str {
         let needs = self.needs();
         let mut streams = needs.iter().flat_map(|needs| needs.streams.iter().chain(&needs.collector_streams));
-        match config.file.has_slc_cache() || !streams.any(WriteStream::is_slc) {
-            true => "",
-            false => "\n(contract::small_with_slc() has an SLC mode and blocks for streams in that mode)",
+        if streams.clone().any(|stream| stream.is_in(CellMode::Slc)) && !config.file.has_slc_cache() {
+            return "\n(contract::small_with_slc() has an SLC mode and blocks for streams in that mode)";
+        }
+        match streams.any(|stream| stream.is_in(CellMode::TwoBit)) && config.file.two_bit_of(0).is_none() {
+            true => {
+                "\n(contract::small_with_two_bits() has a two-bit mode and blocks for streams in that mode)"
+            }
+            false => "",
         }
     }
 
@@ -257,22 +267,21 @@ fn check_streams(table: &[Row], needs: &[Needs], names: &[&str], wrong: &mut Com
     }
 }
 
-/// In each pool one stream of the host at most goes to blocks in SLC mode, and of the collector some beside a native one.
+/// In each pool a native stream of the collector is before those in other modes, and blocks are opened in modes that blocks have.
 fn check_modes(needs: &Needs, name: &str, wrong: &mut Complaints) {
-    let pools = needs.streams.iter().chain(&needs.collector_streams).map(|stream| stream.pool).max();
+    let pools = needs.collector_streams.iter().map(|stream| stream.pool).max();
     for pool in 0..=pools.unwrap_or(0) {
-        let here =
-            |streams: &[WriteStream]| streams.iter().filter(|stream| stream.pool == pool).copied().collect();
-        let [of_host, of_collector]: [Vec<WriteStream>; 2] =
-            [here(&needs.streams), here(&needs.collector_streams)];
-        let count = of_host.iter().filter(|stream| stream.is_slc()).count();
-        let found = format!("{name} with {count} streams of the host in SLC mode in pool {pool}");
-        wrong.require(count <= 1, "designs", found, "one at most");
-        if let Some(first) = of_collector.first().filter(|stream| stream.is_slc()) {
-            let found =
-                format!("{name} with the stream {} in SLC mode as the first of the collector", first.name);
-            wrong.add("designs", found, "a native one before it, for what finds no room in SLC mode");
+        let first = needs.collector_streams.iter().find(|stream| stream.pool == pool);
+        if let Some(first) = first.filter(|stream| !stream.is_in(CellMode::Native)) {
+            let (stream, mode) = (first.name, first.mode.name());
+            let found = format!("{name} with the stream {stream} in {mode} as the first of the collector");
+            wrong.add("designs", found, format!("a native one before it, for what finds no room in {mode}"));
         }
+    }
+    let all = needs.streams.iter().chain(&needs.collector_streams);
+    for stream in all.filter(|stream| stream.mode.is_again()) {
+        let found = format!("{name} with the stream {} in blocks of {}", stream.name, stream.mode);
+        wrong.add("designs", found, "a mode that an erased block is opened in");
     }
 }
 
@@ -281,8 +290,8 @@ fn check_modes(needs: &Needs, name: &str, wrong: &mut Complaints) {
 pub(super) struct Gathered {
     /// How many there are in each pool.
     pub of_pools: Vec<u8>,
-    /// Those of each pool in SLC mode, one bit each.
-    pub slc: Vec<u16>,
+    /// The mode of each, pool by pool.
+    modes: Vec<Vec<CellMode>>,
 }
 
 impl Gathered {
@@ -293,12 +302,17 @@ impl Gathered {
             Some(needs) => collected(needs, pool).count().max(1) as u8,
             None => relocated,
         };
-        let slc_of = |(pool, row): (u8, &Row)| {
-            let own = owner(row).into_iter().flat_map(|needs| collected(needs, pool).enumerate());
-            own.filter(|(_, stream)| stream.is_slc()).map(|(n, _)| 1 << n).sum()
+        let modes_of = |(pool, row): (u8, &Row)| {
+            let own = owner(row).into_iter().flat_map(|needs| collected(needs, pool));
+            own.map(|stream| stream.mode).collect()
         };
         let pools = || (0u8..).zip(table);
-        Self { slc: pools().map(slc_of).collect(), of_pools: pools().map(in_pool).collect() }
+        Self { modes: pools().map(modes_of).collect(), of_pools: pools().map(in_pool).collect() }
+    }
+
+    /// Those of a pool whose blocks are opened in a mode, one bit each.
+    pub fn in_mode(&self, pool: usize, mode: CellMode) -> u16 {
+        bits_of(self.modes[pool].iter().map(|own| *own == mode)) as u16
     }
 
     /// How many there are in the pool that has most.
@@ -344,11 +358,16 @@ impl Routes {
         Some(Self { streams, first })
     }
 
-    /// The one of a pool in SLC mode.
-    pub fn cached(&self, pool: usize) -> Option<u8> {
-        let is_it = |stream: &WriteStream| stream.is_slc() && usize::from(stream.pool) == pool;
-        self.streams.iter().position(is_it).map(|at| at as u8)
+    /// Those of a pool whose blocks are opened in a mode, one bit each.
+    pub fn in_mode(&self, pool: usize, mode: CellMode) -> u32 {
+        let is_it = |stream: &WriteStream| stream.is_in(mode) && usize::from(stream.pool) == pool;
+        bits_of(self.streams.iter().map(is_it))
     }
+}
+
+/// A bit for each of a few answers.
+fn bits_of(answers: impl Iterator<Item = bool>) -> u32 {
+    answers.zip(0..).fold(0, |bits, (answer, n)| bits | u32::from(answer) << n)
 }
 
 /// A design of a device.

@@ -1,7 +1,7 @@
 //! The part of the device that a design sees when it is asked or told something.
 
 use wordline_kernel::{Instant, Stream};
-use wordline_nand::{BlockSetId, DieId, Pools, RowId};
+use wordline_nand::{BlockSetId, CellMode, DieId, Pools, RowId};
 
 use crate::flash::Flash;
 use crate::lifetime::{Fullness, Worn};
@@ -20,8 +20,8 @@ pub struct BlockFacts {
     pub erases: u32,
     /// The number of its last opening: the device counts them, so that a larger one is later.
     pub opened: u64,
-    /// Whether it is in SLC mode.
-    pub is_slc: bool,
+    /// Its cell mode.
+    pub mode: CellMode,
     /// The collector's stream that wrote it last; none if the host's pages are in it.
     pub moved_by: Option<u8>,
 }
@@ -101,7 +101,7 @@ impl View<'_> {
             valid: space.valid(block),
             erases: flash.chips().erases()[block],
             opened: space.opened_as(block),
-            is_slc: space.is_slc(block),
+            mode: space.mode(block),
             moved_by: space.moved_by(block),
         }
     }

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, Schedule, Seed, counters, state};
 use wordline_nand::cell::PooledArrays;
 use wordline_nand::{
-    AtCut, BlockSetId, Chips, DieId, Location, Operation, PageId, Parameters, Stamp, TornBy,
+    AtCut, BlockSetId, CellMode, Chips, DieId, Location, Operation, PageId, Parameters, Stamp, TornBy,
 };
 
 pub use decoder::DecoderId;
@@ -124,9 +124,9 @@ impl Flash {
         }
     }
 
-    /// Lets blocks be written in SLC mode, if their part has it.
-    pub fn offer_slc_mode(&mut self) -> bool {
-        self.chips.offer_slc_mode()
+    /// Lets blocks be written in a mode; false if no part has it.
+    pub fn offer_mode(&mut self, mode: CellMode) -> bool {
+        self.chips.offer_mode(mode)
     }
 
     /// Has the tuner asked for the parameters of each program from now on, or not.
@@ -321,12 +321,12 @@ impl Flash {
         let erases = self.chips.erases()[block];
         self.chips.wipe(block);
         self.chips.set_erases(block, erases);
-        self.chips.set_slc(block, false);
+        self.chips.set_mode(block, CellMode::Native);
     }
 
-    /// Sets whether an erased block is written in SLC mode.
-    pub fn set_slc(&mut self, block: BlockSetId, is_slc: bool) {
-        self.chips.set_slc(block, is_slc);
+    /// Sets the mode in which an erased block is written.
+    pub fn set_mode(&mut self, block: BlockSetId, mode: CellMode) {
+        self.chips.set_mode(block, mode);
     }
 
     /// Leaves locations of an open block unprogrammed, because what shares their cells is torn.

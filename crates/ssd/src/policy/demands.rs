@@ -1,6 +1,7 @@
 //! Streams and open blocks for which a device must have room, because policies and designs ask for them.
 
 use serde::{Deserialize, Serialize};
+use wordline_nand::CellMode;
 
 /// Streams that designs and policies tell apart: each takes an open block of every row, or several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -11,8 +12,16 @@ pub struct Demands {
     pub gc: u8,
     /// Blocks that each has open at once, at most, in any pool.
     pub open_blocks: u8,
-    /// The pools in which one of the host goes to blocks in SLC mode, one bit each.
-    pub cached: u16,
-    /// Those in which some of the collector do.
-    pub cached_by_gc: u16,
+    /// The pools in which some of either go to blocks in each of [`CellMode::OF_BLOCKS`], one bit each.
+    pub in_modes: [u16; CellMode::OF_BLOCKS.len()],
+    /// Those in which some of the collector go to blocks in another mode than the native one.
+    pub by_gc: u16,
+}
+
+impl Demands {
+    /// The pools in which some stream goes to blocks in a mode, one bit each.
+    pub fn pools_in(&self, mode: CellMode) -> u16 {
+        let modes = CellMode::OF_BLOCKS.iter().zip(self.in_modes);
+        modes.filter(|(of_blocks, _)| **of_blocks == mode.of_block()).map(|(_, pools)| pools).sum()
+    }
 }

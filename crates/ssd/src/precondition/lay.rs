@@ -23,9 +23,9 @@ pub(super) struct Layer<'a> {
 }
 
 impl<'a> Layer<'a> {
-    /// The writer for a device of these engines. Until it has [finished](Self::finish), no block is opened in SLC mode.
+    /// The writer for a device of these engines. Until it has [finished](Self::finish), only native blocks are opened.
     pub(super) fn of(core: &'a mut Core, writer: &'a mut Writer) -> Self {
-        core.base.space.pause_cache(true);
+        core.base.space.pause_modes(true);
         Self { core, writer, last: None, left: 0 }
     }
 
@@ -203,7 +203,7 @@ impl<'a> Layer<'a> {
                 }
             }
         }
-        self.core.base.space.pause_cache(false);
+        self.core.base.space.pause_modes(false);
         self.writer.note_all_rows(self.core);
     }
 }

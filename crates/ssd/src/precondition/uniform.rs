@@ -228,7 +228,7 @@ impl Device {
         let mut clock = Untimed::of::<Self>();
         // Where contents are followed, the device counts as filled, whatever it was overwritten with.
         let contents = self.core.base.contents.take();
-        self.core.base.space.pause_cache(true);
+        self.core.base.space.pause_modes(true);
         let movers = self.writer.has_units().then(|| Movers::set_aside(&mut self.core.base.policies));
         self.stop_clock();
         carry_out(self, next, depth, Duration::ZERO, &mut clock);
@@ -237,7 +237,7 @@ impl Device {
         self.forget_timers();
         movers.into_iter().for_each(|movers| movers.ask_again(&mut self.core.base.policies));
         self.core.base.contents = contents;
-        self.core.base.space.pause_cache(false);
+        self.core.base.space.pause_modes(false);
         self.writer.note_all_rows(&self.core);
         watched.goes_on.then_some(progress.steady)
     }

@@ -9,6 +9,7 @@ use crate::design::Sight;
 use crate::map::Map;
 use crate::policy::background::Resting;
 use crate::reclaim::collector::Leave;
+use crate::reclaim::sources::Fold;
 use crate::reclaim::{Begins, Reclaim};
 
 /// Since when the host has been idle.
@@ -77,7 +78,7 @@ impl Reclaim {
             free_blocks: space.free(row) as u32,
             good_blocks: space.good(row),
             full_blocks: space.valid_in(row).div_ceil(space.pools().per_block_of(row)),
-            cached_blocks: space.cached(row),
+            cached_blocks: Fold::cached(row, space),
         };
         let (free, cached) = policies.idle_goals(&resting, gains, Sight { flash, space });
         (free as usize, cached)
@@ -96,7 +97,7 @@ impl Reclaim {
         }
         let gains = base.space.gain(row) >= base.space.pools().per_block_of(row);
         let (idle_goal, cached) = self.idle_goals(row, gains, base);
-        let is_idle = idle_goal > 0 || cached.min(leave.keep_cached) < base.space.cached(row);
+        let is_idle = idle_goal > 0 || cached.min(leave.keep_cached) < Fold::cached(row, &base.space);
         Leave { idle_goal, keep_cached: cached.min(leave.keep_cached), is_idle, ..leave }
     }
 

@@ -119,7 +119,7 @@ impl Job {
     /// The next of its pages, with their block, if they are a program unit of valid ones that may move inside the chip.
     pub(super) fn whole_unit(&self, unit: u32, space: &Space) -> Option<(BlockSetId, u32)> {
         let Work::Empty { block, place } = self.work else { return None };
-        if space.is_slc(block) {
+        if !space.is_native(block) {
             return None;
         }
         let first = space.next_valid(block, place).filter(|first| first.is_multiple_of(unit))?;

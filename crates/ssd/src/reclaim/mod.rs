@@ -23,6 +23,7 @@ use crate::space::{Space, Streams};
 use collector::Collector;
 use departures::Departures;
 use idle::Rest;
+use sources::Fold;
 
 /// Garbage collection: it moves valid pages out of blocks and erases these.
 pub(crate) struct Reclaim {
@@ -70,7 +71,7 @@ impl Reclaim {
         Self {
             collector,
             preemptible: gc.preemptible,
-            keep_cached: (0..config.pools.count()).map(|pool| kept_in(config, pool)).collect(),
+            keep_cached: (0..config.pools.count()).map(|pool| Fold::kept_in(config, pool)).collect(),
             left_at_work: false,
             begins: Begins::All,
             rest: Rest::default(),
@@ -209,9 +210,4 @@ impl Reclaim {
     pub(crate) fn take_back(&mut self, leaving: Vec<Stamp>) {
         self.leaving = leaving;
     }
-}
-
-/// Blocks of a row in SLC mode above which the oldest are folded while the host is at work.
-fn kept_in(config: &Config, pool: usize) -> u32 {
-    config.file.slc_cache_of(pool).and_then(|cache| cache.fold_above).unwrap_or(u32::MAX)
 }

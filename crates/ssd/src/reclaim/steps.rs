@@ -1,7 +1,7 @@
 //! The collector's steps as commands of the dies, and what follows when these are done.
 
 use wordline_kernel::{Instant, Schedule};
-use wordline_nand::{BlockSetId, DieId, Location, PageId, Pool, RowId, Stamp};
+use wordline_nand::{BlockSetId, CellMode, DieId, Location, PageId, Pool, RowId, Stamp};
 
 use crate::base::Base;
 use crate::design::{Seam, Sight};
@@ -10,6 +10,7 @@ use crate::flash::{Class, Task, Ticket};
 use crate::map::{LogicalPage, Map, Moved};
 use crate::policy::relocator::Leaving;
 use crate::reclaim::collector::{Leave, Step};
+use crate::reclaim::sources::Fold;
 use crate::reclaim::{Begins, Reclaim};
 use crate::space::Space;
 
@@ -31,7 +32,7 @@ impl Reclaim {
         if base.flash.cleaning_passes_reads() {
             self.readers_inherit(row, base);
         }
-        let leave = match base.policies.has_background() || base.space.caches(row) {
+        let leave = match base.policies.has_background() || Fold::is_in(row, &base.space) {
             true => self.leave_to_collect(waits, row, calendar.now(), base),
             false => Leave { waits, ..Leave::MUST },
         };
@@ -237,7 +238,7 @@ impl Reclaim {
         base.totals.erases += 1;
         map.release_tables();
         let block = base.config.pools.block_of_page(page);
-        base.flash.set_slc(block, false);
+        base.flash.set_mode(block, CellMode::Native);
         base.space.erased(block, base.flash.chips().erases()[block]);
         if base.flash.asks_tuner() {
             base.policies.tuner.erased(block);
@@ -246,12 +247,11 @@ impl Reclaim {
         base.told_erased(block);
     }
 
-    /// Counts the pages of the collector's unit that come out of blocks in SLC mode.
+    /// Counts the pages of the collector's unit that come out of the SLC cache.
     fn count_folded(&self, row: RowId, base: &mut Base) {
-        if base.space.caches(row) {
+        if Fold::is_in(row, &base.space) {
             let from_cache = self.collector.unit(row).iter();
-            let pools = &base.config.pools;
-            let from_cache = from_cache.filter(|moved| base.space.is_slc(pools.block_of(moved.from)));
+            let from_cache = from_cache.filter(|moved| Fold::holds(moved.from, &base.space));
             base.totals.folded += from_cache.count() as u64;
         }
     }
@@ -283,21 +283,21 @@ struct Victim {
     row: RowId,
     /// The collector's stream that wrote it; none if the host did.
     moved_by: Option<u8>,
-    is_slc: bool,
+    is_native: bool,
 }
 
 impl Victim {
     /// The victim that a page is in.
     fn of(page: Location, space: &Space) -> Self {
         let block = space.pools().block_of(page);
-        Self { row: space.row_of(block), moved_by: space.moved_by(block), is_slc: space.is_slc(block) }
+        Self { row: space.row_of(block), moved_by: space.moved_by(block), is_native: space.is_native(block) }
     }
 }
 
-/// The collector's stream, by its number, that a valid page goes to. To clean a block in SLC mode has to gain space: what is in it goes to
-/// blocks of all bits.
+/// The collector's stream, by its number, that a valid page goes to. To clean a block in another mode has to gain space: what is in it goes to
+/// native blocks.
 fn stream_of(stamp: Stamp, victim: Victim, base: &mut Base) -> u8 {
-    let Victim { row, moved_by, is_slc } = victim;
+    let Victim { row, moved_by, is_native } = victim;
     assert!(stamp.is_data(), "a valid location of {row:?} holds {stamp:?}");
     if Map::is_table(stamp.logical, base) {
         return base.space.streams().gc - 1;
@@ -305,7 +305,7 @@ fn stream_of(stamp: Stamp, victim: Victim, base: &mut Base) -> u8 {
     let Base { space, flash, policies, .. } = base;
     let page = Leaving { logical: stamp.logical, moved_by };
     let stream = policies.relocate(&page, || space.pools().number_of_row(row), Sight { flash, space });
-    let stays = is_slc && space.changes_mode(row, space.streams().gc(stream));
+    let stays = !is_native && space.changes_mode(row, space.streams().gc(stream));
     if stays { 0 } else { stream }
 }
 

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, state};
-use wordline_nand::{AtCut, BlockSetId, Location, Operation, Pool, Stamp, TornBy};
+use wordline_nand::{AtCut, BlockSetId, CellMode, Location, Operation, Pool, Stamp, TornBy};
 
 use crate::base::Base;
 use crate::contents::Mutant;
@@ -130,13 +130,16 @@ fn cut_flash(now: Instant, at_cut: AtCut, core: &mut Core, writer: &Writer) -> T
         if chips.is_programmed(task.location) || chips.is_dead(geometry.die_of(block)) {
             return;
         }
-        let is_slc = chips.is_slc(block);
-        let slc_unit = locations.of_pages_side_by_side(geometry.planes_per_row);
-        let unit = u64::from(if is_slc { slc_unit } else { locations.per_program });
+        let mode = chips.mode(block);
+        let side_by_side = locations.of_pages_side_by_side(geometry.planes_per_row);
+        let unit = u64::from(match mode {
+            CellMode::Native => locations.per_program,
+            mode => side_by_side * mode.bits(geometry.bits_per_cell()),
+        });
         match task.ticket {
             Ticket::HostUnit(row) => {
                 let Counted { host, carried, .. } = writer.group(row).counted();
-                totals.take_back_group(host, carried, unit, is_slc);
+                totals.take_back_group(host, carried, unit, mode);
             }
             Ticket::TableUnit(row) => totals.take_back_tables(writer.group(row).counted().data, unit),
             Ticket::Reclaim(row) if !matches!(task.operation, Operation::Read | Operation::Erase) => {
@@ -152,8 +155,8 @@ fn cut_flash(now: Instant, at_cut: AtCut, core: &mut Core, writer: &Writer) -> T
 fn skip_torn_word_lines(core: &mut Core) {
     for block in core.base.blocks_in_use() {
         let Pool { part, locations, .. } = core.base.config.pools.of_block(block);
-        if part.geometry.one_shot || part.geometry.bits_per_cell == 1 || core.base.flash.chips().is_slc(block)
-        {
+        let is_native = core.base.flash.chips().mode(block) == CellMode::Native;
+        if part.geometry.one_shot || part.geometry.bits_per_cell == 1 || !is_native {
             continue;
         }
         let unit = locations.per_program;

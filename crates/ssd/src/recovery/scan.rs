@@ -127,9 +127,9 @@ fn pages_to_scan(block: BlockSetId, core: &Core) -> u32 {
         return 0;
     }
     let pool = core.base.config.pools.of_block(block);
-    let bits = if core.base.flash.chips().is_slc(block) { pool.geometry.bits_per_cell() } else { 1 };
-    (pages_of_locations(pool, core.base.flash.chips().programmed(block)) + 1)
-        .min(pool.geometry.pages_per_block / bits)
+    let (bits, chips) = (pool.geometry.bits_per_cell(), core.base.flash.chips());
+    let pages = pool.geometry.pages_per_block / bits * chips.mode(block).bits(bits);
+    (pages_of_locations(pool, chips.programmed(block)) + 1).min(pages)
 }
 
 /// The page number to go on with after the first page of a block, which tells whether it was erased since the last

@@ -1,6 +1,7 @@
 //! The state of a single block.
 
 use serde::{Deserialize, Serialize};
+use wordline_nand::CellMode;
 
 use super::StreamId;
 
@@ -23,6 +24,36 @@ pub enum State {
     Bad,
 }
 
+/// The mode of a block, in one byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::space) enum BlockMode {
+    Native,
+    Slc,
+    TwoBit,
+}
+
+impl From<CellMode> for BlockMode {
+    #[inline]
+    fn from(mode: CellMode) -> Self {
+        match mode {
+            CellMode::Native => Self::Native,
+            CellMode::Slc => Self::Slc,
+            CellMode::TwoBit | CellMode::Reprogrammed(_) => Self::TwoBit,
+        }
+    }
+}
+
+impl From<BlockMode> for CellMode {
+    #[inline]
+    fn from(mode: BlockMode) -> Self {
+        match mode {
+            BlockMode::Native => Self::Native,
+            BlockMode::Slc => Self::Slc,
+            BlockMode::TwoBit => Self::TwoBit,
+        }
+    }
+}
+
 /// The state and counts of a block, in one place because they are looked up together.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(in crate::space) struct Block {
@@ -38,8 +69,8 @@ pub(in crate::space) struct Block {
     pub written_by: StreamId,
     /// To be taken out of use, in whatever state it is.
     pub condemned: bool,
-    /// Whether it is in SLC mode.
-    pub is_slc: bool,
+    /// How many bits its cells store.
+    pub mode: BlockMode,
 }
 
 const _: () = assert!(size_of::<Block>() == 16, "a block never lies in two cache lines");
@@ -53,6 +84,6 @@ impl Block {
         state: State::Free,
         written_by: StreamId(0),
         condemned: false,
-        is_slc: false,
+        mode: BlockMode::Native,
     };
 }

@@ -2,22 +2,23 @@
 //! A page is a logical page here: what one [location](wordline_nand::Locations) holds.
 //!
 //! Free blocks of a row are kept by erase count (dynamic wear levelling: the least worn is opened next, the lowest number
-//! wins a tie, unless the [allocation](wear::Allocation) says otherwise). Closed blocks are [indexed](candidates) for the victim policy.
+//! wins a tie, unless the [allocation](wear::Allocation) says otherwise). Each is opened in a cell [mode](modes). Closed blocks are [indexed](candidates) for the victim policy.
 
 mod block;
 pub mod candidates;
 mod factory;
 mod loaded;
 mod mapped;
+mod modes;
 mod news;
 mod openings;
 mod order;
 mod pool;
 mod room;
-mod slc;
 pub mod slc_cache;
 mod streams;
 mod super_blocks;
+pub mod two_bit;
 mod valid;
 pub mod wear;
 
@@ -29,14 +30,14 @@ use pool::PoolSpace;
 use valid::ValidLocations;
 use wear::{Allocation, FreeBlocks};
 use wordline_kernel::{Column, Id, state};
-use wordline_nand::{BlockSetId, Location, Pools, RowId};
+use wordline_nand::{BlockSetId, CellMode, Location, Pools, RowId};
 
 use crate::policy::seen::{Observes, Seen};
 
 pub use block::State;
 pub use factory::bad_from_factory;
+pub use modes::{ModeShare, ModeStreams};
 pub use order::NextWordLine;
-pub use slc::{SlcShare, SlcStreams};
 pub use streams::{StreamId, Streams};
 pub use super_blocks::SuperBlockCounts;
 
@@ -194,8 +195,9 @@ impl Space {
     /// Pages that the collector can write in a row without erasing anything.
     pub fn collector_room(&self, row: RowId) -> usize {
         let per_block = self.pools.per_block_of(row);
-        let takes_all =
-            |stream: &StreamId| self.open[self.at(row, *stream)].is_none_or(|(block, _)| !self.is_slc(block));
+        let takes_all = |stream: &StreamId| {
+            self.open[self.at(row, *stream)].is_none_or(|(block, _)| self.is_native(block))
+        };
         let of_collector = (0..self.streams.gc).map(|n| self.streams.gc(n)).filter(takes_all);
         let in_open: u32 = of_collector.map(|stream| self.unwritten(row, stream)).sum();
         self.free(row) * per_block as usize + in_open as usize
@@ -242,12 +244,12 @@ impl Space {
 
     /// Opens a free block of a row, of which there is one, for a stream.
     fn open_next(&mut self, row: RowId, stream: StreamId) -> BlockSetId {
-        let in_slc = self.of(row).slc.is_some() && self.opens_slc(row, stream);
+        let mode = if self.has_modes(row) { self.mode_to_open(row, stream) } else { CellMode::Native };
         let free = self.free[row].pop(self.streams.is_gc(stream));
         let block = free.expect("the caller saw that there is room");
         self.opened(block, stream);
-        self.table[block].is_slc = in_slc;
-        self.of_mut(row).opened(row, stream, block, in_slc);
+        self.table[block].mode = mode.into();
+        self.of_mut(row).opened(row, stream, block, mode);
         block
     }
 
@@ -361,7 +363,7 @@ impl Space {
                 self.closed.remove(row, self.valid(block), block);
             }
             let (pool, _, known) = self.parts_of(block);
-            pool.leaves_slc(row, known);
+            pool.leaves_mode(row, known);
             pool.condemned(row, block, known);
             known.state = State::Bad;
             let mut place = 0;
@@ -502,7 +504,7 @@ impl Space {
             self.table[block].state = State::Free;
             if written == 0 {
                 let (pool, _, known) = self.parts_of(block);
-                pool.leaves_slc(row, known);
+                pool.leaves_mode(row, known);
             }
             self.table[block].state = if written == 0 && self.is_condemned(block) {
                 State::Bad

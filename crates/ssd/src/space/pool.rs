@@ -3,10 +3,11 @@
 //! none is special.
 
 use wordline_kernel::{Column, state};
-use wordline_nand::{BlockSetId, Location, RowId};
+use wordline_nand::{BlockSetId, CellMode, Location, RowId};
 
+use super::block::BlockMode;
+use super::modes::{ModeBlocks, ModeShare};
 use super::order::Order;
-use super::slc::{SlcBlocks, SlcShare};
 use super::super_blocks::SuperBlocks;
 use super::{Block, Space, State, StreamId, Streams};
 
@@ -24,8 +25,8 @@ pub(super) struct PoolSpace {
     valid: u64,
     /// Valid pages beyond which those of the host leave the pool for the first.
     most: u64,
-    /// None unless blocks are used as an SLC cache.
-    pub slc: Option<Box<SlcBlocks>>,
+    /// The blocks in each mode, but the native one, that a stream's blocks are opened in.
+    pub modes: Vec<ModeBlocks>,
     /// None where word lines are programmed by their numbers.
     pub order: Option<Box<Order>>,
     /// None where blocks are cleaned one by one.
@@ -34,7 +35,8 @@ pub(super) struct PoolSpace {
 
 state!(PoolSpace {
     values { valid, most }
-    parts { slc, order, super_blocks }
+    parts { order, super_blocks }
+    lists { modes }
     fixed { kept, at_work, marks, whole_unit }
 });
 
@@ -48,31 +50,37 @@ impl PoolSpace {
             whole_unit: None,
             valid: 0,
             most: u64::MAX,
-            slc: None,
+            modes: Vec::new(),
             order: None,
             super_blocks: None,
         }
     }
 
-    /// A block of a row was opened for a stream, in SLC mode or not.
-    pub fn opened(&mut self, row: RowId, stream: StreamId, block: BlockSetId, in_slc: bool) {
+    /// The blocks in the mode of a block; none for a native one.
+    #[inline]
+    fn in_mode_of(&mut self, known: &Block) -> Option<&mut ModeBlocks> {
+        if self.modes.is_empty() {
+            return None;
+        }
+        let mode = known.mode.into();
+        self.modes.iter_mut().find(|blocks| blocks.mode() == mode)
+    }
+
+    /// A block of a row was opened for a stream, in a mode.
+    pub fn opened(&mut self, row: RowId, stream: StreamId, block: BlockSetId, mode: CellMode) {
         if let Some(all) = &mut self.super_blocks {
             all.open(row, stream.0.into(), block);
         }
-        if let Some(slc) = &mut self.slc
-            && in_slc
-        {
-            slc.opened(row);
+        if let Some(blocks) = self.modes.iter_mut().find(|blocks| blocks.mode() == mode) {
+            blocks.opened(row);
         }
     }
 
     /// A block of a row was closed.
     #[inline]
     pub fn closed(&mut self, row: RowId, block: BlockSetId, known: &Block) {
-        if let Some(slc) = &mut self.slc
-            && known.is_slc
-        {
-            slc.closed(row, block);
+        if let Some(blocks) = self.in_mode_of(known) {
+            blocks.closed(row, block);
         }
         if let Some(all) = &mut self.super_blocks {
             all.closed(block);
@@ -82,10 +90,8 @@ impl PoolSpace {
     /// A block of a row becomes a victim, before its state says so.
     #[inline]
     pub fn cleans(&mut self, row: RowId, block: BlockSetId, known: &Block) {
-        if let Some(slc) = &mut self.slc
-            && known.is_slc
-        {
-            slc.folds(row);
+        if let Some(blocks) = self.in_mode_of(known) {
+            blocks.cleans(row);
         }
         if let Some(all) = &mut self.super_blocks {
             all.leave(row, block, known);
@@ -100,20 +106,20 @@ impl PoolSpace {
         }
     }
 
-    /// A block of a row is erased, or out of use, before its state says so: it is in SLC mode no more.
+    /// A block of a row is erased, or out of use, before its state says so: it is native again.
     #[inline]
-    pub fn leaves_slc(&mut self, row: RowId, known: &mut Block) {
-        if std::mem::take(&mut known.is_slc)
-            && let Some(slc) = &mut self.slc
-        {
-            slc.left(row, known.state == State::Victim);
+    pub fn leaves_mode(&mut self, row: RowId, known: &mut Block) {
+        let was_victim = known.state == State::Victim;
+        if let Some(blocks) = self.in_mode_of(known) {
+            blocks.left(row, was_victim);
         }
+        known.mode = BlockMode::Native;
     }
 
     /// A victim of a row is erased or taken out of use, before its state says so.
     #[inline]
     pub fn cleaned(&mut self, row: RowId, block: BlockSetId, known: &mut Block) {
-        self.leaves_slc(row, known);
+        self.leaves_mode(row, known);
         if let Some(all) = &mut self.super_blocks {
             all.remove(block);
         }
@@ -136,9 +142,7 @@ impl PoolSpace {
     /// Nothing is valid any more, and nothing is known of the blocks.
     pub fn forget(&mut self) {
         (self.valid, self.most) = (0, u64::MAX);
-        if let Some(slc) = &mut self.slc {
-            slc.forget();
-        }
+        self.modes.iter_mut().for_each(ModeBlocks::forget);
         if let Some(all) = &mut self.super_blocks {
             all.forget();
         }
@@ -165,23 +169,22 @@ impl Space {
         (&mut self.each[self.pools.number_of_row(row)], row, &mut self.table[block])
     }
 
-    /// Opens blocks of a pool in SLC mode from now on; before the first one is written.
-    pub fn cache(&mut self, pool: usize, share: SlcShare) {
-        self.each[pool].slc = Some(Box::new(SlcBlocks::new(share, &self.pools.get(pool).geometry)));
+    /// Opens blocks of a pool in a mode from now on; before the first one is written.
+    pub fn open_in(&mut self, pool: usize, share: ModeShare) {
+        self.each[pool].modes.push(ModeBlocks::new(share, &self.pools.get(pool).geometry));
     }
 
-    /// Opens no blocks in SLC mode while `paused`.
-    pub fn pause_cache(&mut self, paused: bool) {
-        self.each.iter_mut().filter_map(|pool| pool.slc.as_mut()).for_each(|slc| slc.pause(paused));
+    /// Opens native blocks alone while `paused`.
+    pub fn pause_modes(&mut self, paused: bool) {
+        self.each.iter_mut().flat_map(|pool| &mut pool.modes).for_each(|blocks| blocks.pause(paused));
     }
 
-    /// The oldest closed block in SLC mode, if there are more such blocks in the row than `keep`.
+    /// The oldest closed block of a row in a mode, if more such blocks than `keep` are not being cleaned.
     #[inline]
-    pub fn to_fold(&mut self, row: RowId, keep: u32) -> Option<BlockSetId> {
-        if !self.caches(row) || self.cached(row) <= keep {
-            return None;
-        }
-        self.each[self.pools.number_of_row(row)].slc.as_mut()?.oldest(row, &self.table)
+    pub fn oldest_in(&mut self, row: RowId, mode: CellMode, keep: u32) -> Option<BlockSetId> {
+        let Self { each, table, pools, .. } = self;
+        let modes = &mut each[pools.number_of_row(row)].modes;
+        modes.iter_mut().find(|blocks| blocks.mode() == mode)?.oldest(row, keep, table)
     }
 
     /// Forms super blocks in a pool from now on; before the first block is written, and after [`keep`](Self::keep).

@@ -115,8 +115,9 @@ impl Space {
         if self.open[self.at(row, stream)].is_some() {
             return Some(stream);
         }
-        let can_be_shared =
-            |other: &StreamId| self.open[self.at(row, *other)].is_some_and(|(block, _)| !self.is_slc(block));
+        let can_be_shared = |other: &StreamId| {
+            self.open[self.at(row, *other)].is_some_and(|(block, _)| self.is_native(block))
+        };
         self.streams.of_side(stream).map(StreamId).find(can_be_shared)
     }
 }

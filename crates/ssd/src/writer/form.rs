@@ -156,9 +156,8 @@ impl Writer {
         core.base.totals.host_programs += host;
         core.base.totals.unit_programs += carried;
         core.base.totals.padding += u64::from(places) - host - carried;
-        if core.base.space.caches(row) && core.base.space.writes_slc(row, stream) {
-            core.base.totals.slc_programs += host;
-        }
+        let mode = core.base.space.writes_in(row, stream);
+        core.base.totals.count_in_mode(mode, host);
         self.rows.begin(row, host as u32, places);
         core.map.host_takes(row);
         self.queue_unit(row, stream, Ticket::HostUnit(row), core, calendar);
@@ -293,7 +292,7 @@ impl Writer {
         let has_room = self.subs().has_room(self.rows.pool_of(list), unit.into(), core);
         if waiting >= unit && has_room && self.look_for_row(list, core, calendar) {
             let row = core.base.place(self.rows.that_take(list));
-            // Blocks in SLC mode may have begun or ended to be opened there since the row was last looked at.
+            // Blocks in its mode may have begun or ended to be opened there since the row was last looked at.
             if core.base.space.unit(row, core.base.space.streams().host(stream)) != unit {
                 self.rows.note(row, &core.base, &core.reclaim);
                 return true;

@@ -22,7 +22,7 @@ use crate::config::Config;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::policy::placement::RowSet;
-use crate::space::{SlcShare, Streams};
+use crate::space::{ModeShare, Streams};
 use balance::Balance;
 pub(crate) use group::Counted;
 use group::Group;
@@ -45,12 +45,12 @@ state!(Writer { parts { queue, rows, balance } });
 impl Writer {
     /// Nothing is on its way.
     pub(crate) fn new(base: &Base) -> Self {
-        let slc = &base.config.slc_shares(|pool| base.policies.slc_streams(pool));
+        let shares = &base.mode_shares();
         let streams = base.space.streams();
-        let units = new_units(&base.config, streams, slc, base.has_homes);
+        let units = new_units(&base.config, streams, shares, base.has_homes);
         Self {
             queue: WriteQueue::new(units, streams.host.into(), base.has_homes, new_sub_requests(base)),
-            rows: Rows::new(base, slc),
+            rows: Rows::new(base, shares),
             balance: Balance::new(base.config.pools.rows()),
         }
     }
@@ -188,10 +188,11 @@ impl Writer {
 }
 
 /// The pages that make a program unit at least, of each list of complete pages.
-fn new_units(config: &Config, streams: Streams, slc: &[Option<SlcShare>], has_homes: bool) -> Vec<u32> {
+fn new_units(config: &Config, streams: Streams, shares: &[Vec<ModeShare>], has_homes: bool) -> Vec<u32> {
     let lists = usize::from(streams.host) as u32;
-    let of_host = |row| slc[config.pools.number_of_row(row)].filter(|slc| slc.streams.host.is_some());
-    let unit = |row| config.pools.per_program(row).min(of_host(row).map_or(u32::MAX, |slc| slc.unit));
+    let of_host =
+        |row| shares[config.pools.number_of_row(row)].iter().filter(|share| share.streams.host != 0);
+    let unit = |row| of_host(row).fold(config.pools.per_program(row), |least, share| least.min(share.unit));
     match has_homes {
         true => (0..config.pools.rows() * lists).map(|list| unit(RowId(list / lists))).collect(),
         false => vec![config.pools.all_rows().map(unit).min().unwrap_or(1); lists as usize],

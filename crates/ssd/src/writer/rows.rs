@@ -2,13 +2,13 @@
 //! row is worked out when its state changed, and stands until then.
 
 use wordline_kernel::{Column, state};
-use wordline_nand::RowId;
+use wordline_nand::{CellMode, RowId};
 
 use crate::base::Base;
 use crate::config::Config;
 use crate::policy::placement::RowSet;
 use crate::reclaim::Reclaim;
-use crate::space::{SlcShare, StreamId};
+use crate::space::{ModeShare, StreamId};
 use crate::writer::Group;
 
 /// The streams that rows accept, and the groups that are programmed in them.
@@ -24,19 +24,19 @@ pub(crate) struct Rows {
     pools: Vec<usize>,
     /// The streams that go to each pool, one bit each.
     streams: Vec<u32>,
-    /// The streams of the host that go to blocks in SLC mode.
-    slc: Vec<SlcRows>,
+    /// The streams of the host that go to blocks in another mode than the native one.
+    modes: Vec<ModeRows>,
     /// Whether a row was passed over because it holds as many valid pages as it may.
     some_full: bool,
     /// Whether a row has begun to accept a stream, or was lost, since this was last forgotten.
     opened: bool,
 }
 
-state!(Rows { values { accepting, groups, is_busy, programming, some_full, opened } lists { slc } fixed { pools, streams } });
+state!(Rows { values { accepting, groups, is_busy, programming, some_full, opened } lists { modes } fixed { pools, streams } });
 
 impl Rows {
     /// No row accepts anything as yet.
-    pub fn new(base: &Base, slc: &[Option<SlcShare>]) -> Self {
+    pub fn new(base: &Base, shares: &[Vec<ModeShare>]) -> Self {
         let (rows, pools) = (base.config.pools.rows(), pools_of_streams(base));
         let bits =
             |of: usize| pools.iter().zip(0..).fold(0, |bits, (pool, n)| bits | u32::from(*pool == of) << n);
@@ -47,7 +47,7 @@ impl Rows {
             programming: 0,
             streams: (0..base.config.pools.count()).map(bits).collect(),
             pools,
-            slc: slc.iter().flatten().filter_map(|share| SlcRows::new(share, &base.config)).collect(),
+            modes: shares.iter().flatten().flat_map(|share| ModeRows::of(share, &base.config)).collect(),
             some_full: false,
             opened: false,
         }
@@ -62,7 +62,7 @@ impl Rows {
     /// Forgets what is being programmed, as when the power is cut.
     pub fn forget(&mut self) {
         self.accepting.iter_mut().for_each(RowSet::clear);
-        self.slc.iter_mut().for_each(|slc| slc.rows.clear());
+        self.modes.iter_mut().for_each(|one| one.rows.clear());
         self.groups.fill(Group::default());
         self.is_busy.fill(false);
         self.programming = 0;
@@ -154,14 +154,14 @@ impl Rows {
     /// did not take before, or is lost, pages may wait for that.
     #[inline]
     pub fn note(&mut self, row: RowId, base: &Base, reclaim: &Reclaim) {
-        let before = if self.slc.is_empty() { 0 } else { self.accepted_of(row) };
+        let before = if self.modes.is_empty() { 0 } else { self.accepted_of(row) };
         let is_full = base.space.is_full(row, base.config.pools.per_program(row));
         self.some_full |= is_full;
         if is_full || self.is_busy[row] || !self.note_streams(row, base, reclaim) {
             self.accepting.iter_mut().for_each(|accepting| _ = accepting.set(row, false));
         }
-        if !self.slc.is_empty() {
-            self.note_slc(row, base);
+        if !self.modes.is_empty() {
+            self.note_modes(row, base);
             self.opened |= self.accepted_of(row) & !before != 0;
         }
     }
@@ -180,8 +180,8 @@ impl Rows {
         for n in 0..self.accepting.len() {
             let has_place = may_open || base.space.takes(row, base.space.streams().host(n as u8), may_share);
             let opens = self.accepting[n].set(row, has_place && here >> n & 1 != 0);
-            // The room of an SLC cache is known only when that was asked too.
-            self.opened |= opens && self.slc.is_empty();
+            // The room for a mode is known only when that was asked too.
+            self.opened |= opens && self.modes.is_empty();
         }
         true
     }
@@ -200,14 +200,20 @@ impl Rows {
         }
     }
 
-    /// Works out whether `row` takes a program in SLC mode.
+    /// Works out whether `row` takes programs in other modes than the native one.
     #[inline(never)]
-    fn note_slc(&mut self, row: RowId, base: &Base) {
-        let Self { slc, accepting, .. } = self;
-        for slc in slc {
-            let is_slc = base.space.writes_slc(row, StreamId(slc.stream as u8));
-            slc.rows.set(row, is_slc && accepting[slc.stream].contains(row));
+    fn note_modes(&mut self, row: RowId, base: &Base) {
+        let Self { modes, accepting, .. } = self;
+        for one in modes {
+            let in_mode = base.space.writes_in(row, StreamId(one.stream as u8)) == one.mode;
+            one.rows.set(row, in_mode && accepting[one.stream].contains(row));
         }
+    }
+
+    /// The rows that take a program of a stream in its mode; none where there is no such row, or the stream is native.
+    #[inline]
+    fn in_mode(&self, stream: usize) -> Option<&ModeRows> {
+        self.modes.iter().find(|one| one.stream == stream && !one.rows.is_empty())
     }
 
     /// Whether a stream of the host goes to the pool that `row` is of.
@@ -222,20 +228,20 @@ impl Rows {
         self.pools[stream]
     }
 
-    /// Complete pages that make a program unit of a stream, where rows cache it or where they do not.
+    /// Complete pages that make a program unit of a stream, where rows take it in its mode or where they do not.
     #[inline]
     pub fn unit_of(&self, stream: usize, base: &Base) -> u32 {
-        match self.slc.iter().find(|slc| slc.caches(stream)) {
-            Some(slc) => slc.unit,
+        match self.in_mode(stream) {
+            Some(one) => one.unit,
             None => base.config.pools.get(self.pool_of(stream)).locations.per_program,
         }
     }
 
-    /// The row for the next program unit of a stream, by the placement: one that caches it is preferred.
+    /// The rows for the next program unit of a stream: those that take it in its mode are preferred.
     #[inline]
     pub fn that_take(&self, stream: usize) -> &RowSet {
-        match self.slc.iter().find(|slc| slc.caches(stream)) {
-            Some(slc) => &slc.rows,
+        match self.in_mode(stream) {
+            Some(one) => &one.rows,
             None => &self.accepting[stream],
         }
     }
@@ -243,7 +249,7 @@ impl Rows {
     /// Whether a row takes larger program units of a stream than it did when it was last looked at.
     #[inline]
     pub fn is_outgrown(&self, row: RowId, stream: usize, unit: u32, base: &Base) -> bool {
-        !self.slc.is_empty() && base.space.unit(row, StreamId(stream as u8)) > unit
+        !self.modes.is_empty() && base.space.unit(row, StreamId(stream as u8)) > unit
     }
 }
 
@@ -258,29 +264,25 @@ fn pools_of_streams(base: &Base) -> Vec<usize> {
     (0..base.space.streams().host).map(pool_of).collect()
 }
 
-/// The stream of the host that goes to blocks in SLC mode.
+/// A stream of the host that goes to blocks in another mode than the native one.
 #[derive(Clone, Debug)]
-struct SlcRows {
+struct ModeRows {
     /// Its number.
     pub stream: usize,
-    /// Locations of a program in SLC mode.
+    pub mode: CellMode,
+    /// Locations of a program in the mode.
     pub unit: u32,
     /// Rows that take such a program now.
     pub rows: RowSet,
 }
 
-state!(SlcRows { values { rows } fixed { stream, unit } });
+state!(ModeRows { values { rows } fixed { stream, mode, unit } });
 
-impl SlcRows {
-    /// None where only the collector writes to such blocks.
-    pub fn new(share: &SlcShare, config: &Config) -> Option<Self> {
-        let stream = usize::from(share.streams.host?);
-        Some(Self { stream, unit: share.unit, rows: RowSet::new(config.pools.rows()) })
-    }
-
-    /// Whether a list's pages go to a row that caches them.
-    #[inline]
-    pub fn caches(&self, list: usize) -> bool {
-        self.stream == list && !self.rows.is_empty()
+impl ModeRows {
+    /// Those of the streams of the host that a share of a mode is for.
+    pub fn of(share: &ModeShare, config: &Config) -> impl Iterator<Item = Self> {
+        let (ModeShare { mode, unit, streams, .. }, rows) = (*share, config.pools.rows());
+        let streams = (0..u32::BITS as usize).filter(move |stream| streams.host >> stream & 1 != 0);
+        streams.map(move |stream| Self { stream, mode, unit, rows: RowSet::new(rows) })
     }
 }

@@ -1,4 +1,4 @@
-// A small device whose chips have an SLC mode, for the tests of designs.
+// Small devices whose chips have other modes than the native one, for the tests of designs.
 
 /// [`small`] with chips of three bits a cell that have an SLC mode, and with three blocks of each row for streams in that mode.
 pub fn small_with_slc() -> DeviceFile {
@@ -14,5 +14,21 @@ pub fn small_with_slc() -> DeviceFile {
     file.ftl.over_provisioning = 0.5;
     (file.ftl.gc.start_below_free_blocks, file.ftl.gc.stop_at_free_blocks) = (4, 5);
     file.ftl.slc_cache = Some(SlcCacheFile { blocks: 3, ..SlcCacheFile::default() });
+    file
+}
+
+/// [`small`] with chips of three bits a cell that have a two-bit mode, and with blocks of each row for streams in that mode: two, and
+/// as many of the others that are spare.
+pub fn small_with_two_bits() -> DeviceFile {
+    use crate::config::TwoBitFile;
+    let us = Duration::from_us;
+    let mut file = small();
+    (file.part.geometry.bits_per_cell, file.part.geometry.one_shot) = (3, true);
+    (file.part.geometry.pages_per_block, file.part.geometry.layers) = (24, 4);
+    file.part.timing.program = vec![us(900).into()];
+    file.part.timing.reprogram = Some(us(800));
+    file.ftl.over_provisioning = 0.5;
+    (file.ftl.gc.start_below_free_blocks, file.ftl.gc.stop_at_free_blocks) = (4, 5);
+    file.ftl.two_bit = Some(TwoBitFile { blocks: 2, spare: 1.0 });
     file
 }

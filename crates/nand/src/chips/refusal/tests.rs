@@ -94,8 +94,8 @@ fn a_one_shot_part_programs_whole_word_lines() {
     let mut calendar = Calendar::new();
     run_on(&mut chips, &mut calendar, &[program(0), program(6)]);
     // A block in SLC mode has a page a word line, of any number.
-    assert!(chips.offer_slc_mode());
-    chips.set_slc(crate::BlockSetId(1), true);
+    assert!(chips.offer_mode(crate::CellMode::Slc));
+    chips.set_mode(crate::BlockSetId(1), crate::CellMode::Slc);
     run_on(&mut chips, &mut calendar, &[24, 26, 28, 30].map(program));
     assert_eq!(refused(&mut chips, 0, program(32)), Refusal::NoSuchPage { page: PageId(32) });
 }

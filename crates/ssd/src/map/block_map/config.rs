@@ -87,6 +87,7 @@ fn check_mechanisms(file: &DeviceFile, wrong: &mut Complaints) {
         ),
         (streams != 1, "ftl.router.streams", streams.to_string(), "1: a page has its place by its number"),
         (ftl.slc_cache.is_some(), "ftl.slc_cache", "a cache".into(), "nothing: no page moves between modes"),
+        (ftl.two_bit.is_some(), "ftl.two_bit", "blocks".into(), "nothing: no page moves between modes"),
         (
             ftl.frontier != FrontierKind::InOrder {},
             "ftl.frontier.policy",

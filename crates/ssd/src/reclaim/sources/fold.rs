@@ -1,18 +1,50 @@
 //! The SLC cache is folded: the oldest of its blocks are emptied into native ones.
 
-use wordline_nand::RowId;
+use wordline_nand::{CellMode, Location, RowId};
 
-use super::view::{Source, View};
+use super::view::{Leave, Source, View};
+use crate::config::Config;
 use crate::reclaim::job::Job;
+use crate::space::Space;
 
 /// Folds what a row has of the SLC cache beyond what may stay.
-pub(super) struct Fold;
+pub(in crate::reclaim) struct Fold;
+
+impl Fold {
+    /// Whether a row has an SLC cache.
+    #[inline]
+    pub fn is_in(row: RowId, space: &Space) -> bool {
+        space.opens_in(row, CellMode::Slc)
+    }
+
+    /// Cached blocks of a row that are not being folded.
+    #[inline]
+    pub fn cached(row: RowId, space: &Space) -> u32 {
+        space.blocks_in(row, CellMode::Slc)
+    }
+
+    /// Whether a page is in a cached block.
+    pub fn holds(page: Location, space: &Space) -> bool {
+        space.mode(space.pools().block_of(page)) == CellMode::Slc
+    }
+
+    /// Whether a row has more cached blocks than are to stay.
+    #[inline]
+    pub fn has_one(row: RowId, space: &mut Space, leave: &Leave) -> bool {
+        space.oldest_in(row, CellMode::Slc, leave.keep_cached).is_some()
+    }
+
+    /// Cached blocks of a row of a pool above which the oldest are folded while the host is at work.
+    pub fn kept_in(config: &Config, pool: usize) -> u32 {
+        config.file.slc_cache_of(pool).and_then(|cache| cache.fold_above).unwrap_or(u32::MAX)
+    }
+}
 
 impl Source for Fold {
     /// The oldest cached block of a row, if it has more of them than are to stay, and room for its pages.
     #[inline]
     fn next(&mut self, row: RowId, view: &mut View<'_>) -> Option<Job> {
-        let block = view.space.to_fold(row, view.leave.keep_cached)?;
+        let block = view.space.oldest_in(row, CellMode::Slc, view.leave.keep_cached)?;
         view.has_room_for(row, block).then(|| Job::empty(block))
     }
 }

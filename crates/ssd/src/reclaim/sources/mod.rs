@@ -16,13 +16,13 @@ use crate::policy::wear::WearLeveller;
 use crate::reclaim::job::Job;
 use crate::space::Space;
 use condemned::Condemned;
-use fold::Fold;
 use free_blocks::FreeBlocks;
 use idle::Idle;
 use migration::Migration;
 use super_block::Members;
 use view::{Leave, View};
 
+pub(super) use fold::Fold;
 pub(super) use view::Source;
 use wear::Wear;
 
@@ -69,7 +69,7 @@ impl Sources {
         self.migration.is_at(row)
             || self.condemned.has_any(row)
             || self.wear.is_some()
-            || space.to_fold(row, leave.keep_cached).is_some()
+            || Fold::has_one(row, space, leave)
             || space.next_of_super_block(row).is_some()
     }
 

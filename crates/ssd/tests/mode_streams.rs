@@ -2,7 +2,7 @@
 
 use wordline_kernel::{Bytes, Calendar, Duration, Seed, state};
 use wordline_nand::CellMode;
-use wordline_ssd::config::SlcCacheFile;
+use wordline_ssd::config::{SlcCacheFile, TwoBitFile};
 use wordline_ssd::design::{Combination, Needs, Observes, Seam, Seen, View, WriteStream, Writes};
 use wordline_ssd::policy::relocator::Leaving;
 use wordline_ssd::policy::router::{Outgoing, RouterKind};
@@ -11,25 +11,29 @@ use wordline_ssd::{Config, Design, Device, DeviceFile, Operation, Parts, contrac
 
 use crate::common::Rig;
 
-/// Sends the pages below a number to blocks in SLC mode: what the host writes of them, what is moved, or both.
+/// Sends the pages below a number to blocks in another mode: what the host writes of them, what is moved, or both.
 struct Sorts {
     name: &'static str,
     below: u32,
     streams: Vec<WriteStream>,
     of_collector: Vec<WriteStream>,
-    /// Programs of the collector in blocks in SLC mode.
+    /// Programs of the collector in blocks in that mode.
     moved_there: u64,
 }
 
 state!(Sorts { values { moved_there } fixed { name, below, streams, of_collector } });
 
 fn stream(mode: CellMode, pool: u8) -> WriteStream {
-    WriteStream { name: if mode == CellMode::Slc { "low" } else { "high" }, pool, mode }
+    WriteStream { name: if mode == CellMode::Native { "high" } else { "low" }, pool, mode }
 }
 
-/// A native stream and one in SLC mode, of the first pool.
+/// A native stream and one in another mode, of the first pool.
+fn native_and(mode: CellMode) -> Vec<WriteStream> {
+    vec![stream(CellMode::Native, 0), stream(mode, 0)]
+}
+
 fn both() -> Vec<WriteStream> {
-    vec![stream(CellMode::Native, 0), stream(CellMode::Slc, 0)]
+    native_and(CellMode::Slc)
 }
 
 impl Sorts {
@@ -73,8 +77,11 @@ impl Design for Sorts {
     fn observe(&mut self, seen: &Seen<'_>, view: &mut View<'_>) {
         if let Seen::Programmed { first, of: Writes::Collector, .. } = *seen {
             let block = view.block(view.pools().block_of(first));
-            self.moved_there += u64::from(block.is_slc);
-            assert!(!block.is_slc || block.moved_by == Some(1), "a block in SLC mode is of that stream");
+            self.moved_there += u64::from(block.mode != CellMode::Native);
+            assert!(
+                block.mode == CellMode::Native || block.moved_by == Some(1),
+                "a block in another mode is of that stream"
+            );
         }
     }
 
@@ -86,7 +93,7 @@ impl Design for Sorts {
 static MOVED: wordline_kernel::Metric = wordline_kernel::Metric::new(
     "sorts.moved",
     wordline_kernel::metrics::Unit::Count,
-    "Programs of the collector in SLC mode.",
+    "Programs of the collector in another mode than the native one.",
 );
 
 fn rig(file: &DeviceFile, design: impl Fn(&Config) -> Box<dyn Design>) -> Rig {
@@ -114,7 +121,7 @@ fn overwrite(rig: &mut Rig, writes: u64) {
 fn what_a_design_relocates_there_is_in_slc_mode_while_the_share_of_the_row_lasts() {
     let mut rig = rig(&contract::small_with_slc(), |_| Box::new(Sorts::moved()));
     overwrite(&mut rig, 6_000);
-    let cached = rig.device.base().space.cached_blocks();
+    let cached = rig.device.base().space.all_blocks_in(CellMode::Slc);
     assert!(cached > 0 && cached <= 4 * 3, "{cached} blocks of four rows that spare three each");
     assert_eq!(rig.device.totals().slc_programs, 0, "the host's go to blocks of all bits");
     assert!(rig.device.totals().folded > 0, "such blocks are cleaned again");
@@ -195,7 +202,7 @@ fn a_stream_in_slc_mode_of_another_pool_than_the_first_keeps_the_contract() {
 fn blocks_of_the_second_pool_are_in_slc_mode_where_a_design_has_its_stream_there() {
     let mut rig = rig(&two_pools(), in_second(true, true));
     overwrite(&mut rig, 6_000);
-    let cached = rig.device.base().space.cached_blocks();
+    let cached = rig.device.base().space.all_blocks_in(CellMode::Slc);
     assert!(cached > 0 && cached <= 4 * 3, "{cached} blocks of four rows that spare three each");
     assert!(rig.device.totals().slc_programs > 0 && rig.device.totals().folded > 0);
     let parts = |file: &DeviceFile| {
@@ -253,7 +260,95 @@ fn a_stream_in_slc_mode_wants_blocks_for_it_and_a_native_one_beside_it() {
     let elsewhere = vec![stream(CellMode::Native, 0), stream(CellMode::Slc, 1)];
     let wrong = refused(&contract::small_with_slc(), Sorts::new(Vec::new(), elsewhere));
     assert!(wrong.contains("the stream low in pool 1, wanted pools from 0 to 0"), "{wrong}");
-    let twice = vec![stream(CellMode::Slc, 0), stream(CellMode::Slc, 0)];
-    let wrong = refused(&contract::small_with_slc(), Sorts::new(twice, both()));
-    assert!(wrong.contains("sorts with 2 streams of the host in SLC mode"), "{wrong}");
+}
+
+#[test]
+fn two_streams_of_the_host_in_one_mode_keep_the_contract() {
+    let of_host = |mode| vec![stream(mode, 0), stream(mode, 0)];
+    for (file, mode) in
+        [(contract::small_with_slc(), CellMode::Slc), (contract::small_with_two_bits(), CellMode::TwoBit)]
+    {
+        contract::check(&file, |_| Box::new(Sorts::new(of_host(mode), native_and(mode))));
+    }
+}
+
+fn sorts_two_bits(streams: bool, of_collector: bool) -> impl Fn(&Config) -> Box<dyn Design> {
+    let named = |are: bool| if are { native_and(CellMode::TwoBit) } else { Vec::new() };
+    move |_| Box::new(Sorts::new(named(streams), named(of_collector)))
+}
+
+#[test]
+fn a_stream_in_the_two_bit_mode_opens_blocks_of_two_pages_a_word_line() {
+    let mut rig = rig(&contract::small_with_two_bits(), sorts_two_bits(true, true));
+    let mut most = 0;
+    for _ in 0..8 {
+        overwrite(&mut rig, 500);
+        let base = rig.device.base();
+        let chips = base.flash.chips();
+        for block in base.space.pools().all_blocks() {
+            assert_eq!(
+                chips.mode(block),
+                base.space.mode(block),
+                "the chips and the table agree on {block:?}"
+            );
+            if chips.mode(block) == CellMode::TwoBit {
+                most = most.max(chips.programmed(block));
+            }
+        }
+    }
+    assert_eq!(most, 8 * 2 * 2, "eight word lines of two pages in two planes");
+    assert!(rig.device.totals().two_bit_programs > 0);
+}
+
+#[test]
+fn streams_in_the_two_bit_mode_keep_the_contract() {
+    for (streams, of_collector) in [(false, true), (true, true), (true, false)] {
+        contract::check(&contract::small_with_two_bits(), sorts_two_bits(streams, of_collector));
+    }
+}
+
+#[test]
+fn a_part_may_have_streams_in_both_modes() {
+    let mut file = contract::small_with_two_bits();
+    let slc = contract::small_with_slc();
+    (file.part.timing.slc, file.ftl.slc_cache) = (slc.part.timing.slc, slc.ftl.slc_cache);
+    file.ftl.over_provisioning = 0.6;
+    let of_host = || vec![stream(CellMode::TwoBit, 0), stream(CellMode::Slc, 0)];
+    contract::check(&file, |_| Box::new(Sorts::new(of_host(), native_and(CellMode::TwoBit))));
+    let mut rig = rig(&file, |_| Box::new(Sorts::new(of_host(), Vec::new())));
+    overwrite(&mut rig, 3_000);
+    let totals = rig.device.totals();
+    assert!(totals.slc_programs > 0 && totals.two_bit_programs > 0, "{totals:?}");
+}
+
+#[test]
+fn a_stream_in_a_mode_that_its_part_lacks_is_refused() {
+    let refused = |file: &DeviceFile, mode| {
+        let config = file.clone().check().expect("the device is sound");
+        let design: Box<dyn Design> = Box::new(Sorts::new(native_and(mode), Vec::new()));
+        let parts = Parts { designs: Combination::of(vec![design]), ..Parts::of(&config) };
+        parts.check(&config).map(drop).expect_err("it does not fit").to_string()
+    };
+    let wrong = refused(&contract::small(), CellMode::TwoBit);
+    assert!(wrong.contains("ftl.two_bit: found nothing, wanted how many blocks"), "{wrong}");
+    let mut file = contract::small();
+    file.ftl.two_bit = contract::small_with_two_bits().ftl.two_bit;
+    let wrong = file.check().map(drop).expect_err("its cells hold one bit").to_string();
+    assert!(
+        wrong.contains("ftl.two_bit: found the part small, wanted a one-shot part of three bits"),
+        "{wrong}"
+    );
+}
+
+#[test]
+fn more_blocks_with_two_bits_than_spare_ones_make_up_for_are_refused() {
+    let wrong = |two_bit| {
+        let mut file = contract::small_with_two_bits();
+        file.ftl.two_bit = Some(two_bit);
+        file.check().map(drop).expect_err("it is too many").to_string()
+    };
+    let spare = wrong(TwoBitFile { blocks: 2, spare: 3.5 });
+    assert!(spare.contains("ftl.two_bit.spare: found 3.5, wanted from 0 to 3"), "{spare}");
+    let blocks = wrong(TwoBitFile { blocks: 24, spare: 0.0 });
+    assert!(blocks.contains("ftl.two_bit.blocks: found 24, wanted fewer than the 24 blocks"), "{blocks}");
 }

@@ -1,0 +1,59 @@
+//! The configuration of blocks with two bits a cell, for a part of more bits: word lines of such a block can be programmed again.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::Complaints;
+use wordline_nand::{CellMode, Geometry, Part};
+
+/// Blocks that are opened in the two-bit mode, for the streams that a design has in this mode.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TwoBitFile {
+    /// Blocks of each row of planes that are spare for the mode alone.
+    pub blocks: u32,
+    /// How many blocks of a row may be in the mode beside those, as a multiple of its other spare blocks. Each gives up only a part of
+    /// its capacity, so that it may be more than 1. None is opened in the mode while the row has fewer free blocks than cleaning
+    /// starts at.
+    pub spare: f64,
+}
+
+impl Default for TwoBitFile {
+    /// One block open and one to be cleaned. Chosen.
+    fn default() -> Self {
+        Self { blocks: 2, spare: 0.0 }
+    }
+}
+
+impl TwoBitFile {
+    /// Complaints about the settings below this key on these chips, of which `pages` share a location.
+    pub fn check(&self, key: &str, part: &Part, pages: u32, geometry: &Geometry, wrong: &mut Complaints) {
+        let bits = geometry.bits_per_cell();
+        if !part.has_mode(CellMode::TwoBit) {
+            let found = format!("the part {}", part.name);
+            wrong.add(
+                key,
+                found,
+                "a one-shot part of three bits a cell or more with the time part.timing.reprogram",
+            );
+            return;
+        }
+        // Full blocks in the mode hold two of `bits` pages: so many of them take as much room as the spare ones have.
+        let most = f64::from(bits) / f64::from(bits - 2);
+        let wanted = format!("from 0 to {most}: a block in the mode gives up {} of {bits} pages", bits - 2);
+        wrong.require((0.0..=most).contains(&self.spare), &format!("{key}.spare"), self.spare, wanted);
+        let wanted = format!("at least 1, or {key}.spare above 0");
+        wrong.require(self.blocks > 0 || self.spare > 0.0, &format!("{key}.blocks"), self.blocks, wanted);
+        let blocks = geometry.blocks_per_plane;
+        let wanted = format!("fewer than the {blocks} blocks of a row of planes");
+        wrong.require(self.blocks < blocks, &format!("{key}.blocks"), self.blocks, wanted);
+        let planes = geometry.planes_per_row;
+        wrong.require(
+            planes.is_multiple_of(pages),
+            "ftl.mapping.unit",
+            format!("{pages} pages"),
+            format!(
+                "a divisor of the {planes} pages that a word line in the two-bit mode takes again at once"
+            ),
+        );
+    }
+}
