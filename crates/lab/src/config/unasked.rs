@@ -28,7 +28,7 @@ const GATES: &[&str] = &[DESIGNS, DESIGN, DECIDES, "pools"];
 pub(super) fn keys(config: &Config, designs: &Chosen) -> Vec<Idle> {
     let combination = designs.combination(config);
     if combination.is_empty() {
-        return caches(config).collect();
+        return modes(config).collect();
     }
     let pools = config.pools.count();
     let owners = |seam| combination.owners(seam, pools);
@@ -51,14 +51,15 @@ fn modes(config: &Config) -> impl Iterator<Item = Idle> + '_ {
         let keys =
             [("slc_cache", slc.is_some(), CellMode::Slc), ("two_bit", two_bit.is_some(), CellMode::TwoBit)];
         let in_vain =
-            |(_, is_set, mode): &(_, bool, CellMode)| *is_set && !config.file.writes_in(n + 1, *mode);
-        keys.into_iter().filter(in_vain).map(move |(key, _, mode)| {
+            keys.into_iter().filter(|(_, is_set, mode)| *is_set && !config.file.writes_in(n + 1, *mode));
+        let idle = |(key, _, mode): (&str, bool, CellMode)| {
             let wanted =
                 format!("the key left out, or a design with a stream in {} in this pool", mode.name());
             Idle { key: format!("pools.{n}.{key}"), gates: GATES, wanted, even_usual: true }
-        })
+        };
+        in_vain.map(idle).collect::<Vec<_>>()
     };
-    (0..config.file.pools.len()).flat_map(move |n| of_pool(n).collect::<Vec<_>>())
+    (0..config.file.pools.len()).flat_map(of_pool)
 }
 
 /// The router says which pool a page goes to, and which stream of the first pool.
