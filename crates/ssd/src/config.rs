@@ -211,7 +211,7 @@ impl DeviceFile {
             cache.check("ftl.slc_cache", part, locations, geometry, &mut wrong);
         }
         if let Some(two_bit) = &self.ftl.two_bit {
-            two_bit.check("ftl.two_bit", part, locations.pages(), geometry, &mut wrong);
+            two_bit.check("ftl.two_bit", self.again(), pools.first(), &mut wrong);
         }
         let faults = self.check_faults(&pools, &mut wrong);
         let most = self.logical_pages(&pools, unit, &faults, &mut wrong);
@@ -330,6 +330,11 @@ impl DeviceFile {
     /// Whether a stream of the host or of the collector is for blocks of a pool in a mode, as far as designs were asked.
     pub fn writes_in(&self, pool: usize, mode: CellMode) -> bool {
         self.demands.is_some_and(|demands| demands.pools_in(mode) >> pool & 1 != 0)
+    }
+
+    /// How often a word line with two bits a cell may be programmed again, in blocks of some stream of the host.
+    pub fn again(&self) -> u8 {
+        self.demands.map_or(0, |demands| demands.again)
     }
 
     /// Packages on a channel of each pool.

@@ -15,7 +15,7 @@ use wordline_ssd::map::LogicalPage;
 use wordline_ssd::policy::background::{BackgroundKind, Resting};
 use wordline_ssd::policy::balancer::{BalancerKind, Reach, Waiting};
 use wordline_ssd::policy::failure::{After, Failed, Failure, FailureKind, MOST_FAILURES};
-use wordline_ssd::policy::frontier::{FrontierKind, OpenBlock, WordLines};
+use wordline_ssd::policy::frontier::{Again, FrontierKind, OpenBlock, WordLines};
 use wordline_ssd::policy::mapper::{CacheSize, Dftl, Mapper, TranslationPage};
 use wordline_ssd::policy::placement::{PlacementKind, RowSet};
 use wordline_ssd::policy::relocator::{Leaving, RelocatorKind};
@@ -154,7 +154,7 @@ fn word_lines(kind: &FrontierKind, shape: WordLines) -> Vec<u32> {
     let mut programmed = vec![0; shape.count().div_ceil(64) as usize];
     let block = BlockSetId(0);
     let order = (0..shape.count()).map(|written| {
-        let open = OpenBlock { block, is_gc: false, written, shape, programmed: &programmed };
+        let open = OpenBlock { block, is_gc: false, written, shape, programmed: &programmed, again: Again::NONE };
         let next = frontier.next(&open);
         assert!(next < shape.count() && !open.is_programmed(next), "{kind:?} names {next} in {shape:?}");
         programmed[next as usize / 64] |= 1 << (next % 64);

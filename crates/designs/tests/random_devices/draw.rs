@@ -4,6 +4,7 @@ mod block_map;
 mod checkpoints;
 mod cubeftl;
 mod homes;
+mod two_bits;
 
 use wordline_kernel::{Seed, Stream};
 
@@ -95,6 +96,10 @@ impl Case {
             draw.random = Seed(seed).stream("case.moves", number);
             let moves = draw.from(0, 3);
             sorts::add_to_second_pool(&mut draw.settings, every, written, moves);
+        }
+        draw.random = Seed(seed).stream("case.two-bits", number);
+        if number % 2 == 1 {
+            draw.two_bits();
         }
         Self { number, settings: draw.settings, start, depth, steps }
     }

@@ -190,9 +190,9 @@ pub const CONDITIONS: &[Condition] = &[
         gates: &["part", "pools"],
         works: |config| {
             let mut parts = config.pools.iter().map(|pool| &pool.part.geometry);
-            parts.any(|geometry| geometry.bits_per_cell > 1 && !geometry.one_shot)
+            parts.any(|geometry| geometry.bits_per_cell > 1 && !geometry.one_shot) || config.file.again() > 0
         },
-        wants: "a part of several bits a cell of which each page is programmed by itself",
+        wants: "a part of several bits a cell of which each page is programmed by itself, or a design that programs word lines again",
         reason: "no program touches another page",
     },
     Condition {

@@ -27,6 +27,9 @@ impl Base {
             "pages programmed are the host's, the map's, the collector's and padding, but for units under way: {queued}"
         );
         self.space.audit_super_blocks();
+        self.space.audit_again(|location| {
+            self.flash.chips().reprograms(self.config.pools.page_of(location))
+        });
         self.flash.audit(elapsed);
     }
 }

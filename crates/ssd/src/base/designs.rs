@@ -20,6 +20,12 @@ impl Base {
         })
     }
 
+    /// Has the word lines of a row named that are programmed again next; see [`Space::name_again`](crate::space::Space).
+    pub(crate) fn name_again(&mut self, row: RowId) {
+        let Self { space, flash, policies, .. } = self;
+        space.name_again(row, &mut |open, space| policies.next_word_line(open, Sight { flash, space }));
+    }
+
     /// One of these rows, of which there is at least one.
     #[inline]
     pub(crate) fn place(&mut self, rows: &RowSet) -> RowId {

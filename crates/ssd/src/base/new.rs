@@ -82,6 +82,9 @@ fn order_word_lines(policies: &Policies, config: &Config, flash: &mut Flash, spa
             flash.program_in_any_order();
             space.order(n, WordLines::of(part, geometry), policies.open_blocks(n));
         }
+        if let Some(most) = policies.again(n) {
+            space.program_again(n, most);
+        }
     }
 }
 

@@ -32,6 +32,7 @@ use crate::policy::victim::{Candidates, Indexes};
 pub use crate::policy::demands::Demands;
 pub use crate::policy::seen::{Level, Observes, Seen, Writes};
 pub use crate::policy::tuner::ProgrammedPage;
+pub use crate::space::WordLineFacts;
 pub use gathered::Gathered;
 pub use seam::{Seam, Seams};
 pub use table::Combination;
@@ -48,7 +49,9 @@ pub struct WriteStream {
     /// The pool that it is in.
     pub pool: u8,
     /// The mode in which its blocks are opened. Blocks are opened in another mode than the native one up to the share of each row for it
-    /// (`ftl.slc_cache` and `ftl.two_bit` in the first pool, the keys of `pools` in another); beyond that they are native.
+    /// (`ftl.slc_cache` and `ftl.two_bit` in the first pool, the keys of `pools` in another); beyond that they are native. A stream of the
+    /// host in the mode [`CellMode::Reprogrammed`] has blocks in the two-bit mode, of which each word line may be programmed again so
+    /// often.
     pub mode: CellMode,
 }
 
@@ -60,7 +63,15 @@ impl WriteStream {
 
     /// Whether its blocks are opened in a mode.
     pub fn is_in(&self, mode: CellMode) -> bool {
-        self.mode == mode
+        self.mode.of_block() == mode
+    }
+
+    /// How often a word line of its blocks may be programmed again.
+    pub fn again(&self) -> u8 {
+        match self.mode {
+            CellMode::Reprogrammed(times) => times,
+            _ => 0,
+        }
     }
 }
 
@@ -154,9 +165,10 @@ pub trait Design: State + Send {
         0
     }
 
-    /// [`Seam::Frontier`]: a word line of that open block that is not programmed.
+    /// [`Seam::Frontier`]: a word line of that open block that is not programmed, or one that can be [programmed
+    /// again](OpenBlock::again), of which the program replaces a page. Where some can be, it may be asked more than once for a program.
     fn word_line(&mut self, open: &OpenBlock<'_>, _view: &mut View<'_>) -> u32 {
-        open.first_unprogrammed()
+        open.next_word_line()
     }
 
     /// [`Seam::Place`]: one of the rows that take a program unit, of which there is at least one; all are of one pool.

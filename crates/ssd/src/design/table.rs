@@ -132,7 +132,8 @@ impl Combination {
         let in_modes = CellMode::OF_BLOCKS.map(|mode| of_host(mode) | of_collector(mode) | of_policies(mode));
         let others = CellMode::OF_BLOCKS.into_iter().filter(|mode| *mode != CellMode::Native);
         let by_gc = others.map(of_collector).fold(0, |all, pools| all | pools);
-        Ok(Demands { host, gc: gathered.most(), open_blocks, in_modes, by_gc })
+        let again = routes.as_ref().and_then(|routes| routes.streams.iter().map(WriteStream::again).max());
+        Ok(Demands { host, gc: gathered.most(), open_blocks, in_modes, by_gc, again: again.unwrap_or(0) })
     }
 
     /// Names the device of the contract for designs whose streams need blocks that `config` does not have; else nothing.
@@ -278,10 +279,9 @@ fn check_modes(needs: &Needs, name: &str, wrong: &mut Complaints) {
             wrong.add("designs", found, format!("a native one before it, for what finds no room in {mode}"));
         }
     }
-    let all = needs.streams.iter().chain(&needs.collector_streams);
-    for stream in all.filter(|stream| stream.mode.is_again()) {
-        let found = format!("{name} with the stream {} in blocks of {}", stream.name, stream.mode);
-        wrong.add("designs", found, "a mode that an erased block is opened in");
+    for stream in needs.collector_streams.iter().filter(|stream| stream.mode.is_again()) {
+        let found = format!("{name} with the stream {} of the collector in {}", stream.name, stream.mode);
+        wrong.add("designs", found, "a mode that an erased block is opened in: its victims are to gain blocks");
     }
 }
 
@@ -312,7 +312,7 @@ impl Gathered {
 
     /// Those of a pool whose blocks are opened in a mode, one bit each.
     pub fn in_mode(&self, pool: usize, mode: CellMode) -> u16 {
-        bits_of(self.modes[pool].iter().map(|own| *own == mode)) as u16
+        bits_of(self.modes[pool].iter().map(|own| own.of_block() == mode)) as u16
     }
 
     /// How many there are in the pool that has most.

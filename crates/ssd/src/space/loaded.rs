@@ -46,6 +46,7 @@ impl Space {
         ensure(counts, || {
             format!("row {row} counts {free} free and {good} good blocks and {valid} valid pages")
         })?;
+        self.check_again(row)?;
         self.streams.all().try_for_each(|stream| {
             let open = self.open[self.at(row, stream)];
             let is_open = |(block, place): (BlockSetId, u32)| {

@@ -4,6 +4,7 @@
 //! Free blocks of a row are kept by erase count (dynamic wear levelling: the least worn is opened next, the lowest number
 //! wins a tie, unless the [allocation](wear::Allocation) says otherwise). Each is opened in a cell [mode](modes). Closed blocks are [indexed](candidates) for the victim policy.
 
+mod again;
 mod block;
 pub mod candidates;
 mod factory;
@@ -34,6 +35,7 @@ use wordline_nand::{BlockSetId, CellMode, Location, Pools, RowId};
 
 use crate::policy::seen::{Observes, Seen};
 
+pub use again::WordLineFacts;
 pub use block::State;
 pub use factory::bad_from_factory;
 pub use modes::{ModeShare, ModeStreams};
@@ -214,6 +216,9 @@ impl Space {
     /// if none is left to be opened, another stream of the same side takes the pages. A bug if there is no room. `next` is asked where
     /// word lines are not programmed by their numbers.
     pub fn take(&mut self, row: RowId, stream: StreamId, pages: u32, next: NextWordLine<'_>) -> Location {
+        if let Some(place) = self.named_again(row, stream) {
+            return self.take_again(row, stream, place);
+        }
         let (mut at, mut stream, pool) = (self.at(row, stream), stream, self.pools.number_of_row(row));
         if self.open[at].is_none() {
             if self.may_open(row, self.streams.is_gc(stream)) {
@@ -233,8 +238,13 @@ impl Space {
         let full = after == self.capacity(block);
         let location =
             if has_order { self.location_in_order(at, block, place) } else { self.pools.at(block, place) };
+        if self.each[pool].again.is_some() {
+            self.note_word_line(at, location, full);
+        }
         if full {
-            self.table[block].state = State::Filling;
+            if !self.stays_open(at, pool) {
+                self.table[block].state = State::Filling;
+            }
             self.end_work(at, row);
         } else {
             self.open[at] = Some((block, after));
@@ -317,7 +327,9 @@ impl Space {
         let (row, stream) = (self.row_of(block), self.table[block].written_by);
         let at = self.at(row, stream);
         let is_at_work = self.open[at].is_some_and(|(open, _)| open == block);
-        if is_at_work && (!self.streams.is_gc(stream) || self.free(row) > 0) {
+        if self.leave_again(at, row, block) {
+            // Each of its word lines is programmed.
+        } else if is_at_work && (!self.streams.is_gc(stream) || self.free(row) > 0) {
             self.end_work(at, row);
         } else if !self.close_beside(at, row, block) {
             return;
@@ -408,6 +420,8 @@ impl Space {
         let before = std::mem::replace(valid, *valid - lost);
         if *state == State::Closed && lost > 0 {
             self.closed.lose_page(row, before, before - lost, block);
+        } else if *state == State::Open {
+            self.look_again(row);
         }
         if let Some(all) = &mut self.each[pool].super_blocks {
             all.count(block, self.table[block].state, lost, false);

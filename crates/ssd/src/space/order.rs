@@ -5,7 +5,7 @@ use wordline_kernel::state;
 use wordline_nand::{BlockSetId, Location, RowId};
 
 use super::{Space, StreamId, Streams};
-use crate::policy::frontier::{OpenBlock, WordLines};
+use crate::policy::frontier::{Again, OpenBlock, WordLines};
 
 /// Which word lines of each open block of a pool were named. A stream of a row may have several open blocks, each in a slot. One of
 /// them is at work, and is noted with those of the device; the others are here.
@@ -47,6 +47,11 @@ impl Order {
         }
     }
 
+    /// The shape of the blocks.
+    pub fn shape(&self) -> WordLines {
+        self.shape
+    }
+
     /// The slots of the open blocks noted at `at`.
     fn slots(&self, at: usize) -> std::ops::Range<usize> {
         let first = (at - self.begins) * self.slots;
@@ -54,12 +59,12 @@ impl Order {
     }
 
     /// The slot of the block at work of the stream noted at `at`.
-    fn works(&self, at: usize) -> usize {
+    pub(super) fn works(&self, at: usize) -> usize {
         self.slots(at).start + self.works[at - self.begins]
     }
 
     /// The bits of the open block in a slot.
-    fn bits(&self, slot: usize) -> &[u64] {
+    pub(super) fn bits(&self, slot: usize) -> &[u64] {
         &self.programmed[slot * self.words..][..self.words]
     }
 
@@ -160,6 +165,7 @@ impl Space {
             written: place * order.shape.count() / self.capacity(block),
             shape: order.shape,
             programmed: order.bits(slot),
+            again: Again::NONE,
         };
         let in_slot = |slot: usize| if slot == works { self.open[at] } else { order.others[slot] };
         if order.slots == 1 {
@@ -167,7 +173,14 @@ impl Space {
             return (works, next(std::slice::from_ref(&open), self).1);
         }
         let nothing =
-            OpenBlock { block: BlockSetId(0), is_gc: false, written: 0, shape: order.shape, programmed: &[] };
+            OpenBlock {
+            block: BlockSetId(0),
+            is_gc: false,
+            written: 0,
+            shape: order.shape,
+            programmed: &[],
+            again: Again::NONE,
+        };
         let (mut few, mut few_slots) = ([nothing; FEW], [0; FEW]);
         let (mut many, mut many_slots) = (Vec::new(), Vec::new());
         let (open, slots) = if order.slots <= FEW {
