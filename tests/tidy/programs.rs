@@ -35,7 +35,9 @@ fn not_run(manifest: &File, files: &[File]) -> Vec<Offence> {
         !programs.contains(&format!("tests/{test}").as_str()) && !modules.contains(&name)
     });
     missing
-        .map(|(file, _)| Offence::new(&file.path, format!("is run by nobody: name it in {root}{ALL}")))
+        .map(|(file, _)| {
+            Offence::new(&file.path, format!("is part of no test program: name it in {root}{ALL}"))
+        })
         .collect()
 }
 

@@ -106,7 +106,7 @@ fn is_one_run(file: &DeviceFile, run: &Run) {
     is_one_run_of(|seed| Rig::new(file.clone(), seed), run);
 }
 
-/// The same for a device that is made with a seed.
+/// Plays a run on devices that `made` makes of a seed, with a save and a restore in it and without, and compares what is saved at the end.
 fn is_one_run_of(made: impl Fn(u64) -> Rig, run: &Run) {
     let mut one = made(1);
     match run.state {

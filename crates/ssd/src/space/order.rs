@@ -282,7 +282,7 @@ impl Space {
         Some(SuspendedBlocks::new(&order.suspended, at, row, (stream.0, is_gc), unit))
     }
 
-    /// An open block of the stream noted at `at` takes nothing for now.
+    /// Suspends an open block of the stream noted at `at`, with the word lines that are written of it.
     fn set_aside(&mut self, at: usize, row: RowId, block: BlockSetId) {
         let (at_work, capacity) = (self.open[at].filter(|(open, _)| *open == block), self.capacity(block));
         let order = self.of_mut(row).order.as_mut().expect("the pool has an order");
