@@ -33,6 +33,12 @@ impl List {
     fn position(&self, block: BlockSetId) -> Option<usize> {
         self.blocks.iter().position(|rests| rests.block == block)
     }
+
+    /// Removes the block at `place`, with its bits of so many words.
+    fn remove(&mut self, place: usize, words: usize) -> Rests {
+        self.programmed.drain(place * words..(place + 1) * words);
+        self.blocks.remove(place)
+    }
 }
 
 /// The suspended blocks of the rows of a pool.
@@ -110,16 +116,14 @@ impl Suspended {
         let list = &mut self.lists[at - self.begins];
         let place = list.position(block)?;
         programmed.copy_from_slice(&list.programmed[place * self.words..][..self.words]);
-        list.programmed.drain(place * self.words..(place + 1) * self.words);
-        Some(list.blocks.remove(place).place)
+        Some(list.remove(place, self.words).place)
     }
 
     /// The same, with the bits forgotten; whether it was suspended.
     pub fn remove(&mut self, at: usize, block: BlockSetId) -> bool {
         let list = &mut self.lists[at - self.begins];
         let Some(place) = list.position(block) else { return false };
-        list.programmed.drain(place * self.words..(place + 1) * self.words);
-        list.blocks.remove(place);
+        list.remove(place, self.words);
         true
     }
 
