@@ -1,4 +1,4 @@
-//! The contents of sectors. Each is a number that the command which wrote the sector carried, or else its tag. A device follows them only
+//! The contents of the sectors of a device. Each is what the command that wrote the sector carried for it, or else its tag. A device follows them only
 //! when it is asked to, so that a host can compare every sector of an answer with what it wrote. Nothing that the device does
 //! depends on them.
 //!
@@ -9,17 +9,8 @@ use std::collections::BTreeMap;
 
 use crate::base::Piece;
 use crate::command::{Command, Operation, RequestId};
+use crate::content::{Content, FILLED, NOTHING, ZEROES};
 use crate::map::LogicalPage;
-
-/// The content of a sector: what the command that wrote it carried for it, or its tag, or one of those below.
-pub type Content = u64;
-
-/// Zeroes: never written, discarded, or made to read so.
-pub const ZEROES: Content = 0;
-/// The content with which the device was filled before its first command.
-pub const FILLED: Content = u64::MAX;
-/// The content of a part of a page that was programmed without having been read.
-pub const NOTHING: Content = u64::MAX - 1;
 
 /// Deliberate faults, which a checker of devices must find. They can be switched on where debug assertions are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,7 +108,7 @@ impl Contents {
         let content = |at: u32| match (command.operation, carried) {
             (Operation::WriteZeroes, _) => ZEROES,
             (_, Some(carried)) => carried[(start + u64::from(at) - command.sector) as usize],
-            (_, None) => u64::from(command.tag),
+            (_, None) => Content::of(command.tag),
         };
         let held = buffered.entry(piece.page).or_insert_with(|| vec![None; *per_page as usize]);
         if is_new {

@@ -172,7 +172,7 @@ impl Host {
         let (sector, sectors) = (first * self.page, pages * self.page);
         let command = Command { operation, sector, sectors, tag: self.tag, ..Command::default() };
         let holds = match operation {
-            Operation::Write => Some(Content::from(self.tag)),
+            Operation::Write => Some(Content::of(self.tag)),
             Operation::Discard => Some(ZEROES),
             _ => None,
         };
@@ -242,7 +242,7 @@ impl Host {
             let found = self.read(page);
             let wanted = *self.may_hold[page as usize].last().expect("zeroes at the least");
             if found.iter().any(|content| *content != wanted) {
-                self.fail(&format!("page {page} holds {found:?} where {wanted} was written"));
+                self.fail(&format!("page {page} holds {found:?} where {wanted:?} was written"));
             }
         }
     }

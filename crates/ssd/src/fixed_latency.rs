@@ -65,7 +65,7 @@ impl FixedLatency {
         let sectors = command.sector..command.sector + command.sectors;
         match command.operation {
             Operation::Write => {
-                let tag = u64::from(command.tag);
+                let tag = Content::of(command.tag);
                 let content = |at: usize| carried.as_ref().map_or(tag, |carried| carried[at]);
                 contents.extend(sectors.enumerate().map(|(at, sector)| (sector, content(at))));
             }

@@ -8,6 +8,7 @@ pub mod block_device;
 pub mod cache;
 pub mod command;
 pub mod config;
+mod content;
 mod contents;
 pub mod contract;
 pub mod design;

@@ -251,7 +251,7 @@ impl<D: PhysicalDevice> HostFtl<D> {
         let at = (page - first) as usize * per_page;
         let contents = match followed.carried.get(&command.tag) {
             Some(carried) => carried[at..at + per_page].to_vec(),
-            None => vec![u64::from(command.tag); per_page],
+            None => vec![Content::of(command.tag); per_page],
         };
         followed.written.insert((page, version), contents);
     }

@@ -8,6 +8,7 @@ use wordline_lab::plan::{Origin, Plan};
 use wordline_lab::power::CutAfter;
 use wordline_lab::run::{self, Precondition, Unobserved};
 use wordline_lab::summary::{Outcome, Summary};
+use wordline_ssd::device::{Content, ZEROES};
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{BlockDevice, Command, FixedLatency, Operation};
 
@@ -137,8 +138,12 @@ fn an_event_of_a_member_that_is_not_there_is_refused() {
 }
 
 /// The contents that a command writes into its sectors: the sector and its version.
-fn contents(command: &Command, version: u64) -> Vec<u64> {
-    (command.sector..command.sector + command.sectors).map(|sector| sector << 8 | version).collect()
+fn contents(command: &Command, version: u32) -> Vec<Content> {
+    (command.sector..command.sector + command.sectors).map(|sector| content(sector, version)).collect()
+}
+
+fn content(sector: u64, version: u32) -> Content {
+    Content::of((sector as u32) << 8 | version)
 }
 
 fn command(operation: Operation, tag: u32) -> Command {
@@ -175,7 +180,7 @@ fn what_sectors_hold_comes_back_through_an_array_after_a_power_cut() {
         let [first, second] = [1, 2].map(|version| contents(&read, version));
         for (at, content) in found.iter().enumerate() {
             let may = *content == first[at] || tag % 2 == 0 && *content == second[at];
-            assert!(may, "sector {at} of {read:?} holds {content:#x}");
+            assert!(may, "sector {at} of {read:?} holds {content:?}");
             newer += u32::from(*content == second[at]);
         }
         assert_eq!(array.take_contents(tag), None, "it is told once");
@@ -205,10 +210,10 @@ fn what_sectors_hold_is_striped_as_they_are() {
         array.handle(event, &mut calendar);
     }
     let expected = (70..130).map(|sector: u64| match sector {
-        90..110 => 0,
-        110..115 => 3,
-        80.. => sector << 8 | 7,
-        _ => 0,
+        90..110 => ZEROES,
+        110..115 => Content::of(3),
+        80.. => content(sector, 7),
+        _ => ZEROES,
     });
     assert_eq!(array.take_contents(4), Some(expected.collect()));
 }

@@ -112,7 +112,7 @@ impl Host {
         for sector in first..end {
             let is_whole = whole.contains(&sector);
             let change = match command.operation {
-                Operation::Write => Some((u64::from(command.tag), false)),
+                Operation::Write => Some((Content::of(command.tag), false)),
                 Operation::WriteZeroes => Some((ZEROES, is_whole)),
                 Operation::Discard => is_whole.then_some((ZEROES, true)),
                 Operation::Read | Operation::Flush | Operation::Compare => None,
@@ -169,7 +169,7 @@ impl Host {
             |change: &Change| change.content == content && over.is_none_or(|over| change.answered >= over);
         assert!(
             changes.iter().any(may),
-            "a read of sector {sector} that began at {begun} found {content}, which {changes:?} do not allow"
+            "a read of sector {sector} that began at {begun} found {content:?}, which {changes:?} do not allow"
         );
     }
 
@@ -214,7 +214,7 @@ impl Host {
         let may = changes.iter().any(|change| stays(change) && change.content == content);
         assert!(
             may || older && was(content),
-            "after a cut at {now}, flushed up to {flushed}, sector {sector} holds {content}, which {changes:?} do not allow"
+            "after a cut at {now}, flushed up to {flushed}, sector {sector} holds {content:?}, which {changes:?} do not allow"
         );
         *changes = vec![Change::found(content, now, content == ZEROES)];
     }

@@ -2,7 +2,7 @@
 
 use crate::base::Base;
 use crate::cache::Cache;
-use crate::contents::{Content, NOTHING, ZEROES};
+use crate::content::{Content, NOTHING, ZEROES};
 use crate::map::{LogicalPage, Map};
 use crate::sectors::Sectors;
 

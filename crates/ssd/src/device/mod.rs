@@ -22,7 +22,8 @@ use crate::recovery::Recovery;
 use crate::writer::Writer;
 
 pub use crate::block_device::PowerCut;
-pub use crate::contents::{Content, Contents, FILLED, Mutant, NOTHING, ZEROES};
+pub use crate::content::{Content, FILLED, MARK, NOTHING, ZEROES, parity, parity_of};
+pub use crate::contents::{Contents, Mutant};
 pub use crate::event::Event;
 pub use crate::precondition::{Look, Steady, Written};
 pub use crate::recovery::Recovered;

@@ -9,7 +9,7 @@ use super::answering::answer_soon;
 use crate::base::{LocationRead, Piece, Wanted};
 use crate::cache::Cached;
 use crate::command::{Command, RequestId};
-use crate::contents::Content;
+use crate::content::Content;
 use crate::design::{Observes, Seen};
 use crate::engines::Core;
 use crate::event::Event;

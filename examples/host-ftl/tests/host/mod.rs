@@ -8,7 +8,7 @@ use host_ftl::{Event, HostFtl, HostFtlType};
 use wordline_kernel::{Calendar, Instant, Schedule, Seed};
 use wordline_lab::config::{Device, Selection};
 use wordline_lab::devices::{DeviceType, Registry};
-use wordline_ssd::device::{FILLED, ZEROES};
+use wordline_ssd::device::{Content, FILLED, ZEROES};
 use wordline_ssd::{BlockDevice, Command, OpenChannel, Operation, flash};
 
 pub const SECTORS: u64 = 8;
@@ -38,17 +38,17 @@ pub fn preset(set: &[&str]) -> HostFtlType {
 /// The contents that a page may have, by tags: of the last answered write, and of the writes in flight.
 #[derive(Clone)]
 struct Known {
-    settled: Vec<u64>,
+    settled: Vec<Content>,
     pending: Vec<u32>,
     /// The contents written since the last flush, and those that the flush found.
-    since_flush: Vec<u64>,
+    since_flush: Vec<Content>,
 }
 
 pub struct Host {
     pub device: HostFtl<OpenChannel>,
     pub calendar: Calendar<Event<flash::Event>>,
     pages: Vec<Known>,
-    sent: BTreeMap<u32, (Command, Vec<Vec<u64>>)>,
+    sent: BTreeMap<u32, (Command, Vec<Vec<Content>>)>,
     tag: u32,
     pub may_fail: bool,
     pub failed: u32,
@@ -84,9 +84,9 @@ impl Host {
     }
 
     /// The contents that a page may have now.
-    fn allowed(&self, page: usize) -> Vec<u64> {
+    fn allowed(&self, page: usize) -> Vec<Content> {
         let Known { settled, pending, .. } = &self.pages[page];
-        settled.iter().copied().chain(pending.iter().map(|tag| u64::from(*tag))).collect()
+        settled.iter().copied().chain(pending.iter().map(|tag| Content::of(*tag))).collect()
     }
 
     pub fn submit(&mut self, operation: Operation, fua: bool, page: u32, pages: u32) {
@@ -108,7 +108,7 @@ impl Host {
             match operation {
                 Operation::Write => {
                     known.pending.push(self.tag);
-                    known.since_flush.push(u64::from(self.tag));
+                    known.since_flush.push(Content::of(self.tag));
                 }
                 // It is done at once, where nothing else is under way.
                 Operation::Discard => known.settled = vec![ZEROES],
@@ -142,7 +142,7 @@ impl Host {
                     for page in covered {
                         let known = &mut self.pages[page];
                         known.pending.retain(|tag| *tag != command.tag);
-                        let content = u64::from(command.tag);
+                        let content = Content::of(command.tag);
                         match answer.failed {
                             true => known.settled.push(content),
                             false => known.settled = vec![content],
