@@ -10,8 +10,8 @@
 //! A request costs the difference over 20,000.
 
 use wordline_kernel::{Calendar, Instant, Schedule, Seed};
-use wordline_lab::config::{Device as Described, Selection};
 use wordline_lab::devices::DeviceType;
+use wordline_lab::{Device as Described, Selection};
 use wordline_ssd::{BlockDevice, Command, Operation, SECTOR};
 
 /// As in the program.

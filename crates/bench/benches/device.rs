@@ -3,9 +3,9 @@
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use wordline_kernel::{Instant, Seed};
-use wordline_lab::config::{Device as Described, Selection};
-use wordline_lab::plan::{Origin, Plan};
-use wordline_lab::run::{Job, Precondition, Unobserved, run};
+use wordline_lab::job::Job;
+use wordline_lab::run::run_job;
+use wordline_lab::{Device as Described, Precondition, RunOptions, Selection, Unobserved, Workload};
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{BlockDevice, Device};
 
@@ -50,13 +50,14 @@ const QUEUES: u16 = 4096;
 const MANY_QUEUES: [&str; 3] = ["front.interface=nvme", "front.nvme.queues=4096", "front.queue_depth=8192"];
 
 fn named(device: &Described, workload: &str, precondition: Precondition) -> Job {
-    job(device, Origin::Named(workload.into()), precondition)
+    job(device, Workload::named(workload), precondition)
 }
 
 /// A workload. Preconditioning is part of what is measured, so most start filled: it takes a hundredth of the time.
-fn job(device: &Described, origin: Origin, precondition: Precondition) -> Job {
-    let plan = Plan { origin, requests: Some(REQUESTS), precondition: Some(precondition), ..Plan::default() };
-    plan.job(device).expect("the workload is embedded")
+fn job(device: &Described, workload: Workload, precondition: Precondition) -> Job {
+    let options = RunOptions { precondition: Some(precondition), ..RunOptions::default() };
+    let workload = Workload { requests: Some(REQUESTS), ..workload };
+    workload.job(device, &options, &mut Unobserved).expect("the workload is embedded")
 }
 
 fn runs(criterion: &mut Criterion) {
@@ -67,44 +68,38 @@ fn runs(criterion: &mut Criterion) {
     for workload in ["randread-4k", "randwrite-4k", "mixed-70-30", "seqwrite-128k"] {
         group.bench_function(workload, |bencher| {
             let job = || named(&device, workload, Precondition::Filled(1.0));
-            bencher.iter_batched(job, |job| run(job, &mut Unobserved), BatchSize::LargeInput);
+            bencher.iter_batched(job, |job| run_job(job, &mut Unobserved), BatchSize::LargeInput);
         });
     }
     group.bench_function("randwrite-4k-steady", |bencher| {
         let job = || named(&device, "randwrite-4k-steady", Precondition::Steady);
-        bencher.iter_batched(job, |job| run(job, &mut Unobserved), BatchSize::LargeInput);
+        bencher.iter_batched(job, |job| run_job(job, &mut Unobserved), BatchSize::LargeInput);
     });
     group.bench_function("recorded trace", |bencher| {
-        let job = || job(&device, Origin::Embedded, Precondition::Filled(1.0));
-        bencher.iter_batched(job, |job| run(job, &mut Unobserved), BatchSize::LargeInput);
+        let job = || job(&device, Workload::embedded(), Precondition::Filled(1.0));
+        bencher.iter_batched(job, |job| run_job(job, &mut Unobserved), BatchSize::LargeInput);
     });
     let cached = small_with(&DFTL);
     for workload in ["randread-4k", "mixed-70-30"] {
         group.bench_function(format!("dftl {workload}"), |bencher| {
             let job = || named(&cached, workload, Precondition::Filled(1.0));
-            bencher.iter_batched(job, |job| run(job, &mut Unobserved), BatchSize::LargeInput);
+            bencher.iter_batched(job, |job| run_job(job, &mut Unobserved), BatchSize::LargeInput);
         });
     }
     for (name, settings) in [("fixed placement", &FIXED[..]), ("half pages", &HALF_PAGES)] {
         let other = small_with(settings);
         group.bench_function(format!("{name} randwrite-4k"), |bencher| {
             let job = || named(&other, "randwrite-4k", Precondition::Filled(1.0));
-            bencher.iter_batched(job, |job| run(job, &mut Unobserved), BatchSize::LargeInput);
+            bencher.iter_batched(job, |job| run_job(job, &mut Unobserved), BatchSize::LargeInput);
         });
     }
     let queued = small_with(&MANY_QUEUES);
     for workload in ["randread-4k", "mixed-70-30"] {
         group.bench_function(format!("{QUEUES} queues {workload}"), |bencher| {
-            let plan = || Plan {
-                origin: Origin::Named(workload.into()),
-                requests: Some(REQUESTS),
-                precondition: Some(Precondition::Filled(1.0)),
-                queues: Some(QUEUES),
-                queue_depth: Some(2),
-                ..Plan::default()
-            };
-            let job = || plan().job(&queued).expect("the workload is embedded");
-            bencher.iter_batched(job, |job| run(job, &mut Unobserved), BatchSize::LargeInput);
+            let load =
+                || Workload { queues: Some(QUEUES), queue_depth: Some(2), ..Workload::named(workload) };
+            let job = || job(&queued, load(), Precondition::Filled(1.0));
+            bencher.iter_batched(job, |job| run_job(job, &mut Unobserved), BatchSize::LargeInput);
         });
     }
     group.finish();

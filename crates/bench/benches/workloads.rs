@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use wordline_kernel::{Bytes, Seed};
-use wordline_lab::workload::application::{self, Application, Threads};
+use wordline_lab::trace::workload::application::{self, Application, Threads};
 
 /// Requests in one measurement.
 const REQUESTS: u64 = 10_000;

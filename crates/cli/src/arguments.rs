@@ -4,14 +4,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use wordline_kernel::Duration;
-use wordline_lab::Error;
-use wordline_lab::config::{Device, Selection, named};
-use wordline_lab::devices::Registry;
+use wordline_lab::config::named;
 use wordline_lab::output::is_standard;
-use wordline_lab::plan::{Origin, Plan};
-use wordline_lab::run::Precondition;
+use wordline_lab::trace::workload::arrival::Bursts;
 use wordline_lab::trace::{Fit, Options};
-use wordline_lab::workload::arrival::Bursts;
+use wordline_lab::{Device, Error, Origin, Precondition, Registry, RunOptions, Selection, Workload};
 
 use crate::provenance::provenance;
 
@@ -126,7 +123,7 @@ pub struct WorkloadArguments {
 #[derive(Args)]
 pub struct SeedArgument {
     /// The seed of all random numbers.
-    #[arg(long, value_name = "N", default_value_t = Plan::default().seed, value_parser = whole::<u64, 0>,
+    #[arg(long, value_name = "N", default_value_t = RunOptions::default().seed, value_parser = whole::<u64, 0>,
         allow_negative_numbers = true)]
     pub seed: u64,
 }
@@ -138,8 +135,8 @@ impl WorkloadArguments {
         self.trace.as_deref().or(workload).is_some_and(is_standard)
     }
 
-    /// The run that the user asked for.
-    pub fn plan(&self) -> Result<Plan, Error> {
+    /// The requests that the user asked for.
+    pub fn workload(&self) -> Result<Workload, Error> {
         let options = self.format.options()?;
         let origin = match (&self.trace, &self.workload) {
             (Some(path), _) => Origin::Trace(path.clone(), options),
@@ -153,7 +150,7 @@ impl WorkloadArguments {
             (None, Some(name)) => Origin::Named(name.clone()),
             (None, None) => Origin::Embedded,
         };
-        Ok(Plan {
+        Ok(Workload {
             origin,
             traces: self.traces.clone(),
             requests: self.requests,
@@ -165,14 +162,16 @@ impl WorkloadArguments {
             think_time: self.think_time,
             bursts: self.bursts.map(Bursts::halves),
             times_of: self.times_of.clone(),
-            precondition: self.precondition,
-            seed: self.seed.seed,
-            log: None,
-            power_cut: None,
-            from_snapshot: None,
-            save_snapshot: None,
-            provenance: provenance(),
         })
+    }
+
+    /// Everything else that the user asked of the run.
+    pub fn options(&self) -> RunOptions {
+        RunOptions {
+            precondition: self.precondition,
+            provenance: provenance(),
+            ..RunOptions::seed(self.seed.seed)
+        }
     }
 }
 

@@ -3,10 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::Args;
-use wordline_lab::Error;
-use wordline_lab::config::{Device, Selection};
-use wordline_lab::devices::Registry;
-use wordline_lab::summary::{Outcome, Summary};
+use wordline_lab::summary::Outcome;
+use wordline_lab::{Device, Error, Registry, Selection, Summary};
 
 use crate::arguments::WorkloadArguments;
 use crate::failure::Failure;
@@ -38,7 +36,7 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> {
-    let plan = arguments.workload.plan()?;
+    let (workload, options) = (arguments.workload.workload()?, arguments.workload.options());
     if arguments.workload.is_standard() {
         return Err(Failure::Error(Error::Argument {
             what: "workload".into(),
@@ -57,7 +55,7 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     let reached = Arc::new(Mutex::new(Reached { runs: Vec::new(), results: Some(results), texts }));
     for (n, device) in devices.iter().enumerate() {
         let mut watch = Watch::new(&device.name, arguments.results.no_progress);
-        let run = wordline_lab::run::run(plan.job_watched(device, &mut watch)?, &mut watch)?;
+        let run = wordline_lab::run(device, &workload, &options, &mut watch)?;
         drop(watch);
         let stopped = run.outcome == Outcome::Interrupted;
         lock(&reached).runs.push(run);

@@ -1,8 +1,7 @@
 //! `wordline config`: what a configuration means, whether it is sound, and what can be written in one.
 
 use clap::{Args, Subcommand};
-use wordline_lab::config::{self, DEFAULT_PRESET};
-use wordline_lab::devices::Registry;
+use wordline_lab::{DEFAULT_PRESET, Registry, config};
 
 use crate::arguments::DeviceArguments;
 use crate::failure::Failure;
@@ -42,7 +41,7 @@ enum Command {
 pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> {
     let load = |device: DeviceArguments| device.device(registry, DEFAULT_PRESET);
     match arguments.command {
-        Command::Explain(device) => output::table(&config::explain(&load(device)?)),
+        Command::Explain(device) => output::table(&load(device)?.explain()),
         Command::Check(device) => output::text(&format!("{}: sound", load(device)?.name)),
         Command::Show(device) => output::text(&load(device)?.text),
         Command::Schema => output::text(&config::schema(registry)),

@@ -5,10 +5,10 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use wordline_lab::report::Quantity;
-use wordline_lab::run::{
+use wordline_lab::observer::{
     OVERWRITING, Observer, PRECONDITIONING, READING, RECOVERING, RUNNING, SAVING, WARMING_UP,
 };
+use wordline_lab::report::Quantity;
 
 use crate::failure::say;
 use crate::interrupt;

@@ -4,14 +4,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use wordline_kernel::Duration;
-use wordline_lab::Error;
-use wordline_lab::config::Device;
-use wordline_lab::devices::Registry;
 use wordline_lab::output::{ReportFolder, is_standard};
-use wordline_lab::power::CutAfter;
 use wordline_lab::report::{self, Origin};
 use wordline_lab::snapshot::Snapshot;
-use wordline_lab::summary::{Outcome, Summary};
+use wordline_lab::summary::Outcome;
+use wordline_lab::{CutAfter, Device, Error, Registry, Summary};
 
 use crate::arguments::{DeviceArguments, WorkloadArguments, whole};
 use crate::failure::{Failure, say};
@@ -79,20 +76,21 @@ pub struct ResultArguments {
 
 /// Runs the command.
 pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> {
-    let mut plan = arguments.workload.plan()?;
-    plan.log = arguments.log;
+    let workload = arguments.workload.workload()?;
+    let mut options = arguments.workload.options();
+    options.log = arguments.log;
     let after = arguments.cut_power_after.map(CutAfter::Requests);
-    plan.power_cut = after.or(arguments.cut_power_at.map(CutAfter::Time));
+    options.power_cut = after.or(arguments.cut_power_at.map(CutAfter::Time));
     let device = match (&arguments.from_snapshot, arguments.device.unnamed()) {
         (Some(file), Some(settings)) => device_of(file, settings, registry)?,
-        _ => arguments.device.device(registry, plan.origin.usual_preset())?,
+        _ => arguments.device.device(registry, workload.origin.usual_preset())?,
     };
-    plan.from_snapshot = arguments.from_snapshot;
-    plan.save_snapshot = arguments.save_snapshot;
-    let others = [("--log", plan.log.as_deref()), ("--save-snapshot", plan.save_snapshot.as_deref())];
+    options.from_snapshot = arguments.from_snapshot;
+    options.save_snapshot = arguments.save_snapshot;
+    let others = [("--log", options.log.as_deref()), ("--save-snapshot", options.save_snapshot.as_deref())];
     let results = arguments.results.open(&others)?;
     let mut watch = Watch::new(&device.name, arguments.results.no_progress);
-    let summary = wordline_lab::run::run(plan.job_watched(&device, &mut watch)?, &mut watch)?;
+    let summary = wordline_lab::run(&device, &workload, &options, &mut watch)?;
     drop(watch);
     interrupt::take();
     results.give(&[summary], Form::One, &device.text)
@@ -107,7 +105,7 @@ fn device_of(file: &Path, settings: &[String], registry: &Registry) -> Result<De
             wanted: "--preset or --config beside it".into(),
         });
     }
-    Snapshot::open(file)?.device_with(registry, settings)
+    Device::of_snapshot(registry, &Snapshot::open(file)?, settings)
 }
 
 /// The form of results in JSON, whatever their number.

@@ -4,13 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use wordline_lab::config::DEFAULT_PRESET;
-use wordline_lab::devices::Registry;
 use wordline_lab::output::Output;
-use wordline_lab::prepare::make_snapshot;
 use wordline_lab::report::Quantity;
-use wordline_lab::run::Precondition;
+use wordline_lab::run::make_snapshot;
 use wordline_lab::snapshot::Snapshot;
+use wordline_lab::{DEFAULT_PRESET, Device, Precondition, Registry};
 
 use crate::arguments::{DeviceArguments, SeedArgument};
 use crate::failure::Failure;
@@ -92,7 +90,7 @@ fn make(arguments: Make, registry: &Registry) -> Result<(), Failure> {
 
 fn show(file: &PathBuf, json: Json, registry: &Registry) -> Result<(), Failure> {
     let snapshot = Snapshot::open(file)?;
-    let (head, device) = (snapshot.head().clone(), snapshot.device(registry)?);
+    let (head, device) = (snapshot.head().clone(), Device::of_snapshot(registry, &snapshot, &[])?);
     let size = snapshot.verify()?;
     let bytes = |bytes: u64| Quantity::Bytes(bytes as f64).to_string();
     let value =

@@ -7,16 +7,15 @@ use clap::{Args, Subcommand};
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 use wordline_kernel::Seed;
-use wordline_lab::devices::Registry;
+use wordline_lab::observer::{Observer, READING, Unobserved};
 use wordline_lab::output::{TraceFile, is_standard};
-use wordline_lab::plan::{Origin, Plan};
 use wordline_lab::report;
-use wordline_lab::run::{Observer, READING};
+use wordline_lab::trace::workload::Profile;
+use wordline_lab::trace::workload::profile::Claim;
 use wordline_lab::trace::{
     self, Generated, Options, Progress, Requests, Statistics, Stream, TargetFormat, WriteReport,
 };
-use wordline_lab::workload::Profile;
-use wordline_lab::workload::profile::Claim;
+use wordline_lab::{Origin, Registry, RunOptions, Workload};
 
 use crate::arguments::{DeviceArguments, FormatArguments, SeedArgument, whole};
 use crate::failure::{Failure, say};
@@ -230,9 +229,9 @@ fn generate(arguments: &Generate, registry: &Registry) -> Result<(), Failure> {
         }
         _ => {
             let device = arguments.device.device(registry, origin.usual_preset())?;
-            let plan =
-                Plan { origin, requests: arguments.requests, seed: arguments.seed.seed, ..Plan::default() };
-            let load = plan.job(&device)?.load;
+            let workload = Workload { requests: arguments.requests, ..origin.into() };
+            let options = RunOptions::seed(arguments.seed.seed);
+            let load = workload.job(&device, &options, &mut Unobserved)?.load;
             (load.requests.in_order(), load.total)
         }
     };

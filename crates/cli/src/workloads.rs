@@ -3,7 +3,8 @@
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use wordline_lab::Error;
-use wordline_lab::workload::{self, Generated, Profile};
+use wordline_lab::trace::workload::{self, Profile};
+use wordline_lab::workload::Generated;
 
 use crate::failure::Failure;
 use crate::output::{self, JsonArgument};

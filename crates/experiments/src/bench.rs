@@ -15,12 +15,15 @@ use crate::sweep::{Point, Workload};
 use crate::write_sizes::{self, WriteSizes};
 use wordline_lab::arrivals::Incoming;
 use wordline_lab::error::{Error, Result};
+use wordline_lab::job::Job;
+use wordline_lab::load::{Load, Start};
+use wordline_lab::observer::While;
 use wordline_lab::provenance::Provenance;
-use wordline_lab::run::{self, Job, Load, Observer};
+use wordline_lab::run::run_job;
 use wordline_lab::summary::{Outcome, Source, SourceKind, Summary};
+use wordline_lab::trace::workload::arrival::Bursts;
+use wordline_lab::trace::workload::profile::{Claim, Profile, RealOrProfile, resolve};
 use wordline_lab::trace::{self, Fit, Op, Request, Statistics, Unit};
-use wordline_lab::workload::arrival::Bursts;
-use wordline_lab::workload::profile::{Claim, Profile, RealOrProfile, resolve};
 
 /// Carries out the parts of an experiment. Tests put a made-up bench in the place of the simulator.
 pub trait Bench: Sync {
@@ -145,6 +148,7 @@ fn simulate(point: &Point, stop: &AtomicBool) -> Result<Summary> {
         stream: point.generated().map_or(0, |workload| workload.stream),
         seed: point.seed,
         log: None,
+        save_snapshot: None,
         power_cut: None,
         notes: Vec::new(),
         provenance: Provenance::default(),
@@ -152,14 +156,8 @@ fn simulate(point: &Point, stop: &AtomicBool) -> Result<Summary> {
         late_notes: trace::LateNotes::default(),
         passes: None,
     };
-    let job = Job {
-        device: Arc::clone(&point.device),
-        precondition,
-        from_snapshot: None,
-        save_snapshot: None,
-        load,
-    };
-    run::run(job, &mut UntilStopped(stop))
+    let job = Job { device: Arc::clone(&point.device), start: Start::As(precondition), load };
+    run_job(job, &mut While(|| !stop.load(Ordering::Relaxed)))
 }
 
 /// The name of a point's device: that of its chips, or that of its type.
@@ -246,17 +244,5 @@ fn grows_with_scale(unit: Unit) -> bool {
     match unit {
         Unit::Requests | Unit::Million | Unit::GiB => true,
         Unit::Percent | Unit::KiB => false,
-    }
-}
-
-struct UntilStopped<'a>(&'a AtomicBool);
-
-impl Observer for UntilStopped<'_> {
-    fn progress(&mut self, _: u64) -> bool {
-        !self.0.load(Ordering::Relaxed)
-    }
-
-    fn goes_on(&mut self, _: u64) -> bool {
-        !self.0.load(Ordering::Relaxed)
     }
 }

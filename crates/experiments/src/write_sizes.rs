@@ -9,8 +9,8 @@ use crate::bench::{Bench, quick_scale};
 use crate::options::Options;
 use crate::sweep::axes::Axis;
 use wordline_lab::error::Result;
+use wordline_lab::trace::workload::{Profile, RealOrProfile, resolve};
 use wordline_lab::trace::{self, Op, Request};
-use wordline_lab::workload::{Profile, RealOrProfile, resolve};
 
 /// The volumes of a paper's trace table, or some of them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

@@ -44,6 +44,14 @@ impl Pace {
         }
     }
 
+    /// Whether the trace has the arrival submitted before `time`.
+    pub fn submits_before(&self, arrival: &Arrival, time: Instant) -> bool {
+        match self {
+            Self::Open { time_scale } => scaled(arrival.time, *time_scale) < time,
+            Self::Closed { .. } | Self::Bursts { .. } => false,
+        }
+    }
+
     /// When requests are submitted again, if there is a pause so long after the beginning.
     fn pause(&self, since: Duration) -> Option<Duration> {
         let Self::Bursts { on, off, .. } = self else { return None };
@@ -339,9 +347,14 @@ impl<S: Source> HostQueue<S> {
         }
     }
 
-    /// The source, for what it knows at the end.
-    pub fn into_source(self) -> S {
-        self.source
+    /// The source.
+    pub fn source(&self) -> &S {
+        &self.source
+    }
+
+    /// The source, to which requests can be added that it said it would have later ([`Source::waits`]).
+    pub fn source_mut(&mut self) -> &mut S {
+        &mut self.source
     }
 
     /// Requests submitted that may still be answered.

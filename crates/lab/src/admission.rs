@@ -68,6 +68,16 @@ impl Admission {
             && self.pace.submits_by(arrival, Instant::LIMIT)
     }
 
+    /// Whether an arrival comes too late, `now` since the beginning.
+    pub fn is_late(&self, arrival: &Arrival, now: Instant) -> bool {
+        self.pace.submits_before(arrival, now)
+    }
+
+    /// Whether an arrival lies before that of another at `time`, where times are looked at.
+    pub fn is_before(&self, arrival: &Arrival, time: Instant) -> bool {
+        matches!(self.pace, Pace::Open { .. }) && arrival.time < time
+    }
+
     /// The error of a request that the device cannot take: what was found and what was wanted.
     #[cold]
     #[inline(never)]

@@ -1,14 +1,19 @@
 //! The requests of a run, as the host's queue draws them: each is a command of the device, or ends the run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use wordline_host::{Arrival, Source};
-use wordline_kernel::{Bytes, Complaints, Seed};
+use wordline_kernel::{Bytes, Complaints, Instant, Seed};
 
 use crate::admission::Admission;
 use crate::error::{Error, Result};
+use crate::report::Quantity;
+use crate::trace::workload::application::{Application, Threads, WaitsFor};
 use crate::trace::{self, Request, Requests};
-use crate::workload::application::{Application, Threads, WaitsFor};
+
+/// A function that returns the requests of a workload once more, by the number of the pass, counted from 1: those of a generator are
+/// drawn anew, those of a trace are the same.
+pub type Passes = Box<dyn Fn(u64) -> Result<Requests> + Send>;
 
 /// Where the requests of a run come from.
 pub enum Incoming {
@@ -18,6 +23,20 @@ pub enum Incoming {
     Generated(Box<dyn Iterator<Item = Request> + Send>),
     /// From the threads of an application, each of which goes on when it has its answer.
     ByThread(Box<Threads>),
+    /// As a session is given them.
+    Submitted(Submitted),
+}
+
+/// Requests that a session was given and that the host's queue has not drawn yet.
+#[derive(Debug, Default)]
+pub struct Submitted {
+    requests: VecDeque<Request>,
+    /// How many were given.
+    count: u64,
+    /// When the last one arrives.
+    last: Instant,
+    /// Whether no more will come.
+    is_over: bool,
 }
 
 impl Incoming {
@@ -52,6 +71,7 @@ impl Incoming {
             Self::InOrder(requests) => requests,
             Self::Generated(requests) => Box::new(requests.map(Ok)),
             Self::ByThread(threads) => Box::new(threads.in_turn().map(Ok)),
+            Self::Submitted(Submitted { requests, .. }) => Box::new(requests.into_iter().map(Ok)),
         }
     }
 }
@@ -62,6 +82,13 @@ enum CutShort {
     Refused { found: String, wanted: String },
     /// The next one cannot be read.
     Failed(trace::Error),
+    /// Either, and the caller was told of it.
+    Told,
+}
+
+/// The error of a request that a device cannot take.
+fn refused(number: u64, source: &str, found: String, wanted: String) -> Error {
+    Error::Argument { what: format!("request {number} of {source}"), found, wanted }
 }
 
 /// Requests on their way to a device.
@@ -82,14 +109,67 @@ impl Arrivals {
         Self { requests, admission, tag: 0, threads: BTreeMap::new(), cut_short: None }
     }
 
-    /// The error of the request that ended the run before its time, if one did; `submitted` came before it, from `source`.
-    pub fn check(self, submitted: u64, source: &str) -> Result<()> {
-        match self.cut_short {
-            None => Ok(()),
-            Some(CutShort::Failed(error)) => Err(error.into()),
-            Some(CutShort::Refused { found, wanted }) => {
-                Err(Error::Argument { what: format!("request {} of {source}", submitted + 1), found, wanted })
-            }
+    /// The error of the request that ended the run before its time, if one did; `submitted` came before it, from `source`. It is told
+    /// of once.
+    pub fn check(&mut self, submitted: u64, source: &str) -> Result<()> {
+        let Some(why) = self.cut_short.take() else { return Ok(()) };
+        self.cut_short = Some(CutShort::Told);
+        match why {
+            CutShort::Told => Ok(()),
+            CutShort::Failed(error) => Err(error.into()),
+            CutShort::Refused { found, wanted } => Err(refused(submitted + 1, source, found, wanted)),
+        }
+    }
+
+    /// Whether requests come as a session is given them.
+    pub fn takes_requests(&self) -> bool {
+        matches!(self.requests, Incoming::Submitted(_))
+    }
+
+    /// Takes in a request that a session was given `now`, since its beginning. Returns its number, counted from 0.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if the device cannot take it, it comes too late, or requests come from `source`.
+    pub fn give(&mut self, request: &Request, now: Instant, source: &str) -> Result<u64> {
+        let arrival = self.admission.arrival(request, 0);
+        let Incoming::Submitted(given) = &mut self.requests else {
+            return Err(Error::Argument {
+                what: "a request of a session".into(),
+                found: format!("one beside those of {source}"),
+                wanted: "a session whose requests are submitted".into(),
+            });
+        };
+        let number = given.count + 1;
+        if !self.admission.takes(&arrival) {
+            let (found, wanted) = self.admission.refusal(request, &arrival);
+            return Err(refused(number, source, found, wanted));
+        }
+        let late = [
+            (self.admission.is_late(&arrival, now), now, "the present of the session"),
+            (self.admission.is_before(&arrival, given.last), given.last, "the request before it"),
+        ];
+        if let Some((_, earliest, what)) = late.into_iter().find(|(is_late, ..)| *is_late) {
+            let [found, wanted] = [request.arrival, earliest].map(|time| Quantity::Seconds(time.seconds()));
+            let wanted = format!("one from {wanted} on, {what}");
+            return Err(refused(number, source, format!("an arrival at {found}"), wanted));
+        }
+        given.requests.push_back(*request);
+        (given.count, given.last) = (number, arrival.time);
+        Ok(number - 1)
+    }
+
+    /// Notes that a session gives no more requests.
+    pub fn end(&mut self) {
+        if let Incoming::Submitted(given) = &mut self.requests {
+            given.is_over = true;
+        }
+    }
+
+    /// Requests that were given and are not drawn yet.
+    pub fn given(&self) -> u64 {
+        match &self.requests {
+            Incoming::Submitted(given) => given.requests.len() as u64,
+            _ => 0,
         }
     }
 }
@@ -113,6 +193,7 @@ impl Source for Arrivals {
                 let (thread, request) = threads.ask()?;
                 (request, Some(thread))
             }
+            Incoming::Submitted(given) => (given.requests.pop_front()?, None),
         };
         let arrival = self.admission.arrival(&request, self.tag);
         if !self.admission.takes(&arrival) {
@@ -129,8 +210,12 @@ impl Source for Arrivals {
 
     #[inline]
     fn waits(&self) -> bool {
-        matches!(&self.requests, Incoming::ByThread(threads) if !threads.is_over())
-            && self.cut_short.is_none()
+        let more = match &self.requests {
+            Incoming::ByThread(threads) => !threads.is_over(),
+            Incoming::Submitted(given) => !given.is_over || !given.requests.is_empty(),
+            Incoming::InOrder(_) | Incoming::Generated(_) => false,
+        };
+        more && self.cut_short.is_none()
     }
 
     #[inline]

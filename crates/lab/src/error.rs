@@ -1,7 +1,11 @@
 //! Errors in the user's input, each naming the file, the line or the key, what was found and what
 //! was wanted. The command line turns every one of them into exit code 2.
 
-use wordline_kernel::Complaints;
+use std::path::Path;
+
+use wordline_kernel::{Complaint, Complaints};
+use wordline_ssd::BlockDevice;
+use wordline_ssd::design::WrongAnswer;
 
 wordline_trace::input_errors! {
     /// An input that cannot be used, or an output that cannot be written.
@@ -37,5 +41,111 @@ impl From<wordline_trace::Error> for Error {
     }
 }
 
+impl Error {
+    /// Whether the simulation itself failed, or a design in it, and not what it was given.
+    pub fn is_of_simulation(&self) -> bool {
+        matches!(self, Self::Stuck(_) | Self::WrongAnswer(_) | Self::Invariant(_))
+    }
+
+    /// Everything that is wrong with the input, one by one; nothing where the input is not the reason.
+    pub fn findings(&self) -> Vec<Finding> {
+        let path = |path: &Path| Some(path.display().to_string());
+        let one = |file, line, key, found: &str, wanted: &str| {
+            vec![Finding { file, line, key, found: found.into(), wanted: wanted.into() }]
+        };
+        match self {
+            Self::Config(complaints) => complaints.0.iter().map(Finding::of).collect(),
+            Self::File { path: file, action, reason } => {
+                one(path(file), None, None, &reason.to_string(), &format!("a file to {action}"))
+            }
+            Self::Line { path: file, line, found, wanted } => {
+                one(path(file), Some(*line), None, found, wanted)
+            }
+            Self::Content { path: file, found, wanted } => one(path(file), None, None, found, wanted),
+            Self::Argument { what, found, wanted } => one(None, None, Some(what.clone()), found, wanted),
+            Self::Stuck(_) | Self::Stopped | Self::WrongAnswer(_) | Self::Invariant(_) => Vec::new(),
+        }
+    }
+}
+
+/// One thing that is wrong with an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The file, the preset or the argument (`--set key`) in which it was written, where it is known.
+    pub file: Option<String>,
+    /// The line of the file, counted from 1.
+    pub line: Option<u64>,
+    /// The key of a configuration, or the name of an argument.
+    pub key: Option<String>,
+    /// The value found.
+    pub found: String,
+    /// The value that would be right.
+    pub wanted: String,
+}
+
+impl Finding {
+    /// That of a complaint, whose key has its origin before it.
+    fn of(complaint: &Complaint) -> Self {
+        let Complaint { key, found, wanted } = complaint;
+        let argument = key.strip_prefix("--set ").filter(|key| !key.contains(": "));
+        let (file, line, key) = match (key.rsplit_once(": "), argument) {
+            (_, Some(argument)) => (Some(key.clone()), None, argument.to_owned()),
+            (Some((place, key)), _) => {
+                let numbered =
+                    place.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)));
+                let (file, line) = numbered.map_or((place, None), |(file, line)| (file, Some(line)));
+                (Some(file.to_owned()), line, key.to_owned())
+            }
+            (None, None) => (None, None, key.clone()),
+        };
+        let key = key.trim_end_matches(" (default)").to_owned();
+        Self {
+            file,
+            line,
+            key: Some(key).filter(|key| !key.is_empty()),
+            found: found.clone(),
+            wanted: wanted.clone(),
+        }
+    }
+}
+
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// A design or a policy of the device gave an answer that was not allowed.
+#[inline]
+pub(crate) fn check_answers(device: &impl BlockDevice) -> Result<()> {
+    match device.wrong_answer() {
+        None => Ok(()),
+        Some(wrong) => Err(told(wrong)),
+    }
+}
+
+#[cold]
+fn told(wrong: &WrongAnswer) -> Error {
+    Error::WrongAnswer(wrong.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_complaint_is_told_by_file_line_and_key() {
+        let finding = |key: &str| {
+            let mut wrong = Complaints::default();
+            wrong.add(key, 1, "2");
+            let Finding { file, line, key, .. } = Error::Config(wrong).findings().remove(0);
+            (file, line, key.unwrap_or_default())
+        };
+        let at = |file: &str, line, key: &str| (Some(file.to_owned()), line, key.to_owned());
+        assert_eq!(
+            finding("my: drive.toml:7: ftl.gc.policy"),
+            at("my: drive.toml", Some(7), "ftl.gc.policy")
+        );
+        assert_eq!(finding("--set ftl.gc.policy"), at("--set ftl.gc.policy", None, "ftl.gc.policy"));
+        assert_eq!(finding("--set ftl.gc: ftl.gc.policy"), at("--set ftl.gc", None, "ftl.gc.policy"));
+        assert_eq!(finding("drive: part.endurance"), at("drive", None, "part.endurance"));
+        assert_eq!(finding("ftl.gc.policy (default)"), (None, None, "ftl.gc.policy".into()));
+    }
+}

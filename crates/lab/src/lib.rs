@@ -1,28 +1,64 @@
-//! Everything around a run: configuration and presets, traces and workloads, the run itself, sweeps over cores
-//! and reports. It knows files, but no terminal.
+//! The lab as a library: describe a device and a workload, run it, step through it, and read what happened. The program `wordline` is
+//! written with these names.
+//!
+//! ```
+//! use wordline_lab::{Device, RunOptions, Unobserved, Workload, run};
+//!
+//! let old = Device::preset("tiny")?;
+//! let new = old.with("ftl.over_provisioning", 0.5)?;
+//! let load = Workload { requests: Some(20_000), ..Workload::named("randwrite-4k-steady") };
+//! for device in [old, new] {
+//!     let result = run(&device, &load, &RunOptions::seed(1), &mut Unobserved)?;
+//!     let (tail, programs) = (result.host.write_latency_us.p99, result.write_amplification);
+//!     println!("{}: p99 {tail:.0} us, write amplification {programs:.2?}", device.name);
+//! }
+//! # Ok::<(), wordline_lab::Error>(())
+//! ```
+//!
+//! | to | use |
+//! |---|---|
+//! | describe a device: a preset, a file or a table of keys, with settings on top, all of it checked | [`Device`] |
+//! | say which requests it gets, and at what pace: generated, recorded or given | [`Workload`] |
+//! | run it to its end | [`run()`], with [`RunOptions`] and an [`Observer`] |
+//! | go step by step, and decide the next request by what happened | [`Session`] |
+//! | know what is wrong with an input, by file, line and key | [`Error::findings`] |
+//! | read the result, as JSON names it | [`Summary`]; [`report`] |
+//! | add a type of device, or a design, of a crate of your own | [`Registry`]; [`devices`] |
+//! | run many side by side | [`sweep`] |
+//!
+//! One run has one thread, and its result is a function of device, workload and seed. This crate knows files, but no terminal.
 
 mod admission;
 pub mod arrivals;
 pub mod caught;
 pub mod cells;
 pub mod config;
+mod device;
 pub mod devices;
 mod drift;
 pub mod error;
+mod event;
 pub mod input;
+pub mod job;
+pub mod load;
 mod log;
 mod measure;
-pub mod metrics;
+mod metrics;
 pub mod nand;
+pub mod observer;
 pub mod output;
-pub mod plan;
 mod pools;
-pub mod power;
-pub mod prepare;
+mod power;
+mod prepare;
 pub mod provenance;
+mod record;
 pub mod report;
+mod reproducer;
 pub mod run;
+mod running;
+mod session;
 pub mod snapshot;
+mod steps;
 pub mod summary;
 pub mod sweep;
 mod warm_up;
@@ -30,5 +66,16 @@ mod wear;
 pub mod words;
 pub mod workload;
 
-pub use error::Error;
+pub use device::{DEFAULT_PRESET, Device, Selection};
+pub use devices::Registry;
+pub use error::{Error, Finding};
+pub use job::RunOptions;
+pub use load::{CutAfter, Precondition};
+pub use observer::{Observer, Unobserved};
+pub use record::Answered;
+pub use run::run;
+pub use session::Session;
+pub use steps::{Reached, Standing, Steps, Until};
+pub use summary::Summary;
 pub use wordline_trace as trace;
+pub use workload::{Origin, Workload};

@@ -10,10 +10,10 @@ use wordline_ssd::{Answer, BlockDevice, Operation, SECTOR};
 
 use crate::drift::{self, Drift, Written};
 use crate::error::Result;
-use crate::log::Log;
-use crate::provenance::{Fingerprint, TraceFile};
+use crate::load::Load;
+use crate::provenance::TraceFile;
+use crate::record::Record;
 use crate::report::Quantity;
-use crate::run::Load;
 use crate::summary::{DesignChart, Host, Latency, Outcome, Share, Summary, TimeShare, Window, Windows};
 use crate::{pools, wear};
 
@@ -24,10 +24,25 @@ pub struct Measurements<D: BlockDevice> {
     windows: Series<Sums>,
     /// Pages programmed, as far as they are in a window.
     seen: Programmed,
-    log: Option<Log>,
+    /// Where each answer goes, if anywhere.
+    record: Option<Record>,
     /// When the run began, and what the device had done then.
     begin: Instant,
     before: D::Mark,
+}
+
+/// How a run ended, or what there is to say of it so far.
+pub struct Ending {
+    /// When it ended, or the present.
+    pub end: Instant,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The trace file that was read.
+    pub trace_file: Option<TraceFile>,
+    /// Things that the user should know.
+    pub notes: Vec<String>,
+    /// The seconds on this machine that preconditioning and run took.
+    pub seconds: [f64; 2],
 }
 
 /// The sums of a window of the run.
@@ -77,14 +92,14 @@ impl Sums {
 }
 
 impl<D: BlockDevice> Measurements<D> {
-    /// Nothing measured yet of a run of `device` that begins at `begin`; every answer goes to `log` if that is given.
-    pub fn new(log: Option<Log>, device: &D, begin: Instant) -> Self {
+    /// Nothing measured yet of a run of `device` that begins at `begin`; every answer goes to `record` if that is given.
+    pub fn new(record: Option<Record>, device: &D, begin: Instant) -> Self {
         Self {
             latency: Default::default(),
             failed: 0,
             windows: Series::default(),
             seen: device.programmed(),
-            log,
+            record,
             begin,
             before: device.mark(begin),
         }
@@ -108,32 +123,41 @@ impl<D: BlockDevice> Measurements<D> {
             sums.latency_ps[kind] += u128::from(answer.latency.ps());
             self.latency[kind].record(answer.latency);
         }
-        match &mut self.log {
-            Some(log) => log.add(answer, now),
+        match &mut self.record {
+            Some(record) => record.add(answer, now),
             None => Ok(()),
         }
     }
 
-    /// The summary of a run that ended at `end`, with the seconds on this machine that preconditioning and run took.
-    pub fn summary(
-        mut self,
-        mut load: Load,
-        device: &D,
-        end: Instant,
-        outcome: Outcome,
-        [precondition_seconds, wall_seconds]: [f64; 2],
-    ) -> Result<Summary> {
-        // A run that the user stopped does not wait for the rest of a hash.
-        let ready = |file: &Fingerprint| outcome != Outcome::Interrupted || file.is_finished();
-        let trace_file = load.trace_file.take().filter(ready).and_then(Fingerprint::finish);
+    /// Where each answer goes.
+    pub fn record(&mut self) -> &mut Option<Record> {
+        &mut self.record
+    }
+
+    /// When the run began.
+    pub fn begin(&self) -> Instant {
+        self.begin
+    }
+
+    /// The metrics of the device from the beginning of the run to `now`.
+    pub fn metrics(&self, device: &D, now: Instant) -> Metrics {
+        device.metrics(&self.before, now)
+    }
+
+    /// Requests, throughput and latency at the host until `now`.
+    pub fn host_until(&self, now: Instant) -> Host {
+        self.host(&self.all(), now - self.begin)
+    }
+
+    /// The summary of a run of this load.
+    pub fn summary(&self, load: &Load, device: &D, ending: Ending) -> Summary {
+        let Ending { end, outcome, trace_file, notes, seconds: [precondition_seconds, wall_seconds] } =
+            ending;
         let (elapsed, shape) = (end - self.begin, device.shape());
         let all = self.all();
         let requests: u64 = all.counts.iter().sum();
         let metrics = device.metrics(&self.before, end);
         let detail = device.detail(&self.before, end);
-        if let Some(log) = self.log.take() {
-            end_log(log, &load, &trace_file, &metrics)?;
-        }
         let busy = |times: &[Duration]| times.iter().map(|time| share(time.ps(), elapsed)).collect();
         let die_utilisation: Vec<f64> = busy(&detail.arrays);
         let wear = wear::of(&detail.pools, all.bytes[1], &shape);
@@ -141,12 +165,12 @@ impl<D: BlockDevice> Measurements<D> {
         let parts: Vec<Written> = windows.windows.iter().map(Written::from).collect();
         let worn_out = (outcome == Outcome::ReadOnly).then(|| self.end_of_life(all.bytes[1], &detail.pools));
         let drifting = drift::note(&parts, shape.block_set.0);
-        Ok(Summary {
-            device: load.device_name,
-            workload: load.source,
+        Summary {
+            device: load.device_name.clone(),
+            workload: load.source.clone(),
             trace_file,
-            provenance: load.provenance,
-            configuration: load.config_text,
+            provenance: load.provenance.clone(),
+            configuration: load.config_text.clone(),
             seed: load.seed,
             digest: device.digest().to_string(),
             outcome,
@@ -171,8 +195,8 @@ impl<D: BlockDevice> Measurements<D> {
             windows,
             host: self.host(&all, elapsed),
             metrics,
-            notes: load.notes.into_iter().chain(worn_out).chain(drifting).collect(),
-        })
+            notes: notes.into_iter().chain(worn_out).chain(drifting).collect(),
+        }
     }
 
     /// A note on a device that refuses writes.
@@ -219,22 +243,6 @@ impl<D: BlockDevice> Measurements<D> {
             windows: self.windows.windows().iter().map(|sums| sums.window(unit)).collect(),
         }
     }
-}
-
-/// Ends a log with what there is to say of its run.
-fn end_log(log: Log, load: &Load, trace_file: &Option<TraceFile>, metrics: &Metrics) -> Result<()> {
-    log.finish([
-        ("provenance", as_json(&load.provenance)),
-        ("configuration", load.config_text.clone()),
-        ("seed", load.seed.to_string()),
-        ("workload", as_json(&load.source)),
-        ("trace_file", as_json(trace_file)),
-        ("metrics", as_json(metrics)),
-    ])
-}
-
-fn as_json(value: &impl serde::Serialize) -> String {
-    serde_json::to_string(value).expect("it has string keys")
 }
 
 fn time_shares(all: &Sums, times: &Times) -> Vec<TimeShare> {

@@ -1,36 +1,11 @@
-//! The metrics of devices: the list of them, and how they stand in the JSON of a run.
+//! How the metrics of devices stand in the JSON of a run.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use wordline_kernel::Metric;
 use wordline_kernel::metrics::Unit;
 use wordline_ssd::metrics::{all, of_pool};
-
-use crate::config::one_of;
-use crate::devices::Registry;
-use crate::error::{Error, Result};
-
-/// All metrics that a device of the types of a registry may have, or those of a section.
-///
-/// # Errors
-/// [`Error::Argument`] for a section that there is not.
-pub fn metrics(registry: &Registry, section: Option<&str>) -> Result<Vec<&'static Metric>> {
-    let all = || registry.metrics();
-    let found: Vec<&Metric> =
-        all().filter(|metric| section.is_none() || metric.section() == section).collect();
-    if !found.is_empty() {
-        return Ok(found);
-    }
-    let sections: BTreeSet<&str> = all().filter_map(Metric::section).collect();
-    let section = section.unwrap_or_default();
-    Err(Error::Argument {
-        what: "the section of metrics".into(),
-        found: section.to_owned(),
-        wanted: one_of(section, &Vec::from_iter(sections)),
-    })
-}
 
 /// How the metrics of a device stand in the JSON.
 pub(crate) struct MetricsSchema;

@@ -1,21 +1,14 @@
-//! The power cut of a run: when it comes, and what it did.
+//! Power cuts of a run: when one comes, and what each did.
 
 use wordline_host::{HostQueue, Source};
-use wordline_kernel::{Calendar, Duration, Instant, Schedule};
+use wordline_kernel::{Calendar, Instant, Schedule};
 use wordline_ssd::BlockDevice;
 
+use crate::event::Event;
+use crate::load::CutAfter;
+use crate::observer::Observer;
 use crate::report::Quantity;
-use crate::run::{Event, Observer};
 use crate::summary::PowerCut;
-
-/// When the power is cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CutAfter {
-    /// This many requests are answered.
-    Requests(u64),
-    /// So much time passed since the run began.
-    Time(Duration),
-}
 
 /// Events of a recovery between two looks at the observer. Chosen: less than a hundredth of a second.
 const LOOK_EVERY: u64 = 1 << 14;
@@ -31,7 +24,7 @@ pub(crate) struct Power {
     recovering: bool,
     /// Events of recoveries.
     events: u64,
-    done: Option<PowerCut>,
+    done: Vec<PowerCut>,
 }
 
 impl Power {
@@ -49,6 +42,11 @@ impl Power {
         matches!(self.cut, Some(CutAfter::Requests(requests)) if answered >= requests)
     }
 
+    /// The cut that was to come comes.
+    pub(crate) fn comes(&mut self) {
+        self.cut = None;
+    }
+
     /// Cuts the power and switches it on again.
     pub(crate) fn cut<D: BlockDevice, S: Source>(
         &mut self,
@@ -60,10 +58,13 @@ impl Power {
         let now = calendar.now();
         let cut = device.power_cut(now);
         calendar.clear();
+        // Of the events around the device, a cut that is to come stays.
+        if let Some(CutAfter::Time(time)) = self.cut {
+            calendar.at((self.begin + time).max(now), Event::PowerCut);
+        }
         cut.unanswered.iter().for_each(|command| queue.lost(now, command));
-        self.cut = None;
         self.recovering = true;
-        self.done = Some(PowerCut {
+        self.done.push(PowerCut {
             at_seconds: (now - self.begin).seconds(),
             lost_requests: cut.unanswered.len() as u64,
             torn_pages: cut.torn.pages + cut.torn.partners,
@@ -81,7 +82,7 @@ impl Power {
             return false;
         }
         self.recovering = false;
-        if let (Some(done), Some(recovery)) = (&mut self.done, device.recovery()) {
+        if let (Some(done), Some(recovery)) = (self.done.last_mut(), device.recovery()) {
             done.recovery_seconds = recovery.time.seconds();
             done.pages_read = recovery.pages_read;
             done.lost_pages = recovery.lost;
@@ -101,9 +102,15 @@ impl Power {
         self.recovering
     }
 
-    /// The result of the cut, if it came.
-    pub(crate) fn result(self) -> Option<PowerCut> {
-        self.done
+    /// The result of each cut that came.
+    pub(crate) fn results(&self) -> &[PowerCut] {
+        &self.done
+    }
+
+    /// The notes of a result on the cuts that came, and on one that was to come.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
+        let missed = self.cut.map(|_| "the run was over before the power was to be cut".to_owned());
+        self.done.iter().map(PowerCut::note).chain(missed)
     }
 }
 
@@ -128,26 +135,21 @@ impl PowerCut {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Device as Described, Selection};
-    use crate::plan::{Origin, Plan};
-    use crate::run::{Unobserved, run};
     use crate::summary::{Outcome, Summary};
+    use crate::{Device, RunOptions, Selection, Unobserved, Workload, run};
 
-    fn cut_after(requests: u64, plan: Plan) -> Summary {
-        let selection = Selection { preset: Some("tiny".into()), ..Selection::default() };
-        let device = Described::load(&selection).expect("the preset is embedded");
-        let plan = Plan {
-            origin: Origin::Named("mixed-70-30".into()),
-            power_cut: Some(CutAfter::Requests(requests)),
-            ..plan
-        };
-        run(plan.job(&device).expect("a job"), &mut Unobserved).expect("a run")
+    /// A run of this many requests whose power is cut once so many are answered.
+    fn cut_after(answered: u64, requests: u64, options: RunOptions) -> Summary {
+        let device = Device::preset("tiny").expect("the preset is embedded");
+        let load = Workload { requests: Some(requests), ..Workload::named("mixed-70-30") };
+        let options = RunOptions { power_cut: Some(CutAfter::Requests(answered)), ..options };
+        run(&device, &load, &options, &mut Unobserved).expect("a run")
     }
 
     #[test]
     fn programs_that_a_cut_takes_back_are_in_no_window() {
         for requests in [100, 300, 700, 2_000] {
-            let run = cut_after(requests, Plan { requests: Some(5_000), ..Plan::default() });
+            let run = cut_after(requests, 5_000, RunOptions::default());
             let sum: u64 = run.windows.windows.iter().map(|window| window.host_programs).sum();
             let all = run.metrics.count("flash.host_bytes") / 4_096;
             assert!(sum <= all && sum > all / 2, "cut after {requests}: {sum} of {all}");
@@ -186,15 +188,10 @@ mod tests {
     fn recovered_before(observer: &mut Watching) -> Summary {
         let set = ["part.geometry.blocks_per_plane=16".to_owned(), "ftl.over_provisioning=0.5".to_owned()];
         let preset = Some("bench-512g".to_owned());
-        let device = Described::load(&Selection { preset, set: set.into(), ..Selection::default() });
-        let plan = Plan {
-            origin: Origin::Named("randread-4k".into()),
-            queue_depth: Some(1),
-            requests: Some(100),
-            power_cut: Some(CutAfter::Requests(10)),
-            ..Plan::default()
-        };
-        run(plan.job(&device.expect("a device")).expect("a job"), observer).expect("a result")
+        let device = Device::load(&Selection { preset, set: set.into(), ..Selection::default() });
+        let load = Workload { queue_depth: Some(1), requests: Some(100), ..Workload::named("randread-4k") };
+        let options = RunOptions { power_cut: Some(CutAfter::Requests(10)), ..RunOptions::default() };
+        run(&device.expect("a device"), &load, &options, observer).expect("a result")
     }
 
     #[test]
@@ -218,11 +215,11 @@ mod tests {
     fn a_cut_may_take_back_what_an_earlier_run_had_counted() {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let path = folder.path().join("busy.snap");
-        let first = Plan { save_snapshot: Some(path.clone()), requests: Some(3_000), ..Plan::default() };
-        assert!(cut_after(1_000, first).metrics.count("flash.host_bytes") > 0);
+        let first = RunOptions { save_snapshot: Some(path.clone()), ..RunOptions::default() };
+        assert!(cut_after(1_000, 3_000, first).metrics.count("flash.host_bytes") > 0);
         for requests in 1..20 {
-            let next = Plan { from_snapshot: Some(path.clone()), requests: Some(20), ..Plan::default() };
-            let run = cut_after(requests, next);
+            let next = RunOptions { from_snapshot: Some(path.clone()), ..RunOptions::default() };
+            let run = cut_after(requests, 20, next);
             let programs = run.metrics.count("flash.programs");
             assert!(programs < 1_000, "cut after {requests}: {programs}");
         }

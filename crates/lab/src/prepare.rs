@@ -4,15 +4,16 @@ use std::path::Path;
 
 use wordline_kernel::{Instant, Seed};
 use wordline_ssd::BlockDevice;
+use wordline_ssd::block_device::Shape;
 use wordline_ssd::device::{Steady, Written};
 use wordline_ssd::snapshot::Agenda;
 
-use crate::config;
 use crate::devices::DeviceType;
 use crate::error::{Error, Result};
+use crate::load::{Load, Precondition, Start};
+use crate::observer::{OVERWRITING, Observer, PRECONDITIONING, SAVING};
 use crate::output::Output;
 use crate::report::Quantity;
-use crate::run::{Job, Load, OVERWRITING, Observer, PRECONDITIONING, Precondition, SAVING};
 use crate::snapshot::{Moment, Snapshot};
 use crate::warm_up::warm_up;
 
@@ -28,29 +29,30 @@ pub(crate) struct Prepared<D: BlockDevice> {
 }
 
 impl<D: BlockDevice> Prepared<D> {
-    /// The device that the job asks for; the result is to note how it came about.
+    /// The device in the state of `start`; the result of the load is to note how it came about.
     pub(crate) fn of<T: DeviceType<Device = D>>(
         device: &T,
-        job: &mut Job,
+        start: &Start,
+        load: &mut Load,
         observer: &mut dyn Observer,
     ) -> Result<Self> {
-        let seed = job.load.seed;
-        let kind = format!("a device of type {}", T::NAME);
-        let prepared = match &job.from_snapshot {
-            None => {
-                let made = device.build(Seed(seed));
-                Self::preconditioned(made, job.precondition, seed, Some((&job.load, &kind)), observer)?
+        let prepared = match start {
+            Start::As(precondition) => {
+                let kind = format!("a device of type {}", T::NAME);
+                let made = device.build(Seed(load.seed));
+                Self::preconditioned(made, *precondition, load.seed, Some((load, &kind)), observer)?
             }
-            Some(path) => Self::restored(path, device)?,
+            Start::Snapshot(path) => Self::restored(path, device)?,
         };
-        let notes = &mut job.load.notes;
-        if let Some(path) = &job.from_snapshot {
-            let (path, history) = (path.display(), prepared.history.join("; then "));
-            notes.push(format!("restored from the snapshot {path}: {history}"));
-        } else if !matches!(job.precondition, Precondition::Empty | Precondition::Filled(_)) {
-            notes.extend(prepared.history.last().cloned());
+        match start {
+            Start::Snapshot(path) => {
+                let (path, history) = (path.display(), prepared.history.join("; then "));
+                load.notes.push(format!("restored from the snapshot {path}: {history}"));
+            }
+            Start::As(Precondition::Empty | Precondition::Filled(_)) => {}
+            Start::As(_) => load.notes.extend(prepared.history.last().cloned()),
         }
-        notes.extend(device.notes(&prepared.device));
+        load.notes.extend(device.notes(&prepared.device));
         Ok(prepared)
     }
 
@@ -150,19 +152,14 @@ fn steady(done: Steady, of: &str) -> String {
     format!("preconditioned to the steady state of uniform random writes{of}{overwritten}")
 }
 
-/// Preconditions a new device and saves it.
-///
-/// # Errors
-/// [`Error::File`] if it cannot be written, [`Error::Stopped`] if the observer does not want it to go on.
-pub fn make_snapshot(
-    device: &config::Device,
-    precondition: Precondition,
-    seed: u64,
-    to: Output,
-    observer: &mut dyn Observer,
-) -> Result<()> {
-    let (name, text) = (&device.name, &device.text);
-    device.configured.make_snapshot(Making { name, text, precondition, seed, to }, observer)
+/// Pages that are written before the first request to a device of this shape, where that is known.
+pub(crate) fn pages_to_fill(start: &Start, shape: &Shape) -> Option<u64> {
+    match start {
+        Start::As(Precondition::Filled(fraction)) => {
+            Some((shape.capacity.0 as f64 / shape.logical_page.0 as f64 * fraction) as u64)
+        }
+        _ => None,
+    }
 }
 
 /// A snapshot that is to be made.
@@ -195,10 +192,8 @@ pub(crate) fn make_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Device as Configured, Selection};
-    use crate::devices::{NOTHING_CACHED, as_ssd};
-    use crate::plan::{Origin, Plan};
-    use std::sync::Arc;
+    use crate::devices::NOTHING_CACHED;
+    use crate::{Device, RunOptions, Selection, Unobserved, Workload};
     use wordline_ssd::Parts;
     use wordline_ssd::policy::router::Single;
 
@@ -228,7 +223,7 @@ mod tests {
         let set =
             ["part.geometry.blocks_per_plane=16", "ftl.over_provisioning=0.5"].map(str::to_owned).to_vec();
         let preset = Some("bench-512g".to_owned());
-        let device = Configured::load(&Selection { preset, set, ..Selection::default() }).expect("a device");
+        let device = Device::load(&Selection { preset, set, ..Selection::default() }).expect("a device");
         let ssd = device.ssd().expect("an SSD");
         let pages = u64::from(ssd.config.logical_pages);
         for precondition in [Precondition::Filled(1.0), Precondition::Steady, Precondition::SteadyTo(0.5)] {
@@ -257,17 +252,12 @@ mod tests {
         ];
         let set = set.iter().map(|text| (*text).to_owned()).collect();
         let selection = Selection { preset: Some("nvme-tlc".into()), file: None, set };
-        let device = Configured::load(&selection).expect("a device");
-        let plan = Plan { origin: Origin::Named("randread-4k".into()), requests: Some(1), ..Plan::default() };
-        for (is_own, expected) in [(true, true), (false, false)] {
-            let mut job = plan.job(&device).expect("a job");
-            if is_own {
-                job.change_parts(|base, _| Parts { router: Box::new(Single), ..base });
-            }
-            let own = Arc::clone(&job.device);
-            Prepared::of(as_ssd(&own).expect("an SSD"), &mut job, &mut crate::run::Unobserved)
-                .expect("a device");
-            assert_eq!(job.load.notes.iter().any(|note| note == NOTHING_CACHED), expected, "{is_own}");
+        let device = Device::load(&selection).expect("a device");
+        let own = device.clone().with_parts(|base, _| Parts { router: Box::new(Single), ..base });
+        let load = Workload { requests: Some(1), ..Workload::named("randread-4k") };
+        for (device, expected) in [(own, true), (device, false)] {
+            let run = crate::run(&device, &load, &RunOptions::default(), &mut Unobserved).expect("a run");
+            assert_eq!(run.notes.iter().any(|note| note == NOTHING_CACHED), expected);
         }
     }
 }

@@ -8,13 +8,11 @@ use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{BlockDevice, Command, Operation, SECTOR};
 
 use crate::admission::Admission;
-use crate::error::{Error, Result};
-use crate::run::{Load, Observer, WARMING_UP, check_answers};
+use crate::arrivals::Passes;
+use crate::error::{Error, Result, check_answers};
+use crate::load::Load;
+use crate::observer::{Observer, WARMING_UP};
 use crate::trace::{Request, Requests};
-
-/// A function that returns the requests of a workload once more, by the number of the pass, counted from 1: those of a generator are
-/// drawn anew, those of a trace are the same.
-pub type Passes = Box<dyn Fn(u64) -> Result<Requests> + Send>;
 
 /// Drive writes over which write amplification is compared with that of as many before. Chosen: cold pages move apart from hot ones
 /// over many drive writes, so that one alone hardly differs from the next.

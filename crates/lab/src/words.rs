@@ -1,7 +1,7 @@
 //! Messages of serde and the TOML reader about a value, in the words of all other messages: what was found, and what
 //! was wanted.
 
-use crate::config::one_of;
+use wordline_kernel::one_of;
 
 /// The parts of `message` that state what was found and what was wanted, or else `otherwise`.
 pub fn found_and_wanted(message: &str, otherwise: &str) -> (String, String) {

@@ -5,9 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use wordline_kernel::{Seed, Stream};
-use wordline_lab::config::{Device, Selection};
-use wordline_lab::plan::{Origin, Plan};
-use wordline_lab::run::{Precondition, Unobserved, run};
+use wordline_lab::{Device, Precondition, RunOptions, Selection, Unobserved, Workload, run};
 
 const CHANNELS: usize = 8;
 const OUTSTANDING: usize = 32;
@@ -146,13 +144,9 @@ fn of_the_device(dies: u32, planes: u32) -> f64 {
     ];
     let selection = Selection { preset: Some("mqsim-64g".into()), set: set.into(), ..Selection::default() };
     let device = Device::load(&selection).expect("a device");
-    let plan = Plan {
-        origin: Origin::Named("randread-4k".into()),
-        requests: Some(100_000),
-        precondition: Some(Precondition::Filled(1.0)),
-        ..Plan::default()
-    };
-    let summary = run(plan.job(&device).expect("a job"), &mut Unobserved).expect("it runs");
+    let load = Workload { requests: Some(100_000), ..Workload::named("randread-4k") };
+    let options = RunOptions { precondition: Some(Precondition::Filled(1.0)), ..RunOptions::default() };
+    let summary = run(&device, &load, &options, &mut Unobserved).expect("it runs");
     summary.host.read_latency_us.mean
 }
 

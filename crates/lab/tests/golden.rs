@@ -10,12 +10,10 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Instant};
 use wordline_lab::arrivals::Incoming;
-use wordline_lab::config::{self, Device, Selection};
-use wordline_lab::devices::Registry;
-use wordline_lab::plan::{Origin, Plan};
-use wordline_lab::power::CutAfter;
-use wordline_lab::run::{Unobserved, run};
+use wordline_lab::config;
+use wordline_lab::run::run_job;
 use wordline_lab::trace::{Op, Request};
+use wordline_lab::{CutAfter, Device, Registry, RunOptions, Selection, Unobserved, Workload};
 
 /// `golden/devices.toml`.
 #[derive(Deserialize)]
@@ -79,20 +77,20 @@ fn run_of(entry: &Entry, small: &BTreeMap<String, Vec<String>>) -> Result<Run, S
     let selection = Selection { preset: Some(entry.preset.clone()), file: None, set };
     let device = Device::load(&selection).map_err(|error| error.to_string())?;
     let load = folder().join("loads").join(format!("{}.toml", entry.load));
-    let plan = Plan {
-        origin: Origin::Named(load.to_str().expect("a path of text").into()),
+    let load =
+        Workload { namespace: entry.namespace, ..Workload::named(load.to_str().expect("a path of text")) };
+    let options = RunOptions {
         precondition: entry.precondition.as_deref().map(str::parse).transpose()?,
         power_cut: entry.cut_after.map(CutAfter::Requests),
-        namespace: entry.namespace,
-        ..Plan::default()
+        ..RunOptions::default()
     };
-    let mut job = plan.job(&device).map_err(|error| error.to_string())?;
+    let mut job = load.job(&device, &options, &mut Unobserved).map_err(|error| error.to_string())?;
     if let Some(every) = entry.flush_every {
         let requests = job.load.requests.in_order();
         let requests = requests.map(|request| request.expect("a workload has all its requests"));
         job.load.requests = Incoming::generated(with_flushes(requests, every));
     }
-    let summary = run(job, &mut Unobserved).map_err(|error| error.to_string())?;
+    let summary = run_job(job, &mut Unobserved).map_err(|error| error.to_string())?;
     Ok(Run {
         digest: summary.digest,
         programs: summary.metrics.count("flash.programs"),

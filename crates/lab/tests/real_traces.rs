@@ -4,11 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use wordline_lab::config::{Device, Selection};
-use wordline_lab::plan::{Origin, Plan};
-use wordline_lab::run::{Unobserved, run};
 use wordline_lab::summary::Outcome;
 use wordline_lab::trace::{Options, read};
+use wordline_lab::{Device, Origin, RunOptions, Selection, Unobserved, Workload, run};
 
 /// Files of the folder that are no traces of requests (addresses alone), or archives that are not read.
 const NOT_READ: &[&str] = &["README.md", "w106.pages.u32be.zst", "opencas.sample_trace.tar.xz"];
@@ -37,9 +35,9 @@ fn runs_to_its_end(device: &Device, path: PathBuf) {
     let in_bytes = if name.contains(IN_BYTES) { vec!["sector=1B"] } else { Vec::new() };
     let options = Options::from_pairs(in_bytes).expect("the options are right");
     let requests = read(&path, &options).unwrap_or_else(|error| panic!("{error}")).requests.len() as u64;
-    let plan = Plan { origin: Origin::Trace(path, options), ..Plan::default() };
-    let job = plan.job(device).unwrap_or_else(|error| panic!("{error}"));
-    let summary = run(job, &mut Unobserved).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let load = Workload::from(Origin::Trace(path, options));
+    let summary = run(device, &load, &RunOptions::default(), &mut Unobserved)
+        .unwrap_or_else(|error| panic!("{name}: {error}"));
     assert_eq!(
         (summary.outcome, summary.host.requests, summary.host.failed),
         (Outcome::Complete, requests, 0),

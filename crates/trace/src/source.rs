@@ -7,7 +7,7 @@ use serde::Serialize;
 pub struct Source {
     /// Name of the trace file, the workload or the profile.
     pub name: String,
-    /// Whether it is a recorded trace, a synthetic pattern, or a profile fitted to a published trace.
+    /// Whether it is a recorded trace, a synthetic pattern, a profile fitted to a published trace, or given by a program.
     pub kind: SourceKind,
 }
 
@@ -21,6 +21,8 @@ pub enum SourceKind {
     Synthetic,
     /// Generated to the statistics that a paper gives of a trace.
     Profile,
+    /// Given by a program, one by one or as a list.
+    Given,
 }
 
 impl SourceKind {
@@ -30,6 +32,7 @@ impl SourceKind {
             Self::RealTrace => "real trace",
             Self::Synthetic => "synthetic",
             Self::Profile => "generated from a profile",
+            Self::Given => "given by a program",
         }
     }
 }

@@ -79,9 +79,7 @@ pub fn registry() -> Registry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wordline_lab::config::{Device, Selection};
-    use wordline_lab::plan::{Origin, Plan};
-    use wordline_lab::run::{self, Unobserved};
+    use wordline_lab::{Device, RunOptions, Selection, Unobserved, Workload, run};
     use wordline_ssd::contract;
 
     #[test]
@@ -91,17 +89,16 @@ mod tests {
 
     /// Pages programmed for each page programmed for the host, which is what cleaning costs, on a small drive under random writes.
     fn amplification(setting: &str) -> f64 {
-        let origin = Origin::Named("randwrite-4k-steady".into());
+        let load = Workload { requests: Some(250_000), ..Workload::named("randwrite-4k-steady") };
         let set =
             ["layout.channels=1", "part.geometry.blocks_per_plane=64", "ftl.over_provisioning=0.1", setting];
         let selection = Selection {
-            preset: Some(origin.usual_preset().into()),
+            preset: Some(load.origin.usual_preset().into()),
             set: set.iter().map(ToString::to_string).collect(),
             ..Selection::default()
         };
         let device = Device::load_of(&registry(), &selection).unwrap_or_else(|error| panic!("{error}"));
-        let plan = Plan { origin, requests: Some(250_000), ..Plan::default() };
-        let summary = run::run(plan.job(&device).expect("a job"), &mut Unobserved).expect("it runs");
+        let summary = run(&device, &load, &RunOptions::default(), &mut Unobserved).expect("it runs");
         summary.metrics.number("programs_per_host_program").expect("random writes program pages")
     }
 

@@ -2,29 +2,27 @@
 
 use raid_0::{Array, OfMember, Raid0};
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed};
-use wordline_lab::config::{Device, Selection};
-use wordline_lab::devices::Registry;
-use wordline_lab::plan::{Origin, Plan};
-use wordline_lab::power::CutAfter;
-use wordline_lab::run::{self, Precondition, Unobserved};
-use wordline_lab::summary::{Outcome, Summary};
+use wordline_lab::summary::Outcome;
+use wordline_lab::{
+    CutAfter, Device, Precondition, Registry, RunOptions, Selection, Summary, Unobserved, Workload, run,
+};
 use wordline_ssd::device::{Content, ZEROES};
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{BlockDevice, Command, FixedLatency, Operation};
 
 /// The result of a workload at queue depth 64 on an array of this many small SSDs, with 10,000 requests for each of them.
-fn run_small(workload: &str, members: u64, plan: Plan) -> Summary {
+fn run_small(workload: &str, members: u64, options: &RunOptions) -> Summary {
     let set = vec![format!("members={members}")];
     let selection = Selection { preset: Some("raid-0".into()), file: None, set };
     let device = Device::load_of(&Registry::default().with::<Array>(), &selection).expect("it is sound");
-    let origin = Origin::Named(workload.into());
-    let plan = Plan { origin, queue_depth: Some(64), requests: Some(10_000 * members), ..plan };
-    run::run(plan.job(&device).expect("a job"), &mut Unobserved).expect("it runs")
+    let requests = Some(10_000 * members);
+    let load = Workload { queue_depth: Some(64), requests, ..Workload::named(workload) };
+    run(&device, &load, options, &mut Unobserved).expect("it runs")
 }
 
 #[test]
 fn two_members_answer_random_reads_nearly_twice_as_fast() {
-    let [one, two] = [1, 2].map(|members| run_small("randread-4k", members, Plan::default()));
+    let [one, two] = [1, 2].map(|members| run_small("randread-4k", members, &RunOptions::default()));
     let ratio = two.host.iops / one.host.iops;
     // At a depth of 64 the dies of either array are not all busy all the time: a member has half of the commands, on average.
     assert!((1.5..2.05).contains(&ratio), "{ratio}");
@@ -35,7 +33,7 @@ fn two_members_answer_random_reads_nearly_twice_as_fast() {
 
 #[test]
 fn a_run_of_an_array_can_be_repeated() {
-    let run = || run_small("mixed-70-30", 2, Plan::default());
+    let run = || run_small("mixed-70-30", 2, &RunOptions::default());
     let (first, second) = (run(), run());
     assert_eq!((&first.digest, first.outcome), (&second.digest, Outcome::Complete));
     assert!(first.metrics.count("flash.host_bytes") > 0);
@@ -43,8 +41,8 @@ fn a_run_of_an_array_can_be_repeated() {
 
 #[test]
 fn an_array_loses_its_power_and_recovers() {
-    let cut = Plan { power_cut: Some(CutAfter::Requests(5_000)), ..Plan::default() };
-    let run = run_small("randwrite-4k", 2, cut);
+    let cut = RunOptions { power_cut: Some(CutAfter::Requests(5_000)), ..RunOptions::default() };
+    let run = run_small("randwrite-4k", 2, &cut);
     let [cut] = run.power_cuts[..] else { panic!("{:?}", run.power_cuts) };
     assert!(cut.pages_read > 0 && cut.recovery_seconds > 0.0, "{cut:?}");
     assert_eq!(run.outcome, Outcome::Complete);
@@ -52,8 +50,8 @@ fn an_array_loses_its_power_and_recovers() {
 
 #[test]
 fn an_array_is_aged_with_the_workload_as_its_members_are() {
-    let aged = Plan { precondition: Some(Precondition::Workload(Some(2.0))), ..Plan::default() };
-    let [one, two] = [1, 2].map(|members| run_small("randwrite-4k", members, aged.clone()));
+    let aged = RunOptions { precondition: Some(Precondition::Workload(Some(2.0))), ..RunOptions::default() };
+    let [one, two] = [1, 2].map(|members| run_small("randwrite-4k", members, &aged));
     let amplification = |run: &Summary| {
         let [moved, written] = ["flash.gc_bytes", "flash.host_bytes"].map(|name| run.metrics.count(name));
         1.0 + moved as f64 / written as f64

@@ -1,10 +1,7 @@
 //! The effect that the design aims at: pages that are read often are read faster.
 
-use wordline_lab::config::{Device, Selection};
 use wordline_lab::devices::DesignType;
-use wordline_lab::plan::{Origin, Plan};
-use wordline_lab::run::{self, Unobserved};
-use wordline_lab::summary::Summary;
+use wordline_lab::{Device, RunOptions, Selection, Summary, Unobserved, Workload, run};
 use wordline_ssd::contract;
 
 use read_hot::{File, ReadHot};
@@ -25,8 +22,8 @@ fn it_keeps_the_contract_of_designs() {
 /// 200,000 requests one after another, of which 98 of 100 read, to addresses of Zipf popularity.
 fn reads(device: &Device) -> Summary {
     let workload = concat!(env!("CARGO_MANIFEST_DIR"), "/reads.toml");
-    let plan = Plan { origin: Origin::Named(workload.into()), requests: Some(200_000), ..Plan::default() };
-    run::run(plan.job(device).expect("a job"), &mut Unobserved).expect("it runs")
+    let load = Workload { requests: Some(200_000), ..Workload::named(workload) };
+    run(device, &load, &RunOptions::default(), &mut Unobserved).expect("it runs")
 }
 
 #[test]

@@ -5,7 +5,7 @@ use wordline_nand::Part;
 
 use crate::sweep::Point;
 use wordline_lab::error::{Error, Result};
-use wordline_lab::workload::arrival::Arrival;
+use wordline_lab::trace::workload::arrival::Arrival;
 
 /// Time on the bus and in the array of one page command.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,7 +4,7 @@
 use crate::models::bisect::bisect;
 use crate::sweep::Point;
 use wordline_lab::error::{Error, Result};
-use wordline_lab::workload::address::Pattern;
+use wordline_lab::trace::workload::address::Pattern;
 
 /// Write amplification of cleaning the oldest block first, where `hot_accesses` of the writes go to `hot_addresses` of
 /// the logical pages, evenly within hot and cold ones, and hot and cold pages share blocks; `live` (above 0, below 1)

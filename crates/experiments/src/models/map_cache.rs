@@ -6,7 +6,7 @@ use wordline_ssd::policy::mapper::CacheSize;
 use crate::models::bisect::bisect;
 use crate::sweep::Point;
 use wordline_lab::error::{Error, Result};
-use wordline_lab::workload::address::Pattern;
+use wordline_lab::trace::workload::address::Pattern;
 
 /// Addresses that are equally likely: how many, and how likely each of them is.
 type Class = (f64, f64);

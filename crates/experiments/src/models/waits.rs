@@ -9,7 +9,7 @@ use crate::models::bisect::bisect;
 use crate::models::bounds;
 use crate::sweep::Point;
 use wordline_lab::error::{Error, Result};
-use wordline_lab::workload::arrival::Arrival;
+use wordline_lab::trace::workload::arrival::Arrival;
 
 /// A kind of work that a read may find a die at, and what it waits for then. Times are in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]

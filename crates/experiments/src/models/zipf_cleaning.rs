@@ -11,7 +11,7 @@
 use wordline_kernel::{Seed, Stream};
 
 use crate::models::tests::close;
-use wordline_lab::workload::zipf::Zipf;
+use wordline_lab::trace::workload::zipf::Zipf;
 
 /// No page, or no block.
 const NONE: u32 = u32::MAX;

@@ -7,7 +7,7 @@ use wordline_nand::unit::{Access, UnitError};
 
 use wordline_lab::error::{Error, Result};
 use wordline_lab::trace::Op;
-use wordline_lab::workload::profile::Profile;
+use wordline_lab::trace::workload::profile::Profile;
 
 /// A workload of a logical unit.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

@@ -18,13 +18,13 @@ use crate::options::Options;
 use axes::{Axis, Points};
 use layers::{Layer, Layers};
 use named::Named;
+use wordline_lab::Precondition;
 use wordline_lab::config;
 use wordline_lab::devices::{Configured, Registry, as_ssd};
 use wordline_lab::error::{Error, Result};
-use wordline_lab::run::Precondition;
 use wordline_lab::trace;
+use wordline_lab::trace::workload::{Profile, Workload as Generated};
 use wordline_lab::words::found_and_wanted;
-use wordline_lab::workload::{Profile, Workload as Generated};
 
 pub use space::Space;
 

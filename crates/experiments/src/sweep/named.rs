@@ -4,13 +4,14 @@ use serde::{Deserialize, Serialize};
 use wordline_host::Pace;
 use wordline_kernel::{Bytes, Complaints, Duration, Seed};
 
+use wordline_lab::Precondition;
 use wordline_lab::arrivals::Incoming;
 use wordline_lab::error::{Error, Result};
-use wordline_lab::plan::recorded_times;
-use wordline_lab::run::Precondition;
-use wordline_lab::workload::application::WaitsFor;
-use wordline_lab::workload::arrival::Bursts;
-use wordline_lab::workload::{Generated, one_of_all};
+use wordline_lab::trace::workload::application::WaitsFor;
+use wordline_lab::trace::workload::arrival::Bursts;
+use wordline_lab::trace::workload::one_of_all;
+use wordline_lab::workload::Generated;
+use wordline_lab::workload::recorded_times;
 
 /// A pattern or an application that comes with the program, with changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,11 +5,11 @@ use std::path::Path;
 use wordline_kernel::{Bytes, Seed};
 
 use crate::sweep::Volume;
+use wordline_lab::Precondition;
 use wordline_lab::error::Result;
-use wordline_lab::run::Precondition;
 use wordline_lab::summary::{Source, SourceKind};
+use wordline_lab::trace::workload::{RealOrProfile, resolve};
 use wordline_lab::trace::{self, Fit, Request};
-use wordline_lab::workload::{RealOrProfile, resolve};
 
 /// The requests of a volume on a device.
 pub(crate) struct VolumeRequests {

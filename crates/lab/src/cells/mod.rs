@@ -1,5 +1,6 @@
 //! Cells by themselves: what their levels, reads and programs are like for a place and a condition, or over a population of places.
 
+mod along;
 mod answer;
 mod lines;
 mod log;
@@ -10,10 +11,11 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use along::along;
 pub use answer::{Answer, PageAnswer, ProgramAnswer, RetryAnswer, Spread, StateAnswer};
 pub use lines::LineAnswer;
 pub use log::write_log;
-pub use question::{Question, along};
+pub use question::Question;
 pub use report::write_report;
 pub use rewrite::RewriteAnswer;
 pub use table::{curve, table};

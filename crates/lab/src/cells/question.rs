@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints};
 use wordline_nand::cell::{Bit, CellSet, Coding, Condition, Effect, Effects, Place, Role, TwoBits};
 
-use super::answer::Answer;
 use super::lines::Order;
 use crate::error::{Error, Result};
 use crate::words::found_and_wanted;
@@ -137,9 +136,9 @@ pub struct Asked {
 /// The history of cells of two bits that were programmed once.
 const NOT_REWRITTEN: &str = "-";
 
-const KEY_AND_VALUE: &str = "KEY=VALUE, such as cycles=2000";
+pub(super) const KEY_AND_VALUE: &str = "KEY=VALUE, such as cycles=2000";
 
-fn misspelled(found: impl Into<String>, wanted: impl Into<String>) -> Error {
+pub(super) fn misspelled(found: impl Into<String>, wanted: impl Into<String>) -> Error {
     Error::Argument { what: "key".into(), found: found.into(), wanted: wanted.into() }
 }
 
@@ -154,25 +153,6 @@ fn spelled(key: &str, text: &str) -> toml::Value {
         (_, toml::Value::Integer(whole)) => toml::Value::Float(whole as f64),
         (_, value) => value,
     }
-}
-
-/// Evaluates `set` along a key: `first` has its values, separated by commas, `others` are the same for all. The key, and each value with
-/// its answer.
-///
-/// # Errors
-/// If an argument is no key with a value, or a question does not fit the set.
-pub fn along(
-    set: &CellSet,
-    first: &str,
-    others: &[String],
-    seed: u64,
-) -> Result<(String, Vec<(String, Answer)>)> {
-    let (key, values) = first.split_once('=').ok_or_else(|| misspelled(first, KEY_AND_VALUE))?;
-    let answer = |value: &str| {
-        let keys = [&[format!("{key}={value}")], others].concat();
-        Ok((value.to_owned(), Answer::of(set, &Question::of_keys(&keys)?, seed)?))
-    };
-    Ok((key.to_owned(), values.split(',').map(answer).collect::<Result<_>>()?))
 }
 
 fn bit(letter: char) -> Option<Bit> {

@@ -9,9 +9,7 @@ use serde_json::{Value as Json, json};
 use super::answering::Answering;
 use super::effect::CONDITIONS;
 use super::*;
-use crate::plan::{Origin, Plan};
-use crate::power::CutAfter;
-use crate::run::{Unobserved, run};
+use crate::{CutAfter, RunOptions, Unobserved, Workload, run};
 
 /// `effect_tests.toml`, which says what is in it.
 #[derive(Deserialize)]
@@ -52,7 +50,7 @@ fn device(settings: &str, refuses: bool) -> Result<Device> {
         .or_ok(())
         .map_err(Error::Config)?;
     let configured = entry.resolve_idle(&layered.tree, registry.designs())?;
-    described(layered, configured)
+    Device::of_preset(layered, configured)
 }
 
 /// The results of a device with these settings: of a run, and of `explain`.
@@ -61,14 +59,15 @@ fn result(settings: &str) -> std::result::Result<Json, String> {
     let marked = |mark: char| settings.split(';').find_map(|text| text.strip_prefix(mark));
     let loads = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/loads");
     let file = loads.join(format!("{}.toml", marked('@').unwrap_or("mixed")));
-    let plan = Plan {
-        origin: Origin::Named(file.to_str().expect("a path of text").into()),
+    let load = Workload {
         requests: Some(marked('#').map_or(1_000, |count| count.parse().expect("a number of requests"))),
-        power_cut: marked('!').map(|count| CutAfter::Requests(count.parse().expect("a number of requests"))),
-        ..Plan::default()
+        ..Workload::named(file.to_str().expect("a path of text"))
     };
-    let job = plan.job(&device).map_err(|error| error.to_string())?;
-    let summary = run(job, &mut Unobserved).map_err(|error| error.to_string())?;
+    let options = RunOptions {
+        power_cut: marked('!').map(|count| CutAfter::Requests(count.parse().expect("a number of requests"))),
+        ..RunOptions::default()
+    };
+    let summary = run(&device, &load, &options, &mut Unobserved).map_err(|error| error.to_string())?;
     let mut result = serde_json::to_value(summary).expect("a result is JSON");
     let members = result.as_object_mut().expect("a result is a table");
     for key in [
@@ -81,7 +80,7 @@ fn result(settings: &str) -> std::result::Result<Json, String> {
     ] {
         members.remove(key).expect(key);
     }
-    Ok(json!([result, explain(&device)]))
+    Ok(json!([result, device.explain()]))
 }
 
 fn with(base: &str, key: &str, value: &str) -> String {
@@ -195,7 +194,7 @@ fn a_policy_that_is_not_asked_is_refused_by_name_from_whoever_set_it() {
     let text = device(victims, true).expect("it is sound").text;
     let load = |text: &str, set: &[&str]| {
         let set: Vec<String> = set.iter().map(ToString::to_string).collect();
-        Device::from_text(&registry(), "whole.toml", "tiny", text, &set)
+        Device::of_text(&registry(), ("whole.toml", "tiny"), text, &set)
     };
     let whole = load(&text, &[]).expect("all keys have their usual values");
     assert_eq!(whole.text, text);
@@ -213,9 +212,9 @@ fn a_policy_of_a_layer_below_goes_where_a_design_takes_its_place() {
     let text = device("ftl.gc.victim.policy=fifo", true).expect("it is sound").text;
     let set = ["designs=['answering']", "design.answering.seams=['victim']"].map(String::from);
     let one =
-        Device::from_text(&registry, "below.toml", "tiny", &text, &set).expect("the file knew of no design");
+        Device::of_text(&registry, ("below.toml", "tiny"), &text, &set).expect("the file knew of no design");
     assert_eq!(one.ssd().expect("an SSD").config.file.ftl.gc.victim, Default::default());
-    Device::from_text(&registry, "again.toml", "tiny", &one.text, &[]).expect("its text is a device again");
+    Device::of_text(&registry, ("again.toml", "tiny"), &one.text, &[]).expect("its text is a device again");
 }
 
 #[test]
@@ -242,7 +241,7 @@ fn what_a_part_says_of_its_chip_is_taken_whatever_a_device_makes_of_it() {
     assert_ne!(rich, device.text);
     let load = |set: &[&str]| {
         let set: Vec<String> = set.iter().map(|&text| text.to_owned()).collect();
-        Device::from_text(&Registry::default(), "rich.toml", "tiny", &rich, &set)
+        Device::of_text(&Registry::default(), ("rich.toml", "tiny"), &rich, &set)
     };
     assert!(load(&[]).is_ok(), "a file that holds its whole part");
     let error = load(&["part.timing.program_typical=600us"]).expect_err("changed for the device").to_string();
@@ -255,7 +254,7 @@ fn what_a_part_says_of_its_chip_is_taken_whatever_a_device_makes_of_it() {
 #[test]
 fn a_device_comes_back_from_its_text_with_keys_that_do_nothing() {
     let device = device("front.interface=sata", true).expect("it is sound");
-    let again = Device::from_text(&Registry::default(), "again", "tiny", &device.text, &[]);
+    let again = Device::of_text(&Registry::default(), ("again", "tiny"), &device.text, &[]);
     let again = again.expect("all keys have their usual values");
     assert_eq!(again.configured.table(), device.configured.table());
 }

@@ -1,8 +1,6 @@
 //! Values derived from a configuration: its design, counts of everything, capacity, memory, unloaded latency and peak
 //! speeds.
 
-use std::fmt::Write;
-
 use wordline_designs::Chosen;
 use wordline_kernel::{Bytes, Duration};
 use wordline_nand::chain::{self, Hold};
@@ -11,28 +9,8 @@ use wordline_ssd::Config;
 use wordline_ssd::front::{Link, Way};
 use wordline_ssd::pools::ChannelsFile;
 
-use super::Device;
-use crate::devices::{DeviceType, Section, Ssd};
-
-/// The derived values of `device` as text, each with the formula that it follows from.
-pub fn explain(device: &Device) -> String {
-    let mut out = format!("device {}", device.name);
-    let name = device.configured.device_type();
-    if name != Ssd::NAME {
-        let _ = write!(out, " ({name})");
-    }
-    out += "\n";
-    if !device.description.is_empty() {
-        out += &format!("  {}\n", device.description);
-    }
-    for (title, rows) in device.configured.explain() {
-        let _ = writeln!(out, "\n{title}");
-        for (what, value) in rows {
-            let _ = writeln!(out, "  {what:<34} {value}");
-        }
-    }
-    out
-}
+/// A heading, and the names and values below it.
+pub type Section = (String, Vec<(String, String)>);
 
 /// The values derived from the configuration of an SSD.
 pub(crate) fn sections(config: &Config, designs: &Chosen) -> Vec<Section> {

@@ -1,14 +1,16 @@
 //! From presets, files and arguments to one tree: reading, naming what cannot be read, and layering.
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use wordline_designs::{DECIDES, DESIGN, DESIGNS};
 use wordline_kernel::{Complaints, one_of};
 
 use super::embedded::{self, CELLS, Embedded, PARTS};
-use super::schema::{self, FILE_KEYS, join};
+use super::read::file_keys;
+use super::schema::{self, DEVICE, FILE_KEYS, join};
 use super::tree::{self, Node, Origin, Table, Value};
-use crate::devices::{DEVICE, DeviceType, Registry, Ssd, name_in};
+use crate::devices::{DeviceType, Registry, Ssd, type_of};
 use crate::{Error, error::Result, input};
 
 /// Most presets that build on one another. Chosen; a ring of them ends here.
@@ -131,8 +133,28 @@ pub fn text(registry: &Registry, label: &str, name: &str, text: &str) -> Result<
     build(registry, document, None, 0)
 }
 
+/// A table of keys that is no file.
+pub fn keys(registry: &Registry, name: &str, table: &toml::Table) -> Result<Layered> {
+    let layer: Rc<str> = name.into();
+    let origin = |_: &str| Origin::Layer(Rc::clone(&layer), Origin::OF_USER);
+    let tree = Node::of(&table.clone().into(), "", &origin);
+    build_on(registry, tree, (name, Path::new("")), None, 0)
+}
+
 fn build(registry: &Registry, document: Document, base: Option<&str>, depth: usize) -> Result<Layered> {
-    let mut tree = tree::parse(&document.label, &document.text).map_err(Error::Config)?;
+    let Document { label, name, text, folder } = document;
+    let tree = tree::parse(&label, &text).map_err(Error::Config)?;
+    build_on(registry, tree, (&name, &folder), base, depth)
+}
+
+/// The tree of a document called `called` in `folder`, on what it builds on.
+fn build_on(
+    registry: &Registry,
+    mut tree: Node,
+    (called, folder): (&str, &Path),
+    base: Option<&str>,
+    depth: usize,
+) -> Result<Layered> {
     let [name, description, source, below] = file_keys(&mut tree)?;
     let mut layered = match (base, below) {
         (Some(base), Some((at, below))) if base != below => {
@@ -149,7 +171,7 @@ fn build(registry: &Registry, document: Document, base: Option<&str>, depth: usi
                 "a preset that ends somewhere",
             );
         }
-        (_, Some((at, below))) => named_preset(registry, (&at, "preset"), &below, &document.folder, depth)?,
+        (_, Some((at, below))) => named_preset(registry, (&at, "preset"), &below, folder, depth)?,
         (Some(base), None) => preset(registry, base)?,
         (None, None) => Layered {
             tree: Node::table(tree.origin.clone()),
@@ -158,14 +180,14 @@ fn build(registry: &Registry, document: Document, base: Option<&str>, depth: usi
             source: String::new(),
         },
     };
-    let name = name.map_or(document.name, |(_, name)| name);
+    let name = name.map_or_else(|| called.to_owned(), |(_, name)| name);
     match is_of_other_type(&layered.tree, &tree) {
         true => layered.rename(name),
         false => layered.name = name,
     }
     layered.description = description.map_or(layered.description, |(_, text)| text);
     layered.source = source.map_or(layered.source, |(_, text)| text);
-    overlay(registry, &mut layered.tree, tree, &document.folder)?;
+    overlay(registry, &mut layered.tree, tree, folder)?;
     Ok(layered)
 }
 
@@ -184,24 +206,9 @@ fn named_preset(
     }
 }
 
-/// Takes the keys of the file itself out of its tree.
-fn file_keys(tree: &mut Node) -> Result<[Option<(Origin, String)>; 4]> {
-    let mut wrong = Complaints::default();
-    let members = tree.members_mut().expect("a document is a table");
-    let taken = FILE_KEYS.map(|(key, _)| {
-        let node = members.remove(key)?;
-        if let Value::Text(text) = node.value {
-            return Some((node.origin, text));
-        }
-        wrong.add(node.origin.label(key), &node.value, "text in quotes");
-        None
-    });
-    wrong.or_ok(taken).map_err(Error::Config)
-}
-
 /// Whether `over` names another type of device than the tree below it is of.
 fn is_of_other_type(tree: &Node, over: &Node) -> bool {
-    over.at(DEVICE).is_some() && name_in(over) != name_in(tree)
+    over.at(DEVICE).is_some() && type_of(over) != type_of(tree)
 }
 
 /// Puts `over` on `tree`. A device of another type replaces that below it, whose keys were not its own.
@@ -228,8 +235,8 @@ fn overlay_at(registry: &Registry, tree: &mut Node, key: &str, mut over: Node, f
         let at = join(key, "preset");
         let Value::Text(name) = value else { return refuse(origin.label(&at), value, "text in quotes") };
         let mut found = named_preset(registry, (&origin, &at), &name, folder, 0)?.tree;
-        if name_in(&found) != Ssd::NAME {
-            let found = format!("{name:?}, a device of the type {}", name_in(&found));
+        if type_of(&found) != Ssd::NAME {
+            let found = format!("{name:?}, a device of the type {}", type_of(&found));
             return refuse(origin.label(&at), found, "the preset of an SSD");
         }
         found.remove(DEVICE);
@@ -440,7 +447,7 @@ pub fn arguments(registry: &Registry, layered: &mut Layered, set: &[String]) -> 
     wrong.or_ok(()).map_err(Error::Config)?;
     let Some(mut over) = over else { return Ok(()) };
     if is_of_other_type(&layered.tree, &over) {
-        layered.rename(name_in(&over).to_owned());
+        layered.rename(type_of(&over).to_owned());
     }
     let tree = &mut layered.tree;
     name_parts_of_items(tree, &mut over)?;

@@ -5,9 +5,9 @@ use std::fmt::Write;
 use serde_json::Value as Json;
 
 use super::schema::{
-    FILE_KEYS, MEANING_OF_TYPE, SETTINGS_OF_DESIGNS, alternatives, device, follow, join, kind, names, tag,
-    variants,
+    FILE_KEYS, SETTINGS_OF_DESIGNS, alternatives, device, follow, join, kind, names, tag, variants,
 };
+use super::schema_file::MEANING_OF_TYPE;
 use super::tree::TAG;
 use crate::devices::{DEVICE, DeviceType, Registry, SSD_FILE, Ssd};
 use crate::error::{Error, Result};

@@ -81,7 +81,7 @@ fn is_taken(root: &Json, text: &str) -> bool {
 #[test]
 fn the_schema_takes_every_preset_and_part() {
     let registry = Registry::default();
-    let root = schema::file(&registry);
+    let root = schema_file::file(&registry);
     for (name, text) in registry.presets() {
         assert!(is_taken(&root, text), "{name}");
         let device = resolve(&registry, load::preset(&registry, name).expect(name)).expect(name);
@@ -98,9 +98,9 @@ fn the_schema_takes_every_preset_and_part() {
 #[test]
 fn the_schema_refuses_what_the_program_refuses() {
     let registry = Registry::default();
-    let root = schema::file(&registry);
+    let root = schema_file::file(&registry);
     let program = |line: &str| {
-        Device::from_text(&registry, "a", "a", &format!("preset = \"tiny\"\n{line}"), &[]).map(|_| ())
+        Device::of_text(&registry, ("a", "a"), &format!("preset = \"tiny\"\n{line}"), &[]).map(|_| ())
     };
     for line in [
         "buffer.size = \"64 KiB\"",

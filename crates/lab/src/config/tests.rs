@@ -1,7 +1,9 @@
 //! Configurations that load and those that do not, each with what it says.
 
+use std::path::PathBuf;
+
 use proptest::prelude::*;
-use wordline_kernel::Duration;
+use wordline_kernel::{Bytes, Duration};
 use wordline_nand::Part;
 
 use super::*;
@@ -62,8 +64,8 @@ fn a_preset_of_a_design_names_it_and_all_its_chips() {
 
 #[test]
 fn what_follows_from_a_device_with_pools_is_said_of_each_and_of_its_design() {
-    insta::assert_snapshot!(explain(&preset("centaur")));
-    let alone = explain(&preset("centaur-3d"));
+    insta::assert_snapshot!(preset("centaur").explain());
+    let alone = preset("centaur-3d").explain();
     for words in ["design", "pool"] {
         assert!(!alone.contains(words), "{alone}");
     }
@@ -182,7 +184,7 @@ fn the_resolved_text_loads_as_the_same_device() {
         let device = preset(name);
         let again = load(&device.text, &[]).expect(name);
         assert_eq!((config(&again), &again.name, &again.text), (config(&device), &device.name, &device.text));
-        assert!(explain(&device).contains("peak throughput"));
+        assert!(device.explain().contains("peak throughput"));
     }
 }
 

@@ -56,6 +56,9 @@ pub type Table = BTreeMap<String, Node>;
 pub const TAG: &str = "policy";
 
 impl Origin {
+    /// How high up the files of a user are.
+    pub const OF_USER: u8 = 1;
+
     /// `key` with its origin before it, as complaints show it.
     pub fn label(&self, key: &str) -> String {
         match self {
@@ -72,7 +75,8 @@ impl Origin {
         match self {
             Self::Set(_) => 2,
             Self::Line(source, _) => {
-                u8::from(!["preset ", "part "].iter().any(|kind| source.starts_with(kind)))
+                let is_embedded = ["preset ", "part "].iter().any(|kind| source.starts_with(kind));
+                if is_embedded { 0 } else { Self::OF_USER }
             }
             Self::Layer(_, rank) => *rank,
         }

@@ -7,7 +7,7 @@ use wordline_kernel::{Bytes, Complaints, Duration, Seed};
 use wordline_ssd::block_device::Shape;
 use wordline_ssd::{BlockDevice, SECTOR};
 
-use super::DeviceType;
+use super::device_type::DeviceType;
 use crate::config::embedded::{Embedded, OTHER_PRESETS};
 
 /// A device that answers each command after the same time, and was checked.

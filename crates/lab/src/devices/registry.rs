@@ -1,23 +1,24 @@
 //! The types of devices that there are, and the designs that SSDs among them can name.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde::de::IntoDeserializer;
 use serde_json::Value as Json;
 use wordline_designs::{DesignType, Designs};
 use wordline_kernel::{Complaints, Metric, one_of};
 
-use super::{Configured, DeviceType, FixedLatency, Ssd};
+use super::configured::Configured;
+use super::device_type::DeviceType;
+use super::fixed_latency::FixedLatency;
+use super::reading::{self, type_of};
+use super::ssd::Ssd;
 use crate::config::embedded::Embedded;
-use crate::config::tree::{Node, Value};
-use crate::config::{Keys, backstop, schema, with_origins};
+use crate::config::schema::{self, DEVICE};
+use crate::config::tree::Node;
 use crate::error::{Error, Result};
-
-/// The key that names the type of a device.
-pub const DEVICE: &str = "device";
 
 /// The types of devices, and the designs, that a configuration can name. Copies share their entries.
 #[derive(Clone)]
@@ -138,6 +139,25 @@ impl Registry {
         self.types.iter().flat_map(|entry| entry.metrics()).chain(of_designs)
     }
 
+    /// The metrics of a section, or all of them.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] for a section that there is not.
+    pub fn metrics_in(&self, section: Option<&str>) -> Result<Vec<&'static Metric>> {
+        let found: Vec<&Metric> =
+            self.metrics().filter(|metric| section.is_none() || metric.section() == section).collect();
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let sections: BTreeSet<&str> = self.metrics().filter_map(Metric::section).collect();
+        let section = section.unwrap_or_default();
+        Err(Error::Argument {
+            what: "the section of metrics".into(),
+            found: section.to_owned(),
+            wanted: one_of(section, &Vec::from_iter(sections)),
+        })
+    }
+
     /// All types.
     pub(crate) fn entries(&self) -> impl Iterator<Item = &dyn Entry> {
         self.types.iter().map(|entry| &**entry)
@@ -155,7 +175,7 @@ impl Registry {
 
     /// The type that a tree names, where there is one of that name.
     pub(crate) fn named_in(&self, tree: &Node) -> Option<&dyn Entry> {
-        self.find(name_in(tree))
+        self.find(type_of(tree))
     }
 
     /// The type that a tree names, with its key taken out of it.
@@ -165,7 +185,7 @@ impl Registry {
             return Ok(entry);
         }
         let mut wrong = Complaints::default();
-        let name = name_in(tree).to_owned();
+        let name = type_of(tree).to_owned();
         match tree.at(DEVICE) {
             Some(node) => wrong.add(node.origin.label(DEVICE), &node.value, self.wanted(&name)),
             None => wrong.add(DEVICE, format!("{name:?}, as it was left out"), self.wanted(&name)),
@@ -186,15 +206,6 @@ impl Registry {
             wrong
         })?;
         entry.of_table(table, &self.designs)
-    }
-}
-
-/// The type that a tree names, or that of a tree that names none.
-pub(crate) fn name_in(tree: &Node) -> &str {
-    match tree.at(DEVICE).map(|node| &node.value) {
-        Some(Value::Text(name)) => name,
-        Some(_) => "",
-        None => Ssd::NAME,
     }
 }
 
@@ -222,15 +233,6 @@ pub(crate) trait Entry: Send + Sync {
 
 struct Of<T>(PhantomData<fn() -> T>);
 
-impl<T: DeviceType> Of<T> {
-    fn read(tree: &Node, designs: &Designs) -> Result<T> {
-        let mut file = T::File::deserialize(tree.value.clone().into_deserializer())
-            .map_err(|error| backstop(error.message()))?;
-        T::fill_in(&mut file, &|key| tree.origin_of(key).1);
-        T::check(file, designs).map_err(|wrong| Error::Config(with_origins(wrong, tree)))
-    }
-}
-
 impl<T: DeviceType> Entry for Of<T> {
     fn name(&self) -> &'static str {
         T::NAME
@@ -257,20 +259,12 @@ impl<T: DeviceType> Entry for Of<T> {
     }
 
     fn resolve(&self, tree: &mut Node, designs: &Designs) -> Result<Arc<dyn Configured>> {
-        schema::complaints(&self.schema(designs), tree).or_ok(()).map_err(Error::Config)?;
-        loop {
-            let device = Self::read(tree, designs)?;
-            let idle = device.idle_keys(&Keys(tree)).map_err(Error::Config)?;
-            if idle.is_empty() {
-                return Ok(Arc::new(device));
-            }
-            idle.iter().for_each(|key| tree.remove(key));
-        }
+        Ok(Arc::new(reading::resolve::<T>(tree, designs)?))
     }
 
     #[cfg(test)]
     fn resolve_idle(&self, tree: &Node, designs: &Designs) -> Result<Arc<dyn Configured>> {
-        Ok(Arc::new(Self::read(tree, designs)?))
+        Ok(Arc::new(reading::read::<T>(tree, designs)?))
     }
 
     fn of_table(

@@ -13,9 +13,12 @@ use wordline_ssd::block_device::Shape;
 use wordline_ssd::config::Interface;
 use wordline_ssd::{Config, Device, DeviceFile, Parts};
 
-use super::{ChipsInfo, DeviceType, Section};
+use super::device_type::{ChipsInfo, DeviceType};
 use crate::config::embedded::{Embedded, PRESETS};
-use crate::config::{Keys, explain, idle_keys_of_ssd};
+use crate::config::explain::{self, Section};
+use crate::config::idle_keys_of_ssd;
+use crate::config::read::Keys;
+use crate::config::schema::SSD_FILE;
 
 /// The note of a run whose SLC cache stays empty.
 pub(crate) const NOTHING_CACHED: &str = "ftl.slc_cache only takes space: the router of the design sends nothing there, as the policy slc-cache would";
@@ -189,6 +192,3 @@ impl JsonSchema for SsdFile {
         json_schema!({ "type": "object" })
     }
 }
-
-/// The name of the keys of an SSD in a schema.
-pub(crate) const SSD_FILE: &str = "SsdFile";

@@ -1,9 +1,6 @@
 //! Devices that a configuration names: SSDs of designs, and devices of other types.
 
-use crate::config::Device;
-use crate::devices::Registry;
-use crate::plan::{Origin, Plan};
-use crate::run::{self, Unobserved};
+use crate::{Device, Precondition, Registry, RunOptions, Selection, Summary, Unobserved, Workload};
 
 /// The preset `centaur` with few blocks, so that a test has the memory and the time for it.
 const SMALL: &str = r#"
@@ -25,20 +22,20 @@ const SMALL: &str = r#"
 
 fn device(set: &[&str]) -> crate::error::Result<Device> {
     let set: Vec<String> = set.iter().map(|text| (*text).to_owned()).collect();
-    Device::from_text(&Registry::default(), "small", "small", SMALL, &set)
+    Device::of_text(&Registry::default(), ("small", "small"), SMALL, &set)
 }
 
 fn refused(set: &[&str]) -> String {
     device(set).expect_err("it is wrong").to_string()
 }
 
-fn plan() -> Plan {
-    Plan {
-        origin: Origin::Named("mixed-sizes".into()),
-        requests: Some(2_000),
-        precondition: Some(crate::run::Precondition::Filled(0.5)),
-        ..Plan::default()
-    }
+fn options() -> RunOptions {
+    RunOptions { precondition: Some(Precondition::Filled(0.5)), ..RunOptions::default() }
+}
+
+fn run(device: &Device, options: &RunOptions) -> crate::error::Result<Summary> {
+    let load = Workload { requests: Some(2_000), ..Workload::named("mixed-sizes") };
+    crate::run(device, &load, options, &mut Unobserved)
 }
 
 #[test]
@@ -46,8 +43,7 @@ fn the_presets_run_with_either_design() {
     let digest = |set: &[&str]| {
         let device = device(set).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(device.ssd().expect("an SSD").config.geometry().dies(), 7);
-        let job = plan().job(&device).expect("a job");
-        run::run(job, &mut Unobserved).unwrap_or_else(|error| panic!("{error}")).digest
+        run(&device, &options()).unwrap_or_else(|error| panic!("{error}")).digest
     };
     let centaur = digest(&[]);
     assert_eq!(digest(&["design.condition=72KiB"]), centaur, "it is the default");
@@ -57,9 +53,9 @@ fn the_presets_run_with_either_design() {
 
 #[test]
 fn the_table_of_a_run_shows_what_its_pools_did() {
-    let empty = Plan { precondition: Some(run::Precondition::Empty), ..plan() };
+    let empty = RunOptions { precondition: Some(Precondition::Empty), ..options() };
     let device = device(&["design.condition=40KiB", "design.adjust_every=100"]).expect("a device");
-    let run = run::run(empty.job(&device).expect("a job"), &mut Unobserved).expect("it runs");
+    let run = run(&device, &empty).expect("it runs");
     assert_eq!(run.metrics.count("flash.programs"), run.pools.iter().map(|pool| pool.programs).sum::<u64>());
     let condition = run.metrics.count("sub_requests.condition_bytes");
     assert!((1..40 << 10).contains(&condition), "{condition}");
@@ -74,16 +70,14 @@ fn the_table_of_a_run_shows_what_its_pools_did() {
 fn a_design_comes_back_from_the_text_of_its_device_and_from_a_snapshot() {
     let device = device(&["design.adjust_every=10"]).expect("a device");
     let again =
-        Device::from_text(&Registry::default(), "again", "small", &device.text, &[]).expect("its text");
+        Device::of_text(&Registry::default(), ("again", "small"), &device.text, &[]).expect("its text");
     assert_eq!(again.configured.table(), device.configured.table());
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("centaur.snap");
-    let saving = Plan { save_snapshot: Some(path.clone()), ..plan() };
-    run::run(saving.job(&device).expect("a job"), &mut Unobserved).expect("it runs and is saved");
-    let restored = |device: &Device| {
-        let from = Plan { from_snapshot: Some(path.clone()), precondition: None, ..plan() };
-        run::run(from.job(device).expect("a job"), &mut Unobserved)
-    };
+    let saving = RunOptions { save_snapshot: Some(path.clone()), ..options() };
+    run(&device, &saving).expect("it runs and is saved");
+    let from = RunOptions { from_snapshot: Some(path), ..RunOptions::default() };
+    let restored = |device: &Device| run(device, &from);
     restored(&device).expect("it is the same device");
     let other = self::device(&["design.adjust_every=11"]).expect("a device");
     let error = restored(&other).expect_err("the condition moves at another pace").to_string();
@@ -102,7 +96,7 @@ fn what_does_not_fit_a_design_is_named_with_its_key() {
         let error = refused(set);
         assert!(error.contains(key), "{error}");
     }
-    let alone = Device::load(&crate::config::Selection {
+    let alone = Device::load(&Selection {
         preset: Some("tiny".into()),
         set: vec!["design.name=centaur".into()],
         ..Default::default()
@@ -115,9 +109,8 @@ fn what_does_not_fit_a_design_is_named_with_its_key() {
 fn a_part_of_a_pool_that_is_not_there_is_named() {
     for (part, key) in [("\"no-such\"", "pools[0].part"), ("{ base = \"no-such\" }", "pools[0].part.base")] {
         let text = format!("preset = \"centaur\"\n[[pools]]\npart = {part}\n");
-        let error = Device::from_text(&Registry::default(), "text", "text", &text, &[])
-            .expect_err("no part")
-            .to_string();
+        let device = Device::of_text(&Registry::default(), ("text", "text"), &text, &[]);
+        let error = device.expect_err("no part").to_string();
         assert!(error.contains(&format!("text:3: {key}: found \"no-such\", wanted a part")), "{error}");
     }
 }

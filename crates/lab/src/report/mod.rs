@@ -25,19 +25,10 @@ use crate::summary::Summary;
 
 pub use charts::{Chart, SCHEMA, charts};
 pub use figures::section as figures;
-pub use page::{Section, add, document, escaped, html};
+pub use page::{Origin, Section, add, document, escaped, html};
 pub use quantity::{Quantity, three_digits};
 pub use statistics::statistics;
 pub use terminal::{comparison, table};
-
-/// The data by which a reader can repeat the runs of a report.
-#[derive(Clone, Copy, Debug)]
-pub struct Origin<'a> {
-    /// The configuration of the runs, as TOML.
-    pub config: &'a str,
-    /// The command line.
-    pub command: &'a str,
-}
 
 /// A run as JSON, indented. A number that is not finite is `null`.
 pub fn json(run: &Summary) -> String {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::charts::charts;
 use super::quantity::Quantity;
 use super::results::{self, Group, results};
-use super::{Chart, Origin, figures};
+use super::{Chart, figures};
 use crate::provenance::{Provenance, TraceFile};
 use crate::summary::{Outcome, Summary};
 
@@ -24,6 +24,15 @@ pub(super) const PROGRAMS: [(&str, &str); 3] = [
 ];
 /// Browsers that keep to it load nothing from anywhere. Vega compiles its expressions, hence `unsafe-eval`.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:";
+
+/// The data by which a reader can repeat the runs of a report.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin<'a> {
+    /// The configuration of the runs, as TOML.
+    pub config: &'a str,
+    /// The command line.
+    pub command: &'a str,
+}
 
 /// A part of a page, named in its contents.
 pub struct Section {

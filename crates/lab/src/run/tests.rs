@@ -1,6 +1,5 @@
 use super::*;
-use crate::config::{self, Selection};
-use crate::plan::{Origin, Plan};
+use crate::{Error, Selection, Unobserved};
 use never::Never;
 
 /// Apart from the crate's own `Result`.
@@ -21,21 +20,18 @@ mod never {
     }
 }
 
-/// The job of `plan` with this number of requests of a workload, on a device of a preset.
-fn job_of(preset: &str, set: &[&str], workload: &str, requests: u64, plan: Plan) -> Job {
-    let set = set.iter().map(|text| (*text).to_owned()).collect();
-    let selection = Selection { preset: Some(preset.into()), file: None, set };
-    let device = config::Device::load(&selection).expect("a preset");
-    let plan = Plan { origin: Origin::Named(workload.into()), requests: Some(requests), ..plan };
-    plan.job(&device).expect("a job")
+/// The error of a run of writes on the smallest device, filled, with what this changes of its parts.
+fn error_with(change: fn(wordline_ssd::Parts) -> wordline_ssd::Parts) -> Error {
+    let device = Device::preset("tiny").expect("a preset").with_parts(move |base, _| change(base));
+    let load = Workload { requests: Some(100_000), ..Workload::named("randwrite-4k-steady") };
+    let filled = RunOptions { precondition: Some(Precondition::Filled(1.0)), ..RunOptions::default() };
+    run(&device, &load, &filled, &mut Unobserved).expect_err("its parts are wrong")
 }
 
 #[test]
 fn a_run_that_does_not_get_on_says_what_waits_for_what_and_how_to_repeat_it() {
-    let filled = Plan { precondition: Some(Precondition::Filled(1.0)), ..Plan::default() };
-    let mut job = job_of("tiny", &[], "randwrite-4k-steady", 100_000, filled);
-    job.change_parts(|base, _| wordline_ssd::Parts { victim: Box::new(Never), ..base });
-    let error = run(job, &mut Unobserved).expect_err("no block is ever free again");
+    // No block is ever free again.
+    let error = error_with(|base| wordline_ssd::Parts { victim: Box::new(Never), ..base });
     assert!(matches!(error, Error::Stuck(_)), "{error}");
     let text = error.to_string();
     for part in [
@@ -71,10 +67,7 @@ mod beyond {
 
 #[test]
 fn a_wrong_answer_ends_the_run_and_is_not_called_a_fault_of_wordline() {
-    let filled = Plan { precondition: Some(Precondition::Filled(1.0)), ..Plan::default() };
-    let mut job = job_of("tiny", &[], "randwrite-4k-steady", 100_000, filled);
-    job.change_parts(|base, _| wordline_ssd::Parts { victim: Box::new(Beyond), ..base });
-    let error = run(job, &mut Unobserved).expect_err("no such block can be cleaned");
+    let error = error_with(|base| wordline_ssd::Parts { victim: Box::new(Beyond), ..base });
     assert!(matches!(error, Error::WrongAnswer(_)), "{error}");
     let text = error.to_string();
     for part in [
@@ -91,8 +84,11 @@ fn a_wrong_answer_ends_the_run_and_is_not_called_a_fault_of_wordline() {
 
 /// A run of a workload on a device of a preset.
 fn run_of_workload(preset: &str, set: &[&str], workload: &str, requests: u64) -> Summary {
-    let job = job_of(preset, set, workload, requests, Plan { seed: 3, ..Plan::default() });
-    run(job, &mut Unobserved).expect("it runs")
+    let set = set.iter().map(|text| (*text).to_owned()).collect();
+    let selection = Selection { preset: Some(preset.into()), file: None, set };
+    let device = Device::load(&selection).expect("a preset");
+    let load = Workload { requests: Some(requests), ..Workload::named(workload) };
+    run(&device, &load, &RunOptions::seed(3), &mut Unobserved).expect("it runs")
 }
 
 #[test]

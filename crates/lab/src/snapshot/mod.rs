@@ -19,10 +19,10 @@ use wordline_kernel::{Instant, Seed};
 use wordline_ssd::BlockDevice;
 use wordline_ssd::snapshot::{Agenda, LAYOUT};
 
-use crate::devices::{Configured, DEVICE, DeviceType, Registry, Ssd};
+use crate::devices::{DEVICE, DeviceType, Ssd, of_document};
 use crate::error::{Error, Result};
 use crate::output::Output;
-use crate::{caught, config, input};
+use crate::{caught, input};
 use blocks::{Damage, damage, fill};
 
 /// The first bytes of a snapshot. The line end finds files that were sent as text.
@@ -162,21 +162,9 @@ impl Snapshot {
         &self.head
     }
 
-    /// The device that it is of.
-    ///
-    /// # Errors
-    /// [`Error::Config`] if this program does not take its configuration.
-    pub fn device(&self, registry: &Registry) -> Result<config::Device> {
-        self.device_with(registry, &[])
-    }
-
-    /// The same with the arguments `key=value` on top.
-    ///
-    /// # Errors
-    /// [`Error::Config`] if this program does not take its configuration, or not those changes to it.
-    pub fn device_with(&self, registry: &Registry, set: &[String]) -> Result<config::Device> {
-        let label = format!("{} (configuration)", self.path.display());
-        config::Device::from_text(registry, &label, &self.head.device, &self.head.configuration, set)
+    /// The name of its configuration in messages.
+    pub(crate) fn label(&self) -> String {
+        format!("{} (configuration)", self.path.display())
     }
 
     /// The type of the device that it is of.
@@ -200,8 +188,9 @@ impl Snapshot {
                 format!("the type {} as the device to run, or no device beside a snapshot", T::NAME),
             );
         }
-        let own = self.device(&Registry::of::<T>().with_designs(device.designs()))?;
-        let [own, wanted] = [own.configured.table(), device.table()].map(toml::Value::Table);
+        let own: T = of_document(&self.label(), &self.head.configuration, &device.designs())?;
+        let keys = |device: &T| toml::Value::try_from(device.file()).expect("keys of a device are TOML");
+        let (own, wanted) = (keys(&own), keys(device));
         first_difference("", &own, &wanted).map_or(Ok(()), |(key, found, wanted)| {
             differs(
                 format!("a device with {key} = {found}"),

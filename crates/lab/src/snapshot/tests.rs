@@ -3,22 +3,23 @@ mod forged;
 use proptest::prelude::*;
 
 use super::*;
-use crate::config::Selection;
 use crate::output::Output;
-use crate::plan::{Origin, Plan};
-use crate::prepare::make_snapshot;
-use crate::run::{self, Precondition, Unobserved};
-use crate::summary::Summary;
+use crate::run::make_snapshot;
+use crate::{Device, Precondition, RunOptions, Selection, Summary, Unobserved, Workload};
 
-fn device(set: &[&str]) -> config::Device {
+fn device(set: &[&str]) -> Device {
     let set = set.iter().map(|text| (*text).to_owned()).collect();
-    config::Device::load(&Selection { preset: Some("tiny".into()), file: None, set }).expect("a device")
+    Device::load(&Selection { preset: Some("tiny".into()), file: None, set }).expect("a device")
 }
 
 /// A run of some requests on the smallest preset.
-fn run(plan: Plan) -> Result<Summary> {
-    let plan = Plan { origin: Origin::Named("mixed-70-30".into()), requests: Some(3_000), ..plan };
-    run::run(plan.job(&device(&[]))?, &mut Unobserved)
+fn run(options: RunOptions) -> Result<Summary> {
+    run_on(&device(&[]), &options)
+}
+
+fn run_on(device: &Device, options: &RunOptions) -> Result<Summary> {
+    let load = Workload { requests: Some(3_000), ..Workload::named("mixed-70-30") };
+    crate::run(device, &load, options, &mut Unobserved)
 }
 
 /// The summary of a run, without the times on this machine and without notes.
@@ -46,9 +47,11 @@ fn verified(path: &Path) -> std::result::Result<Size, String> {
 #[test]
 fn a_run_from_a_snapshot_is_the_run_after_the_same_preconditioning() {
     let (_folder, path) = made();
-    let restored = run(Plan { from_snapshot: Some(path), ..Plan::default() }).expect("it was just made");
+    let restored =
+        run(RunOptions { from_snapshot: Some(path), ..RunOptions::default() }).expect("it was just made");
     assert!(restored.notes[0].contains("preconditioned to the steady state"), "{:?}", restored.notes);
-    let anew = run(Plan { precondition: Some(Precondition::Steady), ..Plan::default() }).expect("a run");
+    let anew =
+        run(RunOptions { precondition: Some(Precondition::Steady), ..RunOptions::default() }).expect("a run");
     assert_eq!(measured(restored), measured(anew));
 }
 
@@ -56,12 +59,16 @@ fn a_run_from_a_snapshot_is_the_run_after_the_same_preconditioning() {
 fn runs_that_follow_each_other_count_from_their_own_beginnings() {
     let (folder, steady) = made();
     let later = folder.path().join("later.snap");
-    let first = Plan { from_snapshot: Some(steady), save_snapshot: Some(later.clone()), ..Plan::default() };
+    let first = RunOptions {
+        from_snapshot: Some(steady),
+        save_snapshot: Some(later.clone()),
+        ..RunOptions::default()
+    };
     let first = run(first).expect("it was just made");
     let snapshot = Snapshot::open(&later).expect("it was just saved");
     assert_eq!((snapshot.head().digest.as_str(), snapshot.head().history.len()), (first.digest.as_str(), 2));
     assert!((snapshot.head().simulated_seconds - first.simulated_seconds).abs() < 1e-9);
-    let plan = || Plan { from_snapshot: Some(later.clone()), seed: 7, ..Plan::default() };
+    let plan = || RunOptions { from_snapshot: Some(later.clone()), seed: 7, ..RunOptions::default() };
     let [one, two] = [run(plan()), run(plan())].map(|summary| summary.expect("it was just saved"));
     assert_ne!(one.digest, first.digest);
     for (what, later, earlier) in [
@@ -87,14 +94,13 @@ fn runs_that_follow_each_other_count_from_their_own_beginnings() {
 #[test]
 fn a_device_of_another_configuration_is_refused_by_the_first_key_that_differs() {
     let (_folder, path) = made();
-    let plan = Plan { from_snapshot: Some(path.clone()), ..Plan::default() };
+    let plan = RunOptions { from_snapshot: Some(path.clone()), ..RunOptions::default() };
     let other = device(&[
         "ftl.over_provisioning=0.3",
         "ftl.gc.start_below_free_blocks=5",
         "ftl.gc.stop_at_free_blocks=5",
     ]);
-    let job = plan.job(&other).expect("a job");
-    let error = run::run(job, &mut Unobserved).expect_err("they differ").to_string();
+    let error = run_on(&other, &plan).expect_err("they differ").to_string();
     let wanted = format!("{}: found a device with ftl.gc.start_below_free_blocks = ", path.display());
     assert!(error.starts_with(&wanted) && error.contains(", wanted 5 as in the device"), "{error}");
 }

@@ -1,10 +1,8 @@
 use std::io::Write as _;
 
 use super::*;
-use crate::config::{Device, Selection};
-use crate::plan::{Origin, Plan};
-use crate::run::{Precondition, Unobserved, run};
-use crate::summary::Summary;
+use crate::workload::Origin;
+use crate::{Device, Precondition, RunOptions, Selection, Summary, Unobserved, Workload, run};
 
 /// A device with a map of 4 KiB and 256 blocks a plane.
 fn device() -> Device {
@@ -14,8 +12,8 @@ fn device() -> Device {
 }
 
 fn summary(origin: Origin, precondition: Precondition, requests: Option<u64>) -> Result<Summary> {
-    let plan = Plan { origin, requests, precondition: Some(precondition), ..Plan::default() };
-    run(plan.job(&device())?, &mut Unobserved)
+    let options = RunOptions { precondition: Some(precondition), ..RunOptions::default() };
+    run(&device(), &Workload { requests, ..origin.into() }, &options, &mut Unobserved)
 }
 
 fn amplification(summary: &Summary) -> f64 {
@@ -96,12 +94,10 @@ fn what_the_buffer_takes_ages_nothing_and_ends() {
 fn a_device_without_flash_is_not_aged_and_named() {
     let selection = Selection { preset: Some("fixed-latency".into()), ..Selection::default() };
     let device = Device::load(&selection).expect("a device");
-    let plan = Plan {
-        origin: Origin::Named("randwrite-4k".into()),
-        precondition: Some(Precondition::Workload(Some(1.0))),
-        ..Plan::default()
-    };
-    let refused = run(plan.job(&device).expect("a job"), &mut Unobserved).expect_err("nothing of it ages");
+    let precondition = Some(Precondition::Workload(Some(1.0)));
+    let (load, options) =
+        (Workload::named("randwrite-4k"), RunOptions { precondition, ..RunOptions::default() });
+    let refused = run(&device, &load, &options, &mut Unobserved).expect_err("nothing of it ages");
     let told = "precondition: found workload, on a device of type fixed-latency, which does not age, wanted empty or filled";
     assert!(refused.to_string().contains(told), "{refused}");
 }

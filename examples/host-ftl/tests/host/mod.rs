@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use host_ftl::{Event, HostFtl, HostFtlType};
 use wordline_kernel::{Calendar, Instant, Schedule, Seed};
-use wordline_lab::config::{Device, Selection};
 use wordline_lab::devices::{DeviceType, Registry};
+use wordline_lab::{Device, Selection};
 use wordline_ssd::device::{Content, FILLED, ZEROES};
 use wordline_ssd::{BlockDevice, Command, OpenChannel, Operation, flash};
 

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::chart::{Chart, Runs, chart, shown};
 use super::over_time::{Axis, line, time_unit};
-use super::{Chart, Runs, chart, shown};
 use crate::summary::DesignChart;
 
 /// Those of all runs: one for each name, in the order in which the runs have them.

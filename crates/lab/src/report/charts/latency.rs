@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Chart, Runs, chart, latency_channel, latency_text, shown};
+use super::chart::{Chart, Runs, chart, latency_channel, latency_text, shown};
 use crate::summary::Latency;
 
 const KINDS: [&str; 2] = ["reads", "writes"];

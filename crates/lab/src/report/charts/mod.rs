@@ -1,35 +1,17 @@
 //! The charts of a report as Vega-Lite specifications: made here once, for the page and for everything else that
 //! draws Vega-Lite. They carry their data and no colours of their own, so that a page or a paper may theme them.
 
+mod chart;
 mod designs;
 mod latency;
 mod over_time;
 mod parts;
 mod wear;
 
-use serde_json::{Map, Value, json};
-
-use super::results;
 use crate::summary::Summary;
+use chart::Runs;
 
-/// A chart.
-#[derive(Clone, Debug)]
-pub struct Chart {
-    /// Its name, also that of its file.
-    pub name: String,
-    /// Its title.
-    pub title: String,
-    /// How to read it.
-    pub caption: String,
-    /// The Vega-Lite specification, with data.
-    pub spec: Value,
-}
-
-/// Width of a chart outside of a page, which stretches it to its own: chosen, about twice the height.
-const WIDTH: u32 = 560;
-
-/// The version of Vega-Lite that the specifications are written for.
-pub const SCHEMA: &str = "https://vega.github.io/schema/vega-lite/v6.json";
+pub use chart::{Chart, SCHEMA};
 
 /// All charts of the runs that have something to show, in the order of a report.
 pub fn charts(runs: &[Summary]) -> Vec<Chart> {
@@ -50,153 +32,4 @@ pub fn charts(runs: &[Summary]) -> Vec<Chart> {
     all.extend((0..runs.all.len()).flat_map(|index| wear::maps(&runs, index)).map(Some));
     all.extend(designs::all(&runs).into_iter().map(Some));
     all.into_iter().flatten().collect()
-}
-
-/// Runs with the names that tell them apart.
-struct Runs<'a> {
-    all: &'a [Summary],
-    labels: Vec<String>,
-}
-
-impl<'a> Runs<'a> {
-    fn new(all: &'a [Summary]) -> Self {
-        Self { all, labels: results::labels(all) }
-    }
-
-    fn iter(&self) -> impl Iterator<Item = (&'a Summary, &str)> {
-        self.all.iter().zip(self.labels.iter().map(String::as_str))
-    }
-
-    fn are_several(&self) -> bool {
-        self.all.len() > 1
-    }
-
-    /// The run in front of a part of it, where there are several.
-    fn prefixed(&self, label: &str, part: &str) -> String {
-        if self.are_several() {
-            format!("{} · {part}", results::shortened(label, 26)) // chosen: leaves a chart most of its width
-        } else {
-            part.to_owned()
-        }
-    }
-
-    /// A colour for each run, the legend with as many columns as fit.
-    fn colour(&self) -> Value {
-        let longest = self.labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
-        let columns = (60 / longest.max(1)).clamp(1, 4); // chosen: half a page has room for some 60 characters
-        json!({ "field": "run", "type": "nominal", "title": null, "legend": { "columns": columns },
-            "scale": { "domain": self.labels } })
-    }
-
-    /// Colours by kind of request in one run; by run, with dashes by kind, in several. `kinds` in fixed order.
-    /// Only those that have rows are in the legend, but each keeps its colour.
-    fn add_series(&self, encoding: &mut Value, kinds: &[&str], rows: &[Value]) {
-        let present: Vec<&&str> =
-            kinds.iter().filter(|kind| rows.iter().any(|row| row["kind"] == **kind)).collect();
-        let kind = json!({ "field": "kind", "type": "nominal", "title": null, "sort": kinds,
-            "scale": { "domain": kinds }, "legend": { "values": present } });
-        if self.are_several() {
-            encoding["color"] = self.colour();
-            if kinds.len() > 1 {
-                encoding["strokeDash"] = kind;
-            }
-        } else {
-            encoding["color"] = kind;
-        }
-    }
-}
-
-/// A specification: what is common to all charts, and what `parts` says. `None` when there are no data.
-fn chart(name: &str, title: &str, caption: &str, data: Vec<Value>, parts: Value) -> Option<Chart> {
-    if data.is_empty() {
-        return None;
-    }
-    let mut spec = Map::new();
-    spec.insert("$schema".to_owned(), json!(SCHEMA));
-    spec.insert("title".to_owned(), json!(title));
-    spec.insert("description".to_owned(), json!(caption));
-    spec.insert("width".to_owned(), json!(WIDTH));
-    spec.insert("height".to_owned(), json!(260));
-    spec.insert("data".to_owned(), json!({ "values": data }));
-    if let Value::Object(parts) = parts {
-        spec.extend(parts);
-    }
-    let (name, title, caption) = (name.to_owned(), title.to_owned(), caption.to_owned());
-    Some(Chart { name, title, caption, spec: Value::Object(spec) })
-}
-
-/// A Vega expression that writes the microseconds of an axis in a unit that suits them.
-const LATENCY_LABELS: &str = "datum.value >= 1e6 ? format(datum.value / 1e6, ',~g') + ' s' : \
-     datum.value >= 1e3 ? format(datum.value / 1e3, '~g') + ' ms' : \
-     datum.value >= 1 || datum.value == 0 ? format(datum.value, '~g') + ' µs' : \
-     format(datum.value * 1e3, '~g') + ' ns'";
-
-/// The same for the field of a tooltip.
-fn latency_text(field: &str) -> String {
-    LATENCY_LABELS.replace("datum.value", &format!("datum['{field}']")).replace("'~g'", "'.3~g'")
-}
-
-/// The encoding of a latency in microseconds on a logarithmic axis, from round time to round time around the rows.
-fn latency_channel(rows: &[Value], field: &str, title: &str) -> Value {
-    let values = || rows.iter().filter_map(|row| row[field].as_f64());
-    let least = values().fold(f64::INFINITY, f64::min);
-    let most = values().fold(0.0, f64::max).max(least);
-    let ticks = round_times(least, most);
-    json!({
-        "field": field, "type": "quantitative",
-        "scale": { "type": "log", "nice": false, "domain": [ticks.first(), ticks.last()] },
-        "axis": { "title": title, "labelExpr": LATENCY_LABELS, "labelOverlap": true, "values": ticks },
-    })
-}
-
-/// Round microseconds from at most `least` to above `most`, fewer a decade the more decades there are.
-fn round_times(least: f64, most: f64) -> Vec<f64> {
-    let steps: &[f64] = match most / least {
-        ratio if ratio < 300.0 => &[1.0, 2.0, 5.0], // chosen: at most eight labels or so
-        ratio if ratio < 1e5 => &[1.0, 3.0],
-        _ => &[1.0],
-    };
-    // Picoseconds to thirty years, far beyond what a run can hold.
-    let all: Vec<f64> = (-6..15)
-        .flat_map(|decade| {
-            steps.iter().map(move |step| shown_number(step * libm::pow(10.0, f64::from(decade))))
-        })
-        .collect();
-    let from = all.iter().rposition(|tick| *tick <= least).unwrap_or(0);
-    let to = all.iter().position(|tick| *tick > most).unwrap_or(all.len() - 1);
-    all[from..=to.max(from)].to_vec()
-}
-
-/// A number for a chart: four digits are more than a screen shows, and keep the page small. `null` if not finite.
-fn shown(number: f64) -> Value {
-    if number.is_finite() { json!(shown_number(number)) } else { Value::Null }
-}
-
-fn shown_number(number: f64) -> f64 {
-    if number == 0.0 {
-        return 0.0;
-    }
-    let digits = 3 - libm::log10(number.abs()).floor() as i32;
-    let scale = libm::pow(10.0, f64::from(digits.clamp(0, 15)));
-    (number * scale).round() / scale
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_axis_of_latency_has_a_few_round_times_around_its_values() {
-        assert_eq!(round_times(60.0, 450.0), [50.0, 100.0, 200.0, 500.0]);
-        assert_eq!(round_times(0.5, 20_000.0), [0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4, 3e4]);
-        assert_eq!(round_times(1.0, 1e6), [1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6, 1e7]);
-        assert_eq!(round_times(100.0, 100.0), [100.0, 200.0]);
-    }
-
-    #[test]
-    fn numbers_in_charts_have_four_digits() {
-        assert_eq!(shown(123_456.7), json!(123_457.0));
-        assert_eq!(shown(0.000_123_456), json!(0.000_123_5));
-        assert_eq!(shown(f64::NAN), Value::Null);
-    }
 }

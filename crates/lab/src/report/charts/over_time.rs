@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use wordline_ssd::lifetime::write_amplification;
 
-use super::{Chart, Runs, chart, latency_channel, latency_text, shown};
+use super::chart::{Chart, Runs, chart, latency_channel, latency_text, shown};
 use crate::summary::{Summary, Window};
 
 /// One value of a window, by kind; `None` where the window has none.

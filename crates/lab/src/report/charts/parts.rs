@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Chart, LATENCY_LABELS, Runs, chart, latency_text, shown};
+use super::chart::{Chart, LATENCY_LABELS, Runs, chart, latency_text, shown};
 use crate::report::results;
 use crate::summary::Summary;
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Chart, Runs, chart, shown};
+use super::chart::{Chart, Runs, chart, shown};
 use crate::summary::{PoolUse, Summary};
 
 /// How many blocks were erased how often.

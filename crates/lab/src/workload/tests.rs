@@ -1,21 +1,23 @@
-//! The jobs of plans, and the plans that are refused.
+//! The jobs of workloads, and the workloads that are refused.
 
 use super::*;
-use crate::config::Selection;
-use crate::trace::Op;
+use crate::run::run_job;
+use crate::trace::{self, Op, Requests};
+use crate::{Precondition, Selection};
 
-fn pace(plan: Plan, usual_depth: Option<u32>) -> std::result::Result<Pace, String> {
+fn pace(plan: Workload, usual_depth: Option<u32>) -> std::result::Result<Pace, String> {
     plan.pace(usual_depth, None).map_err(|error| error.to_string())
 }
 
 #[test]
 fn a_trace_runs_by_its_times_and_a_queue_depth_closes_the_loop() {
-    assert_eq!(pace(Plan::default(), None), Ok(Pace::Open { time_scale: 1.0 }));
-    let faster = Plan { time_scale: Some(0.5), ..Plan::default() };
+    assert_eq!(pace(Workload::default(), None), Ok(Pace::Open { time_scale: 1.0 }));
+    let faster = Workload { time_scale: Some(0.5), ..Workload::default() };
     assert_eq!(pace(faster, None), Ok(Pace::Open { time_scale: 0.5 }));
-    let closed = Plan { queue_depth: Some(4), think_time: Some(Duration::from_us(2)), ..Plan::default() };
+    let closed =
+        Workload { queue_depth: Some(4), think_time: Some(Duration::from_us(2)), ..Workload::default() };
     assert_eq!(pace(closed, None), Ok(Pace::Closed { depth: 4, think: Duration::from_us(2) }));
-    let other_depth = Plan { queue_depth: Some(1), ..Plan::default() };
+    let other_depth = Workload { queue_depth: Some(1), ..Workload::default() };
     assert_eq!(pace(other_depth, Some(32)), Ok(Pace::Closed { depth: 1, think: Duration::ZERO }));
 }
 
@@ -23,43 +25,44 @@ fn a_trace_runs_by_its_times_and_a_queue_depth_closes_the_loop() {
 fn a_closed_loop_pauses_where_the_user_or_the_workload_says_so() {
     let on = Duration::from_ms(5);
     let bursts = Some(Bursts::halves(on));
-    let plan = Plan { queue_depth: Some(4), bursts, ..Plan::default() };
+    let plan = Workload { queue_depth: Some(4), bursts, ..Workload::default() };
     assert_eq!(pace(plan.clone(), None), Ok(Pace::Bursts { depth: 4, on, off: on }));
-    let of_workload = Plan::default().pace(Some(2), bursts).map_err(|error| error.to_string());
+    let of_workload = Workload::default().pace(Some(2), bursts).map_err(|error| error.to_string());
     assert_eq!(of_workload, Ok(Pace::Bursts { depth: 2, on, off: on }));
-    let thinks = Plan { think_time: Some(on), ..plan.clone() };
+    let thinks = Workload { think_time: Some(on), ..plan.clone() };
     assert!(pace(thinks, None).is_err_and(|error| error.contains("none in a closed loop with bursts")));
-    let open = Plan { bursts, ..Plan::default() };
+    let open = Workload { bursts, ..Workload::default() };
     assert!(pace(open, None).is_err_and(|error| error.starts_with("bursts: found 5ms, wanted none")));
-    let short = Plan { bursts: Some(Bursts::halves(Duration::ZERO)), ..plan };
+    let short = Workload { bursts: Some(Bursts::halves(Duration::ZERO)), ..plan };
     assert!(pace(short, None).is_err_and(|error| error.contains("wanted from 1us to 1h")));
 }
 
 #[test]
 fn requests_take_the_times_of_a_recorded_trace() {
     let origin = Origin::Named("mail".into());
-    let plan = Plan { origin, requests: Some(3), times_of: Some("embedded".into()), ..Plan::default() };
+    let plan =
+        Workload { origin, requests: Some(3), times_of: Some("embedded".into()), ..Workload::default() };
     let job = named(plan.clone(), &device(&[])).expect("a job");
     assert_eq!(job.load.pace, Pace::Open { time_scale: 1.0 });
     let arrivals =
         |requests: Requests| requests.map(|request| request.expect("one").arrival).collect::<Vec<_>>();
     let recorded = trace::prepare_embedded(Some(3)).expect("the embedded trace").requests;
     assert_eq!(arrivals(job.load.requests.in_order()), arrivals(recorded));
-    let both = Plan { queue_depth: Some(1), ..plan };
+    let both = Workload { queue_depth: Some(1), ..plan };
     assert!(named(both, &device(&[])).is_err_and(|error| error.contains("none beside the times of a trace")));
 }
 
 #[test]
 fn a_setting_that_the_loop_would_ignore_is_refused() {
-    let think = Plan { think_time: Some(Duration::from_us(1)), ..Plan::default() };
+    let think = Workload { think_time: Some(Duration::from_us(1)), ..Workload::default() };
     assert!(pace(think, None).is_err_and(|error| error.starts_with("think time: found 1us, wanted none")));
-    let scale = Plan { time_scale: Some(0.5), ..Plan::default() };
+    let scale = Workload { time_scale: Some(0.5), ..Workload::default() };
     assert!(
         pace(scale, Some(32)).is_err_and(|error| error.starts_with("time scale: found 0.5, wanted none"))
     );
-    let backwards = Plan { time_scale: Some(-1.0), ..Plan::default() };
+    let backwards = Workload { time_scale: Some(-1.0), ..Workload::default() };
     assert!(pace(backwards, None).is_err());
-    let nothing = Plan { queue_depth: Some(0), ..Plan::default() };
+    let nothing = Workload { queue_depth: Some(0), ..Workload::default() };
     assert!(pace(nothing, None).is_err());
 }
 
@@ -68,43 +71,44 @@ fn device(set: &[&str]) -> Device {
     Device::load(&Selection { preset: Some("tiny".into()), file: None, set }).expect("a device")
 }
 
-fn named(plan: Plan, device: &Device) -> std::result::Result<Job, String> {
+fn named(plan: Workload, device: &Device) -> std::result::Result<Job, String> {
     let requests = plan.requests.or(Some(2_000));
-    let plan = Plan { origin: Origin::Named("mixed-70-30".into()), requests, ..plan };
-    plan.job(device).map_err(|error| error.to_string())
+    let plan = Workload { origin: Origin::Named("mixed-70-30".into()), requests, ..plan };
+    plan.job(device, &RunOptions::default(), &mut Unobserved).map_err(|error| error.to_string())
 }
 
 #[test]
 fn a_closed_loop_uses_a_queue_and_requests_by_their_times_all_that_the_device_has() {
     let nvme = device(&["front.interface=nvme", "front.nvme.queues=4"]);
-    let plan = Plan::default;
+    let plan = Workload::default;
     assert_eq!(named(plan(), &nvme).expect("a job").load.spread.queues, 1);
-    let open = Plan { requests: Some(100), ..plan() }.job(&nvme).expect("the embedded trace");
+    let open = Workload { requests: Some(100), ..plan() };
+    let open = open.job(&nvme, &RunOptions::default(), &mut Unobserved).expect("the embedded trace");
     assert_eq!((open.load.spread.queues, open.load.pace), (4, Pace::Open { time_scale: 1.0 }));
-    assert_eq!(named(Plan { queues: Some(3), ..plan() }, &nvme).expect("a job").load.spread.queues, 3);
-    let error = named(Plan { queues: Some(5), ..plan() }, &nvme).err();
+    assert_eq!(named(Workload { queues: Some(3), ..plan() }, &nvme).expect("a job").load.spread.queues, 3);
+    let error = named(Workload { queues: Some(5), ..plan() }, &nvme).err();
     assert!(error.is_some_and(|error| error.starts_with("queues: found 5, wanted from 1 to 4")));
 }
 
 #[test]
 fn a_namespace_bounds_the_requests_that_name_it() {
     let both = device(&["namespaces=[{size = \"4MiB\"}, {fraction = 0.5}]"]);
-    let job = named(Plan { namespace: Some(2), ..Plan::default() }, &both).expect("there are two");
+    let job = named(Workload { namespace: Some(2), ..Workload::default() }, &both).expect("there are two");
     let most = Bytes::mib(6); // Half of 12 MiB.
     assert!(
         job.load.namespace == 1 && job.load.requests.in_order().flatten().all(|r| r.offset + r.size <= most)
     );
-    let error = named(Plan { namespace: Some(3), ..Plan::default() }, &both).err();
+    let error = named(Workload { namespace: Some(3), ..Workload::default() }, &both).err();
     assert!(error.is_some_and(|error| error.starts_with("namespace: found 3, wanted from 1 to 2")));
 }
 
 #[test]
 fn requests_over_a_link_spend_time_on_it_and_unaligned_ones_are_refused() {
     let run = |device: &Device, plan| {
-        crate::run::run(named(plan, device)?, &mut crate::run::Unobserved).map_err(|error| error.to_string())
+        run_job(named(plan, device)?, &mut Unobserved).map_err(|error| error.to_string())
     };
     let nvme = device(&["front.interface=nvme", "front.sector_size=4KiB"]);
-    let summary = run(&nvme, Plan { queues: Some(2), ..Plan::default() }).expect("whole sectors");
+    let summary = run(&nvme, Workload { queues: Some(2), ..Workload::default() }).expect("whole sectors");
     let link = summary.time.iter().find(|share| share.name == "link").expect("a component");
     assert!(link.read_us > 1.0 && summary.link_utilisation.len() == 2, "{link:?}");
     assert!(
@@ -112,23 +116,25 @@ fn requests_over_a_link_spend_time_on_it_and_unaligned_ones_are_refused() {
             .abs()
             < 1e-6
     );
-    let plan = Plan { origin: Origin::Embedded, ..Plan::default() };
-    let mut trace = plan.job(&nvme).expect("the embedded trace");
     // The second is refused: the two that could be taken after it are not, and the last is not named in its place.
     let sizes = [4096, 512, 4096, 4096, 512];
     let requests = sizes.map(|size| Request::new(Op::Read, Bytes(0), Bytes(size)));
-    trace.load.requests = Incoming::generated(requests.into_iter());
-    let error = crate::run::run(trace, &mut crate::run::Unobserved).expect_err("two are odd").to_string();
-    assert!(error.starts_with("request 2 of "), "{error}");
+    let given = Workload::given("five reads", requests);
+    let error = crate::run(&nvme, &given, &RunOptions::default(), &mut Unobserved);
+    let error = error.expect_err("two are odd").to_string();
+    assert!(error.starts_with("request 2 of five reads"), "{error}");
     assert!(error.contains("wanted whole sectors of 4KiB (front.sector_size)"), "{error}");
 }
 
 #[test]
 fn a_run_that_takes_longer_than_the_limit_of_time_is_refused() {
-    let plan =
-        Plan { think_time: Some(Duration::from_ms(3_600_000)), queue_depth: Some(1), ..Plan::default() };
-    let job = named(Plan { requests: Some(3_000), ..plan }, &device(&[])).expect("a job");
-    let error = crate::run::run(job, &mut crate::run::Unobserved).expect_err("125 days").to_string();
+    let plan = Workload {
+        think_time: Some(Duration::from_ms(3_600_000)),
+        queue_depth: Some(1),
+        ..Workload::default()
+    };
+    let job = named(Workload { requests: Some(3_000), ..plan }, &device(&[])).expect("a job");
+    let error = run_job(job, &mut Unobserved).expect_err("125 days").to_string();
     assert!(error.contains("more than 106 days of simulated time with 25"), "{error}");
 }
 

@@ -1,8 +1,9 @@
-//! Files of generated workloads, which are read as configurations are.
+//! Generators of requests, and their files, which are read as configurations are.
 
 use wordline_kernel::Complaints;
 
-pub use wordline_trace::workload::*;
+use crate::config::read::read;
+use crate::trace::workload::{Application, Workload, application, names};
 
 /// The generators of requests.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -42,7 +43,7 @@ impl Generated {
     pub fn from_toml(name: &str, text: &str) -> Result<Self, Complaints> {
         let has_model = text.parse::<toml::Table>().is_ok_and(|table| table.contains_key("model"));
         if has_model {
-            let application = crate::config::read(name, text, Application::check)?;
+            let application = read(name, text, Application::check)?;
             return Ok(Self::Application(Box::new(application)));
         }
         from_toml(name, text).map(|pattern| Self::Pattern(Box::new(pattern)))
@@ -54,7 +55,7 @@ impl Generated {
 /// # Errors
 /// Everything that is wrong, each with source, line and key, what was found and what was wanted.
 pub fn from_toml(name: &str, text: &str) -> Result<Workload, Complaints> {
-    crate::config::read(name, text, Workload::check)
+    read(name, text, Workload::check)
 }
 
 #[cfg(test)]

@@ -1,0 +1,26 @@
+//! The same question with several values of a key.
+
+use wordline_nand::cell::CellSet;
+
+use super::answer::Answer;
+use super::question::{KEY_AND_VALUE, Question, misspelled};
+use crate::error::Result;
+
+/// Evaluates `set` along a key: `first` has its values, separated by commas, `others` are the same for all. The key, and each value with
+/// its answer.
+///
+/// # Errors
+/// If an argument is no key with a value, or a question does not fit the set.
+pub fn along(
+    set: &CellSet,
+    first: &str,
+    others: &[String],
+    seed: u64,
+) -> Result<(String, Vec<(String, Answer)>)> {
+    let (key, values) = first.split_once('=').ok_or_else(|| misspelled(first, KEY_AND_VALUE))?;
+    let answer = |value: &str| {
+        let keys = [&[format!("{key}={value}")], others].concat();
+        Ok((value.to_owned(), Answer::of(set, &Question::of_keys(&keys)?, seed)?))
+    };
+    Ok((key.to_owned(), values.split(',').map(answer).collect::<Result<_>>()?))
+}

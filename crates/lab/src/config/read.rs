@@ -1,0 +1,69 @@
+//! From a tree to what it describes: everything that is wrong with it at once, each with the place where it was written.
+
+use schemars::JsonSchema;
+use serde::de::{DeserializeOwned, IntoDeserializer};
+use wordline_kernel::{Complaint, Complaints};
+
+use super::schema::{self, FILE_KEYS};
+use super::tree::{self, Node, Origin, Value};
+use crate::error::{Error, Result};
+use crate::words::found_and_wanted;
+
+/// The keys of a device while they are looked at.
+pub struct Keys<'a>(pub(crate) &'a Node);
+
+/// Serde found what the schema allows.
+pub(crate) fn backstop(message: &str) -> Error {
+    let mut wrong = Complaints::default();
+    let (found, wanted) = found_and_wanted(message, "values that fit their keys");
+    wrong.add("the configuration", found, wanted);
+    Error::Config(wrong)
+}
+
+/// Reads a `T` from the TOML text of the source called `name`: held against its schema, then to `check`.
+///
+/// # Errors
+/// Everything that is wrong, each with source, line and key, what was found and what was wanted.
+pub(crate) fn read<T: DeserializeOwned + JsonSchema>(
+    name: &str,
+    text: &str,
+    check: impl Fn(&T) -> std::result::Result<(), Complaints>,
+) -> std::result::Result<T, Complaints> {
+    let tree = tree::parse(name, text)?;
+    schema::complaints_of::<T>(&tree).or_ok(())?;
+    let value = T::deserialize(tree.value.clone().into_deserializer()).map_err(|error| {
+        let mut wrong = Complaints::default();
+        let (found, wanted) = found_and_wanted(error.message(), "values that fit their keys");
+        wrong.add(name, found, wanted);
+        wrong
+    })?;
+    check(&value).map_err(|wrong| with_origins(wrong, &tree))?;
+    Ok(value)
+}
+
+/// Says for each complaint where its value was written, or that it is a default.
+pub(crate) fn with_origins(wrong: Complaints, tree: &Node) -> Complaints {
+    let label = |complaint: Complaint| {
+        let key = match tree.origin_of(&complaint.key) {
+            (origin, true) => origin.label(&complaint.key),
+            (_, false) => format!("{} (default)", complaint.key),
+        };
+        Complaint { key, ..complaint }
+    };
+    Complaints(wrong.0.into_iter().map(label).collect())
+}
+
+/// Takes the keys of the file itself out of its tree.
+pub(crate) fn file_keys(tree: &mut Node) -> Result<[Option<(Origin, String)>; 4]> {
+    let mut wrong = Complaints::default();
+    let members = tree.members_mut().expect("a document is a table");
+    let taken = FILE_KEYS.map(|(key, _)| {
+        let node = members.remove(key)?;
+        if let Value::Text(text) = node.value {
+            return Some((node.origin, text));
+        }
+        wrong.add(node.origin.label(key), &node.value, "text in quotes");
+        None
+    });
+    wrong.or_ok(taken).map_err(Error::Config)
+}

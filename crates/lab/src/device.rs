@@ -1,0 +1,255 @@
+//! A device as it is described: a preset, a file or a table of keys, with settings on top, all of it checked.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use wordline_kernel::Bytes;
+use wordline_ssd::{Config, Parts};
+
+use crate::config::load::{self, Layered};
+use crate::config::read::backstop;
+use crate::devices::{Configured, DeviceType, Registry, Ssd, as_ssd};
+use crate::error::Result;
+use crate::snapshot::Snapshot;
+
+/// The preset that is taken when neither a preset nor a file is named.
+pub const DEFAULT_PRESET: &str = "nvme-tlc";
+
+/// Which device: a preset, a file that changes it or stands alone, and single values on top.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// An embedded preset by name, or a file by its path.
+    pub preset: Option<String>,
+    /// The user's file.
+    pub file: Option<PathBuf>,
+    /// Arguments `key=value`, the last one on top.
+    pub set: Vec<String>,
+}
+
+/// A description of a device that was checked, so that it can be simulated. It is not the running device: any number of runs and
+/// sessions are made of one description.
+///
+/// ```
+/// use wordline_lab::Device;
+///
+/// let drive = Device::preset("nvme-tlc")?.with("ftl.over_provisioning", 0.28)?;
+/// assert_eq!(drive.get("ftl.over_provisioning"), Some(0.28.into()));
+/// let error = drive.with("ftl.over_provisioning", 1.5).unwrap_err().to_string();
+/// assert!(error.contains("ftl.over_provisioning: found 1.5, wanted"), "{error}");
+/// # Ok::<(), wordline_lab::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Device {
+    /// Its name in reports.
+    pub name: String,
+    /// Its description, in a line; may be empty.
+    pub description: String,
+    /// The checked configuration, of whichever device type.
+    pub configured: Arc<dyn Configured>,
+    /// All of it as one TOML document, which loads as the same device.
+    pub text: String,
+    basis: Basis,
+}
+
+/// The layers that a device was read from: with another setting on top it is read from them again.
+#[derive(Clone, Debug)]
+struct Basis {
+    registry: Registry,
+    from: From,
+    set: Vec<String>,
+}
+
+/// The layers below the settings.
+#[derive(Clone, Debug)]
+enum From {
+    Files { preset: Option<String>, file: Option<PathBuf> },
+    Text { label: String, name: String, text: String },
+    Keys { name: String, table: toml::Table },
+}
+
+impl Basis {
+    fn layered(&self) -> Result<Layered> {
+        let registry = &self.registry;
+        let mut layered = match &self.from {
+            From::Files { file: Some(file), preset } => load::file(registry, file, preset.as_deref()),
+            From::Files { file: None, preset } => {
+                load::preset(registry, preset.as_deref().unwrap_or(DEFAULT_PRESET))
+            }
+            From::Text { label, name, text } => load::text(registry, label, name, text),
+            From::Keys { name, table } => load::keys(registry, name, table),
+        }?;
+        load::arguments(registry, &mut layered, &self.set)?;
+        Ok(layered)
+    }
+
+    fn device(self) -> Result<Device> {
+        let mut layered = self.layered()?;
+        let entry = self.registry.take_from(&mut layered.tree)?;
+        let configured = entry.resolve(&mut layered.tree, self.registry.designs())?;
+        Device::of(self, layered, configured)
+    }
+}
+
+impl Device {
+    /// The preset `name`, or the one in the file at that path.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) with everything that is wrong, by file, line and key; those of reading the file.
+    pub fn preset(name: &str) -> Result<Self> {
+        Self::load(&Selection { preset: Some(name.to_owned()), ..Selection::default() })
+    }
+
+    /// The device in the configuration file at `path`, on the preset that it names.
+    ///
+    /// # Errors
+    /// As for [`preset`](Self::preset).
+    pub fn file(path: impl AsRef<Path>) -> Result<Self> {
+        Self::load(&Selection { file: Some(path.as_ref().to_owned()), ..Selection::default() })
+    }
+
+    /// The device called `name` of a table of keys, as they stand in a file, `preset` among them. Complaints name it in place of
+    /// file and line.
+    ///
+    /// # Errors
+    /// As for [`preset`](Self::preset).
+    pub fn of_keys(registry: &Registry, name: &str, table: toml::Table) -> Result<Self> {
+        let from = From::Keys { name: name.to_owned(), table };
+        Basis { registry: registry.clone(), from, set: Vec::new() }.device()
+    }
+
+    /// The device that `selection` describes, of a type that is built in, or everything that is wrong with it.
+    ///
+    /// # Errors
+    /// As for [`preset`](Self::preset).
+    pub fn load(selection: &Selection) -> Result<Self> {
+        Self::load_of(&Registry::default(), selection)
+    }
+
+    /// The same of any type, and with any design, of a registry.
+    ///
+    /// # Errors
+    /// As for [`preset`](Self::preset).
+    pub fn load_of(registry: &Registry, selection: &Selection) -> Result<Self> {
+        let Selection { preset, file, set } = selection.clone();
+        Basis { registry: registry.clone(), from: From::Files { preset, file }, set }.device()
+    }
+
+    /// The device of a whole document `text`, with the arguments `key=value` on top; complaints name the document by its label.
+    #[cfg(test)]
+    pub(crate) fn of_text(
+        registry: &Registry,
+        (label, name): (&str, &str),
+        text: &str,
+        set: &[String],
+    ) -> Result<Self> {
+        let [label, name, text] = [label, name, text].map(str::to_owned);
+        Basis { registry: registry.clone(), from: From::Text { label, name, text }, set: set.to_vec() }
+            .device()
+    }
+
+    /// The device that a snapshot is of, with the arguments `key=value` on top.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) if this program does not take its configuration, or not those changes to it.
+    pub fn of_snapshot(registry: &Registry, snapshot: &Snapshot, set: &[String]) -> Result<Self> {
+        let (head, label) = (snapshot.head(), snapshot.label());
+        let from = From::Text { label, name: head.device.clone(), text: head.configuration.clone() };
+        Basis { registry: registry.clone(), from, set: set.to_vec() }.device()
+    }
+
+    /// The same device with another value of `key`, such as `ftl.over_provisioning`, checked with all others.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) with everything that is wrong.
+    pub fn with(&self, key: &str, value: impl Into<toml::Value>) -> Result<Self> {
+        self.with_all([(key, value.into())])
+    }
+
+    /// The same with several keys at once, which need only fit together.
+    ///
+    /// # Errors
+    /// As for [`with`](Self::with).
+    pub fn with_all<'a>(&self, keys: impl IntoIterator<Item = (&'a str, toml::Value)>) -> Result<Self> {
+        let mut basis = self.basis.clone();
+        basis.set.extend(keys.into_iter().map(|(key, value)| format!("{key}={value}")));
+        basis.device()
+    }
+
+    /// The value of `key`, a default among that; items of lists are counted from 0, as in `pools.0.part.name`. None where there is
+    /// no such key, or it is left out and has no default.
+    pub fn get(&self, key: &str) -> Option<toml::Value> {
+        let all = toml::Value::Table(self.configured.table());
+        key.split('.').try_fold(all, |value, part| match value {
+            toml::Value::Table(mut table) => table.remove(part),
+            toml::Value::Array(items) => items.into_iter().nth(part.parse().ok()?),
+            _ => None,
+        })
+    }
+
+    /// The same device with the design of a crate of its own: what it changes of the parts of an SSD, in place of the designs that
+    /// are named. A device that is made of this one [with](Self::with) another setting is without it.
+    ///
+    /// # Panics
+    /// If the device is no SSD.
+    #[must_use]
+    pub fn with_parts(mut self, change: impl Fn(Parts, &Config) -> Parts + Send + Sync + 'static) -> Self {
+        let ssd = self.ssd().expect("an SSD is made of parts").clone();
+        self.configured = Arc::new(ssd.with(change));
+        self
+    }
+
+    /// Bytes that the host sees.
+    pub fn capacity(&self) -> Bytes {
+        self.configured.shape().capacity
+    }
+
+    /// The SSD that it is, if it is one.
+    pub fn ssd(&self) -> Option<&Ssd> {
+        as_ssd(&self.configured)
+    }
+
+    /// The values that follow from its configuration as text, each with the formula that it follows from.
+    pub fn explain(&self) -> String {
+        let mut out = format!("device {}", self.name);
+        let name = self.configured.device_type();
+        if name != Ssd::NAME {
+            let _ = write!(out, " ({name})");
+        }
+        out += "\n";
+        if !self.description.is_empty() {
+            out += &format!("  {}\n", self.description);
+        }
+        for (title, rows) in self.configured.explain() {
+            let _ = writeln!(out, "\n{title}");
+            for (what, value) in rows {
+                let _ = writeln!(out, "  {what:<34} {value}");
+            }
+        }
+        out
+    }
+
+    /// A device with what its document says of it.
+    fn of(basis: Basis, layered: Layered, configured: Arc<dyn Configured>) -> Result<Self> {
+        let Layered { name, description, source, .. } = layered;
+        let text = text_of(&name, &description, &source, &configured.table())?;
+        Ok(Self { name, description, configured, text, basis })
+    }
+
+    /// A device of a preset and settings that was configured by itself.
+    #[cfg(test)]
+    pub(crate) fn of_preset(layered: Layered, configured: Arc<dyn Configured>) -> Result<Self> {
+        let from = From::Files { preset: Some(layered.name.clone()), file: None };
+        Self::of(Basis { registry: Registry::default(), from, set: Vec::new() }, layered, configured)
+    }
+}
+
+fn text_of(name: &str, description: &str, source: &str, device: &toml::Table) -> Result<String> {
+    let mut text = String::new();
+    for (key, value) in [("name", name), ("description", description), ("source", source)] {
+        if !value.is_empty() {
+            text += &format!("{key} = {}\n", toml::Value::from(value));
+        }
+    }
+    Ok(text + &toml::to_string(device).map_err(|error| backstop(&error.to_string()))?)
+}

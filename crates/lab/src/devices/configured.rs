@@ -1,0 +1,108 @@
+//! The face of a configured device of any type, for all that handles devices without knowing their type.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use wordline_kernel::Complaints;
+use wordline_ssd::block_device::Shape;
+
+use super::device_type::{ChipsInfo, DeviceType};
+use super::ssd::Ssd;
+use crate::config::explain::Section;
+use crate::config::read::Keys;
+use crate::config::schema::DEVICE;
+use crate::error::Result;
+use crate::load::{Load, Start};
+use crate::observer::{Observer, PRECONDITIONING};
+use crate::prepare::{self, Making, Prepared, pages_to_fill};
+use crate::running::{Opened, Running};
+use crate::steps::Steps;
+
+/// A configured device of any type.
+pub trait Configured: fmt::Debug + Send + Sync {
+    /// The name of its type.
+    fn device_type(&self) -> &'static str;
+    /// All its keys, that of its type among them.
+    fn table(&self) -> toml::Table;
+    /// The shape of the device as a host sees it.
+    fn shape(&self) -> Shape;
+    /// Its submission queues.
+    fn queues(&self) -> u16;
+    /// Its chips, those of each pool.
+    fn chips(&self) -> Vec<ChipsInfo>;
+    /// The values derived from its configuration.
+    fn explain(&self) -> Vec<Section>;
+    /// The keys that do nothing on it, where a layer below set them.
+    ///
+    /// # Errors
+    /// Those that were set in vain.
+    fn idle_keys(&self, keys: &Keys<'_>) -> std::result::Result<Vec<String>, Complaints>;
+    /// Makes it, brings it to the state of `start`, and begins a run of this load.
+    ///
+    /// # Errors
+    /// Those of [`Session::of`](crate::Session::of).
+    fn begin(&self, start: &Start, load: Load, observer: &mut dyn Observer) -> Result<Box<dyn Steps>>;
+    /// Makes it, preconditions it and saves it.
+    ///
+    /// # Errors
+    /// Those of [`prepare::make_snapshot`].
+    fn make_snapshot(&self, making: Making<'_>, observer: &mut dyn Observer) -> Result<()>;
+    /// Itself, for callers that know its type.
+    fn as_any(&self) -> &dyn Any;
+}
+
+impl<T: DeviceType> Configured for T {
+    fn device_type(&self) -> &'static str {
+        T::NAME
+    }
+
+    fn table(&self) -> toml::Table {
+        let mut table = toml::Table::try_from(self.file()).expect("keys of a device are TOML");
+        table.insert(DEVICE.into(), T::NAME.into());
+        table
+    }
+
+    fn shape(&self) -> Shape {
+        DeviceType::shape(self)
+    }
+
+    fn queues(&self) -> u16 {
+        DeviceType::queues(self)
+    }
+
+    fn chips(&self) -> Vec<ChipsInfo> {
+        DeviceType::chips(self)
+    }
+
+    fn explain(&self) -> Vec<Section> {
+        DeviceType::explain(self)
+    }
+
+    fn idle_keys(&self, keys: &Keys<'_>) -> std::result::Result<Vec<String>, Complaints> {
+        DeviceType::idle_keys(self, keys)
+    }
+
+    fn begin(&self, start: &Start, load: Load, observer: &mut dyn Observer) -> Result<Box<dyn Steps>> {
+        let opened = Opened::of(&load)?;
+        let began = Instant::now();
+        observer.phase(PRECONDITIONING, pages_to_fill(start, &DeviceType::shape(self)));
+        let mut load = load;
+        let prepared = Prepared::of(self, start, &mut load, observer)?;
+        Ok(Box::new(Running::begin(prepared, load, opened, began, observer)))
+    }
+
+    fn make_snapshot(&self, making: Making<'_>, observer: &mut dyn Observer) -> Result<()> {
+        prepare::make_of(self, making, observer)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// The SSD that a device is, if it is one.
+pub fn as_ssd(device: &Arc<dyn Configured>) -> Option<&Ssd> {
+    device.as_any().downcast_ref()
+}

@@ -1,0 +1,127 @@
+//! The start of a run and its load: the state of the device, the requests, and their description for the result.
+
+use std::path::PathBuf;
+
+use wordline_host::{Pace, Spread};
+use wordline_kernel::Duration;
+
+use crate::arrivals::{Incoming, Passes};
+use crate::provenance::{Fingerprint, Provenance};
+use crate::summary::Source;
+use crate::trace::LateNotes;
+use crate::trace::workload::Precondition as Wished;
+
+/// The state of a device before the first request.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Precondition {
+    /// Nothing was ever written.
+    Empty,
+    /// This fraction of the logical pages was written once, in order.
+    Filled(f64),
+    /// Everything was written, then overwritten at random until the write amplification stood still.
+    Steady,
+    /// The same with this first fraction of the logical pages: no more blocks are free than with all of them.
+    SteadyTo(f64),
+    /// Everything was written once, in order; then the workload itself wrote this many times the size of the device, or until the write
+    /// amplification stood still.
+    Workload(Option<f64>),
+}
+
+/// How a device comes to its state before the first request.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Start {
+    /// A new device is brought to this state.
+    As(Precondition),
+    /// The device is restored from the snapshot in this file.
+    Snapshot(PathBuf),
+}
+
+/// When the power is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CutAfter {
+    /// This many requests are answered.
+    Requests(u64),
+    /// So much time passed since the run began.
+    Time(Duration),
+}
+
+/// The requests of a run, and their description for the result.
+pub struct Load {
+    /// Name of the device, for the result.
+    pub device_name: String,
+    /// The configuration as text: what a reproducer needs.
+    pub config_text: String,
+    /// The source of the requests, for the result.
+    pub source: Source,
+    /// The requests. One that cannot be had ends the run with its error, once those before it are answered.
+    pub requests: Incoming,
+    /// How many there are, if that is known.
+    pub total: Option<u64>,
+    /// When they are submitted.
+    pub pace: Pace,
+    /// To which of the device's submission queues.
+    pub spread: Spread,
+    /// To which namespace, counted from 0.
+    pub namespace: u16,
+    /// The stream of writes that have none of their own; 0 for none.
+    pub stream: u8,
+    /// The seed of all random streams.
+    pub seed: u64,
+    /// Where every request is to be logged, if anywhere.
+    pub log: Option<PathBuf>,
+    /// Where the device is to be saved after the run, if anywhere.
+    pub save_snapshot: Option<PathBuf>,
+    /// When the power is cut, if at all.
+    pub power_cut: Option<CutAfter>,
+    /// Things that the user should know, for the result.
+    pub notes: Vec<String>,
+    /// The program that runs it, for the result.
+    pub provenance: Provenance,
+    /// The trace file that the requests are read from, for the result.
+    pub trace_file: Option<Fingerprint>,
+    /// Things that are known only when the last request has come.
+    pub late_notes: LateNotes,
+    /// The requests once more, to warm the device up with; none where they come once.
+    pub passes: Option<Passes>,
+}
+
+impl std::str::FromStr for Precondition {
+    type Err = String;
+
+    /// Reads `empty`, `filled`, `steady-state`, `steady-state:` and the fraction that it is of, `workload`, `workload:` and the
+    /// number of drive writes, or the fraction that is filled.
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let steady_to = text.strip_prefix("steady-state:").map(str::parse::<f64>);
+        if let Some(drives) = text.strip_prefix("workload:") {
+            let drives = drives.parse::<f64>().ok().filter(|drives| *drives > 0.0 && *drives <= 1_000.0);
+            return drives.map(|drives| Self::Workload(Some(drives))).ok_or_else(|| refused(text));
+        }
+        match (text, steady_to, text.parse::<f64>()) {
+            ("empty", ..) => Ok(Self::Empty),
+            ("filled", ..) => Ok(Self::Filled(1.0)),
+            ("steady-state", ..) => Ok(Self::Steady),
+            ("workload", ..) => Ok(Self::Workload(None)),
+            (_, Some(Ok(fraction)), _) if fraction > 0.0 && fraction <= 1.0 => Ok(Self::SteadyTo(fraction)),
+            (_, None, Ok(fraction)) if (0.0..=1.0).contains(&fraction) => Ok(Self::Filled(fraction)),
+            _ => Err(refused(text)),
+        }
+    }
+}
+
+fn refused(text: &str) -> String {
+    format!(
+        "found \"{text}\", wanted empty, filled, steady-state, steady-state:0.5 of a fraction above 0, workload, workload:3 for \
+         3 drive writes, at most 1000, or the fraction to fill, from 0 to 1"
+    )
+}
+
+impl From<Wished> for Precondition {
+    fn from(wished: Wished) -> Self {
+        match wished {
+            Wished::Empty => Self::Empty,
+            Wished::Filled => Self::Filled(1.0),
+            Wished::SteadyState => Self::Steady,
+            Wished::Workload => Self::Workload(None),
+        }
+    }
+}

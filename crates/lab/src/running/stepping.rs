@@ -1,0 +1,225 @@
+//! A run under way as a session sees it.
+
+use wordline_kernel::{Instant, Metrics, Schedule};
+use wordline_ssd::BlockDevice;
+use wordline_ssd::snapshot::Agenda;
+
+use super::{Around, Running, Stop};
+use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::measure::Ending;
+use crate::observer::{Observer, SAVING};
+use crate::output::Output;
+use crate::provenance::{Fingerprint, TraceFile};
+use crate::record::{Answered, Record};
+use crate::report::Quantity;
+use crate::steps::{Reached, Standing, Steps, Until};
+use crate::summary::{Host, Outcome, Summary};
+use crate::trace::Request;
+
+impl<D> Steps for Running<D>
+where
+    D: BlockDevice<Event: Send, Mark: Send> + Send,
+{
+    fn submit(&mut self, request: &Request) -> Result<u64> {
+        let now = self.now();
+        self.queue.source_mut().give(request, now, &self.load.source.name)
+    }
+
+    fn advance(&mut self, until: Until, observer: &mut dyn Observer) -> Result<Reached> {
+        Record::keep(self.measurements.record());
+        let rests = Stop { rests: self.queue.source().takes_requests(), ..Stop::NEVER };
+        let stop = match until {
+            Until::Rest => rests,
+            Until::Taken => Stop { taken: true, ..rests },
+            Until::Answers(0) => return Ok(Reached::Wanted),
+            Until::Answers(more) => {
+                Stop { answered: self.queue.total_answered().saturating_add(more), ..rests }
+            }
+            Until::AnswerBy(time) => {
+                Stop { answered: self.queue.total_answered() + 1, time: Some(self.pause_at(time)?), ..rests }
+            }
+            Until::Time(time) => Stop { time: Some(self.pause_at(time)?), ..rests },
+        };
+        self.go_on(stop, observer)
+    }
+
+    fn answers(&mut self) -> Vec<Answered> {
+        self.measurements.record().as_mut().map(Record::take).unwrap_or_default()
+    }
+
+    fn standing(&self) -> Standing {
+        let queue = &self.queue;
+        let (submitted, answered) = (queue.total_submitted(), queue.total_answered());
+        let drawn = queue.upcoming().iter().flatten().count() as u64;
+        Standing {
+            now: self.now(),
+            waiting: if queue.source().takes_requests() { queue.source().given() + drawn } else { 0 },
+            submitted,
+            answered,
+            outstanding: queue.outstanding(),
+            lost: submitted - answered - queue.outstanding(),
+            recovers: self.power.is_off(),
+        }
+    }
+
+    fn metrics(&self) -> Metrics {
+        self.measurements.metrics(&self.prepared.device, self.calendar.now())
+    }
+
+    fn host(&self) -> Host {
+        self.measurements.host_until(self.calendar.now())
+    }
+
+    fn summary(&mut self) -> Summary {
+        let is_drawn = self.queue.upcoming()[0].is_none() && self.queue.source().given() == 0;
+        let is_over = is_drawn && self.queue.outstanding() == 0 && !self.power.is_off();
+        let outcome = if is_over { self.outcome(false) } else { Outcome::Interrupted };
+        let cuts = self.power.results().iter().map(|cut| cut.note());
+        let notes = self.load.notes.iter().cloned().chain(cuts).collect();
+        self.summary_of(None, outcome, notes)
+    }
+
+    fn cut_power(&mut self, observer: &mut dyn Observer) -> Result<()> {
+        if self.power.is_off() {
+            return Err(Error::Argument {
+                what: "a power cut".into(),
+                found: "one while the device recovers from the one before".into(),
+                wanted: "one when it has recovered".into(),
+            });
+        }
+        self.around = Around::default();
+        self.power.cut(&mut self.prepared.device, &mut self.queue, &mut self.calendar, observer);
+        Ok(())
+    }
+
+    fn save(&mut self, to: Output, observer: &mut dyn Observer) -> Result<()> {
+        let (outstanding, recovers) = (self.queue.outstanding(), self.power.is_off());
+        if outstanding > 0 || recovers {
+            let found = if recovers {
+                "a device that recovers".into()
+            } else {
+                format!("{outstanding} requests without an answer")
+            };
+            return Err(Error::Argument {
+                what: format!("the snapshot {}", to.path().display()),
+                found,
+                wanted: "a session at rest".into(),
+            });
+        }
+        self.save_to(to, observer)
+    }
+
+    fn finish(&mut self, observer: &mut dyn Observer) -> Result<Summary> {
+        self.queue.source_mut().end();
+        Record::keep_no_longer(self.measurements.record());
+        let reached = self.go_on(Stop::NEVER, observer)?;
+        self.conclude(reached == Reached::Stopped, observer)
+    }
+}
+
+impl<D: BlockDevice> Running<D> {
+    /// The present since the run began.
+    fn now(&self) -> Instant {
+        Instant::ZERO + (self.calendar.now() - self.measurements.begin())
+    }
+
+    /// Lets a pause come at a time since the run began. Returns when it comes.
+    fn pause_at(&mut self, time: Instant) -> Result<Instant> {
+        let now = self.now();
+        if time < now || time > Instant::LIMIT {
+            let from = Quantity::Seconds(now.seconds());
+            return Err(Error::Argument {
+                what: "the time to go on to".into(),
+                found: Quantity::Seconds(time.seconds()).to_string(),
+                wanted: format!("from {from}, the present, to 106 days"),
+            });
+        }
+        let at = self.measurements.begin() + (time - Instant::ZERO);
+        self.around.pause_at(at, &mut self.calendar);
+        Ok(at)
+    }
+
+    fn go_on(&mut self, stop: Stop, observer: &mut dyn Observer) -> Result<Reached> {
+        let started = std::time::Instant::now();
+        let reached = self.simulate(stop, observer);
+        self.seconds[1] += started.elapsed().as_secs_f64();
+        let reached = reached?;
+        let submitted = self.queue.total_submitted();
+        self.queue.source_mut().check(submitted, &self.load.source.name)?;
+        Ok(reached)
+    }
+
+    fn outcome(&self, interrupted: bool) -> Outcome {
+        match (interrupted, self.prepared.device.is_read_only()) {
+            (true, _) => Outcome::Interrupted,
+            (false, true) => Outcome::ReadOnly,
+            (false, false) => Outcome::Complete,
+        }
+    }
+
+    /// Ends the run: what is checked, saved and said of it at the end.
+    fn conclude(&mut self, mut interrupted: bool, observer: &mut dyn Observer) -> Result<Summary> {
+        // During a recovery no audit is possible, and a run that the user stopped does not wait for its end.
+        if !interrupted {
+            self.prepared.device.audit(self.calendar.now() - Instant::ZERO);
+        }
+        self.load.notes.extend(self.load.late_notes.take());
+        self.load.notes.extend(self.power.notes());
+        if let Some(to) = self.snapshot.take() {
+            observer.phase(SAVING, None);
+            let saved = self.save_after(to, interrupted, observer)?;
+            interrupted |= !saved.0;
+            self.load.notes.push(saved.1);
+        }
+        let outcome = self.outcome(interrupted);
+        // A run that the user stopped does not wait for the rest of a hash.
+        let ready = |file: &Fingerprint| outcome != Outcome::Interrupted || file.is_finished();
+        let trace_file = self.load.trace_file.take().filter(ready).and_then(Fingerprint::finish);
+        let summary = self.summary_of(trace_file, outcome, self.load.notes.clone());
+        if let Some(record) = self.measurements.record().take() {
+            record.finish(&summary)?;
+        }
+        Ok(summary)
+    }
+
+    fn summary_of(&self, trace_file: Option<TraceFile>, outcome: Outcome, notes: Vec<String>) -> Summary {
+        let ending = Ending { end: self.calendar.now(), outcome, trace_file, notes, seconds: self.seconds };
+        let summary = self.measurements.summary(&self.load, &self.prepared.device, ending);
+        Summary { power_cuts: self.power.results().to_vec(), ..summary }
+    }
+
+    /// Saves the device after its run: whether that was done, and a sentence about it.
+    fn save_after(
+        &mut self,
+        to: Output,
+        interrupted: bool,
+        observer: &mut dyn Observer,
+    ) -> Result<(bool, String)> {
+        let name = to.path().display().to_string();
+        let stopped = || Ok((false, format!("the run was stopped: the snapshot {name} was not saved")));
+        if interrupted {
+            return stopped();
+        }
+        match self.save_to(to, observer) {
+            Err(Error::Stopped) => stopped(),
+            saved => saved.map(|()| (true, format!("saved as the snapshot {name}"))),
+        }
+    }
+
+    /// Saves the device, with the events that are its own.
+    fn save_to(&mut self, to: Output, observer: &mut dyn Observer) -> Result<()> {
+        let of_device = |(time, event)| match event {
+            Event::Device(event) => Some((time, event)),
+            Event::Host | Event::PowerCut | Event::Pause => None,
+        };
+        let events = self.calendar.pending().into_iter().filter_map(of_device).collect();
+        let prepared = &mut self.prepared;
+        prepared.agenda = Agenda { now: self.calendar.now(), events };
+        let (digest, source, seed) = (prepared.device.digest(), &self.load.source.name, self.load.seed);
+        prepared.history.push(format!("ran {source} with seed {seed} up to the digest {digest}"));
+        let saved = prepared.save(&self.load.device_name, &self.load.config_text, to, observer);
+        prepared.history.pop();
+        saved
+    }
+}

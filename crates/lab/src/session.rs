@@ -1,0 +1,221 @@
+//! A session: a run that goes on step by step, as far as its caller wants each time.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use wordline_kernel::{Instant, Metrics};
+use wordline_ssd::BlockDevice;
+
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::job::{Job, RunOptions};
+use crate::load::{Load, Precondition};
+use crate::observer::{Observer, PRECONDITIONING, Unobserved};
+use crate::output::Output;
+use crate::prepare::Prepared;
+use crate::record::Answered;
+use crate::reproducer::Reproducer;
+use crate::running::{Opened, Running};
+use crate::steps::{Reached, Standing, Steps, Until};
+use crate::summary::{Host, Summary};
+use crate::trace::Request;
+use crate::workload::Workload;
+
+/// A device at work, which is given requests and goes on as far as its caller wants. A [run](crate::run()) is a session that goes to its end at
+/// once; whatever the steps, equal requests give an equal digest.
+///
+/// Requests come from a workload, or one by one by [`submit`](Self::submit) where the workload is
+/// [`Workload::submitted`]. A host that decides by what it measures is written so:
+///
+/// ```
+/// use wordline_lab::trace::{Op, Request};
+/// use wordline_lab::{Device, RunOptions, Session, Until, Workload};
+/// use wordline_kernel::Bytes;
+///
+/// let device = Device::preset("tiny")?;
+/// let mut session = Session::open(&device, &Workload::submitted(), &RunOptions::seed(1))?;
+/// let mut offset = 0;
+/// for _ in 0..10 {
+///     let read = Request::new(Op::Read, Bytes(offset), Bytes(4096));
+///     session.submit(&Request { arrival: session.now(), ..read })?;
+///     session.advance(Until::Rest)?;
+///     let slow = session.answers().iter().any(|answer| answer.latency.us() > 100.0);
+///     offset = if slow { 0 } else { offset + 4096 };
+/// }
+/// assert_eq!(session.finish()?.host.reads, 10);
+/// # Ok::<(), wordline_lab::Error>(())
+/// ```
+///
+/// After an error of the simulation ([`Error::Stuck`], [`Error::WrongAnswer`], [`Error::Invariant`]) a session is over, and every
+/// further call returns an error. Wrong input changes nothing.
+pub struct Session {
+    steps: Box<dyn Steps>,
+    reproducer: Reproducer,
+    is_broken: bool,
+}
+
+impl Session {
+    /// A session on a device that is prepared as `options` say, with the requests of `workload`.
+    ///
+    /// # Errors
+    /// Those of [`run`](crate::run()), and [`Error::Argument`] for settings that do not fit together.
+    pub fn open(device: &Device, workload: &Workload, options: &RunOptions) -> Result<Self> {
+        Self::open_observed(device, workload, options, &mut Unobserved)
+    }
+
+    /// The same with an observer of the preparation.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open), and [`Error::Stopped`] if the observer stopped it.
+    pub fn open_observed(
+        device: &Device,
+        workload: &Workload,
+        options: &RunOptions,
+        observer: &mut dyn Observer,
+    ) -> Result<Self> {
+        Self::of(workload.job(device, options, observer)?, observer)
+    }
+
+    /// The session of a job.
+    ///
+    /// # Errors
+    /// As for [`open_observed`](Self::open_observed).
+    pub fn of(job: Job, observer: &mut dyn Observer) -> Result<Self> {
+        let Job { device, start, load } = job;
+        let reproducer = Reproducer::of(&load);
+        let steps = reproducer.guard(|| device.begin(&start, load, observer))?;
+        Ok(Self { steps, reproducer, is_broken: false })
+    }
+
+    /// The session of a load on any device that was just made.
+    ///
+    /// # Errors
+    /// As for [`open_observed`](Self::open_observed).
+    pub fn on<D>(
+        device: D,
+        precondition: Precondition,
+        load: Load,
+        observer: &mut dyn Observer,
+    ) -> Result<Self>
+    where
+        D: BlockDevice<Event: Send, Mark: Send> + Send + 'static,
+    {
+        let reproducer = Reproducer::of(&load);
+        let steps = reproducer.guard(|| {
+            let opened = Opened::of(&load)?;
+            let began = std::time::Instant::now();
+            observer.phase(PRECONDITIONING, None);
+            let with = Some((&load, "this device"));
+            let prepared = Prepared::preconditioned(device, precondition, load.seed, with, observer)?;
+            Ok(Box::new(Running::begin(prepared, load, opened, began, observer)) as Box<dyn Steps>)
+        })?;
+        Ok(Self { steps, reproducer, is_broken: false })
+    }
+
+    /// Gives the session a request, which the device takes at its [arrival](Request::arrival), counted from the beginning of the session; with
+    /// a queue depth, as soon as there is room. Nothing happens before the session goes on. Returns the number of the request, by
+    /// which its [answer](Answered) can be told: counted from 0.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] for a request beyond the device, one before the present or before the last one, and one to a session whose
+    /// requests come from a workload. The session is as before.
+    pub fn submit(&mut self, request: &Request) -> Result<u64> {
+        self.guarded(|steps| steps.submit(request))
+    }
+
+    /// Goes on. Returns where it stopped.
+    ///
+    /// # Errors
+    /// Those of [`run`](crate::run()), and [`Error::Argument`] for a time that has passed.
+    pub fn advance(&mut self, until: Until) -> Result<Reached> {
+        self.advance_observed(until, &mut Unobserved)
+    }
+
+    /// The same with an observer, who may stop it; it can go on from there.
+    ///
+    /// # Errors
+    /// As for [`advance`](Self::advance).
+    pub fn advance_observed(&mut self, until: Until, observer: &mut dyn Observer) -> Result<Reached> {
+        self.guarded(|steps| steps.advance(until, observer))
+    }
+
+    /// The answers since they were last taken, in their order. They are kept until then.
+    pub fn answers(&mut self) -> Vec<Answered> {
+        self.steps.answers()
+    }
+
+    /// The present, counted from the beginning of the session.
+    pub fn now(&self) -> Instant {
+        self.standing().now
+    }
+
+    /// Where the session stands: its time, and how many requests wait, are outstanding and were answered.
+    pub fn standing(&self) -> Standing {
+        self.steps.standing()
+    }
+
+    /// The metrics of the device since the beginning of the session.
+    pub fn metrics(&self) -> Metrics {
+        self.steps.metrics()
+    }
+
+    /// Requests, throughput and latency at the host since the beginning of the session.
+    pub fn host(&self) -> Host {
+        self.steps.host()
+    }
+
+    /// The result so far, as [`finish`](Self::finish) gives it: `interrupted` where requests are left.
+    pub fn summary(&mut self) -> Summary {
+        self.steps.summary()
+    }
+
+    /// Cuts the power at the present instant, and switches it on again. Outstanding requests are lost; the device recovers as the
+    /// session goes on, and takes requests when it has.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if the device still recovers from another power cut.
+    pub fn cut_power(&mut self) -> Result<()> {
+        self.guarded(|steps| steps.cut_power(&mut Unobserved))
+    }
+
+    /// Saves the device as a snapshot, from which [`RunOptions::from_snapshot`] restores it. The session goes on unchanged.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] unless every request is answered, [`Error::File`] if it cannot be written.
+    pub fn save(&mut self, path: &Path) -> Result<()> {
+        let to = Output::open(path)?;
+        self.guarded(|steps| steps.save(to, &mut Unobserved))
+    }
+
+    /// Goes on to the end of the workload, or until all that was submitted is answered. Returns the result, which is that of a run of
+    /// the same requests.
+    ///
+    /// # Errors
+    /// Those of [`run`](crate::run()).
+    pub fn finish(self) -> Result<Summary> {
+        self.finish_observed(&mut Unobserved)
+    }
+
+    /// The same with an observer, who may stop it: then the result is of what was answered by then.
+    ///
+    /// # Errors
+    /// As for [`finish`](Self::finish).
+    pub fn finish_observed(mut self, observer: &mut dyn Observer) -> Result<Summary> {
+        self.guarded(|steps| steps.finish(observer))
+    }
+
+    /// Calls `step`; an error of the simulation, a panic among that, ends the session.
+    fn guarded<T>(&mut self, step: impl FnOnce(&mut dyn Steps) -> Result<T>) -> Result<T> {
+        if self.is_broken {
+            return Err(Error::Argument {
+                what: "the session".into(),
+                found: "a call after an error that ended it".into(),
+                wanted: "a new session".into(),
+            });
+        }
+        let caught = catch_unwind(AssertUnwindSafe(|| step(&mut *self.steps)));
+        let result = self.reproducer.told(self.steps.standing().submitted, caught);
+        self.is_broken = result.as_ref().is_err_and(Error::is_of_simulation);
+        result
+    }
+}

@@ -1,0 +1,268 @@
+//! A workload as it is described: which requests, and at what pace they go to a device.
+
+mod generated;
+mod requests;
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use wordline_host::{Pace, Spread};
+use wordline_kernel::{Bytes, Complaints, Duration, Seed};
+use wordline_ssd::SECTOR;
+use wordline_ssd::block_device::Shape;
+
+use crate::arrivals::Passes;
+use crate::device::{DEFAULT_PRESET, Device};
+use crate::devices::Configured;
+use crate::error::{Error, Result};
+use crate::job::{Job, RunOptions};
+use crate::load::Load;
+use crate::observer::{Observer, Unobserved};
+use crate::output::is_standard;
+use crate::trace::workload::arrival::Bursts;
+use crate::trace::{Fit, Options, Request};
+use requests::{Ready, Wanted};
+
+pub use generated::{Generated, from_toml};
+pub use requests::recorded_times;
+
+/// Where the requests come from.
+#[derive(Clone, Debug, Default)]
+pub enum Origin {
+    /// The recorded trace that the program carries.
+    #[default]
+    Embedded,
+    /// A trace file.
+    Trace(PathBuf, Options),
+    /// A named workload, the profile of a published trace (`paper/volume`), or a workload file (`name.toml`).
+    Named(String),
+    /// A generator, with a name for the result.
+    Generated(String, Generated),
+    /// These requests, with a name for the result.
+    Given(String, Arc<[Request]>),
+    /// Those that a session is given, one after the other, by [`Session::submit`](crate::Session::submit). A run has none.
+    Submitted,
+}
+
+impl Origin {
+    /// The preset on which these requests run where the user names no device: the device of the benchmarks for a
+    /// workload, a current 3D TLC drive for a trace.
+    pub const fn usual_preset(&self) -> &'static str {
+        match self {
+            Self::Named(_) | Self::Generated(..) => "bench-512g",
+            Self::Embedded | Self::Trace(..) | Self::Given(..) | Self::Submitted => DEFAULT_PRESET,
+        }
+    }
+}
+
+/// Which requests, and at what pace. A field that is `None` follows from where they come from.
+///
+/// ```
+/// use wordline_lab::Workload;
+/// use wordline_lab::trace::{Op, Request};
+/// use wordline_kernel::Bytes;
+///
+/// let named = Workload { requests: Some(10_000), queue_depth: Some(8), ..Workload::named("randread-4k") };
+/// let trace = Workload::trace("writes.csv");
+/// let given = Workload::given("two reads", [0, 4096].map(|at| Request::new(Op::Read, Bytes(at), Bytes(4096))));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Workload {
+    /// Where the requests come from.
+    pub origin: Origin,
+    /// A folder of recorded traces, which go before profiles of the same name.
+    pub traces: Option<PathBuf>,
+    /// How many requests: at most this many of a trace, exactly this many of a generator.
+    pub requests: Option<u64>,
+    /// The treatment of requests beyond the device.
+    pub fit: Fit,
+    /// Factor on the time between requests, in an open loop.
+    pub time_scale: Option<f64>,
+    /// Requests outstanding in each queue, in a closed loop. A trace is then replayed without its times.
+    pub queue_depth: Option<u32>,
+    /// The pauses of a closed loop, if it is to have any.
+    pub bursts: Option<Bursts>,
+    /// The trace whose times the requests take in place of their own; `embedded` is the one that the program carries.
+    pub times_of: Option<PathBuf>,
+    /// Submission queues that the host uses: in a closed loop one, else all of the device.
+    pub queues: Option<u16>,
+    /// The namespace that the requests are for, counted from 1 as its users do; the first.
+    pub namespace: Option<u16>,
+    /// Time between an answer and the next submission, in a closed loop.
+    pub think_time: Option<Duration>,
+}
+
+impl From<Origin> for Workload {
+    fn from(origin: Origin) -> Self {
+        Self { origin, ..Self::default() }
+    }
+}
+
+impl Workload {
+    /// The recorded trace that the program carries.
+    pub fn embedded() -> Self {
+        Self::default()
+    }
+
+    /// A named workload, the profile of a published trace (`paper/volume`), or a workload file (`name.toml`).
+    pub fn named(name: &str) -> Self {
+        Origin::Named(name.to_owned()).into()
+    }
+
+    /// The trace in the file at `path`, whose format is found out.
+    pub fn trace(path: impl AsRef<Path>) -> Self {
+        Origin::Trace(path.as_ref().to_owned(), Options::default()).into()
+    }
+
+    /// A generator, called `name` in the result.
+    pub fn generated(name: &str, generated: Generated) -> Self {
+        Origin::Generated(name.to_owned(), generated).into()
+    }
+
+    /// These requests, in this order, called `name` in the result.
+    pub fn given(name: &str, requests: impl IntoIterator<Item = Request>) -> Self {
+        Origin::Given(name.to_owned(), requests.into_iter().collect()).into()
+    }
+
+    /// Requests that a session is given one after the other, by [`Session::submit`](crate::Session::submit).
+    pub fn submitted() -> Self {
+        Origin::Submitted.into()
+    }
+
+    /// The job of running this on `device`; the observer is told how far a trace has been read.
+    ///
+    /// # Errors
+    /// A file that cannot be read or does not exist, and settings that do not fit together.
+    pub fn job(&self, device: &Device, options: &RunOptions, observer: &mut dyn Observer) -> Result<Job> {
+        let shape = device.configured.shape();
+        let namespace = self.namespace_of(&shape)?;
+        let capacity = SECTOR * shape.namespaces[usize::from(namespace)];
+        let ready = self.ready(&Wanted { capacity, seed: options.seed, drawn: options.seed }, observer)?;
+        let pace = self.pace(ready.queue_depth, ready.bursts)?;
+        ready.check_times(pace)?;
+        let spread = self.spread(&ready, pace, &*device.configured)?;
+        let load = Load {
+            device_name: device.name.clone(),
+            config_text: device.text.clone(),
+            pace,
+            spread,
+            namespace,
+            stream: ready.stream,
+            source: ready.source,
+            requests: ready.requests,
+            total: ready.total,
+            seed: options.seed,
+            log: options.log.clone(),
+            save_snapshot: options.save_snapshot.clone(),
+            power_cut: options.power_cut,
+            notes: ready.notes,
+            late_notes: ready.late_notes,
+            provenance: options.provenance.clone(),
+            trace_file: ready.trace_file,
+            passes: self.passes(capacity, options.seed),
+        };
+        let start = options.start(ready.precondition);
+        Ok(Job { device: Arc::clone(&device.configured), start, load })
+    }
+
+    /// The requests once more, as often as is wanted; none of what is read from standard input, or is submitted.
+    fn passes(&self, capacity: Bytes, seed: u64) -> Option<Passes> {
+        let again = self.clone();
+        let comes_once = |path: &Path| is_standard(path) || !path.is_file();
+        match &self.origin {
+            Origin::Submitted => None,
+            Origin::Trace(path, _) if comes_once(path) => None,
+            Origin::Named(name) if is_standard(Path::new(name)) => None,
+            _ => Some(Box::new(move |pass| {
+                // The popular addresses do not follow from the seed: a pass draws other requests of the same kind.
+                let drawn = Seed(seed).stream("lab.pass", pass).below(u64::MAX);
+                let wanted = Wanted { capacity, seed, drawn };
+                Ok(again.ready(&wanted, &mut Unobserved)?.requests.in_order())
+            })),
+        }
+    }
+
+    /// The namespace of the requests, counted from 0.
+    fn namespace_of(&self, shape: &Shape) -> Result<u16> {
+        let (number, count) = (self.namespace.unwrap_or(1), shape.namespaces.len());
+        if (1..=count).contains(&usize::from(number)) {
+            return Ok(number - 1);
+        }
+        Err(Error::Argument {
+            what: "namespace".into(),
+            found: number.to_string(),
+            wanted: format!("from 1 to {count}, the namespaces of the device"),
+        })
+    }
+
+    /// Over which submission queues the requests go.
+    fn spread(&self, ready: &Ready, pace: Pace, device: &dyn Configured) -> Result<Spread> {
+        let of_device = device.queues();
+        let usual = if matches!(pace, Pace::Open { .. }) { of_device } else { 1 };
+        let queues = self.queues.or(ready.queues).unwrap_or(usual);
+        if queues == 0 || queues > of_device {
+            return Err(Error::Argument {
+                what: "queues".into(),
+                found: queues.to_string(),
+                wanted: format!("from 1 to {of_device}, the submission queues of the device's interface"),
+            });
+        }
+        Ok(Spread { queues, is_bound: ready.has_processors })
+    }
+
+    /// When requests are submitted: in a closed loop where the user or the workload says so, else by their times.
+    fn pace(&self, usual_depth: Option<u32>, usual_bursts: Option<Bursts>) -> Result<Pace> {
+        if let (Some(_), Some(depth)) = (&self.times_of, self.queue_depth) {
+            return refuse("queue depth", &depth, "none beside the times of a trace");
+        }
+        let Some(depth) = self.queue_depth.or(usual_depth) else { return self.open_pace() };
+        if depth == 0 {
+            return refuse("queue depth", &0, "at least 1");
+        }
+        if let Some(scale) = self.time_scale {
+            return refuse("time scale", &scale, "none: in a closed loop requests have no times to scale");
+        }
+        match (self.bursts.or(usual_bursts), self.think_time) {
+            (Some(_), Some(think)) => refuse("think time", &think, "none in a closed loop with bursts"),
+            (Some(bursts), None) => {
+                let mut complaints = Complaints::default();
+                bursts.check(&mut complaints);
+                complaints
+                    .or_ok(Pace::Bursts { depth, on: bursts.on, off: bursts.off })
+                    .map_err(Error::Config)
+            }
+            (None, Some(think)) if think > Duration::from_ms(3_600_000) => {
+                refuse("think time", &think, "at most 1h")
+            }
+            (None, think) => Ok(Pace::Closed { depth, think: think.unwrap_or(Duration::ZERO) }),
+        }
+    }
+
+    fn open_pace(&self) -> Result<Pace> {
+        if let Some(think) = self.think_time {
+            return refuse(
+                "think time",
+                &think,
+                "none without a queue depth: requests arrive by their times",
+            );
+        }
+        if let Some(bursts) = self.bursts {
+            return refuse(
+                "bursts",
+                &bursts.on,
+                "none without a queue depth: requests arrive by their times",
+            );
+        }
+        match self.time_scale.unwrap_or(1.0) {
+            scale if scale.is_finite() && scale >= 0.0 => Ok(Pace::Open { time_scale: scale }),
+            scale => refuse("time scale", &scale, "a factor of at least 0, such as 0.5 for twice as fast"),
+        }
+    }
+}
+
+fn refuse<T>(what: &str, found: &dyn Display, wanted: &str) -> Result<T> {
+    Err(Error::Argument { what: what.into(), found: found.to_string(), wanted: wanted.into() })
+}

@@ -1,0 +1,372 @@
+//! The requests of a workload: from a name, a file or a list to requests that are ready to run on a device.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use wordline_host::Pace;
+use wordline_kernel::{Bytes, Complaints, Duration, Instant, Seed};
+
+use super::generated::Generated;
+use super::{Origin, Workload, refuse};
+use crate::arrivals::{Incoming, Submitted};
+use crate::error::{Error, Result};
+use crate::input;
+use crate::load::Precondition;
+use crate::observer::{Observer, READING};
+use crate::output::is_standard;
+use crate::provenance::Fingerprint;
+use crate::summary::{Source, SourceKind};
+use crate::trace::workload::arrival::Bursts;
+use crate::trace::workload::{self, Application, Profile, RealOrProfile, Times, Workload as Pattern};
+use crate::trace::{self, Fit, Fitting, LateNotes, Options, Prepared, Request, Requests};
+
+/// The demands on the requests: they fit a namespace of this capacity.
+pub(super) struct Wanted {
+    pub capacity: Bytes,
+    /// The seed of the run.
+    pub seed: u64,
+    /// The seed with which those of a generator are drawn.
+    pub drawn: u64,
+}
+
+/// Requests that are ready to run, and what belongs to them.
+pub(super) struct Ready {
+    pub source: Source,
+    pub requests: Incoming,
+    pub total: Option<u64>,
+    /// When the last request arrives, where that is known.
+    pub last: Option<Instant>,
+    /// The queue depth of a closed loop, where the workload has one.
+    pub queue_depth: Option<u32>,
+    /// The pauses of a closed loop, where the workload has some.
+    pub bursts: Option<Bursts>,
+    /// Submission queues and stream, where the workload says so.
+    pub queues: Option<u16>,
+    pub stream: u8,
+    /// Whether the trace says which processor a request came from.
+    pub has_processors: bool,
+    pub precondition: Precondition,
+    pub notes: Vec<String>,
+    pub trace_file: Option<Fingerprint>,
+    pub late_notes: LateNotes,
+}
+
+impl Ready {
+    /// A trace that takes longer than there is time is refused before it runs.
+    pub fn check_times(&self, pace: Pace) -> Result<()> {
+        let Pace::Open { time_scale } = pace else { return Ok(()) };
+        let last = self.last.map_or(0.0, |last| last.seconds() * time_scale);
+        if last <= Duration::LIMIT.seconds() {
+            return Ok(());
+        }
+        Err(Error::Argument {
+            what: self.source.name.clone(),
+            found: format!("a last request after {:.1} days of simulated time", last / 86_400.0),
+            wanted: "at most 106 days (see --time-scale)".into(),
+        })
+    }
+}
+
+impl Workload {
+    /// The requests that are wanted.
+    pub(super) fn ready(&self, wanted: &Wanted, observer: &mut dyn Observer) -> Result<Ready> {
+        let capacity = wanted.capacity;
+        let ready = match &self.origin {
+            Origin::Embedded => self.replayed(trace::prepare_embedded(self.requests)?, capacity),
+            Origin::Trace(path, options) => self.read(path, options, capacity, observer),
+            Origin::Named(name) => self.of_name(name, wanted, observer),
+            Origin::Generated(name, generated) => self.drawn(name, generated.clone(), wanted),
+            Origin::Given(name, requests) => self.of_list(name, Arc::clone(requests), capacity),
+            Origin::Submitted => self.of_session(),
+        }?;
+        let Some(of) = &self.times_of else { return Ok(ready) };
+        let times = recorded_times(Some(of))?;
+        Ok(Ready {
+            requests: Incoming::InOrder(times.pace(ready.requests.in_order())),
+            last: None,
+            queue_depth: None,
+            bursts: None,
+            ..ready
+        })
+    }
+
+    /// The requests of a trace file, of which the bytes are hashed beside.
+    fn read(
+        &self,
+        path: &Path,
+        options: &Options,
+        capacity: Bytes,
+        observer: &mut dyn Observer,
+    ) -> Result<Ready> {
+        let trace_file = Fingerprint::of(path);
+        let mut begun = false;
+        let trace = trace::prepare(path, options, self.requests, &mut |progress| {
+            if !std::mem::replace(&mut begun, true) {
+                // With a limit on the number of requests, the whole trace is not the measure of progress.
+                observer.phase(READING, progress.of.filter(|_| self.requests.is_none()));
+            }
+            observer.goes_on(progress.bytes);
+        })?;
+        Ok(Ready { trace_file, ..self.replayed(trace, capacity)? })
+    }
+
+    /// The requests of a trace, fitted to the device. It runs on a filled device, so that reads find data.
+    fn replayed(&self, trace: Prepared, capacity: Bytes) -> Result<Ready> {
+        let (source, survey) = (trace.source(), trace.survey);
+        let Prepared { notes, late_notes, requests, .. } = trace;
+        let fits = survey.is_whole && survey.extent <= capacity;
+        if !survey.is_whole && self.fit == Fit::Scale {
+            return Err(Error::Argument {
+                what: "fit".into(),
+                found: format!(
+                    "scale, for a trace of more than {} requests that cannot be read twice",
+                    trace::HELD
+                ),
+                wanted: "a file, or fit = wrap or refuse".into(),
+            });
+        }
+        let extent = survey.is_whole.then_some(survey.extent);
+        let requests: Requests = if fits {
+            requests
+        } else {
+            let fitting = Fitting::new(self.fit, capacity, extent);
+            if survey.is_whole && self.fit == Fit::Refuse {
+                return Err(first_refusal(requests, fitting));
+            }
+            Box::new(Fitted { requests, fitting, late_notes: late_notes.clone() })
+        };
+        Ok(Ready {
+            last: survey.is_whole.then_some(survey.last),
+            requests: Incoming::InOrder(requests),
+            has_processors: survey.has_processors,
+            notes,
+            late_notes,
+            ..plain(&source.name, source.kind, survey.is_whole.then_some(survey.requests))
+        })
+    }
+
+    fn of_name(&self, name: &str, wanted: &Wanted, observer: &mut dyn Observer) -> Result<Ready> {
+        if name.ends_with(".toml") || is_standard(Path::new(name)) {
+            let (path, shown) = (Path::new(name), input::shown(Path::new(name)));
+            return self.drawn(&shown.to_string_lossy(), read_workload(path)?, wanted);
+        }
+        if let Some(generated) = Generated::named(name) {
+            return self.drawn(name, generated, wanted);
+        }
+        if !Profile::names().iter().any(|known| known == name) {
+            return Err(Error::Argument {
+                what: "workload".into(),
+                found: format!("`{name}`"),
+                wanted: format!(
+                    "a workload, a profile or a file that ends in .toml: {}",
+                    workload::one_of_all(name)
+                ),
+            });
+        }
+        match workload::resolve(name, self.traces.as_deref())? {
+            RealOrProfile::Real(path) => self.read(&path, &Options::default(), wanted.capacity, observer),
+            RealOrProfile::Profile(profile) => self.profile(&profile, wanted),
+        }
+    }
+
+    fn drawn(&self, name: &str, generated: Generated, wanted: &Wanted) -> Result<Ready> {
+        match generated {
+            Generated::Pattern(pattern) => self.pattern(name, *pattern, wanted),
+            Generated::Application(application) => self.application(name, *application, wanted),
+        }
+    }
+
+    fn pattern(&self, name: &str, mut workload: Pattern, wanted: &Wanted) -> Result<Ready> {
+        workload.requests = self.requests.unwrap_or(workload.requests);
+        let complain = |complaints| Error::Config(under(name, &complaints));
+        let generator = workload.generator(Seed(wanted.drawn), wanted.capacity).map_err(complain)?;
+        Ok(Ready {
+            queue_depth: workload.arrival.queue_depth(),
+            bursts: workload.bursts,
+            queues: workload.queues,
+            stream: workload.stream,
+            precondition: workload.precondition.into(),
+            ..synthetic(name, Incoming::generated(generator), workload.requests)
+        })
+    }
+
+    fn application(&self, name: &str, mut asked: Application, wanted: &Wanted) -> Result<Ready> {
+        asked.requests = self.requests.unwrap_or(asked.requests);
+        let complain = |complaints| Error::Config(under(name, &complaints));
+        let (requests, depth) =
+            Incoming::of(&asked, self.queue_depth, Seed(wanted.drawn), wanted.capacity).map_err(complain)?;
+        Ok(Ready {
+            queue_depth: Some(depth),
+            bursts: asked.bursts,
+            queues: asked.queues,
+            stream: asked.stream,
+            precondition: asked.precondition.into(),
+            ..synthetic(name, requests, asked.requests)
+        })
+    }
+
+    /// Generated to published statistics. Where the volume is larger than the device, its requests are fitted.
+    fn profile(&self, profile: &Profile, wanted: &Wanted) -> Result<Ready> {
+        let (generator, capacity) = (profile.generator(Seed(wanted.seed), 1.0), wanted.capacity);
+        let notes = vec![format!("generated to the statistics of {}: not a recorded trace", profile.source)];
+        let late_notes = LateNotes::default();
+        let (too_large, limit) = (generator.span() > capacity, self.requests.unwrap_or(u64::MAX));
+        let generator = generator.take(usize::try_from(limit).unwrap_or(usize::MAX));
+        let requests: Requests = if too_large {
+            let end = |request: Request| request.offset.0.saturating_add(request.size.0);
+            let extent = Bytes(generator.clone().map(end).max().unwrap_or(0));
+            let fitting = Fitting::new(self.fit, capacity, Some(extent));
+            let requests: Requests = Box::new(generator.map(Ok));
+            if self.fit == Fit::Refuse && extent > capacity {
+                return Err(first_refusal(requests, fitting));
+            }
+            Box::new(Fitted { requests, fitting, late_notes: late_notes.clone() })
+        } else {
+            Box::new(generator.map(Ok))
+        };
+        Ok(Ready {
+            requests: Incoming::InOrder(requests),
+            queue_depth: profile.chosen.duration.is_none().then_some(TIMELESS_DEPTH),
+            notes,
+            late_notes,
+            ..plain(&profile.name, SourceKind::Profile, self.requests)
+        })
+    }
+
+    /// Requests that are given as a list, fitted to the device as those of a trace are.
+    fn of_list(&self, name: &str, requests: Arc<[Request]>, capacity: Bytes) -> Result<Ready> {
+        let limit = self.requests.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
+        let count = requests.len().min(limit);
+        let all = (0..count).map(move |n| requests[n]);
+        let end = |request: Request| request.offset.0.saturating_add(request.size.0);
+        let extent = Bytes(all.clone().map(end).max().unwrap_or(0));
+        let last = all.clone().map(|request| request.arrival).max();
+        let late_notes = LateNotes::default();
+        Ok(Ready {
+            requests: Incoming::InOrder(self.fitted(Box::new(all.map(Ok)), extent, capacity, &late_notes)?),
+            last,
+            late_notes,
+            ..plain(name, SourceKind::Given, Some(count as u64))
+        })
+    }
+
+    /// Requests up to the byte `extent`, fitted to the device where they are beyond it.
+    fn fitted(
+        &self,
+        requests: Requests,
+        extent: Bytes,
+        capacity: Bytes,
+        late_notes: &LateNotes,
+    ) -> Result<Requests> {
+        if extent <= capacity {
+            return Ok(requests);
+        }
+        let fitting = Fitting::new(self.fit, capacity, Some(extent));
+        if self.fit == Fit::Refuse {
+            return Err(first_refusal(requests, fitting));
+        }
+        Ok(Box::new(Fitted { requests, fitting, late_notes: late_notes.clone() }))
+    }
+
+    /// Requests that a session is given.
+    fn of_session(&self) -> Result<Ready> {
+        if let Some(count) = self.requests {
+            return refuse("requests", &count, "none: a session submits them");
+        }
+        if self.times_of.is_some() {
+            return refuse("times", &"those of a trace", "none: a session says when a request arrives");
+        }
+        let requests = Incoming::Submitted(Submitted::default());
+        Ok(Ready { requests, ..plain("submitted requests", SourceKind::Given, None) })
+    }
+}
+
+/// The times of a trace: those of the one that the program carries where there is no path, or it is `embedded`.
+///
+/// # Errors
+/// Those of reading the trace, and [`Error::Argument`] if its requests have no times.
+pub fn recorded_times(of: Option<&Path>) -> Result<Times> {
+    let trace = match of.filter(|path| *path != Path::new("embedded")) {
+        Some(path) => trace::prepare(path, &Options::default(), None, &mut |_| {})?,
+        None => trace::prepare_embedded(None)?,
+    };
+    let name = trace.name.clone();
+    match Times::of(trace.requests)? {
+        Some(times) => Ok(times),
+        None => refuse(&format!("times of {name}"), &"none", "a trace whose requests have times"),
+    }
+}
+
+/// Requests on their way into a device that is smaller than their addresses.
+struct Fitted {
+    requests: Requests,
+    fitting: Fitting,
+    late_notes: LateNotes,
+}
+
+impl Iterator for Fitted {
+    type Item = trace::Result<Request>;
+
+    fn next(&mut self) -> Option<trace::Result<Request>> {
+        let next = self.requests.next();
+        match next {
+            Some(Ok(mut request)) => Some(self.fitting.apply(&mut request).map(|()| request)),
+            None => {
+                self.late_notes.extend(self.fitting.note());
+                self.fitting = Fitting::new(Fit::Wrap, Bytes(0), None);
+                None
+            }
+            error => error,
+        }
+    }
+}
+
+/// The error of the first request that is beyond the device.
+fn first_refusal(mut requests: Requests, mut fitting: Fitting) -> Error {
+    let refusal =
+        requests.find_map(|request| request.and_then(|mut request| fitting.apply(&mut request)).err());
+    refusal.expect("a request ends where the highest does").into()
+}
+
+/// Requests outstanding for a profile of a trace whose duration is not published. Chosen: as the named workloads.
+const TIMELESS_DEPTH: u32 = 32;
+
+/// Generated requests, of which nothing more is said.
+fn synthetic(name: &str, requests: Incoming, total: u64) -> Ready {
+    Ready { requests, ..plain(name, SourceKind::Synthetic, Some(total)) }
+}
+
+/// No requests yet, at their own times on a filled device, of which nothing more is said.
+fn plain(name: &str, kind: SourceKind, total: Option<u64>) -> Ready {
+    Ready {
+        source: Source { name: name.into(), kind },
+        requests: Incoming::generated(std::iter::empty()),
+        total,
+        last: None,
+        queue_depth: None,
+        bursts: None,
+        queues: None,
+        stream: 0,
+        has_processors: false,
+        precondition: Precondition::Filled(1.0),
+        notes: Vec::new(),
+        trace_file: None,
+        late_notes: LateNotes::default(),
+    }
+}
+
+/// A workload from a file of the user's.
+fn read_workload(path: &Path) -> Result<Generated> {
+    let shown = input::shown(path).display().to_string();
+    let text = input::text(path, "a workload in TOML")?;
+    Generated::from_toml(&shown, &text).map_err(Error::Config)
+}
+
+/// The complaints with the name of what they are about before their keys.
+fn under(name: &str, complaints: &Complaints) -> Complaints {
+    let mut named = Complaints::default();
+    for complaint in &complaints.0 {
+        named.add(format!("{name}: {}", complaint.key), &complaint.found, complaint.wanted.clone());
+    }
+    named
+}

@@ -1,0 +1,111 @@
+//! A background scrubber beside a host: it reads the whole drive, page by page, as fast as the reads of the host stay fast. Each of
+//! its decisions follows from the last latency that the host saw, so no trace and no queue depth can take its place.
+//!
+//! The host reads at random, one request each [`HOST_INTERVAL`]. The scrubber has one read outstanding. After each answer of the
+//! host it pauses twice as long where that took longer than the target, and a little less where it did not, as congestion control
+//! does with its rate.
+
+use wordline_kernel::{Bytes, Duration, Instant, Seed, Stream};
+use wordline_lab::trace::{Op, Request};
+use wordline_lab::{Answered, Device, Error, RunOptions, Session, Summary, Until, Workload};
+
+/// Time between two requests of the host. Chosen: a small drive is busy, but not full.
+pub const HOST_INTERVAL: Duration = Duration::from_us(100);
+/// Bytes of a request of the host, and of the scrubber.
+const HOST_SIZE: Bytes = Bytes::kib(4);
+const SCRUB_SIZE: Bytes = Bytes::kib(64);
+/// By how much the pause of the scrubber shrinks after a fast answer; after a slow one it doubles. Chosen.
+const STEP: Duration = Duration::from_us(10);
+/// The shortest and the longest pause. Chosen.
+const PAUSES: [Duration; 2] = [Duration::from_us(10), Duration::from_ms(5)];
+
+/// The results of scrubbing beside a host.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Bytes that the scrubber read.
+    pub scrubbed: Bytes,
+    /// Share of the host's reads that took longer than the target.
+    pub slow: f64,
+    /// The result of the session, of host and scrubber together.
+    pub summary: Summary,
+}
+
+/// The scrubber: where it is on the drive, and when it may read next.
+struct Scrubber {
+    capacity: Bytes,
+    at: Bytes,
+    pause: Duration,
+    next: Instant,
+    /// The number of its request that is outstanding.
+    outstanding: Option<u64>,
+}
+
+impl Scrubber {
+    /// The next read, where it is time for one at `now`.
+    fn request(&mut self, now: Instant) -> Option<Request> {
+        if self.outstanding.is_some() || now < self.next {
+            return None;
+        }
+        let request = Request { arrival: now, ..Request::new(Op::Read, self.at, SCRUB_SIZE) };
+        self.at = Bytes((self.at.0 + SCRUB_SIZE.0) % (self.capacity.0 - SCRUB_SIZE.0));
+        Some(request)
+    }
+
+    /// Its own answer has come: it pauses.
+    fn answered(&mut self, now: Instant) {
+        self.outstanding = None;
+        self.next = now + self.pause;
+    }
+
+    /// The host had an answer: the pause follows from whether it was slow.
+    fn saw(&mut self, is_slow: bool) {
+        let pause = if is_slow { self.pause * 2 } else { self.pause.saturating_sub(STEP) };
+        self.pause = pause.clamp(PAUSES[0], PAUSES[1]);
+    }
+}
+
+/// Lets the host read `requests` times, with a scrubber that keeps the reads of the host within `target`; none scrubs where it is
+/// left out.
+///
+/// # Errors
+/// Those of a session.
+pub fn scrub(device: &Device, requests: u64, target: Option<Duration>, seed: u64) -> Result<Outcome, Error> {
+    let mut session = Session::open(device, &Workload::submitted(), &RunOptions::seed(seed))?;
+    let capacity = device.capacity();
+    let mut random = Seed(seed).stream("examples.session", 0);
+    let mut host_next = session.now();
+    let mut scrubber =
+        Scrubber { capacity, at: Bytes(0), pause: PAUSES[0], next: host_next, outstanding: None };
+    let (mut asked, mut slow, mut scrubbed) = (0, 0_u64, Bytes(0));
+    while asked < requests {
+        let now = session.now();
+        if now >= host_next {
+            session.submit(&read_of_host(now, capacity, &mut random))?;
+            (asked, host_next) = (asked + 1, now + HOST_INTERVAL);
+        }
+        if target.is_some()
+            && let Some(request) = scrubber.request(now)
+        {
+            scrubber.outstanding = Some(session.submit(&request)?);
+        }
+        let waits = target.is_some() && scrubber.outstanding.is_none();
+        session.advance(Until::AnswerBy(if waits { host_next.min(scrubber.next) } else { host_next }))?;
+        for Answered { number, size, time, latency, .. } in session.answers() {
+            if scrubber.outstanding == Some(u64::from(number)) {
+                scrubbed += size;
+                scrubber.answered(time);
+            } else if let Some(target) = target {
+                scrubber.saw(latency > target);
+                slow += u64::from(latency > target);
+            }
+        }
+    }
+    let summary = session.finish()?;
+    Ok(Outcome { scrubbed, slow: slow as f64 / requests as f64, summary })
+}
+
+/// A read of the host at a random address.
+fn read_of_host(now: Instant, capacity: Bytes, random: &mut Stream) -> Request {
+    let page = random.below(capacity.0 / HOST_SIZE.0);
+    Request { arrival: now, ..Request::new(Op::Read, HOST_SIZE * page, HOST_SIZE) }
+}
