@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use wordline_experiments::{self as experiments, Experiment, Lab, Library, Options, Outcome};
+use wordline_experiments::{self as experiments, Experiment, Lab, Library, Options, Outcome, SEEDS};
 use wordline_lab::Error;
 use wordline_lab::devices::Registry;
 use wordline_lab::output::ReportFolder;
@@ -26,12 +26,13 @@ Examples:
   wordline repro validation/waf-uniform
   wordline repro centaur --quick
   wordline repro --all --quick --json
-  wordline repro validation/waf-uniform --report out";
+  wordline repro validation/waf-uniform --seeds 1 --report out";
 
 /// Repeats published figures and tables, and says where our numbers differ from the paper's.
 ///
-/// The exit code is 1 if a number lies outside its band, unless the experiment has a reason for these points and this
-/// value: it explains them, or other numbers of the same paper contradict the published one.
+/// Each number is judged on its mean over the seeds, with its 95 % interval; a verdict that the interval does not share has a question mark.
+/// The exit code is 1 if a number lies outside that is not named in the list of those that do (outside.toml), or if one that
+/// is named there does not.
 #[derive(Args)]
 #[command(arg_required_else_help = true, args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
 pub struct Arguments {
@@ -62,12 +63,28 @@ pub struct Arguments {
     threads: u32,
     #[command(flatten)]
     seed: SeedArgument,
+    /// Runs each experiment with this many seeds, from --seed on; with two alone where nothing depends on chance.
+    #[arg(long, value_name = "N", default_value_t = SEEDS, value_parser = whole::<u32, 1>)]
+    seeds: u32,
     /// Shows no progress bar. There is none either where standard error is no terminal.
     #[arg(long)]
     no_progress: bool,
     /// A folder of experiments of yours (PAPER/NAME/experiment.toml), beside the embedded ones or in their place.
     #[arg(long, value_name = "DIR", global = true)]
     experiments: Option<PathBuf>,
+}
+
+impl Arguments {
+    /// How the experiments are run.
+    fn options(&self) -> Options {
+        Options {
+            quick: self.quick,
+            traces: self.traces.clone(),
+            seed: self.seed.seed,
+            seeds: self.seeds,
+            ..Options::default()
+        }
+    }
 }
 
 #[derive(Subcommand)]
@@ -126,7 +143,7 @@ fn repeat(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Fail
         }
     });
     interrupt::looks(true);
-    let (mut reports, mut unexplained) = (Ok(()), 0);
+    let (mut reports, mut surprises) = (Ok(()), 0);
     let lab = Lab::default();
     for experiment in experiments {
         if interrupt::asked() {
@@ -135,13 +152,13 @@ fn repeat(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Fail
         let outcome = one(experiment, arguments, &lab)?;
         match (has_table, arguments.markdown) {
             (false, _) => {}
-            (true, true) => output::text(&experiments::markdown(&outcome))?,
+            (true, true) => output::text(&experiments::markdown(&outcome, &arguments.options()))?,
             (true, false) => output::table(&experiments::table(&outcome, screen::width()))?,
         }
         if let Some(folder) = folders.next() {
             reports = reports.and(experiments::write_report(folder, experiment, &outcome));
         }
-        unexplained += outcome.counts.unexplained;
+        surprises += outcome.surprises.len();
         lock(&reached).outcomes.push(outcome);
     }
     interrupt::take();
@@ -154,7 +171,7 @@ fn repeat(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Fail
     }
     reached.give()?;
     reports?;
-    match unexplained {
+    match surprises {
         _ if interrupt::asked() => Err(Failure::Interrupted),
         0_usize => Ok(()),
         _ => Err(Failure::Verdict),
@@ -192,12 +209,6 @@ fn one(experiment: &Experiment, arguments: &Arguments, lab: &Lab) -> Result<Outc
         stop: interrupt::flag(),
         progress: &|done, total| steps.show(done, total),
     };
-    let options = Options {
-        quick: arguments.quick,
-        traces: arguments.traces.clone(),
-        seed: arguments.seed.seed,
-        ..Options::default()
-    };
-    let outcome = experiments::run(experiment, &options, lab, &conduct)?;
-    Ok(Outcome { provenance: provenance(), seed: options.seed, ..outcome })
+    let outcome = experiments::run(experiment, &arguments.options(), lab, &conduct)?;
+    Ok(Outcome { provenance: provenance(), ..outcome })
 }

@@ -9,6 +9,7 @@ use wordline_kernel::Complaints;
 use crate::cells::CellsSweep;
 use crate::judge::column;
 use crate::judge::expect::{Expect, place};
+use crate::known::Known;
 use crate::nand::{NandSummary, NandSweep};
 use crate::options::Options;
 use crate::show::chart::ChartFile;
@@ -41,6 +42,8 @@ pub struct Experiment {
     pub expect: Vec<Expect>,
     /// The charts.
     pub charts: Vec<ChartFile>,
+    /// Its rows that are known to lie outside.
+    pub known: Known,
 }
 
 /// The runs of an experiment.

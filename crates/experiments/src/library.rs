@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::embedded::EMBEDDED;
 use crate::experiment::Experiment;
+use crate::known;
 use wordline_lab::config::one_of;
 use wordline_lab::devices::Registry;
 use wordline_lab::error::{Error, Result};
@@ -55,6 +56,11 @@ impl Library {
                 let text = wordline_lab::input::text(&path, "an experiment")?;
                 let experiment = Experiment::parse_of(registry, &id, &path, &text, folder)?;
                 experiments.insert(id, experiment);
+            }
+        }
+        for (id, known) in known::lists(folder)? {
+            if let Some(experiment) = experiments.get_mut(&id) {
+                experiment.known = known;
             }
         }
         Ok(Self { experiments })

@@ -1,88 +1,19 @@
-//! The run of an experiment: its points, and every expected value beside what was found.
+//! The run of an experiment: with each seed, and beside it under the changes that take the reasons of its rows away.
 
-use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use serde::Serialize;
+use std::sync::atomic::Ordering;
 
 use crate::bench::Bench;
-use crate::cells::CellsPoint;
-use crate::experiment::{Experiment, Kind};
+use crate::experiment::Experiment;
 use crate::judge::expect::Expect;
-use crate::judge::outcome::{Measured, Outcome, Trace};
-use crate::judge::{self, Found};
-use crate::nand::{NandPoint, NandSummary};
+use crate::judge::judged::{self, Judged};
+use crate::judge::outcome::{Outcome, Row, Verdict};
+use crate::once::{Once, once};
 use crate::options::Options;
-use crate::statistics;
-use crate::sweep::axes::Points;
-use crate::sweep::{Point, Workload};
-use crate::write_sizes::{self, WriteSizes};
 use wordline_lab::error::{Error, Result};
-use wordline_lab::summary::{Outcome as Ended, SourceKind, Summary};
-use wordline_lab::sweep::{self as cores, Conduct};
-
-fn json(summary: &impl serde::Serialize) -> serde_json::Value {
-    serde_json::to_value(summary).expect("a summary's keys are text")
-}
-
-/// Says which points were left out because their traces are not there.
-fn missing_traces(points: &[Point], options: &Options) -> Option<String> {
-    let names: BTreeSet<String> =
-        points.iter().filter_map(Point::missing_trace).map(|trace| trace.display().to_string()).collect();
-    let names: Vec<String> = names.into_iter().collect();
-    let folder = match &options.traces {
-        Some(folder) => format!("in {}", folder.display()),
-        None => "without a folder of recorded traces (--traces)".to_owned(),
-    };
-    (!names.is_empty()).then(|| {
-        format!(
-            "NOT RUN: {} of the points, for these traces are not there {folder}: {}",
-            points.len(),
-            names.join(", ")
-        )
-    })
-}
-
-/// Says what the scaled-down experiment scales down.
-fn scale(kind: &Kind) -> String {
-    kind.quick_says().map_or_else(
-        || "at full size: it has no smaller one".to_owned(),
-        |says| format!("scaled down: {says}"),
-    )
-}
-
-/// Says which volumes were generated, for want of their recorded traces.
-fn generated_volumes(points: &[Point], results: &[Option<Summary>]) -> Option<String> {
-    let is_volume = |point: &Point| matches!(point.workload, Workload::Volume(_));
-    let runs = points.iter().zip(results).filter(|(point, _)| is_volume(point));
-    let sources = runs.filter_map(|(_, run)| run.as_ref().map(|run| &run.workload));
-    let names: BTreeSet<&str> = sources
-        .filter(|source| source.kind == SourceKind::Profile)
-        .map(|source| source.name.as_str())
-        .collect();
-    let names: Vec<&str> = names.into_iter().collect();
-    (!names.is_empty()).then(|| {
-        format!("generated to a paper's statistics (docs/profiles.md), not recorded: {}", names.join(", "))
-    })
-}
-
-/// The values of each point that the charts of a sweep over devices show; none where there are no charts.
-fn points_of_charts(experiment: &Experiment, found: &[Found]) -> Vec<Measured> {
-    let columns: Vec<&String> = experiment.charts.iter().flat_map(|chart| chart.columns()).collect();
-    if columns.is_empty() {
-        return Vec::new();
-    }
-    found.iter().map(|found| found.measured_of(&columns)).collect()
-}
-
-/// The stages of each point that was run.
-fn traces(points: &[Measured], results: Vec<Option<NandSummary>>) -> Vec<Trace> {
-    let runs = points.iter().zip(results.into_iter().flatten());
-    runs.map(|(point, run)| Trace { at: point.at.clone(), spans: run.spans }).collect()
-}
+use wordline_lab::sweep::Conduct;
 
 /// Runs what one expected value of an experiment compares, under the change of the model that it names. It must fail, or lose its
-/// explanation: a band or a reason that holds whatever the model does says nothing.
+/// reason: a band or a reason that holds whatever the model does says nothing.
 ///
 /// # Errors
 /// [`Error::Argument`] if it names no change of the experiment, and all of [`run`].
@@ -100,104 +31,98 @@ pub fn run_changed(
         wanted: experiment.names_of_changes(),
     })?;
     let changed = Experiment { expect: vec![expect.clone()], charts: Vec::new(), ..experiment.clone() };
-    run(&changed, &Options { change: change.clone(), ..options.clone() }, bench, conduct)
+    run(&changed, &Options { change: change.clone(), beside: false, ..options.clone() }, bench, conduct)
 }
 
-/// Runs points that need no device, and puts rows and points into `outcome`: the results, none for points that were left out.
-fn run_points<S: Points, R: Serialize + Send>(
-    sweep: &S,
-    (experiment, options, conduct): (&Experiment, &Options, &Conduct<'_>),
-    settings_of: fn(&S::Point) -> &toml::Table,
-    run: fn(&S::Point) -> Result<R>,
-    outcome: &mut Outcome,
-) -> Result<Vec<Option<R>>>
-where
-    S::Point: Sync,
-{
-    let is_needed = |settings: &toml::Table| experiment.is_needed(settings, options);
-    let points = sweep.points_where(&experiment.path, options, is_needed)?;
-    let results = cores::run(&points, conduct, run)?;
-    let found = |(point, result): (&S::Point, &Option<R>)| {
-        Some(Found { settings: settings_of(point).clone(), values: json(result.as_ref()?), point: None })
-    };
-    let found: Vec<Found> = points.iter().zip(&results).filter_map(found).collect();
-    outcome.set_rows(judge::rows(&experiment.expect, &found, options.quick)?);
-    outcome.points = found.iter().map(Found::measured).collect();
-    Ok(results)
-}
-
-/// How many of these results were left out.
-fn left_out<R>(results: &[Option<R>]) -> usize {
-    results.iter().filter(|result| result.is_none()).count()
-}
-
-/// Runs an experiment: every point or volume on the bench, side by side over the cores, then every expected value
-/// beside what was found. The order of the rows is that of the file.
+/// Runs an experiment with as many seeds as the options say, or two where the second gives the events of the first: then nothing
+/// depends on chance. Each row is judged on the mean over the seeds. Points and charts are those of the first seed.
+///
+/// # Errors
+/// Those of the bench, and [`Error::Config`] if a device does not hold together.
 pub fn run(
     experiment: &Experiment,
     options: &Options,
     bench: &dyn Bench,
     conduct: &Conduct<'_>,
 ) -> Result<Outcome> {
-    let mut outcome = Outcome::new(&experiment.id);
-    let left_out = match &experiment.kind {
-        Kind::TraceStatistics { paper, claim, within, derivation } => {
-            let volumes = bench.volumes(paper)?;
-            let found = cores::run(&volumes, conduct, |volume| bench.statistics(volume, options))?;
-            let left_out = left_out(&found);
-            let row = |finding| statistics::row(finding, claim.as_deref(), *within, derivation);
-            outcome.set_rows(found.into_iter().flatten().flatten().map(row).collect());
-            left_out
+    let mut all: Vec<Once> = Vec::new();
+    for seed in options.seed..options.seed.saturating_add(options.seeds.max(1).into()) {
+        let with = once(experiment, &Options { seed, ..options.clone() }, bench, conduct)?;
+        if !with.is_whole && !all.is_empty() {
+            break;
         }
-        Kind::WriteSizes(volumes) => {
-            let results = write_sizes::run(volumes, options, bench, conduct)?;
-            let found = |(volume, sizes): (&String, &Option<WriteSizes>)| {
-                let name = toml::Value::from(write_sizes::short(volume));
-                let settings = toml::Table::from_iter([("volume".to_owned(), name)]);
-                Some(Found { settings, values: json(sizes.as_ref()?), point: None })
-            };
-            let found: Vec<Found> = volumes.volumes.iter().zip(&results).filter_map(found).collect();
-            outcome.set_rows(judge::rows(&experiment.expect, &found, options.quick)?);
-            volumes.volumes.len() - found.len()
+        all.push(with);
+        if !all[all.len() - 1].is_whole || all.len() == 2 && all[0].is_same(&all[1]) {
+            break;
         }
-        Kind::Sweep(sweep) => {
-            let is_needed = |settings: &toml::Table| experiment.is_needed(settings, options);
-            let all = sweep.points_where(&experiment.path, options, is_needed)?;
-            let (missing, points): (Vec<Point>, Vec<Point>) =
-                all.into_iter().partition(|point| point.missing_trace().is_some());
-            outcome.notes.extend(missing_traces(&missing, options));
-            let stop: &AtomicBool = conduct.stop;
-            let results = cores::run(&points, conduct, |point| bench.simulate(point, stop))?;
-            let found = points.iter().zip(&results).filter_map(|(point, summary)| {
-                // Numbers of a run that was stopped half-way are no result.
-                let whole = summary.as_ref().filter(|run| run.outcome != Ended::Interrupted)?;
-                Some(Found { settings: point.settings.clone(), values: json(whole), point: Some(point) })
-            });
-            let found: Vec<Found> = found.collect();
-            outcome.set_rows(judge::rows(&experiment.expect, &found, options.quick)?);
-            outcome.points = points_of_charts(experiment, &found);
-            outcome.notes.extend(generated_volumes(&points, &results));
-            points.len() - found.len()
-        }
-        Kind::Nand(sweep) => {
-            let asked = (experiment, options, conduct);
-            let results = run_points(&**sweep, asked, |point| &point.settings, NandPoint::run, &mut outcome)?;
-            let left_out = left_out(&results);
-            if sweep.trace {
-                outcome.traces = traces(&outcome.points, results);
-            }
-            left_out
-        }
-        Kind::Cells(sweep) => {
-            let asked = (experiment, options, conduct);
-            left_out(&run_points(&**sweep, asked, |point| &point.settings, CellsPoint::run, &mut outcome)?)
-        }
-    };
-    if options.quick {
-        outcome.notes.push(scale(&experiment.kind));
     }
-    if left_out > 0 || conduct.stop.load(Ordering::Relaxed) {
-        outcome.notes.push(format!("interrupted: {left_out} parts were not finished"));
+    let mut outcome = Outcome { seed: options.seed, seeds: all.len() as u32, ..Outcome::new(&experiment.id) };
+    outcome.first = all[0].judged.iter().map(|judged| judged::row(&[judged])).collect();
+    let mut rows = over_seeds(&all);
+    if options.beside {
+        rows = beside(experiment, rows, options, bench, conduct)?;
+    }
+    outcome.notes.append(&mut all[0].notes);
+    outcome.notes.extend(seeds_in_words(&all, options).filter(|_| all[0].is_whole));
+    outcome.points.append(&mut all[0].points);
+    outcome.traces.append(&mut all[0].traces);
+    outcome.set_rows(rows);
+    if all[0].is_whole {
+        outcome.surprises = experiment.known.surprises(&outcome.rows, options);
     }
     Ok(outcome)
+}
+
+/// The rows over all seeds, in the order of those of the first one.
+fn over_seeds(all: &[Once]) -> Vec<Row> {
+    let row = |(at, first): (usize, &Judged)| {
+        let of_seed = |once: &'_ Once| -> Option<usize> {
+            let is_it =
+                |judged: &Judged| judged.base.what == first.base.what && judged.points == first.points;
+            let at_its_place = once.judged.get(at).is_some_and(is_it).then_some(at);
+            at_its_place.or_else(|| once.judged.iter().position(is_it))
+        };
+        let seeds: Vec<&Judged> = all.iter().filter_map(|once| Some(&once.judged[of_seed(once)?])).collect();
+        judged::row(&seeds)
+    };
+    all[0].judged.iter().enumerate().map(row).collect()
+}
+
+/// The rows, and after those that lie outside the same under the change that takes the reason away, where they name one.
+fn beside(
+    experiment: &Experiment,
+    rows: Vec<Row>,
+    options: &Options,
+    bench: &dyn Bench,
+    conduct: &Conduct<'_>,
+) -> Result<Vec<Row>> {
+    let mut all = rows;
+    for expect in experiment.expect.iter().filter(|expect| expect.explained_until.is_some()) {
+        let is_of_it = |row: &Row| row.under.is_none() && expect.is_of(row);
+        let last = all.iter().rposition(is_of_it);
+        let is_outside = all.iter().any(|row| is_of_it(row) && row.verdict == Verdict::Outside);
+        let Some(last) = last.filter(|_| is_outside && !conduct.stop.load(Ordering::Relaxed)) else {
+            continue;
+        };
+        let under = run_changed(experiment, expect, options, bench, conduct)?;
+        let name = expect.explained_until.clone();
+        let under = under.rows.into_iter().map(|row| Row { under: name.clone(), note: String::new(), ..row });
+        all.splice(last + 1..last + 1, under);
+    }
+    Ok(all)
+}
+
+/// Says which seeds there were.
+fn seeds_in_words(all: &[Once], options: &Options) -> Option<String> {
+    let (first, last) = (options.seed, options.seed + all.len() as u64 - 1);
+    match all {
+        [] => None,
+        [_] => Some(format!("seed {first} alone")),
+        [one, other] if one.is_same(other) => {
+            Some(format!("nothing depends on chance: the seeds {first} and {last} have the same events"))
+        }
+        _ => Some(format!(
+            "seeds {first} to {last}: ± is half of the 95 % interval of the mean, and rows without it are equal with all of them"
+        )),
+    }
 }

@@ -1,7 +1,8 @@
 //! Statistics of traces beside those that a paper prints of them.
 
-use crate::judge::expect::Band;
-use crate::judge::outcome::{Row, Value, Verdict};
+use crate::judge::expect::{Band, Reason};
+use crate::judge::judged::{Judged, Sample};
+use crate::judge::outcome::{Row, Value};
 
 /// A published statistic of a volume and the same of what stands in for it here.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,30 +28,30 @@ pub struct Finding {
 }
 
 /// The row of a finding, whose band is the fraction `within`.
-pub(crate) fn row(finding: Finding, claim: Option<&str>, within: f64, derivation: &str) -> Row {
+pub(crate) fn row(finding: Finding, claim: Option<&str>, within: f64, derivation: &str) -> Judged {
     let Finding { volume, statistic, paper, ours, unit, source, origin, own_input, contradiction } = finding;
-    let band = Band::Relative(within);
-    let holds = band.holds(paper, ours);
-    let contradicted = contradiction.is_some() && !holds;
     let note = contradiction
+        .as_ref()
         .map_or(origin.clone(), |why| format!("{origin}; the paper's values contradict each other: {why}"));
-    Row {
-        claim: claim.map(str::to_owned),
-        what: format!("{volume}: {statistic}"),
-        paper: Value::Number(paper),
-        ours: Value::Number(ours),
-        unit,
-        band: band.to_string(),
-        limits: Some(band.limits(paper)),
-        derivation: derivation.to_owned(),
-        verdict: if holds { Verdict::Within } else { Verdict::Outside },
-        source,
-        second_reading: None,
-        own_input,
-        note,
-        contradicted,
-        explained: false,
-        of_the_machine: false,
-        at: vec![("volume".into(), Value::Text(volume)), ("statistic".into(), Value::Text(statistic))],
+    let because = "No trace has all of the paper's values.".to_owned();
+    let contradicted = contradiction.map(|_| Reason { at: toml::Table::new(), quick: None, because });
+    Judged {
+        base: Row {
+            claim: claim.map(str::to_owned),
+            unit,
+            derivation: derivation.to_owned(),
+            source,
+            own_input,
+            note,
+            at: vec![
+                ("volume".into(), Value::Text(volume.clone())),
+                ("statistic".into(), Value::Text(statistic.clone())),
+            ],
+            ..Row::named(format!("{volume}: {statistic}"))
+        },
+        sample: Sample::Number { paper: Some(paper), band: Some(Band::Relative(within)), ours },
+        points: vec![toml::Table::new()],
+        explained: Vec::new(),
+        contradicted: contradicted.into_iter().collect(),
     }
 }

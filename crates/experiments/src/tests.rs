@@ -15,6 +15,8 @@ mod bands;
 mod docs;
 mod layers;
 mod library;
+mod results;
+mod seeds;
 
 const WAF: &str = include_str!("../../../data/experiments/validation/waf-uniform/experiment.toml");
 
@@ -477,7 +479,8 @@ fn trace_statistics_stand_beside_the_papers() {
             "claim": "CEN-N6", "what": "second: read size", "paper": 10.0, "ours": 11.0, "unit": "KiB",
             "band": "within 2 %", "derivation": "D", "verdict": "outside", "source": "centaur, table 1",
             "second_reading": null, "own_input": true, "note": "profile", "contradicted": false,
-            "explained": false
+            "explained": false, "interval": null, "by_seed": [11.0, 11.0], "equal": true, "changes": false,
+            "sure": true, "under": null, "own_expectation": false
         })
     );
     assert_eq!(json["experiment"], "paper/name");

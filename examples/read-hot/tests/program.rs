@@ -17,7 +17,7 @@ fn what_the_page_says_of_it_is_so() {
 #[test]
 fn an_experiment_compares_drives_with_the_design_and_without() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/experiments");
-    let arguments = ["repro", "read-hot/reads", "--experiments", folder, "--json"];
+    let arguments = ["repro", "read-hot/reads", "--seeds", "1", "--experiments", folder, "--json"];
     let output = Command::new(PROGRAM).args(arguments).output().expect("it was built");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let outcome: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");

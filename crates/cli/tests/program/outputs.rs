@@ -21,7 +21,7 @@ fn json_means_the_same_in_every_command() {
     let commands: [&[&str]; 17] = [
         &RUN,
         &["compare", "tiny", "tiny-tlc", "--workload", "randread-4k", "--requests", "100"],
-        &["repro", "validation/dftl-writes", "--quick"],
+        &["repro", "validation/dftl-writes", "--quick", "--seeds", "1"],
         &["repro", "list"],
         &["policies", "greedy"],
         &["presets", "list"],
@@ -244,7 +244,7 @@ fn results_say_which_program_made_them_of_what() {
         assert!(text.contains(hash) && text.contains("over_provisioning") && text.contains("--seed"));
     }
     for call in [
-        &["repro", "validation/dftl-writes", "--quick", "--json"][..],
+        &["repro", "validation/dftl-writes", "--quick", "--seeds", "1", "--json"][..],
         &["trace", "info", &trace, "--json"],
         &["nand", "ops", "--part", "mqsim-mlc", "--json"],
     ] {

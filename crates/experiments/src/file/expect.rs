@@ -39,6 +39,8 @@ pub(crate) struct ExpectFile {
     second_reading: Option<String>,
     #[serde(default)]
     own_input: bool,
+    #[serde(default)]
+    own_expectation: bool,
     fails_with: Option<String>,
     explained_until: Option<String>,
     #[serde(default)]
@@ -76,6 +78,14 @@ pub(crate) fn check_expect(
     if file.second_reading.as_ref().is_some_and(|reason| reason.trim().is_empty()) {
         wrong.add(at, "expect.second_reading", "nothing", "the reason for a second reading of the source");
     }
+    if file.own_expectation && file.value.is_none() {
+        wrong.add(
+            at,
+            "expect.own_expectation",
+            "`true` without a `value`",
+            "a `value` that was derived here",
+        );
+    }
     check_reasons(&file, at, axes, wrong);
     if file.mean == Some(Mean::Columns) && file.over.is_empty() && file.per.is_empty() {
         wrong.add(at, "expect.mean", "columns without `over` or `per`", "`values`, or one of them beside it");
@@ -104,6 +114,7 @@ pub(crate) fn check_expect(
         derivation: file.derivation,
         second_reading: file.second_reading,
         own_input: file.own_input,
+        own_expectation: file.own_expectation,
         fails_with: file.fails_with,
         explained_until: file.explained_until,
         note: file.note,
@@ -112,10 +123,10 @@ pub(crate) fn check_expect(
     })
 }
 
-/// Refuses reasons that do not say which points and values they explain.
+/// Refuses reasons that do not say which points they are of.
 fn check_reasons(file: &ExpectFile, at: usize, axes: &[Axis], wrong: &mut Wrong<'_>) {
     let all = [("explained", &file.explained), ("contradicted", &file.contradicted)];
-    for (key, reason) in all.into_iter().flat_map(|(key, all)| all.iter().map(move |reason| (key, reason))) {
+    for (key, reason) in all.iter().flat_map(|(key, all)| all.iter().map(move |reason| (key, reason))) {
         let key = format!("expect.{key}");
         if file.shown || file.text.is_some() {
             wrong.add(at, &key, "a reason beside what is not compared by numbers", "none, or a `note`");
@@ -123,13 +134,21 @@ fn check_reasons(file: &ExpectFile, at: usize, axes: &[Axis], wrong: &mut Wrong<
         if reason.because.trim().is_empty() {
             wrong.add(at, &format!("{key}.because"), "nothing", "the reason");
         }
-        let [least, greatest] = reason.between;
-        if !(least <= greatest && least.is_finite() && greatest.is_finite()) {
-            let found = format!("[{least}, {greatest}]");
-            wrong.add(at, &format!("{key}.between"), found, "the least and the greatest value of ours");
-        }
         check_place(&reason.at, &format!("{key}.at"), at, axes, wrong);
         check_points(reason, &key, file, at, axes, wrong);
+    }
+    for (key, reasons) in all {
+        let is_again = |(at, reason): (usize, &Reason)| {
+            let is_of_it = |other: &Reason| {
+                let sizes = other.quick.is_none() || reason.quick.is_none() || other.quick == reason.quick;
+                other.at == reason.at && sizes
+            };
+            reasons[..at].iter().any(is_of_it)
+        };
+        if reasons.iter().enumerate().any(is_again) {
+            let wanted = "one for each point and size: two may say the opposite of each other";
+            wrong.add(at, &format!("expect.{key}"), "two reasons for the same points", wanted);
+        }
     }
 }
 

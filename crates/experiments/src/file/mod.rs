@@ -15,6 +15,7 @@ use crate::cells::CellsSweep;
 use crate::embedded::text_of;
 use crate::experiment::{Experiment, Kind};
 use crate::judge::expect::{Band, Expect};
+use crate::known::Known;
 use crate::nand::NandSweep;
 use crate::show::chart::ChartFile;
 use crate::sweep::Sweep;
@@ -128,8 +129,9 @@ impl Experiment {
         }
         let charts = file.chart.into_iter().map(Spanned::into_inner).collect();
         let (title, source, left_open, path) = (file.title, file.source, file.left_open, path.to_owned());
+        let (id, known) = (id.to_owned(), Known::default());
         let experiment =
-            Self { id: id.to_owned(), path, title, source, claims, left_open, kind, changes, expect, charts };
+            Self { id, path, title, source, claims, left_open, kind, changes, expect, charts, known };
         wrong.all.or_ok(experiment).map_err(Error::Config)
     }
 }

@@ -18,11 +18,13 @@ pub struct Counts {
     pub direction: usize,
     /// Neither, whatever the reason.
     pub outside: usize,
-    /// Of those outside: known at these points and in this range, with a reason.
+    /// Of all judged: the 95 % interval over seeds does not agree with the mean.
+    pub unsure: usize,
+    /// Of those outside: with a reason at these points.
     pub explained: usize,
     /// Of those outside: no result could meet them and other numbers of the same source.
     pub contradicted: usize,
-    /// Of those outside, and of those that return their own input: missed without a reason. The exit code is 1.
+    /// Of those outside, and of those that return their own input: missed without a reason.
     pub unexplained: usize,
     /// Compared with nothing.
     pub shown: usize,
@@ -39,6 +41,9 @@ impl Counts {
     }
 
     fn add(&mut self, row: &Row) {
+        if row.under.is_some() {
+            return;
+        }
         let missed = row.verdict == Verdict::Outside;
         self.unexplained += usize::from(missed && !row.explained && !row.contradicted);
         if row.own_input {
@@ -46,6 +51,7 @@ impl Counts {
             return;
         }
         self.judged += usize::from(row.verdict != Verdict::Shown);
+        self.unsure += usize::from(row.verdict != Verdict::Shown && !row.sure);
         self.contradicted += usize::from(missed && row.contradicted);
         self.explained += usize::from(missed && row.explained);
         match row.verdict {
@@ -63,6 +69,7 @@ impl AddAssign for Counts {
         self.within += other.within;
         self.direction += other.direction;
         self.outside += other.outside;
+        self.unsure += other.unsure;
         self.explained += other.explained;
         self.contradicted += other.contradicted;
         self.unexplained += other.unexplained;
@@ -88,6 +95,9 @@ impl fmt::Display for Counts {
             .collect();
         if !reasons.is_empty() {
             write!(out, " ({})", reasons.join(", "))?;
+        }
+        if self.unsure > 0 {
+            write!(out, "; {} of them with an interval that reaches over the edge", self.unsure)?;
         }
         write!(out, "; {} shown", self.shown)?;
         if self.own_input > 0 {

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 
+use crate::judge::outcome::Row;
 use crate::models::Model;
 use crate::sweep::axes::lies_at;
 
@@ -98,15 +99,19 @@ impl Direction {
         }
     }
 
-    /// Whether values have it, beside others where it compares with these.
-    pub(crate) fn holds(&self, ours: &[f64], others: &[f64]) -> bool {
-        let pairs = |holds: fn(f64, f64) -> bool| ours.windows(2).all(|pair| holds(pair[0], pair[1]));
+    /// By how much values have it, beside others where it compares with these: all above 0 where they do.
+    pub(crate) fn margins(&self, ours: &[f64], others: &[f64]) -> Vec<f64> {
+        let pairs = |margin: fn(f64, f64) -> f64| {
+            ours.windows(2).map(|pair| margin(pair[0], pair[1])).collect::<Vec<f64>>()
+        };
         match self {
-            Self::Rising { .. } => pairs(|first, second| first < second),
-            Self::Falling { .. } => pairs(|first, second| first > second),
-            Self::Above { .. } => ours.iter().all(|value| others.iter().all(|other| value > other)),
-            Self::Greater { than } => ours.iter().all(|value| value > than),
-            Self::Less { than } => ours.iter().all(|value| value < than),
+            Self::Rising { .. } => pairs(|first, second| second - first),
+            Self::Falling { .. } => pairs(|first, second| first - second),
+            Self::Above { .. } => {
+                ours.iter().flat_map(|value| others.iter().map(move |other| value - other)).collect()
+            }
+            Self::Greater { than } => ours.iter().map(|value| value - than).collect(),
+            Self::Less { than } => ours.iter().map(|value| than - value).collect(),
         }
     }
 }
@@ -195,27 +200,27 @@ pub struct Expect {
     pub second_reading: Option<String>,
     /// Whether ours only returns what was put in.
     pub own_input: bool,
+    /// Whether the value that ours is compared with is derived here: the source does not print it.
+    pub own_expectation: bool,
     /// The change of the model under which it must fail, by its name in the experiment.
     pub fails_with: Option<String>,
-    /// In its place, where all of ours are explained: the change that takes the reason away, so that some are explained no more.
+    /// In its place, where it lies outside for a reason: the change that takes the reason away, which is run beside it.
     pub explained_until: Option<String>,
     /// A note for the reader; it explains no miss.
     pub note: String,
-    /// Which of our values are known to lie outside, and why.
+    /// Why our values lie outside, where they do.
     pub explained: Vec<Reason>,
-    /// Which of our values no result could move inside, by other numbers of the same source.
+    /// At which points no result could lie inside, by other numbers of the same source.
     pub contradicted: Vec<Reason>,
 }
 
-/// Why some of our values lie outside, and which.
+/// Why our values lie outside at some points.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reason {
     /// The points: values of every varied key that the expected value leaves open.
     #[serde(default)]
     pub at: toml::Table,
-    /// The least and the greatest value of ours that it explains.
-    pub between: [f64; 2],
     /// Whether it is of the scaled-down experiment alone (`true`) or of the whole one alone; left out: of both.
     pub quick: Option<bool>,
     /// The reason.
@@ -223,12 +228,9 @@ pub struct Reason {
 }
 
 impl Reason {
-    /// Whether it explains that ours is `value` at a point.
-    pub(crate) fn covers(&self, settings: &toml::Table, value: f64, quick: bool) -> bool {
-        let [least, greatest] = self.between;
+    /// Whether it is of a point.
+    pub(crate) fn covers(&self, settings: &toml::Table) -> bool {
         lies_at(settings, &self.at)
-            && (least..=greatest).contains(&value)
-            && self.quick.is_none_or(|only| only == quick)
     }
 }
 
@@ -255,6 +257,14 @@ impl Expect {
         lies(&self.at) || is_other
     }
 
+    /// Whether a row is one of it.
+    pub(crate) fn is_of(&self, row: &Row) -> bool {
+        let place = row.what.strip_prefix(&self.what);
+        place.is_some_and(|place| place.is_empty() || place.starts_with(", "))
+            && (&row.source, &row.derivation) == (&self.source, &self.derivation)
+            && row.second_reading == self.second_reading
+    }
+
     /// The settings of the point that the one with `settings` is compared with, if it is another one.
     pub(crate) fn other(&self, settings: &toml::Table) -> Option<toml::Table> {
         let mut other = settings.clone();
@@ -279,20 +289,21 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_covers_its_points_and_values_and_no_others() {
-        let reason = |quick: &str| -> Reason {
-            toml::from_str(&format!("at = {{ n = [1, 2] }}\nbetween = [0.5, 0.7]\n{quick}because = \"B\""))
-                .expect("a reason")
-        };
-        let covers = |reason: &Reason, n: i64, value, quick| {
-            reason.covers(&toml::Table::from_iter([("n".to_owned(), n.into())]), value, quick)
-        };
-        let both = reason("");
-        assert!(covers(&both, 1, 0.5, false) && covers(&both, 2, 0.7, true));
-        assert!(!covers(&both, 3, 0.6, false) && !covers(&both, 1, 0.71, false));
-        assert!(!covers(&both, 1, f64::NAN, false));
-        let scaled = reason("quick = true\n");
-        assert!(covers(&scaled, 1, 0.6, true) && !covers(&scaled, 1, 0.6, false));
+    fn a_reason_covers_its_points_and_no_others() {
+        let reason: Reason =
+            toml::from_str("at = { n = [1, 2] }\nquick = true\nbecause = \"B\"").expect("a reason");
+        let covers = |n: i64| reason.covers(&toml::Table::from_iter([("n".to_owned(), n.into())]));
+        assert!(covers(1) && covers(2) && !covers(3));
+    }
+
+    #[test]
+    fn margins_are_above_zero_where_a_direction_holds() {
+        let along = || "key".to_owned();
+        assert_eq!(Direction::Rising { along: along() }.margins(&[1.0, 2.0, 1.5], &[]), [1.0, -0.5]);
+        assert_eq!(Direction::Falling { along: along() }.margins(&[1.0, 2.0], &[]), [-1.0]);
+        assert_eq!(Direction::Less { than: 3.0 }.margins(&[1.0, 4.0], &[]), [2.0, -1.0]);
+        let above = Direction::Above { at: toml::Table::new() };
+        assert_eq!(above.margins(&[3.0], &[1.0, 4.0]), [2.0, -1.0]);
     }
 
     #[test]

@@ -3,12 +3,15 @@
 pub(crate) mod column;
 pub(crate) mod counts;
 pub(crate) mod expect;
+pub(crate) mod judged;
 pub(crate) mod outcome;
+mod student;
 
 use serde_json::Value as Json;
 
 use crate::judge::expect::{Band, Direction, Expect, Mean, Reason, Wanted, place};
-use crate::judge::outcome::{Measured, NO_VALUE, Row, Value, Verdict};
+use crate::judge::judged::{Judged, Order, Sample};
+use crate::judge::outcome::{Measured, Row, Value};
 use crate::sweep::Point;
 use crate::sweep::axes::lies_at;
 use wordline_lab::error::{Error, Result};
@@ -51,10 +54,10 @@ impl Found<'_> {
     }
 }
 
-/// The rows of a sweep in the order of the expected values, then of the points. Points that were not run give none.
-pub(crate) fn rows(expects: &[Expect], found: &[Found], quick: bool) -> Result<Vec<Row>> {
+/// The rows of a sweep with one seed, in the order of the expected values, then of the points. Points that were not run give none.
+pub(crate) fn judged(expects: &[Expect], found: &[Found], quick: bool) -> Result<Vec<Judged>> {
     let rows = expects.iter().map(|expect| Judge { expect, all: found, quick }.rows());
-    rows.collect::<Result<Vec<Vec<Row>>>>().map(|rows| rows.concat())
+    rows.collect::<Result<Vec<Vec<Judged>>>>().map(|rows| rows.concat())
 }
 
 /// A point of a sweep and our value there, not a number where it has none.
@@ -69,7 +72,7 @@ struct Judge<'a, 'b> {
 }
 
 impl<'a, 'b> Judge<'a, 'b> {
-    fn rows(&self) -> Result<Vec<Row>> {
+    fn rows(&self) -> Result<Vec<Judged>> {
         let (mut rows, mut ours) = (Vec::new(), Vec::new());
         for point in self.all.iter().filter(|point| lies_at(&point.settings, &self.expect.at)) {
             if let Wanted::Text(paper) = &self.expect.wanted {
@@ -142,7 +145,7 @@ impl<'a, 'b> Judge<'a, 'b> {
     }
 
     /// The rows of values that are compared together, which are those of `group` if they are not all.
-    fn judge(&self, ours: &[Ours], group: Option<&toml::Table>) -> Result<Vec<Row>> {
+    fn judge(&self, ours: &[Ours], group: Option<&toml::Table>) -> Result<Vec<Judged>> {
         match &self.expect.wanted {
             Wanted::Text(_) => Ok(Vec::new()),
             Wanted::Direction(direction) => {
@@ -172,7 +175,7 @@ impl<'a, 'b> Judge<'a, 'b> {
         group: Option<&toml::Table>,
         paper: Option<f64>,
         band: Option<Band>,
-    ) -> Result<Vec<Row>> {
+    ) -> Result<Vec<Judged>> {
         let Some(kind) = self.expect.mean else {
             let row =
                 |(point, value): &Ours| self.number_row(Some(&point.settings), &[point], paper, *value, band);
@@ -191,80 +194,50 @@ impl<'a, 'b> Judge<'a, 'b> {
         paper: Option<f64>,
         ours: f64,
         band: Option<Band>,
-    ) -> Row {
-        let verdict = match (paper, band) {
-            _ if !ours.is_finite() => Verdict::Shown,
-            (Some(paper), Some(band)) if band.holds(paper, ours) => Verdict::Within,
-            (Some(_), Some(_)) => Verdict::Outside,
-            _ => Verdict::Shown,
-        };
-        let missed = points.iter().map(|point| (*point, ours)).collect::<Vec<Ours>>();
-        Row {
-            paper: paper.map_or_else(|| Value::Text(String::new()), Value::Number),
-            ours: if ours.is_finite() { Value::Number(ours) } else { Value::Text(NO_VALUE.into()) },
-            band: band.map(|band| band.to_string()).unwrap_or_default(),
-            limits: paper.zip(band).map(|(paper, band)| band.limits(paper)),
-            ..self.row(at, verdict, &missed)
-        }
+    ) -> Judged {
+        let points = points.iter().map(|point| point.settings.clone()).collect();
+        self.row(at, points, Sample::Number { paper, band, ours })
     }
 
-    /// A row with what the expected value says of itself, and of the values that missed it.
-    fn row(&self, at: Option<&toml::Table>, verdict: Verdict, missed: &[Ours]) -> Row {
+    /// A row with what the expected value says of itself, and what was found at `points`.
+    fn row(&self, at: Option<&toml::Table>, points: Vec<toml::Table>, sample: Sample) -> Judged {
         let expect = self.expect;
         let what = match at.map(|at| place(&left_open(expect, at))).unwrap_or_default() {
             place if place.is_empty() => expect.what.clone(),
             place => format!("{}, {place}", expect.what),
         };
-        let outside = verdict == Verdict::Outside;
-        let contradicted = self.covering(&[&expect.contradicted], missed).filter(|_| outside);
-        let explained = self.covering(&[&expect.explained, &expect.contradicted], missed);
-        let explained = explained.filter(|_| outside && contradicted.is_none());
-        let reasons = contradicted.iter().chain(&explained).flatten().copied();
-        let notes: Vec<&str> =
-            reasons.chain([expect.note.as_str()]).filter(|note| !note.is_empty()).collect();
-        Row {
-            claim: expect.claim.clone(),
-            what,
-            paper: Value::Text(String::new()),
-            ours: Value::Text(String::new()),
-            unit: expect.unit.clone(),
-            band: String::new(),
-            limits: None,
-            derivation: expect.derivation.clone(),
-            verdict,
-            source: expect.source.clone(),
-            second_reading: expect.second_reading.clone(),
-            own_input: expect.own_input,
-            note: notes.join(" "),
-            contradicted: contradicted.is_some(),
-            explained: explained.is_some(),
-            of_the_machine: matches!(expect.column.as_str(), "requests_per_second" | "wall_seconds"),
-            at: at.map(settings).unwrap_or_default(),
+        let of_this_size = |reasons: &[Reason]| {
+            reasons
+                .iter()
+                .filter(|reason| reason.quick.is_none_or(|only| only == self.quick))
+                .cloned()
+                .collect()
+        };
+        Judged {
+            base: Row {
+                claim: expect.claim.clone(),
+                unit: expect.unit.clone(),
+                derivation: expect.derivation.clone(),
+                source: expect.source.clone(),
+                second_reading: expect.second_reading.clone(),
+                own_input: expect.own_input,
+                own_expectation: expect.own_expectation,
+                note: expect.note.clone(),
+                of_the_machine: matches!(expect.column.as_str(), "requests_per_second" | "wall_seconds"),
+                at: at.map(settings).unwrap_or_default(),
+                ..Row::named(what)
+            },
+            sample,
+            points,
+            explained: of_this_size(&expect.explained),
+            contradicted: of_this_size(&expect.contradicted),
         }
     }
 
-    /// Why each of the values missed; none if one of them is not covered, or there are none.
-    fn covering(&self, reasons: &[&'a Vec<Reason>], missed: &[Ours]) -> Option<Vec<&'a str>> {
-        let mut why: Vec<&str> = Vec::new();
-        for (point, value) in missed {
-            let mut all = reasons.iter().flat_map(|reasons| reasons.iter());
-            let reason = all.find(|reason| reason.covers(&point.settings, *value, self.quick))?;
-            if !why.contains(&reason.because.as_str()) {
-                why.push(&reason.because);
-            }
-        }
-        (!missed.is_empty()).then_some(why)
-    }
-
-    fn text_row(&self, point: &Found, paper: &str) -> Result<Row> {
-        let ours = column::text(&point.values, &self.expect.column)?;
-        let verdict = if ours == paper { Verdict::Within } else { Verdict::Outside };
-        Ok(Row {
-            paper: Value::Text(paper.to_owned()),
-            ours: Value::Text(ours.to_owned()),
-            band: "the same".into(),
-            ..self.row(Some(&point.settings), verdict, &[])
-        })
+    fn text_row(&self, point: &Found, paper: &str) -> Result<Judged> {
+        let ours = column::text(&point.values, &self.expect.column)?.to_owned();
+        let sample = Sample::Text { paper: paper.to_owned(), ours };
+        Ok(self.row(Some(&point.settings), vec![point.settings.clone()], sample))
     }
 
     /// The values that a direction compares with.
@@ -282,50 +255,28 @@ impl<'a, 'b> Judge<'a, 'b> {
         direction: &Direction,
         ours: &[Ours],
         group: Option<&toml::Table>,
-    ) -> Result<Option<Row>> {
+    ) -> Result<Option<Judged>> {
         let (valued, without): (Vec<Ours>, Vec<Ours>) =
             ours.iter().copied().partition(|(_, value)| value.is_finite());
-        let values = match self.expect.mean {
-            Some(kind) => {
-                self.mean(kind, ours)?.into_iter().filter(|mean| mean.is_finite()).collect::<Vec<f64>>()
-            }
-            None => valued.iter().map(|(_, value)| *value).collect(),
-        };
-        let others = self.others(direction)?;
-        let list = |values: &[f64]| {
-            values.iter().map(|value| Value::Number(*value).to_string()).collect::<Vec<_>>().join(", ")
-        };
-        let row = |ours: String, verdict, missed: &[Ours]| Row {
-            paper: Value::Text(direction.to_string()),
-            ours: Value::Text(ours),
-            ..self.row(group, verdict, missed)
-        };
-        if !direction.is_decided_by(values.len(), others.len()) {
-            let nothing = !without.is_empty() && direction.is_decided_by(ours.len(), 1);
-            return Ok(nothing.then(|| row(NO_VALUE.into(), Verdict::Shown, &[])));
-        }
-        // Values that miss by themselves are named, and explained by themselves; else all of them are.
-        let off = |value: f64| !direction.holds(&[value], &[]);
-        let alone = matches!(direction, Direction::Greater { .. } | Direction::Less { .. });
-        let missed: Vec<Ours> = match self.expect.mean {
-            Some(_) => valued.iter().map(|(point, _)| (*point, values[0])).collect(),
-            None if alone => valued.iter().copied().filter(|(_, value)| off(*value)).collect(),
-            None => valued.clone(),
-        };
         let at = |(point, _): &Ours| place(&left_open(self.expect, &point.settings));
-        let mut shown = list(&values);
-        if !others.is_empty() {
-            shown += &format!(" against {}", list(&others));
-        }
-        if alone && self.expect.mean.is_none() {
-            // A row of a single point leaves nothing open that would name it.
-            let named = missed.iter().filter(|miss| !at(miss).is_empty());
-            let named = named.map(|miss| format!("; {} at {}", Value::Number(miss.1), at(miss)));
-            shown.extend(named);
-        }
-        shown.extend(without.iter().map(|point| format!("; {NO_VALUE} at {}", at(point))));
-        let verdict = if direction.holds(&values, &others) { Verdict::Direction } else { Verdict::Outside };
-        Ok(Some(row(shown, verdict, &missed)))
+        let values: Vec<(String, f64)> = match self.expect.mean {
+            Some(kind) => {
+                let mean = self.mean(kind, ours)?.into_iter().filter(|mean| mean.is_finite());
+                mean.map(|mean| (String::new(), mean)).collect()
+            }
+            None => valued.iter().map(|ours| (at(ours), ours.1)).collect(),
+        };
+        let order = Order {
+            direction: direction.clone(),
+            values,
+            others: self.others(direction)?,
+            without: without.iter().map(at).collect(),
+            is_mean: self.expect.mean.is_some(),
+        };
+        let nothing = !without.is_empty() && direction.is_decided_by(ours.len(), 1);
+        let is_row = order.is_decided() || nothing;
+        let points = valued.iter().map(|(point, _)| point.settings.clone()).collect();
+        Ok(is_row.then(|| self.row(group, points, Sample::Order(order))))
     }
 }
 

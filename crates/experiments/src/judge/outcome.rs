@@ -14,12 +14,20 @@ pub struct Outcome {
     pub experiment: String,
     /// The program that repeated it.
     pub provenance: Provenance,
-    /// The seed of all random streams.
+    /// The seed of all random streams; the first one where there are several.
     pub seed: u64,
+    /// How many seeds were run, one after the other from the first one on. Where the first two give the same events, no more are.
+    pub seeds: u32,
     /// How its rows stand, once all of them are there.
     pub counts: Counts,
     /// Its rows.
     pub rows: Vec<Row>,
+    /// The rows of the first seed alone.
+    #[serde(skip)]
+    pub first: Vec<Row>,
+    /// The rows that lie outside and are not named in the list of those that do, and those that it names and that do not: the exit code
+    /// is 1 where there are some.
+    pub surprises: Vec<String>,
     /// The measured values of each point of a sweep, for charts and tables of the user's own: over logical units all
     /// columns, over devices those of the experiment's charts, by their names with dots.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -34,8 +42,19 @@ pub struct Outcome {
 impl Outcome {
     /// An outcome without rows yet.
     pub fn new(experiment: &str) -> Self {
-        let (provenance, seed, counts, rows, points, traces, notes) = Default::default();
-        Self { experiment: experiment.to_owned(), provenance, seed, counts, rows, points, traces, notes }
+        Self {
+            experiment: experiment.to_owned(),
+            provenance: Provenance::default(),
+            seed: 0,
+            seeds: 1,
+            counts: Counts::default(),
+            rows: Vec::new(),
+            first: Vec::new(),
+            surprises: Vec::new(),
+            points: Vec::new(),
+            traces: Vec::new(),
+            notes: Vec::new(),
+        }
     }
 
     /// The same with other rows.
@@ -88,6 +107,14 @@ pub struct Row {
     pub unit: String,
     /// How far ours may lie from the paper's; empty for a direction.
     pub band: String,
+    /// The least and the greatest value of the 95 % interval of ours by Student's t, where ours is a mean over seeds that differ.
+    pub interval: Option<[f64; 2]>,
+    /// Our number with each seed, where it is one; null where there is no value.
+    pub by_seed: Vec<Option<f64>>,
+    /// Whether it is the same with all seeds, of which there are at least two.
+    pub equal: bool,
+    /// Whether the verdict by one seed alone is not the same for all of them.
+    pub changes: bool,
     /// The least and the greatest value in the band, where it is one of numbers.
     #[serde(skip)]
     pub limits: Option<[f64; 2]>,
@@ -95,6 +122,8 @@ pub struct Row {
     pub derivation: String,
     /// Whether it does.
     pub verdict: Verdict,
+    /// Whether the whole interval has that verdict; a verdict of which this is not so is written with a question mark.
+    pub sure: bool,
     /// Where the paper's value comes from.
     pub source: String,
     /// Why this is a second reading of the source, where it is one; null else.
@@ -105,8 +134,12 @@ pub struct Row {
     pub note: String,
     /// Whether it lies outside, and other numbers of the same paper contradict it there.
     pub contradicted: bool,
-    /// Whether it lies outside, where and as far as it is known to, and the note says why.
+    /// Whether it lies outside at points for which the experiment has a reason, and the note says which.
     pub explained: bool,
+    /// The change of the model under which this is the row once more, beside that without it; null for all others. It is not counted.
+    pub under: Option<String>,
+    /// Whether the value in the place of the paper's is derived here: the source does not print it.
+    pub own_expectation: bool,
     /// Whether ours depends on the machine and what else runs on it.
     #[serde(skip)]
     pub of_the_machine: bool,
@@ -116,22 +149,55 @@ pub struct Row {
 }
 
 impl Row {
+    /// A row that nothing is known of but its description.
+    pub(crate) fn named(what: String) -> Self {
+        Self {
+            claim: None,
+            what,
+            paper: Value::Text(String::new()),
+            ours: Value::Text(String::new()),
+            unit: String::new(),
+            band: String::new(),
+            interval: None,
+            by_seed: Vec::new(),
+            equal: false,
+            changes: false,
+            limits: None,
+            derivation: String::new(),
+            verdict: Verdict::Shown,
+            sure: true,
+            source: String::new(),
+            second_reading: None,
+            own_input: false,
+            note: String::new(),
+            contradicted: false,
+            explained: false,
+            under: None,
+            own_expectation: false,
+            of_the_machine: false,
+            at: Vec::new(),
+        }
+    }
+
     /// The verdict in a table.
     pub fn shown_verdict(&self) -> String {
-        match self.verdict {
-            Verdict::Outside if self.contradicted => "outside, contradicted".to_owned(),
-            Verdict::Outside if self.explained => "outside, explained".to_owned(),
+        let mark = if self.sure { "" } else { "?" };
+        let verdict = self.verdict;
+        match verdict {
+            Verdict::Outside if self.under.is_some() => format!("{verdict}{mark}"),
+            Verdict::Outside if self.contradicted => format!("outside{mark}, contradicted"),
+            Verdict::Outside if self.explained => format!("outside{mark}, explained"),
+            Verdict::Outside => format!("{verdict}{mark}, no reason"),
             Verdict::Within | Verdict::Direction if self.own_input => "own input".to_owned(),
-            verdict => verdict.to_string(),
+            verdict => format!("{verdict}{mark}"),
         }
     }
 
     /// Its description, which tells whether this is a second reading of the source.
     pub fn shown_what(&self) -> String {
-        match &self.second_reading {
-            Some(_) => format!("{} (second reading)", self.what),
-            None => self.what.clone(),
-        }
+        let reading = if self.second_reading.is_some() { " (second reading)" } else { "" };
+        let under = self.under.as_ref().map(|change| format!(" (under: {change})")).unwrap_or_default();
+        format!("{}{reading}{under}", self.what)
     }
 
     /// The remarks below a table: why the value lies outside, why the source is read again, how the band follows.
@@ -144,8 +210,15 @@ impl Row {
         parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
-    /// Both values as text: three digits, or as many as the paper prints where those are more.
+    /// Both values as text, ours with half of its interval: three digits, or as many as the paper prints where those are more.
     pub fn shown(&self) -> [String; 2] {
+        let [paper, ours] = self.values();
+        let half = self.interval.map(|[least, greatest]| Value::Number((greatest - least) / 2.0));
+        [paper, half.map_or(ours.clone(), |half| format!("{ours} ± {half}"))]
+    }
+
+    /// Both values as text.
+    fn values(&self) -> [String; 2] {
         if let (Value::Number(paper), Value::Number(ours)) = (&self.paper, &self.ours) {
             let text = paper.to_string();
             let digits = text.bytes().filter(u8::is_ascii_digit).count();

@@ -112,11 +112,11 @@ fn missed(more: &str) -> Vec<Row> {
 }
 
 #[test]
-fn a_reason_explains_the_points_and_values_that_it_names_and_no_others() {
+fn a_reason_explains_the_points_that_it_names_and_no_others() {
     let plain = missed("");
     assert!(plain.iter().all(|row| row.verdict == Verdict::Outside && !row.explained && !row.contradicted));
-    let explained = |key: &str, at: &str, between: &str| -> Vec<bool> {
-        let more = format!("[[expect.{key}]]\nat = {{ {at} }}\nbetween = {between}\nbecause = \"Why.\"\n");
+    let explained = |key: &str, at: &str| -> Vec<bool> {
+        let more = format!("[[expect.{key}]]\nat = {{ {at} }}\nbecause = \"Why.\"\n");
         let rows = missed(&more);
         assert!(rows.iter().all(|row| row.verdict == Verdict::Outside));
         let known = |row: &Row| if key == "explained" { row.explained } else { row.contradicted };
@@ -126,18 +126,17 @@ fn a_reason_explains_the_points_and_values_that_it_names_and_no_others() {
     let both = "\"part.timing.read\" = [[\"50us\"], [\"100us\"]]";
     let one = "\"part.timing.read\" = [[\"50us\"]]";
     for key in ["explained", "contradicted"] {
-        assert_eq!(explained(key, both, "[30.0, 60.0]"), [true, true]);
-        assert_eq!(explained(key, one, "[30.0, 60.0]"), [true, false], "another point");
-        assert_eq!(explained(key, both, "[30.0, 40.0]"), [true, false], "another value");
+        assert_eq!(explained(key, both), [true, true]);
+        assert_eq!(explained(key, one), [true, false], "another point");
     }
 }
 
 #[test]
-fn a_reason_that_leaves_points_or_values_open_is_refused() {
+fn a_reason_that_leaves_points_open_or_is_there_twice_is_refused() {
     let reason = |old: &str, new: &str| {
         let text = READS.to_owned()
             + GAIN
-            + "[[expect.explained]]\nat = { \"part.timing.read\" = [[\"50us\"]] }\nbetween = [30.0, 40.0]\nbecause = \"W\"\n";
+            + "[[expect.explained]]\nat = { \"part.timing.read\" = [[\"50us\"]] }\nbecause = \"W\"\n";
         parse(&text).expect("well formed");
         assert!(text.contains(old), "the test changes {old}");
         parse(&text.replace(old, new)).expect_err(new).to_string()
@@ -149,10 +148,13 @@ fn a_reason_that_leaves_points_or_values_open_is_refused() {
             "expect.explained.at: found none of `part.timing.read`",
         ),
         ("= [[\"50us\"]] }", "= [[\"60us\"]] }", "expect.explained.at.part.timing.read: found [\"60us\"]"),
-        ("[30.0, 40.0]", "[40.0, 30.0]", "expect.explained.between: found [40, 30]"),
-        ("[30.0, 40.0]", "[30.0, inf]", "expect.explained.between: found [30, inf]"),
-        ("between = [30.0, 40.0]\n", "", "expect.explained: found nothing, wanted a value for `between`"),
+        ("because = \"W\"\n", "", "expect.explained: found nothing, wanted a value for `because`"),
         ("because = \"W\"", "because = \"\"", "expect.explained.because: found nothing"),
+        (
+            "because = \"W\"\n",
+            "because = \"W\"\n[[expect.explained]]\nat = { \"part.timing.read\" = [[\"50us\"]] }\nbecause = \"V\"\n",
+            "expect.explained: found two reasons for the same points",
+        ),
     ] {
         let text = reason(old, new);
         assert!(text.contains(wanted), "{new}: {text}");

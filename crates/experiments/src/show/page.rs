@@ -59,8 +59,9 @@ fn list(items: &[String]) -> String {
 
 fn again(outcome: &Outcome) -> String {
     let Outcome { provenance, seed, .. } = outcome;
+    let seeds = if outcome.seeds == 1 { "one seed".to_owned() } else { format!("{} seeds", outcome.seeds) };
     format!(
-        "<p>Made by {}; schema {}, seed {seed}.</p>\n<pre><code>{}</code></pre>\n",
+        "<p>Made by {}; schema {}, {seeds} from {seed} on.</p>\n<pre><code>{}</code></pre>\n",
         escaped(&provenance.program()),
         provenance.schema,
         escaped(&provenance.command_line()),
@@ -141,6 +142,7 @@ fn table(name: &str, rows: &[&Row]) -> String {
 
 fn line(row: &Row) -> String {
     let class = class(row);
+    let of_paper = if row.own_expectation { "expected here" } else { "paper" };
     let sign = CLASSES.iter().find(|(name, ..)| *name == class).map_or("○", |(_, sign, _)| sign);
     let [paper, ours] = row.shown();
     let [paper, ours] = [(&row.paper, paper), (&row.ours, ours)].map(|(value, text)| match value {
@@ -156,7 +158,7 @@ fn line(row: &Row) -> String {
          <td role=\"cell\" class=\"what\">{}</td>{}{}<td role=\"cell\" class=\"beside\">{}</td></tr>\n",
         escaped(&row.shown_verdict().to_lowercase()),
         what(row),
-        cell("paper", &paper),
+        cell(of_paper, &paper),
         cell("ours", &ours),
         drawing(row),
     )
@@ -184,7 +186,7 @@ const LENGTH: f64 = 160.0;
 /// The paper's value, ours and the band on one axis, where both are numbers. Our place is the row's own: rows differ in unit.
 fn drawing(row: &Row) -> String {
     let (Value::Number(paper), Value::Number(ours)) = (&row.paper, &row.ours) else { return String::new() };
-    let marks = [Some([*paper, *ours]), row.limits].into_iter().flatten().flatten();
+    let marks = [Some([*paper, *ours]), row.limits, row.interval].into_iter().flatten().flatten();
     let (least, most) = marks.fold((*paper, *paper), |(least, most), mark| (mark.min(least), mark.max(most)));
     if !(most - least).is_finite() {
         return String::new();
@@ -196,9 +198,14 @@ fn drawing(row: &Row) -> String {
         let (x, width) = (place(from), (place(to) - place(from)).max(1.0));
         format!("<rect class=\"band\" x=\"{x:.1}\" y=\"2\" width=\"{width:.1}\" height=\"16\" rx=\"2\"/>")
     });
+    let interval = row.interval.map(|[from, to]| {
+        let (from, to) = (place(from), place(to));
+        format!("<path class=\"interval\" d=\"M{from:.1} 10H{to:.1}M{from:.1} 7v6M{to:.1} 7v6\"/>")
+    });
     let [shown_paper, shown_ours] = row.shown();
     let said_band = if row.band.is_empty() { String::new() } else { format!(", band {}", row.band) };
-    let name = format!("paper {shown_paper}, ours {shown_ours}{said_band}");
+    let whose = if row.own_expectation { "expected here" } else { "paper" };
+    let name = format!("{whose} {shown_paper}, ours {shown_ours}{said_band}");
     let (x, y) = (place(*paper), place(*ours));
     let said = if row.band.is_empty() {
         String::new()
@@ -207,9 +214,10 @@ fn drawing(row: &Row) -> String {
     };
     format!(
         "<svg role=\"img\" aria-label=\"{}\" viewBox=\"0 0 {LENGTH} 20\">{}<path class=\"axis\" d=\"M0 10H{LENGTH}\"/>\
-         <path class=\"paper\" d=\"M{x:.1} 3l7 7-7 7-7-7z\"/><circle class=\"ours\" cx=\"{y:.1}\" cy=\"10\" r=\"4\"/></svg>{said}",
+         <path class=\"paper\" d=\"M{x:.1} 3l7 7-7 7-7-7z\"/>{}<circle class=\"ours\" cx=\"{y:.1}\" cy=\"10\" r=\"4\"/></svg>{said}",
         escaped(&name),
         band.unwrap_or_default(),
+        interval.unwrap_or_default(),
     )
 }
 
@@ -230,7 +238,6 @@ mod tests {
     fn row(verdict: Verdict, paper: Value, ours: Value) -> Row {
         Row {
             claim: Some("A-1".into()),
-            what: "gain < \"others\"".into(),
             paper,
             ours,
             unit: "%".into(),
@@ -239,13 +246,8 @@ mod tests {
             derivation: "as printed".into(),
             verdict,
             source: "figure 1".into(),
-            second_reading: None,
-            own_input: false,
             note: "because".into(),
-            contradicted: false,
-            explained: false,
-            of_the_machine: false,
-            at: Vec::new(),
+            ..Row::named("gain < \"others\"".into())
         }
     }
 
@@ -320,6 +322,14 @@ mod tests {
         for mark in ["x=\"16.0\" y=\"2\" width=\"38.4\"", "M28.8 3l", "cx=\"144.0\""] {
             assert!(drawn.contains(mark), "{mark}: {drawn}");
         }
+        let over_seeds = Row {
+            interval: Some([2.5, 3.5]),
+            own_expectation: true,
+            ..row(Verdict::Within, Value::Number(2.0), Value::Number(3.0))
+        };
+        let drawn = drawing(&over_seeds);
+        let name = "aria-label=\"expected here 2.00, ours 3.00 ± 0.500, band from 1 to 4\"";
+        assert!(drawn.contains(name) && drawn.contains("class=\"interval\""), "{drawn}");
         assert_eq!(
             drawing(&row(Verdict::Direction, Value::Text("rises".into()), Value::Text("1, 2".into()))),
             ""

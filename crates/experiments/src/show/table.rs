@@ -2,8 +2,11 @@
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
 
+use wordline_kernel::Digest;
+
 use crate::judge::counts::Counts;
 use crate::judge::outcome::{Outcome, Row, Value, Verdict};
+use crate::options::Options;
 
 /// A table for a terminal of `width` columns, whose columns of these numbers stand to the right.
 fn plain(width: u16, heads: &[&str], rows: Vec<Vec<String>>, right: std::ops::Range<usize>) -> String {
@@ -29,19 +32,45 @@ fn plain(width: u16, heads: &[&str], rows: Vec<Vec<String>>, right: std::ops::Ra
 
 /// The rows as a table for a terminal of `width` columns, what is to be said of them, and how many stand how.
 pub fn table(outcome: &Outcome, width: u16) -> String {
+    let derived = has_derived(&outcome.rows);
     let cells = |row: &Row| {
         let [paper, ours] = row.shown();
-        let claim = row.claim.clone().unwrap_or_default();
-        vec![claim, row.shown_what(), paper, ours, row.unit.clone(), row.band.clone(), row.shown_verdict()]
+        let mut cells = vec![row.claim.clone().unwrap_or_default(), row.shown_what()];
+        cells.extend(expected(row, paper, derived));
+        cells.extend([ours, row.unit.clone(), row.band.clone(), row.shown_verdict()]);
+        cells
     };
-    let heads = ["claim", "what", "paper", "ours", "unit", "band", "verdict"];
-    let rows = plain(width, &heads, outcome.rows.iter().map(cells).collect(), 2..4);
+    let mut heads = vec!["claim", "what", "paper"];
+    heads.extend(derived.then_some(DERIVED));
+    let numbers = 2..heads.len() + 1;
+    heads.extend(["ours", "unit", "band", "verdict"]);
+    let rows = plain(width, &heads, outcome.rows.iter().map(cells).collect(), numbers);
     let mut text = format!("{}\n{rows}\n", outcome.experiment);
     for remark in remarks(outcome) {
         text += &format!("  {remark}\n");
     }
+    for surprise in &outcome.surprises {
+        text += &format!("  {surprise}\n");
+    }
     text += &format!("{}\n", outcome.counts);
     text
+}
+
+/// The column of values that were derived here, which stands beside the paper's.
+const DERIVED: &str = "expected here";
+
+/// Whether there are values to compare with that the source does not print.
+fn has_derived(rows: &[Row]) -> bool {
+    rows.iter().any(|row| row.own_expectation)
+}
+
+/// The cells of the value that ours is compared with: in the paper's column, or in that of those derived here, where there is one.
+fn expected(row: &Row, value: String, derived: bool) -> Vec<String> {
+    match (derived, row.own_expectation) {
+        (false, _) => vec![value],
+        (true, false) => vec![value, String::new()],
+        (true, true) => vec![String::new(), value],
+    }
 }
 
 /// The remarks below a table. Rows in a row that share a remark share a line; where a value is shown or agrees, its note
@@ -62,12 +91,13 @@ fn remarks(outcome: &Outcome) -> Vec<String> {
     said
 }
 
-const HEADS: [&str; 10] = [
+const HEADS: [&str; 11] = [
     "paper",
     "judged",
     "within",
     "direction",
     "outside",
+    "with ?",
     "explained",
     "contradicted",
     "no reason",
@@ -93,6 +123,7 @@ fn by_paper(outcomes: &[Outcome]) -> Vec<Vec<String>> {
             counts.within,
             counts.direction,
             counts.outside,
+            counts.unsure,
             counts.explained,
             counts.contradicted,
             counts.unexplained,
@@ -123,27 +154,49 @@ fn markdown_table(heads: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// The rows as a Markdown table, for documents, what was scaled down, and how many stand how. Values that depend on the
-/// machine are left out.
-pub fn markdown(outcome: &Outcome) -> String {
+/// The rows as a Markdown table, for documents: the command that prints it, the digests of its rows and of those of the first seed alone,
+/// what was scaled down, and how many stand how. Values that depend on the machine are left out.
+pub fn markdown(outcome: &Outcome, options: &Options) -> String {
+    let command = options.command(&outcome.experiment);
+    let rows = markdown_rows(&outcome.rows);
+    let notes: String = outcome.notes.iter().map(|note| format!("* {note}\n")).collect();
+    let notes = if notes.is_empty() { notes } else { notes + "\n" };
+    format!(
+        "**{}**: `{command}`, rows `{}`, of the first seed `{}`\n\n{rows}\n{}\n\n{notes}",
+        outcome.experiment,
+        digest(&rows),
+        first_digest(outcome),
+        outcome.counts
+    )
+}
+
+/// The digest of the rows of the first seed, as a table of that seed alone has it.
+pub fn first_digest(outcome: &Outcome) -> String {
+    digest(&markdown_rows(&outcome.first))
+}
+
+/// The digest of the lines of a table's rows.
+pub fn digest(rows: &str) -> String {
+    let mut digest = Digest::default();
+    rows.bytes().for_each(|byte| digest.add(byte.into()));
+    digest.to_string()
+}
+
+fn markdown_rows(rows: &[Row]) -> String {
+    let derived = has_derived(rows);
     let cells = |row: &Row| {
         let [paper, ours] = row.shown();
         let unit_of_paper = if matches!(row.paper, Value::Number(_)) { row.unit.as_str() } else { "" };
         let ours = if row.of_the_machine { "of the machine".to_owned() } else { with_unit(&ours, &row.unit) };
-        vec![
-            row.claim.clone().unwrap_or_default(),
-            row.shown_what(),
-            with_unit(&paper, unit_of_paper),
-            ours,
-            row.band.clone(),
-            row.shown_verdict(),
-        ]
+        let mut cells = vec![row.claim.clone().unwrap_or_default(), row.shown_what()];
+        cells.extend(expected(row, with_unit(&paper, unit_of_paper), derived));
+        cells.extend([ours, row.band.clone(), row.shown_verdict()]);
+        cells
     };
-    let rows: Vec<Vec<String>> = outcome.rows.iter().map(cells).collect();
-    let table = markdown_table(&["claim", "what", "paper", "ours", "band", "verdict"], &rows);
-    let notes: String = outcome.notes.iter().map(|note| format!("* {note}\n")).collect();
-    let notes = if notes.is_empty() { notes } else { notes + "\n" };
-    format!("**{}**\n\n{table}\n{}\n\n{notes}", outcome.experiment, outcome.counts)
+    let mut heads = vec!["claim", "what", "paper"];
+    heads.extend(derived.then_some(DERIVED));
+    heads.extend(["ours", "band", "verdict"]);
+    markdown_table(&heads, &rows.iter().map(cells).collect::<Vec<_>>())
 }
 
 fn with_unit(value: &str, unit: &str) -> String {

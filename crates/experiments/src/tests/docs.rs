@@ -1,28 +1,26 @@
 //! The tables of results in the documents, which are those that `wordline repro --markdown` prints.
 //!
 //! Such a table stands between `<!-- repro: PAPER/NAME -->` and `<!-- /repro -->`, in which the options of the command
-//! may follow the name: `--quick`, `--seed N`. `UPDATE_DOCS=1` writes them anew.
+//! may follow the name: `--quick`, `--seed N`, `--seeds N`. Above its rows are the command, the digest of the rows and that of the rows of the
+//! first seed alone. `UPDATE_DOCS=1` writes them anew.
 
 use std::collections::BTreeSet;
 use std::fs;
 
-use super::bands::{is_long, outcomes};
+use super::bands::{is_long, is_update, outcomes};
 use super::*;
 
 const BEGIN: &str = "<!-- repro: ";
 const END: &str = "<!-- /repro -->\n";
 
-/// The options of the runs that the bands are held by, whose outcomes are there in any case.
-const AS_THE_BANDS: &str = "--quick --seed 1";
-
 /// The folder of the repository.
-fn root() -> &'static Path {
+pub(super) fn root() -> &'static Path {
     let mut above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
     above.find(|folder| folder.join("docs/VALIDATION.md").is_file()).expect("there are documents")
 }
 
 /// The documents that may have tables.
-fn documents() -> Vec<PathBuf> {
+pub(super) fn documents() -> Vec<PathBuf> {
     let entries = fs::read_dir(root().join("docs/validation")).expect("there are documents");
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("a folder can be read").path()).collect();
     paths.sort_unstable();
@@ -31,13 +29,13 @@ fn documents() -> Vec<PathBuf> {
 
 /// A document in parts: what stands between tables, and the tables, each with the words of its mark.
 #[derive(Debug, PartialEq)]
-enum Part<'a> {
+pub(super) enum Part<'a> {
     Text(&'a str),
     Table { words: &'a str, text: &'a str },
 }
 
 /// The parts of a document, or what is wrong with its marks.
-fn parts(mut text: &str) -> std::result::Result<Vec<Part<'_>>, String> {
+pub(super) fn parts(mut text: &str) -> std::result::Result<Vec<Part<'_>>, String> {
     let mut parts = Vec::new();
     while let Some(start) = text.find(BEGIN) {
         let (before, rest) = text.split_at(start);
@@ -55,7 +53,7 @@ fn parts(mut text: &str) -> std::result::Result<Vec<Part<'_>>, String> {
 }
 
 /// The experiment of a mark with how it is run.
-fn asked(words: &str) -> (&str, Options) {
+pub(super) fn asked(words: &str) -> (&str, Options) {
     let (id, rest) = words.split_once(' ').unwrap_or((words, ""));
     let mut options = Options::default();
     let mut rest = rest.split_whitespace();
@@ -63,33 +61,53 @@ fn asked(words: &str) -> (&str, Options) {
         match word {
             "--quick" => options.quick = true,
             "--seed" => options.seed = rest.next().and_then(|seed| seed.parse().ok()).expect(words),
-            other => panic!("{words}: {other} is none of --quick and --seed"),
+            "--seeds" => options.seeds = rest.next().and_then(|seeds| seeds.parse().ok()).expect(words),
+            other => panic!("{words}: {other} is none of --quick, --seed and --seeds"),
         }
     }
     (id, options)
 }
 
-/// The output of `wordline repro --markdown` for a mark; none for a long experiment unless `WORDLINE_LONG` is set.
-fn printed(words: &str, lab: &Lab, library: &Library) -> Option<String> {
-    let long = std::env::var_os("WORDLINE_LONG").is_some();
-    let (id, options) = asked(words);
-    let experiment = *library.find(id).expect(words).first().expect(words);
-    assert_eq!(experiment.id, id, "{words}: a table is of one experiment");
-    if words.ends_with(AS_THE_BANDS) {
-        let known = outcomes().iter().find(|outcome| outcome.experiment == id);
-        assert!(known.is_some() || is_long(id), "{words}");
-        return known.map(markdown);
-    }
-    let stop = AtomicBool::new(false);
-    let conduct = Conduct { threads: 0, stop: &stop, progress: &|_, _| () };
-    long.then(|| markdown(&run(experiment, &options, lab, &conduct).expect("it runs")))
+/// The digest after `name` above the rows of a table.
+fn said<'a>(table: &'a str, name: &str) -> Option<&'a str> {
+    table.split_once(&format!("{name} `"))?.1.split('`').next()
 }
 
-/// Tables of experiments that take long, or of such at full size, take their turn where `WORDLINE_LONG` is set.
+/// The outcome of the mark's experiment, scaled down, with the first seed of its own, if the bands are held by it.
+fn known(id: &str, options: &Options) -> Option<&'static Outcome> {
+    let is_usual = options.quick && options.seed == Options::default().seed;
+    outcomes().iter().filter(|_| is_usual).find(|outcome| outcome.experiment == id)
+}
+
+/// The table that `wordline repro --markdown` prints for a mark, where it is known or `WORDLINE_LONG` is set.
+fn printed(id: &str, options: &Options, lab: &Lab, library: &Library) -> Option<String> {
+    let long = std::env::var_os("WORDLINE_LONG").is_some();
+    let is_known = if long { options.seeds == SEEDS } else { options.seeds == 1 && is_update() };
+    if let Some(known) = known(id, options).filter(|_| is_known) {
+        return Some(markdown(known, options));
+    }
+    let experiment = library.iter().find(|experiment| experiment.id == id)?;
+    let stop = AtomicBool::new(false);
+    let conduct = Conduct { threads: 0, stop: &stop, progress: &|_, _| () };
+    (long || is_update() && options.quick && !is_long(id))
+        .then(|| markdown(&run(experiment, options, lab, &conduct).expect("it runs"), options))
+}
+
+/// How a table differs from what the program gives: in whole, or where it takes too long in the rows of the first seed.
+fn differs(id: &str, options: &Options, text: &str, whole: Option<&String>) -> bool {
+    match (whole, known(id, options)) {
+        (Some(whole), _) => whole != text,
+        (None, Some(outcome)) => said(text, "of the first seed") != Some(&*first_digest(outcome)),
+        (None, None) => false,
+    }
+}
+
+/// In `make test` the scaled-down tables are held to the digest of their first seed, but for those of experiments that take long; in `make
+/// long` each table to all of its text.
 #[test]
 fn every_table_of_results_in_the_documents_is_what_repro_prints() {
     let (lab, library) = (Lab::default(), Library::open(None).expect("well formed"));
-    let update = std::env::var_os("UPDATE_DOCS").is_some();
+    let update = is_update();
     let (mut stale, mut seen) = (Vec::new(), 0);
     for path in documents() {
         let text = fs::read_to_string(&path).expect("a document is text");
@@ -99,8 +117,9 @@ fn every_table_of_results_in_the_documents_is_what_repro_prints() {
                 Part::Text(text) => new += text,
                 Part::Table { words, text } => {
                     seen += 1;
-                    let table = printed(words, &lab, &library);
-                    if table.as_ref().is_some_and(|table| table != text) {
+                    let (id, options) = asked(words);
+                    let table = printed(id, &options, &lab, &library);
+                    if differs(id, &options, text, table.as_ref()) {
                         stale.push(format!("{}: {words}", path.display()));
                     }
                     new += &format!("{BEGIN}{words} -->\n\n{}{END}", table.as_deref().unwrap_or(text));
@@ -113,6 +132,23 @@ fn every_table_of_results_in_the_documents_is_what_repro_prints() {
     }
     assert!(seen > 0, "no document has a table");
     assert!(update || stale.is_empty(), "not what repro prints, UPDATE_DOCS=1 writes: {}", stale.join(", "));
+}
+
+/// A table says how it was made, and its digest is that of its rows: one that was changed by hand is found without a run.
+#[test]
+fn every_table_of_results_carries_its_command_and_the_digest_of_its_rows() {
+    for path in documents() {
+        let text = fs::read_to_string(&path).expect("a document is text");
+        for part in parts(&text).expect("marks are paired") {
+            let Part::Table { words, text } = part else { continue };
+            let (id, options) = asked(words);
+            let place = format!("{}: {words}", path.display());
+            assert!(text.starts_with(&format!("**{id}**: `{}`", options.command(id))), "{place}");
+            let rows: String =
+                text.lines().filter(|line| line.starts_with('|')).map(|line| format!("{line}\n")).collect();
+            assert_eq!(said(text, "rows"), Some(&*digest(&rows)), "{place}: UPDATE_DOCS=1 writes it anew");
+        }
+    }
 }
 
 /// Experiments on recorded traces, which have no rows without them, and no table.
@@ -163,6 +199,8 @@ fn a_document_is_taken_apart_at_its_marks_and_unpaired_ones_are_refused() {
     ] {
         assert!(parts(&spoilt).is_err(), "{spoilt}");
     }
-    let (id, options) = asked("a/b --quick --seed 7");
-    assert_eq!((id, options.quick, options.seed), ("a/b", true, 7));
+    let (id, options) = asked("a/b --quick --seed 7 --seeds 3");
+    assert_eq!((id, options.quick, options.seed, options.seeds), ("a/b", true, 7, 3));
+    assert_eq!(options.command(id), "wordline repro a/b --quick --seed 7 --seeds 3 --markdown");
+    assert_eq!(asked("a/b").1.command("a/b"), "wordline repro a/b --markdown");
 }

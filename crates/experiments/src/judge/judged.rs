@@ -1,0 +1,311 @@
+//! A row over several seeds: what each of them gave, the mean, its interval, and the verdict that follows.
+
+use crate::judge::expect::{Band, Direction, Reason};
+use crate::judge::outcome::{NO_VALUE, Row, Value, Verdict};
+use crate::judge::student::Mean;
+
+/// A row before its verdict, with what one seed gave.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Judged {
+    /// The row as far as the expected value says of itself.
+    pub base: Row,
+    /// The numbers or words that the seed gave.
+    pub sample: Sample,
+    /// The points that it is of: in an order without a mean, one for each value.
+    pub points: Vec<toml::Table>,
+    /// Why it lies outside at which points.
+    pub explained: Vec<Reason>,
+    /// At which points other numbers of the same source contradict it, and why.
+    pub contradicted: Vec<Reason>,
+}
+
+/// The numbers or words that one seed gave for a row.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Sample {
+    /// A number, which is not finite where there is none.
+    Number {
+        /// The number that it is compared with.
+        paper: Option<f64>,
+        /// How far it may lie from it.
+        band: Option<Band>,
+        /// Our number.
+        ours: f64,
+    },
+    /// Numbers in an order, or of a sign.
+    Order(Order),
+    /// Words.
+    Text {
+        /// Those of the source.
+        paper: String,
+        /// Ours.
+        ours: String,
+    },
+}
+
+/// Numbers whose order or sign the source states.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Order {
+    /// The statement.
+    pub direction: Direction,
+    /// The values, each with the place that it is of.
+    pub values: Vec<(String, f64)>,
+    /// Those that they are compared with.
+    pub others: Vec<f64>,
+    /// The places without a value.
+    pub without: Vec<String>,
+    /// Whether the one value is a mean over points.
+    pub is_mean: bool,
+}
+
+impl Order {
+    /// Whether there are enough values to tell.
+    pub fn is_decided(&self) -> bool {
+        self.direction.is_decided_by(self.values.len(), self.others.len())
+    }
+
+    /// Whether each value is compared by itself, so that those that miss can be named.
+    fn is_alone(&self) -> bool {
+        !self.is_mean && matches!(self.direction, Direction::Greater { .. } | Direction::Less { .. })
+    }
+
+    fn margins(&self) -> Vec<f64> {
+        let values: Vec<f64> = self.values.iter().map(|(_, value)| *value).collect();
+        self.direction.margins(&values, &self.others)
+    }
+}
+
+/// A row by all seeds together.
+struct Found {
+    paper: Value,
+    ours: Value,
+    band: String,
+    limits: Option<[f64; 2]>,
+    interval: Option<[f64; 2]>,
+    verdict: Verdict,
+    /// Whether the interval agrees with the mean.
+    sure: bool,
+    /// The points that missed, by their index; none where all of them stand for the row.
+    missed: Option<Vec<usize>>,
+}
+
+/// The row of what each seed gave; there is at least one, all of the same expected value at the same points.
+pub(crate) fn row(seeds: &[&Judged]) -> Row {
+    let first = seeds[0];
+    let found = found(seeds);
+    let is_outside = found.verdict == Verdict::Outside;
+    let is_missed = |at: &usize| found.missed.as_ref().is_none_or(|missed| missed.contains(at));
+    let missed: Vec<&toml::Table> =
+        (0..first.points.len()).filter(is_missed).map(|at| &first.points[at]).collect();
+    let contradicted = covering(&[&first.contradicted], &missed).filter(|_| is_outside);
+    let explained = covering(&[&first.explained, &first.contradicted], &missed);
+    let explained = explained.filter(|_| is_outside && contradicted.is_none());
+    let reasons = contradicted.iter().chain(&explained).flatten().copied();
+    let notes: Vec<&str> =
+        reasons.chain([first.base.note.as_str()]).filter(|note| !note.is_empty()).collect();
+    let alone = |seed: &&Judged| self::found(&[*seed]).verdict;
+    let verdicts: Vec<Verdict> = seeds.iter().map(alone).collect();
+    let numbers = |seed: &&Judged| match seed.sample {
+        Sample::Number { ours, .. } if ours.is_finite() => Some(ours),
+        _ => None,
+    };
+    Row {
+        note: notes.join(" "),
+        contradicted: contradicted.is_some(),
+        explained: explained.is_some(),
+        verdict: found.verdict,
+        sure: found.sure,
+        changes: verdicts.iter().any(|verdict| *verdict != verdicts[0]),
+        equal: seeds.len() > 1 && seeds.iter().all(|seed| is_same(&seed.sample, &first.sample)),
+        interval: found.interval,
+        by_seed: seeds.iter().map(numbers).collect(),
+        paper: found.paper,
+        ours: found.ours,
+        band: found.band,
+        limits: found.limits,
+        ..first.base.clone()
+    }
+}
+
+/// Whether two samples are the same; two that have no number are, too.
+fn is_same(one: &Sample, other: &Sample) -> bool {
+    one == other || format!("{one:?}") == format!("{other:?}")
+}
+
+/// Why each of the points missed; none if one of them is not covered, or there are none.
+fn covering<'a>(reasons: &[&'a Vec<Reason>], missed: &[&toml::Table]) -> Option<Vec<&'a str>> {
+    let mut why: Vec<&str> = Vec::new();
+    for point in missed {
+        let mut all = reasons.iter().flat_map(|reasons| reasons.iter());
+        let reason = all.find(|reason| reason.covers(point))?;
+        if !why.contains(&reason.because.as_str()) {
+            why.push(&reason.because);
+        }
+    }
+    (!missed.is_empty()).then_some(why)
+}
+
+fn found(seeds: &[&Judged]) -> Found {
+    match &seeds[0].sample {
+        Sample::Number { .. } => number(seeds),
+        Sample::Order(order) => ordered(order, seeds),
+        Sample::Text { .. } => text(seeds),
+    }
+}
+
+/// A number on average, beside the band around that of the source. A formula has a value for each seed: then the quotient is compared.
+fn number(seeds: &[&Judged]) -> Found {
+    let sample = |seed: &&Judged| match seed.sample {
+        Sample::Number { paper, band, ours } if ours.is_finite() => Some((paper, band, ours)),
+        _ => None,
+    };
+    let samples: Vec<(Option<f64>, Option<Band>, f64)> = seeds.iter().filter_map(sample).collect();
+    let Sample::Number { paper, band, .. } = seeds[0].sample else { unreachable!("a number by its caller") };
+    let papers: Vec<f64> = samples.iter().filter_map(|(paper, ..)| *paper).collect();
+    let paper = if papers.is_empty() { paper } else { Some(Mean::of(&papers).mean) };
+    let words = |ours: Value, interval, verdict, sure| Found {
+        paper: paper.map_or_else(|| Value::Text(String::new()), Value::Number),
+        ours,
+        band: band.map(|band| band.to_string()).unwrap_or_default(),
+        limits: paper.zip(band).map(|(paper, band)| band.limits(paper)),
+        interval,
+        verdict,
+        sure,
+        missed: None,
+    };
+    if samples.is_empty() {
+        return words(Value::Text(NO_VALUE.into()), None, Verdict::Shown, true);
+    }
+    let ours: Vec<f64> = samples.iter().map(|(.., ours)| *ours).collect();
+    let mean = Mean::of(&ours);
+    let interval = mean.half.filter(|half| *half > 0.0).map(|_| mean.interval());
+    let (verdict, sure) = match (paper, band) {
+        (Some(paper), Some(band)) => {
+            let moves = papers.iter().any(|other| *other != papers[0]);
+            let quotients: Vec<f64> = ours.iter().zip(&papers).map(|(ours, paper)| ours / paper).collect();
+            match band {
+                Band::Relative(_) if moves => stands(band, 1.0, Mean::of(&quotients)),
+                band => stands(band, paper, mean),
+            }
+        }
+        _ => (Verdict::Shown, true),
+    };
+    words(Value::Number(mean.mean), interval, verdict, sure)
+}
+
+/// The verdict on a mean, and whether its whole interval agrees.
+fn stands(band: Band, paper: f64, ours: Mean) -> (Verdict, bool) {
+    let ends = ours.interval();
+    if band.holds(paper, ours.mean) {
+        return (Verdict::Within, ends.iter().all(|end| band.holds(paper, *end)));
+    }
+    let [least, greatest] = band.limits(paper);
+    (Verdict::Outside, ends[1] < least || ends[0] > greatest || ours.half.is_none_or(|half| half == 0.0))
+}
+
+/// Numbers in an order: each margin by which it holds is the mean over seeds, paired by seed.
+fn ordered(order: &Order, seeds: &[&Judged]) -> Found {
+    let orders = valued_with_all(order, seeds);
+    let order = &orders[0];
+    let mean_at = |at: usize, of: fn(&Order, usize) -> f64| {
+        Mean::of(&orders.iter().map(|order| of(order, at)).collect::<Vec<f64>>())
+    };
+    let means = |count: usize, of: fn(&Order, usize) -> f64| -> Vec<Mean> {
+        (0..count).map(|at| mean_at(at, of)).collect()
+    };
+    let values = means(order.values.len(), |order, at| order.values[at].1);
+    let others = means(order.others.len(), |order, at| order.others[at]);
+    let words = |ours: String, verdict, sure, missed| Found {
+        paper: Value::Text(order.direction.to_string()),
+        ours: Value::Text(ours),
+        band: String::new(),
+        limits: None,
+        interval: None,
+        verdict,
+        sure,
+        missed,
+    };
+    if !order.is_decided() {
+        return words(NO_VALUE.into(), Verdict::Shown, true, None);
+    }
+    let by_seed: Vec<Vec<f64>> = orders.iter().map(Order::margins).collect();
+    let margins: Vec<Mean> = (0..by_seed[0].len())
+        .map(|at| Mean::of(&by_seed.iter().map(|margins| margins[at]).collect::<Vec<f64>>()))
+        .collect();
+    let holds = margins.iter().all(|margin| margin.mean > 0.0);
+    let sure = match holds {
+        true => margins.iter().all(|margin| margin.interval()[0] > 0.0),
+        false => margins.iter().any(|margin| margin.interval()[1] <= 0.0),
+    };
+    // Values that miss by themselves are named, and explained by themselves; else all of them are.
+    let missed: Option<Vec<usize>> =
+        order.is_alone().then(|| (0..margins.len()).filter(|at| margins[*at].mean <= 0.0).collect());
+    let mut shown = list(&values);
+    if !others.is_empty() {
+        shown += &format!(" against {}", list(&others));
+    }
+    for at in missed.iter().flatten() {
+        // A row of a single point leaves nothing open that would name it.
+        let place = &order.values[*at].0;
+        if !place.is_empty() {
+            shown += &format!("; {} at {place}", with_half(values[*at]));
+        }
+    }
+    shown.extend(order.without.iter().map(|place| format!("; {NO_VALUE} at {place}")));
+    words(shown, if holds { Verdict::Direction } else { Verdict::Outside }, sure, missed)
+}
+
+/// The orders of all seeds with the places alone that have a value with each of them.
+fn valued_with_all(first: &Order, seeds: &[&Judged]) -> Vec<Order> {
+    let order = |seed: &&Judged| match &seed.sample {
+        Sample::Order(order) => order.clone(),
+        _ => first.clone(),
+    };
+    let mut orders: Vec<Order> = seeds.iter().map(order).collect();
+    let has = |order: &Order, place: &str| order.values.iter().any(|(known, _)| known == place);
+    let lost: Vec<String> = orders
+        .iter()
+        .flat_map(|order| order.values.iter().map(|(place, _)| place.clone()))
+        .filter(|place| !orders.iter().all(|order| has(order, place)))
+        .collect();
+    let others = orders.iter().map(|order| order.others.len()).min().unwrap_or_default();
+    for order in &mut orders {
+        order.values.retain(|(place, _)| !lost.contains(place));
+        order.without.extend(lost.iter().filter(|place| !first.without.contains(place)).cloned());
+        order.without.dedup();
+        order.others.truncate(others);
+    }
+    orders
+}
+
+fn list(values: &[Mean]) -> String {
+    values.iter().map(|mean| with_half(*mean)).collect::<Vec<_>>().join(", ")
+}
+
+/// A mean with half of its interval, where there is one.
+fn with_half(mean: Mean) -> String {
+    let half = mean.half.filter(|half| *half > 0.0);
+    let half = half.map(|half| format!(" ± {}", Value::Number(half))).unwrap_or_default();
+    format!("{}{half}", Value::Number(mean.mean))
+}
+
+/// Words: the same with every seed, or outside.
+fn text(seeds: &[&Judged]) -> Found {
+    let words = |seed: &&Judged| match &seed.sample {
+        Sample::Text { paper, ours } => (paper.clone(), ours.clone()),
+        _ => unreachable!("words by their caller"),
+    };
+    let all: Vec<(String, String)> = seeds.iter().map(words).collect();
+    let mut ours: Vec<&str> = all.iter().map(|(_, ours)| ours.as_str()).collect();
+    ours.dedup();
+    let holds = all.iter().all(|(paper, ours)| paper == ours);
+    Found {
+        paper: Value::Text(all[0].0.clone()),
+        ours: Value::Text(ours.join(" or ")),
+        band: "the same".into(),
+        limits: None,
+        interval: None,
+        verdict: if holds { Verdict::Within } else { Verdict::Outside },
+        sure: true,
+        missed: Some(Vec::new()),
+    }
+}

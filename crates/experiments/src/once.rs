@@ -1,0 +1,229 @@
+//! The run of an experiment with one seed: its points, and every expected value beside what was found.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde::Serialize;
+
+use crate::bench::Bench;
+use crate::cells::CellsPoint;
+use crate::experiment::{Experiment, Kind};
+use crate::judge::judged::Judged;
+use crate::judge::outcome::{Measured, Trace};
+use crate::judge::{self, Found};
+use crate::nand::{NandPoint, NandSummary};
+use crate::options::Options;
+use crate::statistics;
+use crate::sweep::axes::Points;
+use crate::sweep::{Point, Workload};
+use crate::write_sizes::{self, WriteSizes};
+use wordline_lab::error::Result;
+use wordline_lab::summary::{Outcome as Ended, SourceKind, Summary};
+use wordline_lab::sweep::{self as cores, Conduct};
+
+/// The results of one seed.
+#[derive(Debug, Default)]
+pub(crate) struct Once {
+    /// The rows before their verdicts.
+    pub judged: Vec<Judged>,
+    /// The values of points for charts.
+    pub points: Vec<Measured>,
+    /// The stages of points that were recorded.
+    pub traces: Vec<Trace>,
+    /// Things that the reader should know.
+    pub notes: Vec<String>,
+    /// All that was measured at all points, but what the clock of the machine says: a device's digest of its events among it.
+    pub measured: Vec<serde_json::Value>,
+    /// Whether nothing was left out.
+    pub is_whole: bool,
+}
+
+/// Keys that differ between two runs of the same, or are the seed itself.
+const OF_THE_RUN: [&str; 5] =
+    ["seed", "wall_seconds", "precondition_seconds", "requests_per_second", "provenance"];
+
+impl Once {
+    /// Judges what was found.
+    fn take(&mut self, experiment: &Experiment, found: &[Found], options: &Options) -> Result<()> {
+        self.judged = judge::judged(&experiment.expect, found, options.quick)?;
+        let measured = |found: &Found| {
+            let mut values = found.values.clone();
+            if let Some(members) = values.as_object_mut() {
+                OF_THE_RUN.iter().for_each(|key| drop(members.remove(*key)));
+            }
+            values
+        };
+        self.measured = found.iter().map(measured).collect();
+        Ok(())
+    }
+
+    /// Whether another seed gave the same: the same events on all devices, and the same rows.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let of_the_machine = |judged: &Judged| judged.base.of_the_machine;
+        let samples = |once: &Self| {
+            let rows = once.judged.iter().filter(|judged| !of_the_machine(judged));
+            rows.map(|judged| format!("{:?}", judged.sample)).collect::<Vec<String>>()
+        };
+        self.measured == other.measured && samples(self) == samples(other)
+    }
+}
+
+fn json(summary: &impl serde::Serialize) -> serde_json::Value {
+    serde_json::to_value(summary).expect("a summary's keys are text")
+}
+
+/// Says which points were left out because their traces are not there.
+fn missing_traces(points: &[Point], options: &Options) -> Option<String> {
+    let names: BTreeSet<String> =
+        points.iter().filter_map(Point::missing_trace).map(|trace| trace.display().to_string()).collect();
+    let names: Vec<String> = names.into_iter().collect();
+    let folder = match &options.traces {
+        Some(folder) => format!("in {}", folder.display()),
+        None => "without a folder of recorded traces (--traces)".to_owned(),
+    };
+    (!names.is_empty()).then(|| {
+        format!(
+            "NOT RUN: {} of the points, for these traces are not there {folder}: {}",
+            points.len(),
+            names.join(", ")
+        )
+    })
+}
+
+/// Says what the scaled-down experiment scales down.
+fn scale(kind: &Kind) -> String {
+    kind.quick_says().map_or_else(
+        || "at full size: it has no smaller one".to_owned(),
+        |says| format!("scaled down: {says}"),
+    )
+}
+
+/// Says which volumes were generated, for want of their recorded traces.
+fn generated_volumes(points: &[Point], results: &[Option<Summary>]) -> Option<String> {
+    let is_volume = |point: &Point| matches!(point.workload, Workload::Volume(_));
+    let runs = points.iter().zip(results).filter(|(point, _)| is_volume(point));
+    let sources = runs.filter_map(|(_, run)| run.as_ref().map(|run| &run.workload));
+    let names: BTreeSet<&str> = sources
+        .filter(|source| source.kind == SourceKind::Profile)
+        .map(|source| source.name.as_str())
+        .collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    (!names.is_empty()).then(|| {
+        format!("generated to a paper's statistics (docs/profiles.md), not recorded: {}", names.join(", "))
+    })
+}
+
+/// The values of each point that the charts of a sweep over devices show; none where there are no charts.
+fn points_of_charts(experiment: &Experiment, found: &[Found]) -> Vec<Measured> {
+    let columns: Vec<&String> = experiment.charts.iter().flat_map(|chart| chart.columns()).collect();
+    if columns.is_empty() {
+        return Vec::new();
+    }
+    found.iter().map(|found| found.measured_of(&columns)).collect()
+}
+
+/// The stages of each point that was run.
+fn traces(points: &[Measured], results: Vec<Option<NandSummary>>) -> Vec<Trace> {
+    let runs = points.iter().zip(results.into_iter().flatten());
+    runs.map(|(point, run)| Trace { at: point.at.clone(), spans: run.spans }).collect()
+}
+
+/// Runs points that need no device, and puts rows and points into `once`: the results, none for points that were left out.
+fn run_points<S: Points, R: Serialize + Send>(
+    sweep: &S,
+    (experiment, options, conduct): (&Experiment, &Options, &Conduct<'_>),
+    settings_of: fn(&S::Point) -> &toml::Table,
+    run: fn(&S::Point) -> Result<R>,
+    once: &mut Once,
+) -> Result<Vec<Option<R>>>
+where
+    S::Point: Sync,
+{
+    let is_needed = |settings: &toml::Table| experiment.is_needed(settings, options);
+    let points = sweep.points_where(&experiment.path, options, is_needed)?;
+    let results = cores::run(&points, conduct, run)?;
+    let found = |(point, result): (&S::Point, &Option<R>)| {
+        Some(Found { settings: settings_of(point).clone(), values: json(result.as_ref()?), point: None })
+    };
+    let found: Vec<Found> = points.iter().zip(&results).filter_map(found).collect();
+    once.take(experiment, &found, options)?;
+    once.points = found.iter().map(Found::measured).collect();
+    Ok(results)
+}
+
+/// How many of these results were left out.
+fn left_out<R>(results: &[Option<R>]) -> usize {
+    results.iter().filter(|result| result.is_none()).count()
+}
+
+/// Runs an experiment with one seed: every point or volume on the bench, side by side over the cores, then every expected value beside
+/// what was found. The order of the rows is that of the file.
+pub(crate) fn once(
+    experiment: &Experiment,
+    options: &Options,
+    bench: &dyn Bench,
+    conduct: &Conduct<'_>,
+) -> Result<Once> {
+    let mut once = Once::default();
+    let left_out = match &experiment.kind {
+        Kind::TraceStatistics { paper, claim, within, derivation } => {
+            let volumes = bench.volumes(paper)?;
+            let found = cores::run(&volumes, conduct, |volume| bench.statistics(volume, options))?;
+            let left_out = left_out(&found);
+            let row = |finding| statistics::row(finding, claim.as_deref(), *within, derivation);
+            once.judged = found.into_iter().flatten().flatten().map(row).collect();
+            left_out
+        }
+        Kind::WriteSizes(volumes) => {
+            let results = write_sizes::run(volumes, options, bench, conduct)?;
+            let found = |(volume, sizes): (&String, &Option<WriteSizes>)| {
+                let name = toml::Value::from(write_sizes::short(volume));
+                let settings = toml::Table::from_iter([("volume".to_owned(), name)]);
+                Some(Found { settings, values: json(sizes.as_ref()?), point: None })
+            };
+            let found: Vec<Found> = volumes.volumes.iter().zip(&results).filter_map(found).collect();
+            once.take(experiment, &found, options)?;
+            volumes.volumes.len() - found.len()
+        }
+        Kind::Sweep(sweep) => {
+            let is_needed = |settings: &toml::Table| experiment.is_needed(settings, options);
+            let all = sweep.points_where(&experiment.path, options, is_needed)?;
+            let (missing, points): (Vec<Point>, Vec<Point>) =
+                all.into_iter().partition(|point| point.missing_trace().is_some());
+            once.notes.extend(missing_traces(&missing, options));
+            let stop: &AtomicBool = conduct.stop;
+            let results = cores::run(&points, conduct, |point| bench.simulate(point, stop))?;
+            let found = points.iter().zip(&results).filter_map(|(point, summary)| {
+                // Numbers of a run that was stopped half-way are no result.
+                let whole = summary.as_ref().filter(|run| run.outcome != Ended::Interrupted)?;
+                Some(Found { settings: point.settings.clone(), values: json(whole), point: Some(point) })
+            });
+            let found: Vec<Found> = found.collect();
+            once.take(experiment, &found, options)?;
+            once.points = points_of_charts(experiment, &found);
+            once.notes.extend(generated_volumes(&points, &results));
+            points.len() - found.len()
+        }
+        Kind::Nand(sweep) => {
+            let asked = (experiment, options, conduct);
+            let results = run_points(&**sweep, asked, |point| &point.settings, NandPoint::run, &mut once)?;
+            let left_out = left_out(&results);
+            if sweep.trace {
+                once.traces = traces(&once.points, results);
+            }
+            left_out
+        }
+        Kind::Cells(sweep) => {
+            let asked = (experiment, options, conduct);
+            left_out(&run_points(&**sweep, asked, |point| &point.settings, CellsPoint::run, &mut once)?)
+        }
+    };
+    if options.quick {
+        once.notes.push(scale(&experiment.kind));
+    }
+    once.is_whole = left_out == 0 && !conduct.stop.load(Ordering::Relaxed);
+    if !once.is_whole {
+        once.notes.push(format!("interrupted: {left_out} parts were not finished"));
+    }
+    Ok(once)
+}

@@ -1,0 +1,41 @@
+//! Verdicts over several seeds.
+
+use super::*;
+
+/// A write amplification that is that of the model times one more by `spread` for each seed, from the negative of twice that on.
+fn by_seed(spread: f64, around: f64) -> MadeUp<impl Fn(&Point) -> f64 + Sync> {
+    MadeUp(move |point: &Point| model(point) * (around + spread * (point.seed as f64 - 2.0)))
+}
+
+#[test]
+fn a_row_is_judged_on_the_mean_over_seeds_and_its_interval() {
+    let rows = |bench: &dyn Bench| outcome(WAF, 1, bench, false).expect("nothing fails").rows;
+    let shown = |spread, around| rows(&by_seed(spread, around))[0].shown_verdict();
+    // Five seeds from 2 spreads below to 2 above: the interval is 1.96 spreads to both sides; the band 3 %.
+    assert_eq!(shown(0.001, 1.0), "within");
+    assert_eq!(shown(0.01, 1.02), "within?");
+    assert_eq!(shown(0.01, 1.04), "OUTSIDE?, no reason");
+    assert_eq!(shown(0.001, 1.04), "OUTSIDE, no reason");
+    let row = &rows(&by_seed(0.02, 1.0))[0];
+    assert_eq!((row.by_seed.len(), row.equal, row.changes), (5, false, true));
+    let [least, greatest] = row.interval.expect("seeds that differ");
+    let Value::Number(mean) = row.ours else { panic!("a number") };
+    assert!(((greatest - least) / 2.0 / mean - 0.0392).abs() < 1e-3, "{row:?}");
+    assert!(row.shown()[1].contains(" ± "), "{row:?}");
+    let equal = &rows(&MadeUp(model))[0];
+    assert_eq!((equal.by_seed.len(), equal.equal, equal.interval), (2, true, None), "two seeds are enough");
+}
+
+#[test]
+fn a_direction_is_judged_on_its_margins_paired_by_seed() {
+    // Each device moves by far more with the seed than it differs from its neighbour, but all of them together.
+    let together = MadeUp(|point: &Point| 10.0 * (1 + point.seed) as f64 - spare(point));
+    let apart = MadeUp(|point: &Point| {
+        let sign = if point.seed.is_multiple_of(2) { 1.0 } else { -1.2 };
+        1.0 - sign * spare(point)
+    });
+    let falls = |bench: &dyn Bench| outcome(WAF, 1, bench, false).expect("nothing fails").rows[5].clone();
+    assert_eq!(falls(&together).shown_verdict(), "direction");
+    let row = falls(&apart);
+    assert!(!row.sure && row.changes, "{row:?}");
+}
