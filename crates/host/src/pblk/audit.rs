@@ -1,0 +1,159 @@
+//! Invariants of the FTL, the check of a state that was read, and the work that is pending.
+
+use wordline_kernel::snapshot::State;
+use wordline_ssd::PhysicalDevice;
+use wordline_ssd::snapshot::Agenda;
+
+use super::layout::Place;
+use super::map::Address;
+use super::port::{PADDING, Sent, Work};
+use super::recovery::Power;
+use super::ring::{Origin, page_of};
+use super::{Event, Pblk};
+
+impl<D: PhysicalDevice> Pblk<D> {
+    /// Checks the map, the ring and the lines against each other.
+    pub(super) fn audit_all(&self) {
+        self.lines.check().and_then(|()| self.ring.check()).unwrap_or_else(|wrong| panic!("{wrong}"));
+        if self.recovery.power != Power::On {
+            return;
+        }
+        let mut valid = 0;
+        for (page, address) in self.map.iter() {
+            let version = self.map.version(page);
+            let durable = match address {
+                Address::Nowhere => continue,
+                Address::Flash(place) => place,
+                Address::Ring(index) => {
+                    let entry = self.ring.at(index);
+                    assert_eq!(
+                        (page_of(entry.stamp), entry.stamp.version),
+                        (page, version),
+                        "it is in the ring"
+                    );
+                    entry.durable
+                }
+            };
+            if durable == Place::NONE {
+                continue;
+            }
+            valid += 1;
+            let stamp = self.lines.content(durable);
+            assert!(self.lines.is_valid(durable) && page_of(stamp) == page, "a page is where the map says");
+            let is_newest = stamp.version == version || !matches!(address, Address::Flash(_));
+            assert!(is_newest, "the newest version of a page is in the ring or in flash");
+        }
+        let of_lines: u64 = self.lines.ids().map(|line| u64::from(self.lines.get(line).valid)).sum();
+        assert_eq!(valid, of_lines, "nothing is valid but what the map names");
+        assert_eq!(
+            self.lines.free_chunks(),
+            self.lines.count_free_chunks(self.writer.next_line()),
+            "the free chunks are those of free lines"
+        );
+        self.audit_pending();
+    }
+
+    /// Checks what is pending in lines against the ring and the commands in flight.
+    fn audit_pending(&self) {
+        for line in self.lines.ids() {
+            let is_of_line = |place: &&Place| self.layout.line_of(**place) == line;
+            let commands = self.port.in_flight().flat_map(|sent| &sent.places).filter(is_of_line).count();
+            let references = commands as u32 + self.collector.references(line);
+            assert_eq!(self.lines.get(line).references, references, "something concerns line {}", line.0);
+        }
+        let pending: u32 = self.lines.ids().map(|line| self.lines.get(line).pending).sum();
+        assert_eq!(pending, self.ring.pending(), "entries that are written are pending in their lines");
+    }
+
+    /// Whether a state that was read can be one of the FTL.
+    pub(super) fn check_state(&self, agenda: &Agenda<Event<D::Event>>) -> Result<(), String> {
+        let (lines, places, pages) = (self.layout.lines, self.lines.places(), self.map.pages());
+        self.ring.check()?;
+        self.port.check()?;
+        self.front.check()?;
+        self.lines.check()?;
+        self.collector.check(lines, places, pages)?;
+        self.recovery.check(lines, places)?;
+        self.writer.check(&self.lines, &self.ring.positions())?;
+        let is_place = |place: &Place| place.0 < places;
+        let is_entry = |position: u64| {
+            let entry = self.ring.at(self.ring.index(position));
+            page_of(entry.stamp).0 < pages
+                && [entry.place, entry.durable].iter().all(|place| *place == Place::NONE || is_place(place))
+        };
+        let is_right = self.map.iter().all(|(page, address)| match address {
+            Address::Nowhere => true,
+            Address::Flash(place) => is_place(&place),
+            Address::Ring(index) => {
+                (index as usize) < self.ring.capacity()
+                    && page_of(self.ring.at(index).stamp) == page
+                    && self.ring.has(index)
+            }
+        });
+        if !is_right || !self.ring.positions().all(is_entry) {
+            return Err("pages that are where nothing can be".into());
+        }
+        if !self.port.in_flight().all(|sent| self.can_be_sent(sent)) {
+            return Err("commands to the device that it cannot have".into());
+        }
+        let (mut of_device, mut answered) = (Vec::new(), true);
+        for (time, event) in &agenda.events {
+            match event {
+                Event::Device(event) => of_device.push((*time, *event)),
+                Event::Answer(number) => answered &= self.front.has(*number),
+            }
+        }
+        if !answered {
+            return Err("an answer to a command that is not there".into());
+        }
+        self.device().check_loaded(&Agenda { now: agenda.now, events: of_device })
+    }
+
+    fn can_be_sent(&self, sent: &Sent) -> bool {
+        let places = self.lines.places();
+        let is_known = match sent.work {
+            Work::Read(number) => self.front.has(number),
+            Work::Smeta(line)
+            | Work::Emeta(line)
+            | Work::Reset(line)
+            | Work::List(line)
+            | Work::Collect(line) => line.0 < self.layout.lines,
+            Work::Data => sent.positions.len() == sent.places.len(),
+            Work::Pad | Work::Scan => true,
+        };
+        let positions = self.ring.positions();
+        is_known
+            && sent.places.iter().all(|place| place.0 < places)
+            && sent.positions.iter().all(|position| *position == PADDING || positions.contains(position))
+    }
+
+    /// The state of the FTL, for a report.
+    pub(super) fn tell(&self) -> String {
+        let (used, synced) = self.ring.lengths();
+        let shares = self.limiter.shares();
+        let held = [Origin::Host, Origin::Collector].map(|origin| self.ring.of(origin));
+        let [writes, flushes] = self.front.waiting();
+        format!(
+            "{} commands: {writes} writes and {flushes} flushes wait\n\
+             ring: {used} entries, {synced} of them in flash, {} wait; host and collector hold {held:?} of {shares:?}\n\
+             lines: {} free chunks, collected below {}\n{}{}",
+            self.front.outstanding(),
+            self.ring.waiting(),
+            self.lines.free_chunks(),
+            self.layout.high,
+            self.writer.tell(),
+            self.collector.tell(),
+        )
+    }
+
+    /// The lengths of the lists that a state brings with it.
+    pub(super) fn list_lengths(&self) -> Vec<usize>
+    where
+        D: State,
+    {
+        let mut lengths = vec![self.ring.capacity()];
+        lengths.extend(self.lines.lengths());
+        lengths.extend(self.device().lengths());
+        lengths
+    }
+}

@@ -1,0 +1,206 @@
+//! The FTL as a block device: what it does not do by itself goes to the device below.
+
+use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule, Seed};
+use wordline_ssd::ageing::{self, Ages};
+use wordline_ssd::block_device::{Next, Oldest, Programmed, Shape};
+use wordline_ssd::device::{Content, Look, Recovered, Steady};
+use wordline_ssd::metrics::Detail;
+use wordline_ssd::snapshot::Agenda;
+use wordline_ssd::{Answer, BlockDevice, Command, PhysicalDevice, PowerCut};
+
+use super::metrics::Mark;
+use super::recovery::Power;
+use super::{Event, Pblk, config};
+
+impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
+    type Event = Event<D::Event>;
+    type Mark = Mark<D::Mark>;
+
+    fn shape(&self) -> Shape {
+        config::shape(self.device().geometry(), &self.layout)
+    }
+
+    fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Self::Event>) {
+        self.take(command, calendar);
+    }
+
+    fn follow_contents(&mut self) {
+        self.followed = Some(Box::default());
+    }
+
+    fn carry(&mut self, tag: u32, contents: &[Content]) {
+        self.followed.as_mut().expect("contents are followed").carry(tag, contents);
+    }
+
+    fn take_contents(&mut self, tag: u32) -> Option<Vec<Content>> {
+        self.followed.as_mut()?.take_found(tag)
+    }
+
+    fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>) {
+        match event {
+            Event::Answer(number) => self.answer(number, calendar.now()),
+            Event::Device(event) => {
+                self.port.device.handle(event, &mut calendar.within(Event::Device));
+                match self.recovery.power {
+                    Power::On if self.port.answers() > 0 => self.go_on(calendar),
+                    Power::On => {}
+                    Power::Off | Power::Back(_) => self.recover_on(calendar),
+                }
+            }
+        }
+    }
+
+    fn answers(&self) -> &[Answer] {
+        self.front.answers()
+    }
+
+    fn forget_answers(&mut self) {
+        self.front.forget_answers();
+    }
+
+    fn outstanding(&self) -> usize {
+        self.front.outstanding()
+    }
+
+    /// Fails the commands that wait for room that never comes: too many chunks are out of use.
+    fn give_up(&mut self, calendar: &mut impl Schedule<Self::Event>) -> bool {
+        self.fail_all(calendar)
+    }
+
+    fn power_cut(&mut self, now: Instant) -> PowerCut {
+        let torn = self.port.device.power_cut(now).torn;
+        self.recovery.forget(&self.map);
+        self.port.forget();
+        self.map.forget();
+        self.ring.forget();
+        self.limiter.forget();
+        self.lines.forget();
+        self.writer.forget();
+        self.collector.forget();
+        if let Some(followed) = &mut self.followed {
+            followed.forget();
+        }
+        PowerCut { unanswered: self.front.forget(), torn }
+    }
+
+    fn recover(&mut self, calendar: &mut impl Schedule<Self::Event>) {
+        self.recovery.power = Power::Back(calendar.now());
+        self.port.device.recover(&mut calendar.within(Event::Device));
+        self.recover_on(calendar);
+    }
+
+    fn is_ready(&self) -> bool {
+        self.recovery.power == Power::On
+    }
+
+    fn pages_recovered(&self) -> u64 {
+        self.recovery.pages_read
+    }
+
+    fn recovery(&self) -> Option<Recovered> {
+        self.recovery.last
+    }
+
+    fn fill_while(&mut self, fraction: f64, look: Look<'_>) -> bool {
+        let pages = (f64::from(self.map.pages()) * fraction) as u32;
+        self.write_untimed(0..pages, 0, u64::from(pages), look)
+    }
+
+    fn fill_steady_while(&mut self, seed: Seed, fraction: Option<f64>, look: Look<'_>) -> Option<Steady> {
+        let fraction = fraction.unwrap_or(1.0);
+        if !self.fill_while(fraction, look) {
+            return None;
+        }
+        let pages = (f64::from(self.map.pages()) * fraction) as u32;
+        self.overwrite(seed, pages, look)
+    }
+
+    fn age(&mut self, next: Next<'_>, depth: Option<u32>) -> Option<Agenda<Self::Event>> {
+        ageing::age(self, next, depth)
+    }
+
+    fn digest(&self) -> Digest {
+        let mut digest = self.digest;
+        digest.add(self.device().digest().value());
+        digest
+    }
+
+    fn audit(&self, elapsed: Duration) {
+        self.device().audit(elapsed);
+        self.audit_all();
+    }
+
+    fn oldest(&self) -> Option<Oldest> {
+        let first = self.front.requests().min_by_key(|request| request.submitted)?;
+        // Any progress of the device is progress of the command.
+        let done = self.device().digest().value();
+        Some(Oldest { submitted: first.submitted, tag: first.command.tag, done })
+    }
+
+    /// Chosen: as long as the device may take for each of the chunks of a line that is collected for it.
+    fn longest_wait(&self) -> Duration {
+        self.device().longest_wait() * u64::from(self.layout.units)
+    }
+
+    fn what_waits(&self, now: Instant) -> String {
+        self.tell() + &self.device().what_waits(now)
+    }
+
+    fn mark(&self, now: Instant) -> Self::Mark {
+        self.mark_now(now)
+    }
+
+    fn programmed(&self) -> Programmed {
+        self.programmed_pages()
+    }
+
+    fn metrics(&self, mark: &Self::Mark, now: Instant) -> Metrics {
+        self.metrics_since(mark, now)
+    }
+
+    fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail {
+        self.device().detail(&mark.device, now)
+    }
+
+    fn lengths(&self) -> Vec<usize> {
+        self.list_lengths()
+    }
+
+    /// Chosen: 64 B for a logical page and for an entry of the ring, 16 MiB for what grows with the work, and what the device has.
+    fn most_bytes(&self) -> u64 {
+        let own = u64::from(self.map.pages()) + self.ring.capacity() as u64 + u64::from(self.layout.lines);
+        self.device().most_bytes() + (16 << 20) + 64 * own
+    }
+
+    fn check_loaded(&self, agenda: &Agenda<Self::Event>) -> Result<(), String> {
+        self.check_state(agenda)
+    }
+}
+
+/// With the clock of its device off a command of the FTL is answered as it is submitted: nothing is over later.
+impl<D: PhysicalDevice> Ages for Pblk<D> {
+    fn is_timer(_: &Self::Event) -> bool {
+        false
+    }
+
+    fn stop_clock(&mut self) -> bool {
+        self.port.device.stop_clock();
+        true
+    }
+
+    fn next_over(&mut self, _: &mut impl Schedule<Self::Event>) -> bool {
+        false
+    }
+
+    /// It collects only where too little is free.
+    fn hold_still(&mut self) {}
+
+    fn start_clock(&mut self) {
+        self.port.device.start_clock();
+    }
+
+    /// Nothing waits for a time.
+    fn time_of_a_page(&self) -> Duration {
+        Duration::ZERO
+    }
+}

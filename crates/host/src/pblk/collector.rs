@@ -1,0 +1,301 @@
+//! The collector: the valid pages of a line are read and put into the ring, until nothing of the line is valid.
+
+use std::collections::VecDeque;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Complaints, Instant, Schedule, state};
+use wordline_nand::Stamp;
+use wordline_ssd::PhysicalDevice;
+use wordline_ssd::physical_device::{Answer, MOST_BLOCKS};
+
+use super::layout::{LineId, Page, Place};
+use super::limiter::Pressure;
+use super::lines::List;
+use super::map::{Address, Map};
+use super::port::{Sent, Work};
+use super::ring::{LOST, Origin, Ring, page_of};
+use super::{Event, Pblk};
+
+/// The work that the collector does at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CollectorFile {
+    /// Lines whose pages are read at a time.
+    pub lines: u32,
+    /// Reads in flight.
+    pub readers: u32,
+    /// Reads in flight and those whose pages wait for room in the ring.
+    pub requests: u32,
+}
+
+impl Default for CollectorFile {
+    /// Linux 5.10: PBLK_GC_L_QD, PBLK_GC_MAX_READERS, PBLK_GC_RQ_QD.
+    fn default() -> Self {
+        Self { lines: 4, readers: 8, requests: 128 }
+    }
+}
+
+impl CollectorFile {
+    pub(super) fn check(&self, key: &str, wrong: &mut Complaints) {
+        for (name, found) in [("lines", self.lines), ("readers", self.readers), ("requests", self.requests)] {
+            wrong.require(found > 0, &format!("{key}.{name}"), found, "1 or more");
+        }
+    }
+}
+
+/// A line whose pages are read.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Victim {
+    line: LineId,
+    /// The places of its emeta that are still to be read.
+    list: Vec<Place>,
+    /// The next of its places to look at.
+    next: u32,
+    /// Reads in flight, and those of them of its emeta.
+    reads: u32,
+    lists: u32,
+}
+
+/// The pages of one read, which wait for room in the ring.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Moved {
+    line: LineId,
+    pages: Vec<(Place, Stamp)>,
+}
+
+/// The lines that are collected, and what was read of them.
+pub(super) struct Collector {
+    file: CollectorFile,
+    victims: VecDeque<Victim>,
+    readers: u32,
+    moved: VecDeque<Moved>,
+}
+
+state!(Collector { values { victims, readers, moved } fixed { file } });
+
+impl Collector {
+    pub(super) fn new(file: CollectorFile) -> Self {
+        Self { file, victims: VecDeque::new(), readers: 0, moved: VecDeque::new() }
+    }
+
+    pub(super) fn forget(&mut self) {
+        self.victims.clear();
+        self.moved.clear();
+        self.readers = 0;
+    }
+
+    /// Whether nothing is being collected.
+    pub(super) fn is_idle(&self) -> bool {
+        self.victims.is_empty() && self.moved.is_empty()
+    }
+
+    /// How much of a line is referred to by what is collected.
+    pub(super) fn references(&self, line: LineId) -> u32 {
+        let of_victims = self.victims.iter().filter(|victim| victim.line == line).count();
+        (of_victims + self.moved.iter().filter(|moved| moved.line == line).count()) as u32
+    }
+
+    /// Whether all that it works on is there.
+    pub(super) fn check(&self, lines: u32, places: u32, pages: u32) -> Result<(), String> {
+        let is_there = |place: &Place| place.0 < places;
+        let victims =
+            self.victims.iter().all(|victim| victim.line.0 < lines && victim.list.iter().all(is_there));
+        let moved = self.moved.iter().all(|moved| {
+            let of_it = |(place, stamp): &(Place, Stamp)| is_there(place) && page_of(*stamp).0 < pages;
+            moved.line.0 < lines && moved.pages.iter().all(of_it)
+        });
+        if victims && moved { Ok(()) } else { Err("the collector works on lines that are not there".into()) }
+    }
+
+    /// Its state, for a report.
+    pub(super) fn tell(&self) -> String {
+        let lines: Vec<u32> = self.victims.iter().map(|victim| victim.line.0).collect();
+        let (readers, moved) = (self.readers, self.moved.len());
+        format!("collector: lines {lines:?}, {readers} reads in flight, {moved} wait for the ring\n")
+    }
+}
+
+/// Whether the newest version of a page is at this place, also if an entry of the ring has it too.
+fn is_newest(map: &Map, ring: &Ring, page: Page, place: Place) -> bool {
+    match map.get(page) {
+        Address::Nowhere => false,
+        Address::Flash(newest) => newest == place,
+        Address::Ring(index) => ring.at(index).place == place && ring.at(index).durable == place,
+    }
+}
+
+impl<D: PhysicalDevice> Pblk<D> {
+    /// Collects what is to be collected; whether something was done.
+    pub(super) fn collect(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        let mut any = false;
+        while let Some(line) = self.lines.next_emptied() {
+            self.lines.free(line);
+            self.counts.lines_freed += 1;
+            self.update_limiter();
+            any = true;
+        }
+        if self.limiter.wants_collecting() {
+            while self.choose_victim() {
+                any = true;
+            }
+        }
+        if self.collector.is_idle() {
+            return any;
+        }
+        while self.read_victim(calendar) {
+            any = true;
+        }
+        while self.move_pages(calendar.now()) {
+            any = true;
+        }
+        any
+    }
+
+    fn choose_victim(&mut self) -> bool {
+        if self.collector.victims.len() >= self.collector.file.lines as usize
+            || self.collector.moved.len() >= self.collector.file.requests as usize
+        {
+            return false;
+        }
+        let only_failed = self.limiter.pressure() == Pressure::Failed;
+        let Some(line) = self.lines.victim(only_failed) else { return false };
+        self.counts.lines_collected += 1;
+        self.counts.valid_in_victims += u64::from(self.lines.get(line).valid);
+        self.lines.refer(line);
+        // The list of a line with a write error is kept in memory.
+        let list = match self.lines.list_of(line) {
+            List::Failed => Vec::new(),
+            _ => self
+                .lines
+                .emeta_of(line)
+                .into_iter()
+                .flat_map(|strip| self.layout.places_in(line, strip))
+                .collect(),
+        };
+        let next = self.layout.places_of(line).start;
+        self.collector.victims.push_back(Victim { line, list, next, reads: 0, lists: 0 });
+        true
+    }
+
+    /// Sends the next read of the first line that has one to be sent, or is done with a line of which all is read; whether it did.
+    fn read_victim(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        let CollectorFile { readers, requests, .. } = self.collector.file;
+        let most = requests.saturating_sub(self.collector.moved.len() as u32).min(readers);
+        let can_read = self.collector.readers < most;
+        for at in 0..self.collector.victims.len() {
+            let victim = &self.collector.victims[at];
+            let (line, is_over) = (victim.line, victim.next == self.layout.places_of(victim.line).end);
+            if is_over && victim.reads == 0 {
+                self.collector.victims.remove(at);
+                self.lines.release(line);
+                return true;
+            }
+            // The list is read before the pages that it names.
+            let is_listing = !victim.list.is_empty();
+            if !is_over && (is_listing || victim.lists == 0) {
+                return can_read && self.read_of(at, is_listing, calendar);
+            }
+        }
+        false
+    }
+
+    /// Sends a read of the list or the pages of a victim; whether it did something.
+    fn read_of(
+        &mut self,
+        at: usize,
+        is_listing: bool,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) -> bool {
+        let line = self.collector.victims[at].line;
+        let mut sent = self.port.blank(if is_listing { Work::List(line) } else { Work::Collect(line) });
+        let victim = &mut self.collector.victims[at];
+        if is_listing {
+            sent.places.extend(victim.list.drain(..victim.list.len().min(MOST_BLOCKS)));
+            self.counts.list_blocks_read += sent.places.len() as u64;
+        } else {
+            let end = self.layout.places_of(line).end;
+            while victim.next < end && sent.places.len() < MOST_BLOCKS {
+                let place = Place(victim.next);
+                // A page with a newer version in the ring leaves the line when that is in flash.
+                let page = page_of(self.lines.content(place));
+                if self.lines.is_valid(place) && is_newest(&self.map, &self.ring, page, place) {
+                    sent.places.push(place);
+                }
+                victim.next += 1;
+            }
+            self.counts.pages_collected += sent.places.len() as u64;
+        }
+        if sent.places.is_empty() {
+            self.port.give_back(sent);
+            return true;
+        }
+        victim.reads += 1;
+        victim.lists += u32::from(is_listing);
+        self.collector.readers += 1;
+        self.send(sent, calendar);
+        true
+    }
+
+    fn read_over(&mut self, line: LineId, of_list: bool) {
+        self.collector.readers -= 1;
+        let victim = self.collector.victims.iter_mut().find(|victim| victim.line == line);
+        let victim = victim.expect("it waits for its reads");
+        victim.reads -= 1;
+        victim.lists -= u32::from(of_list);
+    }
+
+    /// A part of the list of a line was read. If it could not be, the pages are named by what is stored beside them.
+    pub(super) fn list_read(&mut self, line: LineId, answer: &Answer) {
+        self.counts.lists_unread += u64::from(answer.failure.is_some());
+        self.read_over(line, true);
+    }
+
+    /// Valid pages of a line were read. Those that could not be are marked as lost.
+    pub(super) fn pages_read(&mut self, line: LineId, answer: &Answer, sent: &Sent) {
+        let mut pages = Vec::with_capacity(sent.places.len());
+        for (at, place) in sent.places.iter().enumerate() {
+            let mut stamp = self.lines.content(*place);
+            if answer.has_failed(at) {
+                let is_new = self.lines.is_valid(*place) && stamp.logical & LOST == 0;
+                self.counts.lost_pages += u64::from(is_new);
+                stamp.logical |= LOST;
+            } else {
+                assert_eq!(answer.found[at], stamp, "a page of the line is where its list says");
+            }
+            pages.push((*place, stamp));
+        }
+        self.lines.refer(line);
+        self.collector.moved.push_back(Moved { line, pages });
+        self.read_over(line, false);
+    }
+
+    /// Puts the pages of a read into the ring that are still valid, if there is room; whether it did.
+    fn move_pages(&mut self, now: Instant) -> bool {
+        let Some(moved) = self.collector.moved.front() else { return false };
+        let count = moved.pages.len() as u32;
+        if !self.limiter.collector_may_insert(self.ring.of(Origin::Collector), now) {
+            return false;
+        }
+        // A ring that is smaller than a read takes a part of it.
+        let count = count.min(self.layout.most_io());
+        if !self.make_room(count) {
+            return false;
+        }
+        let moved = &mut self.collector.moved[0];
+        let line = moved.line;
+        let pages: Vec<(Place, Stamp)> = moved.pages.drain(..count as usize).collect();
+        for (place, stamp) in pages {
+            let page = page_of(stamp);
+            if is_newest(&self.map, &self.ring, page, place) {
+                let index = self.ring.push(stamp, Origin::Collector, place);
+                self.map.set(page, Address::Ring(index));
+            }
+        }
+        if self.collector.moved[0].pages.is_empty() {
+            self.collector.moved.pop_front();
+            self.lines.release(line);
+        }
+        true
+    }
+}

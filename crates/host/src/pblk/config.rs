@@ -1,0 +1,159 @@
+//! The configuration of the FTL over an open-channel device, and its check.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Bytes, Complaints, Duration, Seed};
+use wordline_ssd::block_device::Shape;
+use wordline_ssd::physical_device::{Geometry, MOST_BLOCKS};
+use wordline_ssd::{OpenChannel, OpenChannelConfig, OpenChannelFile, SECTOR};
+
+use super::layout::least_ring;
+use super::{CollectorFile, Layout, Pblk};
+
+/// The over-provisioning of pblk where none is given (Linux 5.10: PBLK_DEFAULT_OP).
+const OVER_PROVISIONING: f64 = 0.11;
+
+/// The least over-provisioning is found in steps of one in so many. Chosen: as exact as it is shown.
+const STEPS: u32 = 1_000;
+
+/// Places that a word of the map can name beside the ring.
+const MOST_PLACES: u64 = (1 << 31) - 32;
+
+/// A host FTL after pblk, as it is written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PblkFile {
+    /// Fraction of the chunks that the host does not see. Left out: 0.11, or the least that the device needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_provisioning: Option<f64>,
+    /// Write ring buffer in the memory of the host, rounded up to a power of two of logical blocks. Left out: as many as pblk takes, by `ws_opt`,
+    /// `mw_cunits` and the parallel units of the device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_buffer: Option<Bytes>,
+    /// Time of the host for a command, beside the time of the device.
+    #[serde(default = "command_time")]
+    pub command_time: Duration,
+    /// Work that garbage collection does at once.
+    #[serde(default)]
+    pub gc: CollectorFile,
+    /// The open-channel device.
+    pub open_channel: OpenChannelFile,
+}
+
+/// Chosen: a few thousand instructions.
+fn command_time() -> Duration {
+    Duration::from_us(1)
+}
+
+/// A host FTL that was checked.
+#[derive(Clone, Debug)]
+pub struct PblkConfig {
+    /// As it was written.
+    pub file: PblkFile,
+    /// The device below.
+    pub device: OpenChannelConfig,
+    /// The layout of the FTL that follows.
+    pub layout: Layout,
+}
+
+impl PblkFile {
+    /// The FTL and its device, or everything that is wrong with them.
+    ///
+    /// # Errors
+    /// The keys that do not fit.
+    pub fn check(self) -> Result<PblkConfig, Complaints> {
+        let mut wrong = Complaints::default();
+        self.gc.check("gc", &mut wrong);
+        let time = self.command_time;
+        wrong.require(time <= Duration::from_ms(1_000), "command_time", time, "at most 1s");
+        let device =
+            self.open_channel.clone().check().map_err(|inner| wrong.nest("open_channel", inner)).ok();
+        let Some(device) = device else { return Err(wrong) };
+        check_device(&device.geometry, &mut wrong);
+        let ring = self.check_ring(&device.geometry, &mut wrong);
+        wrong.or_ok(())?;
+        let layout = self.layout(&device.geometry, ring)?;
+        Ok(PblkConfig { file: self, device, layout })
+    }
+
+    /// Entries of the ring, where they are given.
+    fn check_ring(&self, geometry: &Geometry, wrong: &mut Complaints) -> Option<u32> {
+        let size = self.write_buffer?;
+        let line = u64::from(geometry.units() * geometry.blocks_per_chunk) * geometry.block_size.0;
+        let least = geometry.block_size * u64::from(least_ring(geometry));
+        let most = Bytes(line.max(least.0));
+        let wanted = format!(
+            "from {least}, what the device cannot read yet and a strip of each parallel unit, to {most}, a line"
+        );
+        wrong.require((least..=most).contains(&size), "write_buffer", size, wanted);
+        Some(size.0.div_ceil(geometry.block_size.0).min(1 << 30) as u32)
+    }
+
+    fn layout(&self, geometry: &Geometry, ring: Option<u32>) -> Result<Layout, Complaints> {
+        let mut wrong = Complaints::default();
+        let least = (1..STEPS)
+            .map(|step| f64::from(step) / f64::from(STEPS))
+            .find(|fraction| Layout::of(geometry, *fraction, ring).works());
+        let Some(least) = least else {
+            let lines = geometry.chunks_per_unit;
+            wrong.add(
+                "open_channel.part",
+                format!("{lines} lines of chunks"),
+                "more or larger ones, so that garbage collection has room",
+            );
+            return Err(wrong);
+        };
+        let fraction = self.over_provisioning.unwrap_or(OVER_PROVISIONING.max(least));
+        let layout = Layout::of(geometry, fraction.clamp(0.001, 0.999), ring);
+        let fits = (0.0..1.0).contains(&fraction) && layout.works();
+        let wanted = format!(
+            "at least {least} and below 1, and less where no page is left: for garbage collection, metadata, and the ring"
+        );
+        wrong.require(fits, "over_provisioning", fraction, wanted);
+        wrong.or_ok(layout)
+    }
+}
+
+/// Whether an FTL can divide a device into strips, and name all of its logical blocks.
+fn check_device(geometry: &Geometry, wrong: &mut Complaints) {
+    let (strip, size) = (geometry.ws_opt, geometry.blocks_per_chunk);
+    wrong.require(
+        strip as usize <= MOST_BLOCKS && size.is_multiple_of(strip) && strip.is_multiple_of(geometry.ws_min),
+        "open_channel",
+        format!("ws_opt {strip} in chunks of {size} logical blocks"),
+        format!("a multiple of ws_min that divides a chunk, at most {MOST_BLOCKS}"),
+    );
+    let places = u64::from(geometry.chunks()) * u64::from(size);
+    wrong.require(
+        places < MOST_PLACES,
+        "open_channel.logical_block",
+        format!("{places} logical blocks"),
+        format!("fewer than {MOST_PLACES}, larger ones: a word of the map names one"),
+    );
+}
+
+impl PblkConfig {
+    /// The shape of the device as a host sees it.
+    pub fn shape(&self) -> Shape {
+        shape(&self.device.geometry, &self.layout)
+    }
+
+    /// A new device.
+    pub fn build(&self, seed: Seed) -> Pblk<OpenChannel> {
+        let device = OpenChannel::new(self.device.clone(), seed);
+        Pblk::new(device, self.layout, self.file.command_time, self.file.gc)
+    }
+}
+
+/// The shape of an FTL over a device of this geometry.
+pub(super) fn shape(geometry: &Geometry, layout: &Layout) -> Shape {
+    let page = geometry.block_size;
+    let capacity = page * u64::from(layout.pages);
+    Shape {
+        namespaces: vec![capacity.0 / SECTOR.0],
+        capacity,
+        sector_size: page,
+        logical_page: page,
+        block_set: page * u64::from(geometry.blocks_per_chunk),
+    }
+}

@@ -1,0 +1,385 @@
+//! The commands of the host: what each waits for, and the answers.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Instant, Schedule, state};
+use wordline_ssd::physical_device::{Answer as DeviceAnswer, MOST_BLOCKS, PhysicalDevice};
+use wordline_ssd::{Answer, Command, Operation};
+
+use super::layout::{Page, Place};
+use super::map::Address;
+use super::port::{Sent, Work};
+use super::ring::{LOST, Origin};
+use super::{Event, Pblk, Power};
+use wordline_nand::Stamp;
+
+/// A command of the host that is not answered.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Request {
+    pub(super) command: Command,
+    pub(super) submitted: Instant,
+    /// Reads of the device that it waits for.
+    reads: u32,
+    /// The next page to write.
+    next: u32,
+    pub(super) failed: bool,
+    /// Whether the rate limiter held it up.
+    is_limited: bool,
+}
+
+/// All commands of the host.
+pub(super) struct Front {
+    slots: Vec<Option<Request>>,
+    free: Vec<u32>,
+    /// Writes that wait for room in the ring.
+    writes: VecDeque<u32>,
+    /// Commands that wait until all entries before a position are in flash, by position.
+    flushes: VecDeque<(u64, u32)>,
+    answers: Vec<Answer>,
+    /// Whether the contents of a run are being laid, for which no request waits.
+    pub(super) is_filling: bool,
+}
+
+state!(Front { values { slots, free, writes, flushes, answers } fixed { is_filling } });
+
+impl Front {
+    pub(super) fn new() -> Self {
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+            writes: VecDeque::new(),
+            flushes: VecDeque::new(),
+            answers: Vec::new(),
+            is_filling: false,
+        }
+    }
+
+    fn add(&mut self, request: Request) -> u32 {
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            self.slots.len() as u32 - 1
+        });
+        self.slots[number as usize] = Some(request);
+        number
+    }
+
+    fn get_mut(&mut self, number: u32) -> &mut Request {
+        self.slots[number as usize].as_mut().expect("it is not answered yet")
+    }
+
+    /// Whether there is such a command.
+    pub(super) fn has(&self, number: u32) -> bool {
+        self.slots.get(number as usize).is_some_and(Option::is_some)
+    }
+
+    /// All commands.
+    pub(super) fn requests(&self) -> impl Iterator<Item = &Request> {
+        self.slots.iter().flatten()
+    }
+
+    pub(super) fn outstanding(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    pub(super) fn answers(&self) -> &[Answer] {
+        &self.answers
+    }
+
+    pub(super) fn forget_answers(&mut self) {
+        self.answers.clear();
+    }
+
+    /// Whether something waits for entries of the ring to be written.
+    pub(super) fn waits(&self) -> bool {
+        self.is_filling || !self.writes.is_empty() || !self.flushes.is_empty()
+    }
+
+    /// How many writes wait for room, and how many commands for the flash.
+    pub(super) fn waiting(&self) -> [usize; 2] {
+        [self.writes.len(), self.flushes.len()]
+    }
+
+    /// The position before which entries are to be written at once.
+    #[inline]
+    pub(super) fn flush_point(&self) -> u64 {
+        self.flushes.back().map_or(0, |(position, _)| *position)
+    }
+
+    /// An entry of the ring was dropped for a newer one: what waits for it waits for that.
+    pub(super) fn wait_for(&mut self, dropped: u64, newer: u64) {
+        for (position, _) in self.flushes.iter_mut().filter(|(position, _)| *position > dropped) {
+            *position = (*position).max(newer + 1);
+        }
+    }
+
+    /// A command that waits for entries that are in flash now.
+    fn take_flushed(&mut self, synced: u64) -> Option<u32> {
+        let (position, number) = *self.flushes.front()?;
+        if position > synced {
+            return None;
+        }
+        self.flushes.pop_front();
+        Some(number)
+    }
+
+    /// All that waits for something that never comes.
+    pub(super) fn give_up(&mut self) -> Vec<u32> {
+        let numbers: Vec<u32> =
+            self.writes.drain(..).chain(self.flushes.drain(..).map(|(_, number)| number)).collect();
+        for number in &numbers {
+            self.get_mut(*number).failed = true;
+        }
+        numbers
+    }
+
+    /// The power is gone: the commands that were not answered.
+    pub(super) fn forget(&mut self) -> Vec<Command> {
+        self.writes.clear();
+        self.flushes.clear();
+        self.free.clear();
+        std::mem::take(&mut self.slots).into_iter().flatten().map(|request| request.command).collect()
+    }
+
+    /// Whether what waits is there.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let flushes = self.flushes.iter().map(|(_, number)| number);
+        let is_there = self.writes.iter().chain(flushes).all(|number| self.has(*number));
+        let free = self.slots.iter().filter(|slot| slot.is_none()).count();
+        let is_free = |number: &u32| matches!(self.slots.get(*number as usize), Some(None));
+        let mut numbers = self.free.clone();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let is_right = numbers.len() == free && self.free.len() == free && numbers.iter().all(is_free);
+        if is_there && is_right { Ok(()) } else { Err("commands that are not there".into()) }
+    }
+}
+
+impl<D: PhysicalDevice> Pblk<D> {
+    /// The pages of a command.
+    pub(super) fn pages_of(&self, command: &Command) -> std::ops::Range<u32> {
+        let sectors = self.sectors_of_a_page;
+        (command.sector / sectors) as u32..((command.sector + command.sectors) / sectors) as u32
+    }
+
+    pub(super) fn take(&mut self, command: Command, calendar: &mut impl Schedule<Event<D::Event>>) {
+        assert!(self.recovery.power == Power::On, "it takes no command before it has recovered");
+        let pages = self.pages_of(&command);
+        let (submitted, next) = (calendar.now(), pages.start);
+        let request = Request { command, submitted, reads: 0, next, failed: false, is_limited: false };
+        let number = self.front.add(request);
+        match command.operation {
+            Operation::Read | Operation::Compare => self.read(number, &command, calendar),
+            Operation::Write | Operation::WriteZeroes if !pages.is_empty() => {
+                self.front.writes.push_back(number);
+            }
+            Operation::Write | Operation::WriteZeroes => self.done(number, calendar),
+            Operation::Flush => self.front.flushes.push_back((self.ring.head(), number)),
+            Operation::Discard => {
+                pages.for_each(|page| self.trim(Page(page)));
+                self.done(number, calendar);
+            }
+        }
+        self.go_on(calendar);
+    }
+
+    /// A page is nowhere from now on. As with pblk, a power cut may bring back what it was.
+    fn trim(&mut self, page: Page) {
+        let durable = match self.map.get(page) {
+            Address::Nowhere => return,
+            Address::Flash(place) => place,
+            Address::Ring(index) => self.ring.at(index).durable,
+        };
+        if durable != Place::NONE {
+            self.lines.invalidate(durable);
+        }
+        self.map.set(page, Address::Nowhere);
+        self.counts.trimmed_pages += 1;
+    }
+
+    /// Reads what is not in the ring from the device, in commands of as many pages as one may have.
+    fn read(&mut self, number: u32, command: &Command, calendar: &mut impl Schedule<Event<D::Event>>) {
+        if self.followed.is_some() {
+            self.note_found(command);
+        }
+        let mut failed = false;
+        let mut sent = self.port.blank(Work::Read(number));
+        for page in self.pages_of(command).map(Page) {
+            let version = self.map.version(page);
+            failed |= command.expected != 0 && command.expected != version;
+            match self.map.get(page) {
+                Address::Nowhere => {}
+                Address::Ring(index) => {
+                    self.counts.read_from_ring += 1;
+                    failed |= self.ring.at(index).is_lost();
+                }
+                Address::Flash(place) => {
+                    sent.places.push(place);
+                    sent.stamps.push(Stamp { logical: page.0, version });
+                }
+            }
+            if sent.places.len() == MOST_BLOCKS {
+                let full = std::mem::replace(&mut sent, self.port.blank(Work::Read(number)));
+                self.send_read(number, full, calendar);
+            }
+        }
+        self.front.get_mut(number).failed |= failed;
+        if sent.places.is_empty() {
+            self.port.give_back(sent);
+        } else {
+            self.send_read(number, sent, calendar);
+        }
+        if self.front.get_mut(number).reads == 0 {
+            self.done(number, calendar);
+        }
+    }
+
+    fn send_read(&mut self, number: u32, sent: Sent, calendar: &mut impl Schedule<Event<D::Event>>) {
+        self.front.get_mut(number).reads += 1;
+        self.counts.read_from_flash += sent.places.len() as u64;
+        self.send(sent, calendar);
+    }
+
+    /// A read of a request is over.
+    pub(super) fn host_read(
+        &mut self,
+        number: u32,
+        answer: &DeviceAnswer,
+        sent: &Sent,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
+        let mut failed = answer.failure.is_some();
+        for (at, wanted) in sent.stamps.iter().enumerate().filter(|(at, _)| !answer.has_failed(*at)) {
+            let found = answer.found[at];
+            let is_lost = found.logical == wanted.logical | LOST;
+            assert!(is_lost || found == *wanted, "a read found {found:?}, wanted {wanted:?}");
+            failed |= is_lost;
+        }
+        let request = self.front.get_mut(number);
+        request.reads -= 1;
+        request.failed |= failed;
+        if request.reads == 0 {
+            self.done(number, calendar);
+        }
+    }
+
+    /// A command is answered when the host is done with it.
+    fn done(&mut self, number: u32, calendar: &mut impl Schedule<Event<D::Event>>) {
+        calendar.after(self.command_time, Event::Answer(number));
+    }
+
+    /// Fails what waits for room that never comes; whether there was something.
+    pub(super) fn fail_all(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        let numbers = self.front.give_up();
+        numbers.iter().for_each(|number| self.done(*number, calendar));
+        !numbers.is_empty()
+    }
+
+    pub(super) fn answer(&mut self, number: u32, now: Instant) {
+        let request = self.front.slots[number as usize].take().expect("it is answered once");
+        self.front.free.push(number);
+        let Request { command, submitted, failed, .. } = request;
+        let latency = now - submitted;
+        self.digest.add(u64::from(command.tag));
+        self.digest.add(latency.ps());
+        self.front.answers.push(Answer { command, latency, failed });
+    }
+
+    /// Takes pages of writes into the ring as long as there is room; whether it took any.
+    pub(super) fn admit(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        let mut any = false;
+        while let Some(number) = self.front.writes.front().copied() {
+            let Request { command, next, .. } = *self.front.get_mut(number);
+            let end = self.pages_of(&command).end;
+            let count = (end - next).min(self.layout.most_io());
+            if !self.limiter.host_may_insert(self.ring.of(Origin::Host)) {
+                let request = self.front.get_mut(number);
+                self.counts.limited += u64::from(!request.is_limited);
+                request.is_limited = true;
+                return any;
+            }
+            if !self.make_room(count) {
+                return any;
+            }
+            any = true;
+            for page in (next..next + count).map(Page) {
+                let version = self.write(page);
+                if self.followed.is_some() {
+                    self.note_written(&command, page, version);
+                }
+            }
+            self.limiter.host_wrote(calendar.now());
+            self.front.get_mut(number).next = next + count;
+            if next + count == end {
+                self.front.writes.pop_front();
+                self.forget_carried(command.tag);
+                match command.fua {
+                    true => self.front.flushes.push_back((self.ring.head(), number)),
+                    false => self.done(number, calendar),
+                }
+            }
+        }
+        any
+    }
+
+    /// Writes a new version of a page to the ring, which has room; the version.
+    #[inline]
+    pub(super) fn write(&mut self, page: Page) -> u32 {
+        let version = self.map.next_version(page);
+        let durable = match self.map.get(page) {
+            Address::Nowhere => Place::NONE,
+            Address::Flash(place) => place,
+            Address::Ring(index) => self.ring.at(index).durable,
+        };
+        let index = self.ring.push(Stamp { logical: page.0, version }, Origin::Host, durable);
+        self.map.set(page, Address::Ring(index));
+        version
+    }
+
+    /// Makes room in the ring for so many entries, if enough of it is in flash and can be read there.
+    pub(super) fn make_room(&mut self, entries: u32) -> bool {
+        if !self.ring.may_take(entries) {
+            return false;
+        }
+        while !self.ring.has_room(entries) {
+            if !self.leave_ring() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The oldest entry leaves the ring, if it is in flash and can be read there; whether it did.
+    pub(super) fn leave_ring(&mut self) -> bool {
+        let Some((index, entry)) = self.ring.oldest_synced() else { return false };
+        let (page, place) = (super::ring::page_of(entry.stamp), entry.place);
+        // Else there is a newer version of its page, or none.
+        if self.map.get(page) == Address::Ring(index) {
+            if !self.can_read(place) {
+                return false;
+            }
+            self.map.set(page, Address::Flash(place));
+        }
+        self.ring.pop();
+        true
+    }
+
+    /// Whether the device can read a place that is written.
+    fn can_read(&self, place: Place) -> bool {
+        if self.layout.mw_cunits == 0 {
+            return true;
+        }
+        let block = self.layout.block(place);
+        block.block < self.port.device.report(block.chunk).readable
+    }
+
+    /// Answers the commands that waited for entries that are in flash now; whether there were any.
+    pub(super) fn end_flushes(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        let mut any = false;
+        while let Some(number) = self.front.take_flushed(self.ring.synced()) {
+            self.done(number, calendar);
+            any = true;
+        }
+        any
+    }
+}

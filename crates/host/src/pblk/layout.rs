@@ -1,0 +1,300 @@
+//! The layout of lines, and the sizes that follow from the geometry of a device.
+
+use wordline_kernel::id;
+use wordline_ssd::physical_device::{Chunk, Geometry, LogicalBlock, MOST_BLOCKS};
+
+id!(
+    /// A line: the chunks of one number, one of each parallel unit.
+    LineId
+);
+id!(
+    /// A logical page: what is mapped by itself, as large as a logical block of the device.
+    Page
+);
+id!(
+    /// A logical block of the device, counted line by line, and in a line in the order in which it is written.
+    Place
+);
+
+impl Place {
+    /// No place.
+    pub(super) const NONE: Self = Self(u32::MAX);
+}
+
+/// Bytes of pblk's structures without the bitmap of chunks (Linux 5.10, `drivers/lightnvm/pblk.h`): the header of smeta; that of emeta
+/// with the counters of write amplification.
+const SMETA_BYTES: u64 = 64;
+const EMETA_BYTES: u64 = 72 + 24;
+/// Bytes for a place in the list of emeta, and for a line in its list of valid counts (same file).
+const LBA_BYTES: u64 = 8;
+const COUNT_BYTES: u64 = 4;
+
+/// Entries of the ring that pblk allocates at the least (Linux 5.10, `pblk_rb_calculate_size`).
+const LEAST_RING: u32 = 128;
+
+/// The sizes of an FTL on a device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Layout {
+    /// Groups of the device.
+    pub groups: u32,
+    /// Parallel units of the device.
+    pub units: u32,
+    /// Lines of the device.
+    pub lines: u32,
+    /// Logical blocks of a chunk.
+    pub blocks_per_chunk: u32,
+    /// Logical blocks that are written to a parallel unit at once (`ws_opt`): a strip. The strips of all parallel units are a stripe.
+    pub strip: u32,
+    /// Logical blocks of an open chunk that cannot be read yet.
+    pub mw_cunits: u32,
+    /// Strips at the beginning of a line that say which line it is.
+    pub smeta: u32,
+    /// Strips at the end of a line that say what is in it.
+    pub emeta: u32,
+    /// Chunks that a line needs to be written.
+    pub least_chunks: u32,
+    /// Logical pages that the host sees.
+    pub pages: u32,
+    /// Chunks of over-provisioning.
+    pub over_provisioned: u32,
+    /// Chunks' worth of smeta and emeta.
+    pub metadata: u32,
+    /// Free chunks that are kept from the host.
+    pub reserved: u32,
+    /// Free chunks below which lines are collected.
+    pub high: u32,
+    /// Entries of the ring buffer.
+    pub ring: u32,
+    /// Entries of the ring that are kept though they are written, since the device cannot read them yet.
+    pub threshold: u32,
+}
+
+impl Layout {
+    /// The layout of a device of this geometry with a fraction of over-provisioning and a ring of at least so many entries; without that, as many
+    /// as pblk takes.
+    pub fn of(geometry: &Geometry, over_provisioning: f64, ring: Option<u32>) -> Self {
+        let (units, lines) = (geometry.units(), geometry.chunks_per_unit);
+        let (strip, blocks_per_chunk) = (geometry.ws_opt, geometry.blocks_per_chunk);
+        let (smeta, emeta) = (smeta_strips(geometry), emeta_strips(geometry));
+        let of_metadata = (smeta + emeta) * strip;
+        let threshold = geometry.mw_cunits.next_multiple_of(strip) * units;
+        let least = least_ring(geometry);
+        let ring = ring.unwrap_or(LEAST_RING).max(least).next_power_of_two();
+        let per_line = units * blocks_per_chunk;
+        let in_line = per_line.saturating_sub(of_metadata).max(1);
+
+        let chunks = units * lines;
+        let provisioned = (f64::from(chunks) * (1.0 - over_provisioning)) as u32;
+        let over_provisioned = chunks - provisioned;
+        let metadata =
+            (u64::from(of_metadata) * u64::from(lines)).div_ceil(u64::from(blocks_per_chunk)) as u32;
+        // The second: what is in the ring has to fit, and beside it a line to collect into, for small devices.
+        let reserved = ((1.0 / over_provisioning).ceil() as u32).max(2 + ring.div_ceil(in_line));
+        Self {
+            groups: u32::from(geometry.groups),
+            units,
+            lines,
+            blocks_per_chunk,
+            strip,
+            mw_cunits: geometry.mw_cunits,
+            smeta,
+            emeta,
+            least_chunks: if units > 1 { 1 + of_metadata.div_ceil(blocks_per_chunk) } else { 1 },
+            pages: provisioned.saturating_sub(metadata) * blocks_per_chunk,
+            over_provisioned,
+            metadata,
+            reserved: reserved.saturating_mul(units),
+            high: over_provisioned.saturating_sub(metadata.saturating_add(units)),
+            ring,
+            threshold,
+        }
+    }
+
+    /// Whether an FTL of this layout always finds room to collect lines, and has pages for the host.
+    pub fn works(&self) -> bool {
+        let least = self.least_chunks * self.blocks_per_chunk / self.strip;
+        self.pages > 0
+            && self.high >= self.reserved
+            && self.units >= self.least_chunks
+            && least > self.smeta + self.emeta
+    }
+
+    /// Logical blocks of a line.
+    #[inline]
+    pub fn per_line(&self) -> u32 {
+        self.units * self.blocks_per_chunk
+    }
+
+    /// Strips of a line.
+    #[inline]
+    pub fn strips(&self) -> u32 {
+        self.per_line() / self.strip
+    }
+
+    /// The parallel unit of a strip of a line.
+    #[inline]
+    pub fn unit_of(&self, strip: u32) -> u32 {
+        strip % self.units
+    }
+
+    /// The line of a place.
+    #[inline]
+    pub fn line_of(&self, place: Place) -> LineId {
+        LineId(place.0 / self.per_line())
+    }
+
+    /// The strip of a place in its line.
+    #[inline]
+    pub fn strip_of(&self, place: Place) -> u32 {
+        place.0 % self.per_line() / self.strip
+    }
+
+    /// The places of a line.
+    #[inline]
+    pub fn places_of(&self, line: LineId) -> std::ops::Range<u32> {
+        let first = line.0 * self.per_line();
+        first..first + self.per_line()
+    }
+
+    /// The places of a strip of a line.
+    #[inline]
+    pub fn places_in(&self, line: LineId, strip: u32) -> impl Iterator<Item = Place> + use<> {
+        let first = line.0 * self.per_line() + strip * self.strip;
+        (first..first + self.strip).map(Place)
+    }
+
+    /// The chunk of a line in a parallel unit. Parallel units are numbered across the groups, so that two strips in a row share no bus.
+    #[inline]
+    pub fn chunk(&self, line: LineId, unit: u32) -> Chunk {
+        Chunk { group: (unit % self.groups) as u16, unit: (unit / self.groups) as u16, chunk: line.0 }
+    }
+
+    /// The place of a logical block.
+    pub fn place(&self, block: LogicalBlock) -> Place {
+        let unit = u32::from(block.chunk.unit) * self.groups + u32::from(block.chunk.group);
+        let strip = block.block / self.strip * self.units + unit;
+        Place(block.chunk.chunk * self.per_line() + strip * self.strip + block.block % self.strip)
+    }
+
+    /// The logical block of a place.
+    #[inline]
+    pub fn block(&self, place: Place) -> LogicalBlock {
+        let (line, at) = (place.0 / self.per_line(), place.0 % self.per_line());
+        let (strip, rest) = (at / self.strip, at % self.strip);
+        self.chunk(LineId(line), strip % self.units).at(strip / self.units * self.strip + rest)
+    }
+
+    /// Logical blocks that one command writes at the most: a stripe, in whole strips.
+    #[inline]
+    pub fn most_write(&self) -> u32 {
+        let most = (self.strip * self.units).min(MOST_BLOCKS as u32);
+        most - most % self.strip
+    }
+
+    /// Entries that a piece of a request takes at the most, so that it finds room beside what waits for a strip to be full.
+    pub fn most_io(&self) -> u32 {
+        self.ring - self.strip - self.threshold.max(1)
+    }
+}
+
+/// Entries of the ring that a device needs at the least: what it cannot read yet, and a strip of each parallel unit in flight.
+pub(super) fn least_ring(geometry: &Geometry) -> u32 {
+    let (strip, units) = (geometry.ws_opt, geometry.units());
+    let unreadable = geometry.mw_cunits.next_multiple_of(strip);
+    // The second, on a device of one parallel unit: beside a strip that is not full and what is to stay readable, another strip.
+    ((unreadable.max(strip) + strip) * units).max(unreadable * units + 2 * strip + 1)
+}
+
+fn bitmap_bytes(geometry: &Geometry) -> u64 {
+    u64::from(geometry.units().div_ceil(u64::BITS)) * 8
+}
+
+fn smeta_strips(geometry: &Geometry) -> u32 {
+    let blocks = (SMETA_BYTES + bitmap_bytes(geometry)).div_ceil(geometry.block_size.0);
+    (blocks as u32).div_ceil(geometry.ws_opt)
+}
+
+/// As many strips as the header, the list of the remaining logical blocks and the valid counts of all lines take, each from a logical block on.
+fn emeta_strips(geometry: &Geometry) -> u32 {
+    let (size, strip) = (geometry.block_size.0, geometry.ws_opt);
+    let all = geometry.units() * geometry.blocks_per_chunk;
+    let header = (EMETA_BYTES + bitmap_bytes(geometry)).div_ceil(size);
+    let counts = (u64::from(geometry.chunks_per_unit) * COUNT_BYTES).div_ceil(size);
+    let fits = |strips: &u32| {
+        let list = (u64::from(all - (strips * strip).min(all)) * LBA_BYTES).div_ceil(size);
+        header + list + counts <= u64::from(strips * strip)
+    };
+    (1..all / strip).find(fits).unwrap_or(all / strip)
+}
+
+#[cfg(test)]
+mod tests {
+    use wordline_kernel::{Bytes, Duration};
+    use wordline_ssd::physical_device::Times;
+
+    use super::*;
+
+    fn geometry() -> Geometry {
+        let none = [Duration::ZERO; 2];
+        Geometry {
+            groups: 2,
+            units_per_group: 4,
+            chunks_per_unit: 1_024,
+            blocks_per_chunk: 6_144,
+            block_size: Bytes::kib(4),
+            ws_min: 4,
+            ws_opt: 4,
+            mw_cunits: 24,
+            times: Times { read: none, write: none, reset: none },
+        }
+    }
+
+    #[test]
+    fn the_sizes_of_a_large_device_are_those_of_pblk() {
+        let layout = Layout::of(&geometry(), 0.11, None);
+        // A list of (49,152 - 400) x 8 B takes 96 blocks; with the header and 1,024 x 4 B they are 98, in strips of four 100.
+        assert_eq!((layout.smeta, layout.emeta), (1, 25));
+        assert_eq!(layout.least_chunks, 2);
+        // 8,192 chunks: 89 % of them and the rest; (4 + 100) x 1,024 / 6,144 chunks of metadata.
+        assert_eq!((layout.over_provisioned, layout.metadata), (902, 18));
+        assert_eq!(layout.pages, (7_290 - 18) * 6_144);
+        assert_eq!((layout.high, layout.reserved), (902 - 18 - 8, 80));
+        // (24 + 4) x 8 entries and a power of two; 24 x 8 stay readable.
+        assert_eq!((layout.ring, layout.threshold), (256, 192));
+        assert_eq!((layout.most_write(), layout.most_io()), (32, 256 - 4 - 192));
+        assert!(layout.works());
+    }
+
+    #[test]
+    fn a_ring_has_at_least_128_entries_unless_it_is_set() {
+        let small = Geometry { mw_cunits: 0, ..geometry() };
+        assert_eq!(Layout::of(&small, 0.11, None).ring, 128);
+        assert_eq!(Layout::of(&small, 0.11, Some(1)).ring, 64);
+        assert_eq!(Layout::of(&small, 0.11, Some(65)).ring, 128);
+    }
+
+    #[test]
+    fn a_device_of_few_lines_needs_more_over_provisioning() {
+        // Ten lines of reserve at 10 %, of 100: a line more than is there beside them.
+        let few = Geometry { chunks_per_unit: 100, ..geometry() };
+        assert!(!Layout::of(&few, 0.1, None).works());
+        assert!(Layout::of(&few, 0.12, None).works());
+        assert!(!Layout::of(&Geometry { chunks_per_unit: 3, ..geometry() }, 0.9, None).works());
+    }
+
+    #[test]
+    fn places_go_from_group_to_group_and_back_to_their_blocks() {
+        let layout = Layout::of(&geometry(), 0.11, None);
+        let block = |place| layout.block(Place(place));
+        assert_eq!(block(0), Chunk { group: 0, unit: 0, chunk: 0 }.at(0));
+        assert_eq!(block(3), Chunk { group: 0, unit: 0, chunk: 0 }.at(3));
+        assert_eq!(block(4), Chunk { group: 1, unit: 0, chunk: 0 }.at(0));
+        assert_eq!(block(8), Chunk { group: 0, unit: 1, chunk: 0 }.at(0));
+        assert_eq!(block(33), Chunk { group: 0, unit: 0, chunk: 0 }.at(5));
+        for place in (0..200_000).step_by(77).map(Place) {
+            assert_eq!(layout.place(layout.block(place)), place);
+            let line = layout.line_of(place);
+            assert!(layout.places_in(line, layout.strip_of(place)).any(|other| other == place));
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! The rate limiter: how much of the ring the host and the collector may hold, by how many chunks are free.
+//!
+//! Entries leave the ring in order. So the shares of the two in the ring are their shares of what is written.
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Duration, Instant, state};
+
+use super::layout::Layout;
+
+/// Entries of a window, by which the share of the host is counted (Linux 5.10: NVM_MAX_VLBA).
+const WINDOW: u32 = 64;
+
+/// How long the host counts as active after a write (Linux 5.10, `pblk_rl_kick_u_timer`).
+const ACTIVE: Duration = Duration::from_ms(5_000);
+
+/// The state of the limiter, as pblk names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) enum Pressure {
+    /// Enough is free: the ring is the host's.
+    Off,
+    /// Enough is free, but a line has a write error: the collector gets a window.
+    Failed,
+    /// Too little is free: the fewer chunks, the fewer windows for the host.
+    Low,
+}
+
+/// The limiter.
+pub(super) struct Limiter {
+    budget: u32,
+    high: u32,
+    reserved: u32,
+    window: u32,
+    /// Free chunks of a window of the host, as a power of two; below zero where a chunk has several windows.
+    shift: i32,
+    pressure: Pressure,
+    of_host: u32,
+    of_collector: u32,
+    last_write: Option<Instant>,
+}
+
+state!(Limiter {
+    values { pressure, of_host, of_collector, last_write }
+    fixed { budget, high, reserved, window, shift }
+});
+
+/// The order of the power of two that is no less.
+fn order(number: u32) -> i32 {
+    number.next_power_of_two().trailing_zeros() as i32
+}
+
+impl Limiter {
+    pub(super) fn new(layout: &Layout) -> Self {
+        let budget = layout.ring;
+        // Rings that are smaller than pblk's least have two windows all the same.
+        let window = WINDOW.min(budget / 2);
+        Self {
+            budget,
+            high: layout.high,
+            reserved: layout.reserved,
+            window,
+            shift: order(layout.high) - order(budget / window),
+            pressure: Pressure::Off,
+            of_host: budget,
+            of_collector: 0,
+            last_write: None,
+        }
+    }
+
+    pub(super) fn pressure(&self) -> Pressure {
+        self.pressure
+    }
+
+    /// Sets the shares for so many free chunks and lines with a write error.
+    pub(super) fn update(&mut self, free: u32, failed_lines: u32) {
+        if free < self.high {
+            let windows = if self.shift >= 0 { free >> self.shift } else { free << -self.shift };
+            self.pressure = Pressure::Low;
+            self.of_host = if free <= self.reserved { 0 } else { (windows * self.window).min(self.budget) };
+            self.of_collector = self.budget - self.of_host;
+        } else {
+            let is_failed = failed_lines > 0;
+            self.pressure = if is_failed { Pressure::Failed } else { Pressure::Off };
+            self.of_collector = if is_failed { self.window } else { 0 };
+            self.of_host = self.budget - self.of_collector;
+        }
+    }
+
+    /// Whether the host may write to the ring, of which it holds this many entries.
+    #[inline]
+    pub(super) fn host_may_insert(&self, held: u32) -> bool {
+        held < self.of_host
+    }
+
+    /// The host wrote to the ring.
+    #[inline]
+    pub(super) fn host_wrote(&mut self, now: Instant) {
+        self.last_write = Some(now);
+    }
+
+    /// Whether the collector may write to the ring, of which it holds this many entries. Without a host it may take all of it.
+    pub(super) fn collector_may_insert(&self, held: u32, now: Instant) -> bool {
+        let is_active = self.last_write.is_some_and(|last| now < last + ACTIVE);
+        held < self.of_collector || !is_active
+    }
+
+    /// Whether lines are to be collected.
+    #[inline]
+    pub(super) fn wants_collecting(&self) -> bool {
+        self.pressure > Pressure::Off
+    }
+
+    /// The power is gone.
+    pub(super) fn forget(&mut self) {
+        self.last_write = None;
+    }
+
+    /// The shares of host and collector, for a report.
+    pub(super) fn shares(&self) -> [u32; 2] {
+        [self.of_host, self.of_collector]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limiter(ring: u32, high: u32, reserved: u32) -> Limiter {
+        let geometry = wordline_ssd::physical_device::Geometry {
+            groups: 1,
+            units_per_group: 1,
+            chunks_per_unit: 100,
+            blocks_per_chunk: 64,
+            block_size: wordline_kernel::Bytes::kib(4),
+            ws_min: 1,
+            ws_opt: 1,
+            mw_cunits: 0,
+            times: wordline_ssd::physical_device::Times {
+                read: [Duration::ZERO; 2],
+                write: [Duration::ZERO; 2],
+                reset: [Duration::ZERO; 2],
+            },
+        };
+        Limiter::new(&Layout { ring, high, reserved, ..Layout::of(&geometry, 0.5, None) })
+    }
+
+    #[test]
+    fn above_the_threshold_all_of_the_ring_is_the_hosts() {
+        let mut limiter = limiter(1_024, 100, 10);
+        limiter.update(100, 0);
+        assert_eq!((limiter.shares(), limiter.pressure()), ([1_024, 0], Pressure::Off));
+        limiter.update(100, 1);
+        assert_eq!((limiter.shares(), limiter.pressure()), ([960, 64], Pressure::Failed));
+        assert!(limiter.wants_collecting());
+    }
+
+    #[test]
+    fn below_it_each_window_of_free_chunks_is_one_of_entries() {
+        // 16 windows for 128 chunks, the power of two above 100: one for each eight.
+        let mut limiter = limiter(1_024, 100, 10);
+        for (free, windows) in [(99, 12), (96, 12), (95, 11), (16, 2), (15, 1), (11, 1), (10, 0), (0, 0)] {
+            limiter.update(free, 0);
+            assert_eq!(limiter.shares(), [64 * windows, 1_024 - 64 * windows], "{free} are free");
+            assert_eq!(limiter.pressure(), Pressure::Low);
+        }
+    }
+
+    #[test]
+    fn a_chunk_may_have_several_windows() {
+        let mut limiter = limiter(1_024, 4, 1);
+        limiter.update(3, 0);
+        assert_eq!(limiter.shares(), [768, 256]);
+    }
+
+    #[test]
+    fn the_collector_takes_everything_when_the_host_has_been_silent_for_five_seconds() {
+        let mut limiter = limiter(1_024, 100, 10);
+        limiter.update(96, 0);
+        let now = Instant::ZERO;
+        assert!(limiter.collector_may_insert(10_000, now));
+        limiter.host_wrote(now);
+        assert!(limiter.collector_may_insert(255, now) && !limiter.collector_may_insert(256, now));
+        let later = now + ACTIVE;
+        assert!(limiter.collector_may_insert(256, later));
+        assert!(!limiter.collector_may_insert(256, now + Duration::from_ms(4_999)));
+    }
+}

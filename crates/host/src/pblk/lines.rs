@@ -1,0 +1,443 @@
+//! The lines: their states, which of their chunks can be written, what is valid in them, and what was written where.
+
+mod collected;
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Column, state};
+use wordline_nand::Stamp;
+use wordline_ssd::physical_device::{Chunk, ChunkState};
+
+use super::layout::{Layout, LineId, Place};
+
+pub(super) use collected::List;
+
+/// The state of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum LineState {
+    /// It may be written once its chunks are reset.
+    Free,
+    /// It is being written, or made ready for that.
+    Open,
+    /// It is written.
+    Closed,
+    /// It is being collected.
+    Collected,
+    /// It has too few chunks that can be written.
+    Bad,
+}
+
+impl LineState {
+    pub(super) const ALL: [Self; 5] = [Self::Free, Self::Open, Self::Closed, Self::Collected, Self::Bad];
+}
+
+/// Whether a chunk can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum ChunkUse {
+    Good,
+    /// A write to it failed since it was reset: it takes no more.
+    Early,
+    /// It is offline.
+    Bad,
+}
+
+/// A line.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Line {
+    pub(super) state: LineState,
+    /// The number of lines that were opened before it, and one.
+    pub(super) sequence: u32,
+    /// Valid logical blocks.
+    pub(super) valid: u32,
+    /// Logical blocks for data.
+    pub(super) blocks: u32,
+    /// Entries of the ring that are written to it and not synced.
+    pub(super) pending: u32,
+    /// Commands and moves that concern it; it is not free before they are over.
+    pub(super) references: u32,
+    /// Whether its list is final, since its emeta is being written or is there; also while it is free and not opened again.
+    pub(super) is_listed: bool,
+    /// Whether a write to it failed, or it has no emeta: it is collected first.
+    pub(super) has_failed: bool,
+}
+
+/// All lines.
+pub(super) struct Lines {
+    layout: Layout,
+    table: Column<LineId, Line>,
+    /// By line, then by parallel unit.
+    chunks: Vec<ChunkUse>,
+    /// A bit for each place.
+    valid: Vec<u64>,
+    /// Stamps written to each place: for an open line the list in memory, for another one the contents of its emeta, which the stamps
+    /// of a simulated flash have no room for. After a power cut it is used only once that was read.
+    contents: Column<Place, Stamp>,
+    free: VecDeque<LineId>,
+    /// Chunks that can be written in free lines.
+    free_chunks: u32,
+    /// Lines with a write error that are closed or being collected.
+    failed_lines: u32,
+    /// Lines that may be freed.
+    emptied: Vec<LineId>,
+    /// Lines opened so far.
+    opened: u32,
+    /// Whether there was nothing to collect when that was last looked for, and nothing changed since.
+    is_settled: bool,
+}
+
+state!(Lines {
+    values { table, chunks, free, free_chunks, failed_lines, emptied, opened, is_settled }
+    parts { valid, contents }
+    fixed { layout }
+});
+
+impl Lines {
+    /// The lines of a device whose chunks are in these states.
+    pub(super) fn new(layout: Layout, state_of: impl Fn(Chunk) -> ChunkState) -> Self {
+        let new = Line {
+            state: LineState::Free,
+            sequence: 0,
+            valid: 0,
+            blocks: 0,
+            pending: 0,
+            references: 0,
+            is_listed: false,
+            has_failed: false,
+        };
+        let places = (layout.lines * layout.per_line()) as usize;
+        let mut lines = Self {
+            layout,
+            table: Column::filled(layout.lines as usize, new),
+            chunks: vec![ChunkUse::Good; (layout.lines * layout.units) as usize],
+            valid: vec![0; places.div_ceil(64)],
+            contents: Column::filled(places, Stamp::PADDING),
+            free: VecDeque::new(),
+            free_chunks: 0,
+            failed_lines: 0,
+            emptied: Vec::new(),
+            opened: 0,
+            is_settled: false,
+        };
+        lines.look_at_chunks(state_of);
+        lines.table.ids().for_each(|line| lines.make_free(line));
+        lines
+    }
+
+    /// Notes which chunks are offline.
+    pub(super) fn look_at_chunks(&mut self, state_of: impl Fn(Chunk) -> ChunkState) {
+        for line in self.table.ids() {
+            for unit in 0..self.layout.units {
+                let is_bad = state_of(self.layout.chunk(line, unit)) == ChunkState::Offline;
+                *self.chunk_mut(line, unit) = if is_bad { ChunkUse::Bad } else { ChunkUse::Good };
+            }
+        }
+    }
+
+    /// Puts a line where it belongs of which nothing is written: behind the free ones, or out of use.
+    pub(super) fn make_free(&mut self, line: LineId) {
+        let chunks = self.chunks_of(line);
+        let entry = &mut self.table[line];
+        entry.has_failed = false;
+        if chunks < self.layout.least_chunks {
+            entry.state = LineState::Bad;
+        } else {
+            entry.state = LineState::Free;
+            self.free.push_back(line);
+            self.free_chunks += chunks;
+        }
+    }
+
+    #[inline]
+    pub(super) fn get(&self, line: LineId) -> &Line {
+        &self.table[line]
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, line: LineId) -> &mut Line {
+        &mut self.table[line]
+    }
+
+    pub(super) fn ids(&self) -> impl Iterator<Item = LineId> + use<> {
+        self.table.ids()
+    }
+
+    pub(super) fn chunk_use(&self, line: LineId, unit: u32) -> ChunkUse {
+        self.chunks[(line.0 * self.layout.units + unit) as usize]
+    }
+
+    fn chunk_mut(&mut self, line: LineId, unit: u32) -> &mut ChunkUse {
+        &mut self.chunks[(line.0 * self.layout.units + unit) as usize]
+    }
+
+    /// Chunks of a line that are not offline.
+    pub(super) fn chunks_of(&self, line: LineId) -> u32 {
+        (0..self.layout.units).filter(|unit| self.chunk_use(line, *unit) != ChunkUse::Bad).count() as u32
+    }
+
+    /// A chunk of a line went offline.
+    pub(super) fn is_offline(&mut self, line: LineId, unit: u32) {
+        *self.chunk_mut(line, unit) = ChunkUse::Bad;
+        // It is in no free line: chunks of the next line alone are reset, which counts as free until it is opened.
+        self.free_chunks -= 1;
+    }
+
+    /// A chunk of a line that is open takes no more writes.
+    pub(super) fn closed_early(&mut self, place: Place) {
+        let (line, unit) = (self.layout.line_of(place), self.layout.unit_of(self.layout.strip_of(place)));
+        *self.chunk_mut(line, unit) = ChunkUse::Early;
+        self.table[line].has_failed = true;
+    }
+
+    /// Whether a strip of a line can be written, as far as its chunk is concerned.
+    #[inline]
+    pub(super) fn takes(&self, line: LineId, strip: u32) -> bool {
+        self.chunk_use(line, self.layout.unit_of(strip)) == ChunkUse::Good
+    }
+
+    /// The strips of a line, its bad chunks left out.
+    pub(super) fn strips(&self, line: LineId) -> impl DoubleEndedIterator<Item = u32> {
+        let is_there = move |strip: &u32| self.chunk_use(line, self.layout.unit_of(*strip)) != ChunkUse::Bad;
+        (0..self.layout.strips()).filter(is_there)
+    }
+
+    /// The strips of a line for smeta.
+    pub(super) fn smeta_of(&self, line: LineId) -> Vec<u32> {
+        self.strips(line).take(self.layout.smeta as usize).collect()
+    }
+
+    /// The strips of a line for emeta, the last first.
+    pub(super) fn emeta_of(&self, line: LineId) -> Vec<u32> {
+        self.strips(line).rev().take(self.layout.emeta as usize).collect()
+    }
+
+    /// The strips of a line between smeta and emeta, some of them of bad chunks.
+    pub(super) fn data_of(&self, line: LineId) -> std::ops::Range<u32> {
+        let last = self.smeta_of(line).last().map_or(0, |last| last + 1);
+        let end = self.emeta_of(line).last().copied().unwrap_or(last);
+        last..end.max(last)
+    }
+
+    /// Free lines' chunks, those of the line that is made ready among them.
+    pub(super) fn free_chunks(&self) -> u32 {
+        self.free_chunks
+    }
+
+    pub(super) fn failed_lines(&self) -> u32 {
+        self.failed_lines
+    }
+
+    /// Takes the line that has been free for longest, to make it ready.
+    pub(super) fn take_free(&mut self) -> Option<LineId> {
+        let line = self.free.pop_front()?;
+        self.table[line].state = LineState::Open;
+        Some(line)
+    }
+
+    /// A line that was made ready lost too many chunks for that.
+    pub(super) fn give_up(&mut self, line: LineId) {
+        self.free_chunks -= self.chunks_of(line);
+        self.make_free(line);
+        debug_assert_eq!(self.table[line].state, LineState::Bad);
+    }
+
+    /// Opens a line that was made ready; its sequence number.
+    pub(super) fn open(&mut self, line: LineId) -> u32 {
+        let good = self.chunks_of(line);
+        self.free_chunks -= good;
+        self.opened += 1;
+        for place in self.layout.places_of(line).map(Place) {
+            self.contents[place] = Stamp::PADDING;
+        }
+        let strips = good * (self.layout.blocks_per_chunk / self.layout.strip);
+        let blocks = (strips - self.layout.smeta - self.layout.emeta) * self.layout.strip;
+        let entry = &mut self.table[line];
+        debug_assert!(entry.state == LineState::Open && entry.valid == 0 && entry.pending == 0);
+        (entry.sequence, entry.blocks, entry.is_listed) = (self.opened, blocks, false);
+        entry.sequence
+    }
+
+    /// The smeta of a line could not be written: it is free again.
+    pub(super) fn not_opened(&mut self, line: LineId) {
+        for unit in 0..self.layout.units {
+            let chunk = self.chunk_mut(line, unit);
+            if *chunk == ChunkUse::Early {
+                *chunk = ChunkUse::Good;
+            }
+        }
+        self.make_free(line);
+    }
+
+    /// All of a line is written.
+    pub(super) fn close(&mut self, line: LineId, has_emeta: bool) {
+        let entry = &mut self.table[line];
+        entry.state = LineState::Closed;
+        entry.has_failed |= !has_emeta;
+        self.failed_lines += u32::from(entry.has_failed);
+        self.is_settled = false;
+        self.note_empty(line);
+    }
+
+    /// A line that holds nothing is free. The failed chunks of it are reset as the others are, and go offline then.
+    pub(super) fn free(&mut self, line: LineId) {
+        self.failed_lines -= u32::from(self.table[line].has_failed);
+        for unit in 0..self.layout.units {
+            let chunk = self.chunk_mut(line, unit);
+            if *chunk == ChunkUse::Early {
+                *chunk = ChunkUse::Good;
+            }
+        }
+        self.make_free(line);
+    }
+
+    /// The next line that holds nothing and that nothing concerns any more.
+    pub(super) fn next_emptied(&mut self) -> Option<LineId> {
+        while let Some(line) = self.emptied.pop() {
+            if self.is_empty(line) {
+                return Some(line);
+            }
+        }
+        None
+    }
+
+    fn is_empty(&self, line: LineId) -> bool {
+        let Line { state, valid, references, .. } = self.table[line];
+        valid == 0 && references == 0 && matches!(state, LineState::Closed | LineState::Collected)
+    }
+
+    #[inline]
+    fn note_empty(&mut self, line: LineId) {
+        if self.is_empty(line) {
+            self.emptied.push(line);
+        }
+    }
+
+    /// Something more concerns a line.
+    #[inline]
+    pub(super) fn refer(&mut self, line: LineId) {
+        self.table[line].references += 1;
+    }
+
+    /// It is over.
+    #[inline]
+    pub(super) fn release(&mut self, line: LineId) {
+        self.table[line].references -= 1;
+        self.note_empty(line);
+    }
+
+    #[inline]
+    pub(super) fn is_valid(&self, place: Place) -> bool {
+        self.valid[place.0 as usize / 64] >> (place.0 % 64) & 1 != 0
+    }
+
+    /// The newest copy of a page in flash is at this place.
+    #[inline]
+    pub(super) fn validate(&mut self, place: Place) {
+        debug_assert!(!self.is_valid(place));
+        self.valid[place.0 as usize / 64] |= 1 << (place.0 % 64);
+        self.table[self.layout.line_of(place)].valid += 1;
+    }
+
+    /// It is there no more.
+    #[inline]
+    pub(super) fn invalidate(&mut self, place: Place) {
+        debug_assert!(self.is_valid(place));
+        self.valid[place.0 as usize / 64] &= !(1 << (place.0 % 64));
+        let line = self.layout.line_of(place);
+        self.table[line].valid -= 1;
+        self.is_settled = false;
+        self.note_empty(line);
+    }
+
+    #[inline]
+    pub(super) fn content(&self, place: Place) -> Stamp {
+        self.contents[place]
+    }
+
+    #[inline]
+    pub(super) fn set_content(&mut self, place: Place, stamp: Stamp) {
+        self.contents[place] = stamp;
+    }
+
+    /// The power is gone, and with it the lists of lines that have no emeta.
+    pub(super) fn forget(&mut self) {
+        self.valid.fill(0);
+        self.free.clear();
+        self.emptied.clear();
+        (self.free_chunks, self.failed_lines, self.opened, self.is_settled) = (0, 0, 0, false);
+        for line in self.table.ids() {
+            if !self.table[line].is_listed {
+                self.forget_contents(line);
+            }
+            let entry = &mut self.table[line];
+            // The recovery finds out its state.
+            (entry.state, entry.sequence) = (LineState::Open, 0);
+            (entry.valid, entry.blocks, entry.pending, entry.references) = (0, 0, 0, 0);
+            entry.has_failed = false;
+        }
+    }
+
+    /// Forgets the list of a line.
+    pub(super) fn forget_contents(&mut self, line: LineId) {
+        for place in self.layout.places_of(line).map(Place) {
+            self.contents[place] = Stamp::PADDING;
+        }
+    }
+
+    /// A line with a sequence number was found after a power cut.
+    pub(super) fn found(&mut self, line: LineId, sequence: u32) {
+        let data = self.data_of(line);
+        let strips = data.filter(|strip| self.chunk_use(line, self.layout.unit_of(*strip)) != ChunkUse::Bad);
+        let blocks = strips.count() as u32 * self.layout.strip;
+        self.opened = self.opened.max(sequence);
+        let entry = &mut self.table[line];
+        (entry.state, entry.sequence, entry.blocks) = (LineState::Open, sequence, blocks);
+    }
+
+    /// Lines in a state.
+    pub(super) fn in_state(&self, state: LineState) -> u64 {
+        self.table.iter().filter(|line| line.state == state).count() as u64
+    }
+
+    /// Valid and all logical blocks for data of closed lines, and their number.
+    pub(super) fn closed(&self) -> [u64; 3] {
+        let closed = self.table.iter().filter(|line| line.state == LineState::Closed);
+        closed.fold([0; 3], |[valid, blocks, lines], line| {
+            [valid + u64::from(line.valid), blocks + u64::from(line.blocks), lines + 1]
+        })
+    }
+
+    /// How many places there are.
+    pub(super) fn places(&self) -> u32 {
+        self.contents.len() as u32
+    }
+
+    /// The lengths of the lists.
+    pub(super) fn lengths(&self) -> [usize; 2] {
+        [self.table.len(), self.chunks.len()]
+    }
+
+    /// Whether the counts of lines are those of their places and chunks.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let is_there = |line: &LineId| (line.0 as usize) < self.table.len();
+        if !self.free.iter().chain(&self.emptied).all(is_there) {
+            return Err("lines that are not there".into());
+        }
+        for (line, entry) in self.table.entries() {
+            let valid = self.layout.places_of(line).filter(|place| self.is_valid(Place(*place))).count();
+            if valid as u32 != entry.valid {
+                return Err(format!("line {} has {valid} valid places, not {}", line.0, entry.valid));
+            }
+            let is_free = self.free.contains(&line);
+            if is_free != (entry.state == LineState::Free) {
+                return Err(format!("line {} is {:?}, and not where it belongs", line.0, entry.state));
+            }
+        }
+        Ok(())
+    }
+
+    /// Chunks that free lines have, the line `next` that is made ready among them.
+    pub(super) fn count_free_chunks(&self, next: Option<LineId>) -> u32 {
+        self.free.iter().copied().chain(next).map(|line| self.chunks_of(line)).sum()
+    }
+}

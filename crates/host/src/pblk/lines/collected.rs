@@ -1,0 +1,136 @@
+//! The lists of closed lines, by how much of each is valid, and the choice of the line that is collected next.
+
+use super::{LineState, Lines};
+use crate::pblk::layout::LineId;
+
+/// A list of closed lines, in the order in which they are collected, but for the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::pblk) enum List {
+    /// Nothing is valid: they are freed at once.
+    Full,
+    /// A write failed.
+    Failed,
+    /// Less than a quarter of the line is valid.
+    High,
+    /// Less than half is.
+    Mid,
+    /// Not all is.
+    Low,
+    /// Everything is valid: nothing is gained.
+    Empty,
+}
+
+impl Lines {
+    /// The list of a closed line. A quarter and half are those of all its places, as in pblk.
+    pub(in crate::pblk) fn list_of(&self, line: LineId) -> List {
+        let entry = self.get(line);
+        let all = self.layout.per_line();
+        match entry.valid {
+            _ if entry.has_failed => List::Failed,
+            0 => List::Full,
+            valid if valid < all / 4 => List::High,
+            valid if valid < all / 2 => List::Mid,
+            valid if valid < entry.blocks => List::Low,
+            _ => List::Empty,
+        }
+    }
+
+    /// The closed line to be collected next: of the first list that has any, that with the fewest valid pages, and the oldest of these;
+    /// with `only_failed` of those with a write error.
+    pub(in crate::pblk) fn victim(&mut self, only_failed: bool) -> Option<LineId> {
+        if self.is_settled || only_failed && self.failed_lines == 0 {
+            return None;
+        }
+        let last = if only_failed { List::Failed } else { List::Low };
+        let closed = self.ids().filter(|line| self.get(*line).state == LineState::Closed);
+        let listed = closed.map(|line| (self.list_of(line), line));
+        let found =
+            listed.filter(|(list, _)| (List::Failed..=last).contains(list)).min_by_key(|(list, line)| {
+                let entry = self.get(*line);
+                (*list, entry.valid, entry.sequence)
+            });
+        self.is_settled = found.is_none() && !only_failed;
+        let (_, line) = found?;
+        self.get_mut(line).state = LineState::Collected;
+        Some(line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wordline_kernel::{Bytes, Duration};
+    use wordline_ssd::physical_device::{ChunkState, Geometry, Times};
+
+    use super::*;
+    use crate::pblk::layout::{Layout, Place};
+
+    /// Lines of two chunks of 64 logical blocks, each closed with so many valid ones.
+    fn closed(valid: &[u32]) -> Lines {
+        let none = [Duration::ZERO; 2];
+        let geometry = Geometry {
+            groups: 1,
+            units_per_group: 2,
+            chunks_per_unit: valid.len() as u32,
+            blocks_per_chunk: 64,
+            block_size: Bytes::kib(4),
+            ws_min: 1,
+            ws_opt: 1,
+            mw_cunits: 0,
+            times: Times { read: none, write: none, reset: none },
+        };
+        let layout = Layout::of(&geometry, 0.5, Some(1));
+        let mut lines = Lines::new(layout, |_| ChunkState::Free);
+        for valid in valid {
+            let line = lines.take_free().expect("all are free");
+            lines.open(line);
+            let first = layout.places_of(line).start + 1;
+            (first..first + valid).for_each(|place| lines.validate(Place(place)));
+            lines.close(line, true);
+        }
+        lines
+    }
+
+    #[test]
+    fn lines_are_listed_by_the_part_of_them_that_is_valid() {
+        // Of 128 places one is smeta, and three are emeta: header, list and counts.
+        let lines = closed(&[0, 1, 31, 32, 63, 64, 123, 124]);
+        let lists: Vec<List> = lines.ids().map(|line| lines.list_of(line)).collect();
+        use List::{Empty, Full, High, Low, Mid};
+        assert_eq!(lists, [Full, High, High, Mid, Mid, Low, Low, Empty]);
+    }
+
+    #[test]
+    fn the_line_with_the_fewest_valid_pages_goes_first_but_for_failed_ones() {
+        let mut lines = closed(&[70, 40, 20, 20, 124, 0]);
+        lines.get_mut(LineId(0)).has_failed = true;
+        lines.failed_lines = 1;
+        let order: Vec<u32> = std::iter::from_fn(|| lines.victim(false)).map(|line| line.0).collect();
+        assert_eq!(order, [0, 2, 3, 1]);
+        assert!(lines.victim(false).is_none());
+        lines.invalidate(Place(4 * 128 + 1));
+        assert_eq!(lines.victim(false), Some(LineId(4)), "one of its pages is invalid now");
+    }
+
+    #[test]
+    fn above_the_threshold_failed_lines_alone_are_collected() {
+        let mut lines = closed(&[1, 70]);
+        assert_eq!(lines.victim(true), None);
+        lines.get_mut(LineId(1)).has_failed = true;
+        lines.failed_lines = 1;
+        assert_eq!(lines.victim(true), Some(LineId(1)));
+        assert_eq!(lines.victim(true), None);
+    }
+
+    #[test]
+    fn a_line_that_holds_nothing_is_freed_once_nothing_concerns_it() {
+        let mut lines = closed(&[1, 1]);
+        lines.refer(LineId(0));
+        lines.invalidate(Place(1));
+        assert_eq!(lines.next_emptied(), None);
+        lines.release(LineId(0));
+        assert_eq!(lines.next_emptied(), Some(LineId(0)));
+        lines.free(LineId(0));
+        assert_eq!((lines.free_chunks(), lines.get(LineId(0)).state), (2, LineState::Free));
+        lines.check().expect("its counts are right");
+    }
+}

@@ -1,0 +1,85 @@
+//! The map: where each logical page is, and which version of it was written last.
+
+use wordline_kernel::{Column, state};
+
+use super::layout::{Page, Place};
+
+/// Where a logical page is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Address {
+    /// It was never written, or trimmed since.
+    Nowhere,
+    /// In this entry of the ring.
+    Ring(u32),
+    /// In the flash.
+    Flash(Place),
+}
+
+/// The bit of a word that is set for an entry of the ring; places lie below.
+const IN_RING: u32 = 1 << 31;
+const NOWHERE: u32 = u32::MAX;
+
+/// The map of all logical pages, a word each, as pblk has it.
+pub(super) struct Map {
+    words: Column<Page, u32>,
+    versions: Column<Page, u32>,
+}
+
+state!(Map { parts { words, versions } });
+
+impl Map {
+    pub(super) fn new(pages: u32) -> Self {
+        Self { words: Column::filled(pages as usize, NOWHERE), versions: Column::filled(pages as usize, 0) }
+    }
+
+    pub(super) fn pages(&self) -> u32 {
+        self.words.len() as u32
+    }
+
+    #[inline]
+    pub(super) fn get(&self, page: Page) -> Address {
+        match self.words[page] {
+            NOWHERE => Address::Nowhere,
+            word if word & IN_RING != 0 => Address::Ring(word & !IN_RING),
+            word => Address::Flash(Place(word)),
+        }
+    }
+
+    #[inline]
+    pub(super) fn set(&mut self, page: Page, address: Address) {
+        self.words[page] = match address {
+            Address::Nowhere => NOWHERE,
+            Address::Ring(index) => index | IN_RING,
+            Address::Flash(place) => place.0,
+        };
+    }
+
+    #[inline]
+    pub(super) fn version(&self, page: Page) -> u32 {
+        self.versions[page]
+    }
+
+    /// The number of a new version of a page.
+    #[inline]
+    pub(super) fn next_version(&mut self, page: Page) -> u32 {
+        self.versions[page] += 1;
+        self.versions[page]
+    }
+
+    /// A version of a page was found at a place.
+    pub(super) fn found(&mut self, page: Page, version: u32, place: Place) {
+        self.set(page, Address::Flash(place));
+        self.versions[page] = version;
+    }
+
+    /// All is forgotten.
+    pub(super) fn forget(&mut self) {
+        self.words.fill(NOWHERE);
+        self.versions.fill(0);
+    }
+
+    /// All pages with their addresses.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Page, Address)> {
+        self.words.ids().map(|page| (page, self.get(page)))
+    }
+}

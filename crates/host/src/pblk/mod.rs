@@ -1,0 +1,192 @@
+//! A host FTL after pblk, the FTL for open-channel SSDs of Linux 4.12 to 5.14: a block device over any physical device.
+//!
+//! Pages that the host writes, and those read of lines that are collected, go to a ring buffer, and from there to the open *line*: the chunks of
+//! one number, one of each parallel unit. A line begins with smeta, which gives its number in the order of all, and ends with emeta, which
+//! lists its pages, so that the map can be found again after a power cut. A rate limiter divides the ring between host and collector.
+//!
+//! `docs/pblk.md` has the mechanisms in words, what is pblk's, and what differs.
+
+mod audit;
+mod block_device;
+mod collector;
+mod config;
+mod contents;
+mod filling;
+mod front;
+mod layout;
+mod limiter;
+mod lines;
+mod map;
+mod metrics;
+mod port;
+mod recovery;
+mod ring;
+mod writer;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::snapshot::State;
+use wordline_kernel::{Digest, Duration, Schedule, state};
+use wordline_ssd::{PhysicalDevice, SECTOR};
+
+pub use collector::CollectorFile;
+pub use config::{PblkConfig, PblkFile};
+pub use layout::Layout;
+pub use metrics::{Counts, Mark, all as metrics};
+
+use collector::Collector;
+use contents::Followed;
+use front::Front;
+use limiter::Limiter;
+use lines::Lines;
+use map::Map;
+use port::{Port, Sent, Work};
+use recovery::{Power, Recovery};
+use ring::Ring;
+use writer::Writer;
+
+/// Events of the FTL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Event<E> {
+    /// Something in its device.
+    Device(E),
+    /// A command of the host is answered: its number.
+    Answer(u32),
+}
+
+/// A host FTL over a physical device.
+pub struct Pblk<D> {
+    layout: Layout,
+    /// Time of the host for a command, beside the time of the device.
+    command_time: Duration,
+    sectors_of_a_page: u64,
+    port: Port<D>,
+    map: Map,
+    ring: Ring,
+    limiter: Limiter,
+    lines: Lines,
+    writer: Writer,
+    collector: Collector,
+    front: Front,
+    recovery: Recovery,
+    counts: Counts,
+    digest: Digest,
+    followed: Option<Box<Followed>>,
+}
+
+state!(Pblk<D: State> {
+    values { counts, digest }
+    parts { port, map, ring, limiter, lines, writer, collector, front, recovery }
+    fixed { layout, command_time, sectors_of_a_page, followed }
+});
+
+impl<D: PhysicalDevice> Pblk<D> {
+    /// An FTL with nothing written, on a device with nothing written.
+    pub fn new(device: D, layout: Layout, command_time: Duration, collector: CollectorFile) -> Self {
+        let mut pblk = Self {
+            command_time,
+            sectors_of_a_page: device.geometry().block_size.0 / SECTOR.0,
+            map: Map::new(layout.pages),
+            ring: Ring::new(&layout),
+            limiter: Limiter::new(&layout),
+            lines: Lines::new(layout, |chunk| device.report(chunk).state),
+            writer: Writer::new(&layout),
+            collector: Collector::new(collector),
+            front: Front::new(),
+            recovery: Recovery::new(),
+            counts: Counts::default(),
+            digest: Digest::default(),
+            followed: None,
+            port: Port::new(device),
+            layout,
+        };
+        pblk.update_limiter();
+        pblk
+    }
+
+    /// The device below.
+    pub fn device(&self) -> &D {
+        &self.port.device
+    }
+
+    /// Its layout.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Its counts since it was made.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Valid and all logical blocks for data of the closed lines that are not being collected, and their number: what the collector
+    /// chooses from.
+    pub fn closed_lines(&self) -> [u64; 3] {
+        self.lines.closed()
+    }
+
+    fn update_limiter(&mut self) {
+        self.limiter.update(self.lines.free_chunks(), self.lines.failed_lines());
+    }
+
+    /// Does what can be done now: what the FTL has to do, and what of the host waits for that.
+    fn go_on(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
+        loop {
+            let mut any = self.take_answers(calendar);
+            any |= self.collect(calendar);
+            any |= self.admit(calendar);
+            any |= self.write_out(calendar);
+            any |= self.end_flushes(calendar);
+            if !any && !self.break_stall(calendar) {
+                return;
+            }
+        }
+    }
+
+    /// Sends a command to the device. The lines that it is about are not freed before its answer.
+    fn send(&mut self, sent: Sent, calendar: &mut impl Schedule<Event<D::Event>>) {
+        for place in &sent.places {
+            self.lines.refer(self.layout.line_of(*place));
+        }
+        self.port.send(sent, &self.layout, &mut calendar.within(Event::Device));
+    }
+
+    /// Takes the answers of the device; whether there were any.
+    fn take_answers(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        let count = self.port.answers();
+        if count == 0 {
+            return false;
+        }
+        for at in 0..count {
+            let (answer, sent) = self.port.take(at);
+            for place in &sent.places {
+                self.lines.release(self.layout.line_of(*place));
+            }
+            match sent.work {
+                Work::Data => self.data_written(&answer, &sent),
+                Work::Smeta(line) => self.smeta_written(line, &answer, &sent),
+                Work::Emeta(line) => self.emeta_written(line, &answer, &sent),
+                Work::Reset(line) => self.chunk_reset(line, &answer, &sent),
+                Work::Read(number) => self.host_read(number, &answer, &sent, calendar),
+                Work::List(line) => self.list_read(line, &answer),
+                Work::Collect(line) => self.pages_read(line, &answer, &sent),
+                Work::Pad => {}
+                Work::Scan => self.scanned(&answer, &sent.places),
+            }
+            self.port.give_back(sent);
+        }
+        self.port.forget_answers();
+        self.sync();
+        true
+    }
+
+    /// Nothing is in flight, and somebody waits: what would wait for more to be written is written as it is, and entries that are in flash
+    /// leave the ring. Whether something was done.
+    fn break_stall(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        if !self.port.is_idle() || !self.front.waits() {
+            return false;
+        }
+        self.write_emeta(None, calendar)
+            || self.ring.waiting() > 0 && self.writer.force(self.ring.head())
+            || self.leave_ring()
+    }
+}

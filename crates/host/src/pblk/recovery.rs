@@ -1,0 +1,318 @@
+//! The recovery of the map after a power cut.
+//!
+//! Chunks that are open are padded to their ends, so that all of them can be read. The smeta of each line gives the order in which lines were
+//! written. In this order the lists of the lines say what is where, and the last word counts: that of emeta where all of it can be read, else
+//! what is stored beside each page. One command is in flight at a time, as with pblk, but for the padding.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Instant, Schedule, state};
+use wordline_nand::Stamp;
+use wordline_ssd::PhysicalDevice;
+use wordline_ssd::device::Recovered;
+use wordline_ssd::physical_device::{Answer, Chunk, ChunkState, MOST_BLOCKS};
+
+use super::layout::{LineId, Page, Place};
+use super::map::{Address, Map};
+use super::port::Work;
+use super::ring::page_of;
+use super::writer::{EMETA, SMETA};
+use super::{Event, Pblk};
+
+/// Whether the FTL has power, and since when it recovers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Power {
+    On,
+    Off,
+    Back(Instant),
+}
+
+/// The part of a recovery that is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Phase {
+    /// The device recovers.
+    Device,
+    /// Open chunks are padded.
+    Padding,
+    /// The smeta of this line is read.
+    Smeta(LineId),
+    /// The emeta of the first of the remaining lines is read, or its pages.
+    Emeta,
+    Pages,
+}
+
+/// A recovery, and the result of the last one.
+pub(super) struct Recovery {
+    pub(super) power: Power,
+    phase: Phase,
+    /// Chunks that are padded.
+    open: Vec<Chunk>,
+    /// Lines that were found, by sequence number.
+    lines: VecDeque<(u32, LineId)>,
+    /// Those whose lists are taken over, and whether each has emeta.
+    done: Vec<(LineId, bool)>,
+    /// Places that are still to be read, and what was found in those before them.
+    to_read: VecDeque<Place>,
+    found: Vec<(Place, Stamp)>,
+    pub(super) pages_read: u64,
+    /// The versions of pages before the cut, and of those that were nowhere [`NONE`].
+    before: Vec<u32>,
+    pub(super) last: Option<Recovered>,
+}
+
+state!(Recovery { values { power, phase, open, lines, done, to_read, found, pages_read, before, last } fixed {} });
+
+/// No version.
+const NONE: u32 = u32::MAX;
+
+impl Recovery {
+    pub(super) fn new() -> Self {
+        Self {
+            power: Power::On,
+            phase: Phase::Device,
+            open: Vec::new(),
+            lines: VecDeque::new(),
+            done: Vec::new(),
+            to_read: VecDeque::new(),
+            found: Vec::new(),
+            pages_read: 0,
+            before: Vec::new(),
+            last: None,
+        }
+    }
+
+    /// The power is gone. A recovery that it stops is of what was there before the first cut.
+    pub(super) fn forget(&mut self, map: &Map) {
+        let before = match self.power {
+            Power::On => map.iter().map(|(page, address)| version_of(map, page, address)).collect(),
+            Power::Off | Power::Back(_) => std::mem::take(&mut self.before),
+        };
+        *self = Self { power: Power::Off, before, last: self.last.take(), ..Self::new() };
+    }
+
+    /// Begins to read places.
+    fn ask(&mut self, places: impl IntoIterator<Item = Place>) {
+        self.found.clear();
+        self.to_read.extend(places);
+    }
+
+    /// Whether something was found, all of it with this page, and with one version, which is returned.
+    fn one_version(&self, logical: u32) -> Option<u32> {
+        let (_, first) = *self.found.first()?;
+        let is_one = self.found.iter().all(|(_, stamp)| *stamp == first);
+        (is_one && first.logical == logical).then_some(first.version)
+    }
+
+    /// Whether it is about lines and places that are there.
+    pub(super) fn check(&self, lines: u32, places: u32) -> Result<(), String> {
+        let found = self.found.iter().map(|(place, _)| place);
+        let is_there = self.to_read.iter().chain(found).all(|place| place.0 < places)
+            && self.lines.iter().all(|(_, line)| line.0 < lines)
+            && self.done.iter().all(|(line, _)| line.0 < lines)
+            && !matches!(self.phase, Phase::Smeta(line) if line.0 > lines);
+        let is_one = !matches!(self.phase, Phase::Emeta | Phase::Pages) || !self.lines.is_empty();
+        if is_there && is_one { Ok(()) } else { Err("a recovery of lines that are not there".into()) }
+    }
+}
+
+fn version_of(map: &Map, page: Page, address: Address) -> u32 {
+    if address == Address::Nowhere { NONE } else { map.version(page) }
+}
+
+impl<D: PhysicalDevice> Pblk<D> {
+    /// Goes on with a recovery as far as that is possible now.
+    pub(super) fn recover_on(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
+        let Power::Back(since) = self.recovery.power else { return };
+        while self.port.device.is_ready() {
+            self.take_answers(calendar);
+            if !self.port.is_idle() {
+                return;
+            }
+            if self.read_on(calendar) {
+                continue;
+            }
+            match self.recovery.phase {
+                Phase::Device => self.look_for_open_chunks(),
+                Phase::Padding => {
+                    if !self.pad(calendar) {
+                        self.recovery.phase = Phase::Smeta(LineId(0));
+                        self.ask_smeta(LineId(0));
+                    }
+                }
+                Phase::Smeta(line) => self.smeta_found(line),
+                Phase::Emeta => self.emeta_found(),
+                Phase::Pages => self.pages_found(),
+            }
+            if self.recovery.phase == Phase::Emeta && self.recovery.lines.is_empty() {
+                self.recovered(since, calendar.now());
+                return self.go_on(calendar);
+            }
+        }
+    }
+
+    /// Reads the next of the places that are asked for; false if there are none.
+    fn read_on(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        if self.recovery.to_read.is_empty() {
+            return false;
+        }
+        let mut sent = self.port.blank(Work::Scan);
+        let count = self.recovery.to_read.len().min(MOST_BLOCKS);
+        sent.places.extend(self.recovery.to_read.drain(..count));
+        self.recovery.pages_read += count as u64;
+        self.send(sent, calendar);
+        true
+    }
+
+    /// Places were read; those that could not be are as if torn.
+    pub(super) fn scanned(&mut self, answer: &Answer, places: &[Place]) {
+        for (at, place) in places.iter().enumerate() {
+            let stamp = if answer.has_failed(at) { Stamp::TORN } else { answer.found[at] };
+            self.recovery.found.push((*place, stamp));
+        }
+    }
+
+    fn look_for_open_chunks(&mut self) {
+        let device = &self.port.device;
+        self.lines.look_at_chunks(|chunk| device.report(chunk).state);
+        let is_open = |chunk: &Chunk| device.report(*chunk).state == ChunkState::Open;
+        self.recovery.open = device.geometry().all_chunks().filter(is_open).collect();
+        self.recovery.phase = Phase::Padding;
+    }
+
+    /// Pads each open chunk by a command; false if there are none left.
+    fn pad(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        let device = &self.port.device;
+        let mut open = std::mem::take(&mut self.recovery.open);
+        open.retain(|chunk| device.report(*chunk).state == ChunkState::Open);
+        let (unit, size) = (device.geometry().ws_min, device.geometry().blocks_per_chunk);
+        let most = MOST_BLOCKS as u32 - MOST_BLOCKS as u32 % unit;
+        for chunk in &open {
+            let first = self.port.device.report(*chunk).write_pointer;
+            let count = (size - first).min(most);
+            let mut sent = self.port.blank(Work::Pad);
+            sent.places.extend((first..first + count).map(|block| self.layout.place(chunk.at(block))));
+            sent.stamps.resize(count as usize, Stamp::PADDING);
+            self.counts.padding += u64::from(count);
+            self.send(sent, calendar);
+        }
+        self.recovery.open = open;
+        !self.recovery.open.is_empty()
+    }
+
+    /// The places of a strip that are written and can be read.
+    fn readable(&self, line: LineId, strip: u32) -> impl Iterator<Item = Place> + use<D> {
+        let mut places = self.layout.places_in(line, strip);
+        let first = self.layout.block(places.next().expect("a strip has places"));
+        let end = self.port.device.report(first.chunk).readable;
+        self.layout.places_in(line, strip).take(end.saturating_sub(first.block) as usize)
+    }
+
+    /// Asks for all of some strips of a line, if they can be read.
+    fn ask_strips(&mut self, line: LineId, strips: &[u32]) {
+        self.recovery.found.clear();
+        let places: Vec<Place> = strips.iter().flat_map(|strip| self.readable(line, *strip)).collect();
+        if places.len() as u32 == strips.len() as u32 * self.layout.strip {
+            self.recovery.ask(places);
+        }
+    }
+
+    fn ask_smeta(&mut self, line: LineId) {
+        if line.0 < self.layout.lines {
+            let strips = self.lines.smeta_of(line);
+            self.ask_strips(line, &strips);
+        }
+    }
+
+    /// The smeta of a line was read; the next one's is asked for, or the lists of all.
+    fn smeta_found(&mut self, line: LineId) {
+        if line.0 < self.layout.lines {
+            if let Some(sequence) = self.recovery.one_version(SMETA) {
+                self.lines.found(line, sequence);
+                self.recovery.lines.push_back((sequence, line));
+            }
+            self.recovery.phase = Phase::Smeta(LineId(line.0 + 1));
+            return self.ask_smeta(LineId(line.0 + 1));
+        }
+        self.recovery.lines.make_contiguous().sort_unstable();
+        self.recovery.phase = Phase::Emeta;
+        self.ask_emeta();
+    }
+
+    fn ask_emeta(&mut self) {
+        self.recovery.found.clear();
+        if let Some((_, line)) = self.recovery.lines.front().copied() {
+            let strips = self.lines.emeta_of(line);
+            self.ask_strips(line, &strips);
+        }
+    }
+
+    /// The emeta of a line was read. Without all of it, its pages are asked for.
+    fn emeta_found(&mut self) {
+        let (sequence, line) = self.recovery.lines[0];
+        if self.recovery.one_version(EMETA) == Some(sequence) && self.lines.get(line).is_listed {
+            return self.take_over(line, true);
+        }
+        self.lines.forget_contents(line);
+        self.lines.get_mut(line).is_listed = false;
+        let data: Vec<Place> =
+            self.lines.data_of(line).flat_map(|strip| self.readable(line, strip)).collect();
+        self.recovery.ask(data);
+        self.recovery.phase = Phase::Pages;
+    }
+
+    /// The pages of a line were read.
+    fn pages_found(&mut self) {
+        let (_, line) = self.recovery.lines[0];
+        for at in 0..self.recovery.found.len() {
+            let (place, stamp) = self.recovery.found[at];
+            let is_page = stamp.is_data() && page_of(stamp).0 < self.map.pages();
+            self.lines.set_content(place, if is_page { stamp } else { Stamp::PADDING });
+        }
+        self.take_over(line, false);
+    }
+
+    /// Takes over the list of a line: what it says holds until a later one says something else.
+    fn take_over(&mut self, line: LineId, has_emeta: bool) {
+        for strip in self.lines.data_of(line) {
+            // Chunks of a line that was free may have been reset since its list was written.
+            for place in self.readable(line, strip) {
+                let stamp = self.lines.content(place);
+                if stamp.is_data() {
+                    self.map.found(page_of(stamp), stamp.version, place);
+                }
+            }
+        }
+        self.recovery.lines.pop_front();
+        self.recovery.done.push((line, has_emeta));
+        self.recovery.phase = Phase::Emeta;
+        self.ask_emeta();
+    }
+
+    /// All lists are taken over.
+    fn recovered(&mut self, since: Instant, now: Instant) {
+        for (_, address) in self.map.iter() {
+            if let Address::Flash(place) = address {
+                self.lines.validate(place);
+            }
+        }
+        let done = std::mem::take(&mut self.recovery.done);
+        for (line, has_emeta) in &done {
+            self.lines.close(*line, *has_emeta);
+        }
+        for line in self.lines.ids() {
+            if !done.iter().any(|(found, _)| *found == line) {
+                self.lines.make_free(line);
+            }
+        }
+        self.update_limiter();
+        let pages_read = self.recovery.pages_read;
+        let mut last = Recovered { time: now - since, pages_read, ..Recovered::default() };
+        for ((page, address), before) in self.map.iter().zip(&self.recovery.before) {
+            let after = version_of(&self.map, page, address);
+            last.returned += u64::from(*before == NONE && after != NONE);
+            last.lost += u64::from(*before != NONE && after != *before);
+        }
+        self.recovery = Recovery { last: Some(last), pages_read, ..Recovery::new() };
+    }
+}

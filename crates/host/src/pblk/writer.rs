@@ -1,0 +1,503 @@
+//! The writer: entries of the ring go to the open line, a strip of each parallel unit at a time.
+//!
+//! A parallel unit has one write in flight, as pblk's semaphore has it. While a line is written, the chunks of the next one are reset one by
+//! one, and the emeta of the line before is written half of the parallel units away.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Schedule, state};
+use wordline_nand::Stamp;
+use wordline_ssd::PhysicalDevice;
+use wordline_ssd::physical_device::{Answer, ChunkState};
+
+use super::layout::{Layout, LineId, Place};
+use super::lines::Lines;
+use super::map::Address;
+use super::port::{PADDING, Sent, Work};
+use super::ring::{Origin, Progress, page_of};
+use super::{Event, Pblk};
+
+/// The pages of stamps of smeta and emeta; the version is the sequence number of the line.
+pub(super) const SMETA: u32 = u32::MAX - 16;
+pub(super) const EMETA: u32 = u32::MAX - 17;
+
+/// Lines that wait for their emeta at the most before the writer waits for one of them (Linux 5.10: PBLK_DATA_LINES).
+const CLOSING_LINES: usize = 4;
+
+/// The line that is written.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Cursor {
+    line: LineId,
+    /// The next strip, and the first of emeta.
+    strip: u32,
+    end: u32,
+}
+
+/// The line that is written next.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Next {
+    line: LineId,
+    /// The parallel units whose chunks are still to be reset, and resets in flight.
+    to_reset: Vec<u32>,
+    resetting: u32,
+    /// Whether its old smeta is still there. The chunk with that is reset before the others, so that after a power cut no line is
+    /// found of which parts are gone.
+    has_smeta: bool,
+}
+
+/// A line without room for more data, and without all of its emeta.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Closing {
+    line: LineId,
+    /// Strips of emeta that are to be written, the last first, and writes of such in flight.
+    strips: Vec<u32>,
+    in_flight: u32,
+    is_whole: bool,
+}
+
+/// The lines that are written, and what is written next.
+pub(super) struct Writer {
+    current: Option<Cursor>,
+    /// The line whose smeta is being written, and its strips of smeta in flight.
+    opening: Option<(LineId, u32)>,
+    next: Option<Next>,
+    closing: VecDeque<Closing>,
+    /// Positions in the ring of entries whose writes failed.
+    again: VecDeque<u64>,
+    /// Whether a parallel unit has a write in flight.
+    busy: Vec<bool>,
+    /// Entries before this position are written though they fill no strip.
+    forced: u64,
+}
+
+state!(Writer { values { current, opening, next, closing, again, busy, forced } fixed {} });
+
+impl Writer {
+    pub(super) fn new(layout: &Layout) -> Self {
+        Self {
+            current: None,
+            opening: None,
+            next: None,
+            closing: VecDeque::new(),
+            again: VecDeque::new(),
+            busy: vec![false; layout.units as usize],
+            forced: 0,
+        }
+    }
+
+    /// The line that is made ready, which counts as free.
+    pub(super) fn next_line(&self) -> Option<LineId> {
+        self.next.as_ref().map(|next| next.line)
+    }
+
+    /// The lines that it works on.
+    fn lines(&self) -> impl Iterator<Item = LineId> {
+        let current = self.current.iter().map(|cursor| cursor.line);
+        let closing = self.closing.iter().map(|closing| closing.line);
+        current.chain(self.opening.iter().map(|(line, _)| *line)).chain(closing).chain(self.next_line())
+    }
+
+    pub(super) fn forget(&mut self) {
+        (self.current, self.opening, self.next) = (None, None, None);
+        self.closing.clear();
+        self.again.clear();
+        self.busy.fill(false);
+        self.forced = 0;
+    }
+
+    /// Whether entries before a position are to be written at once.
+    pub(super) fn force(&mut self, position: u64) -> bool {
+        let before = std::mem::replace(&mut self.forced, position);
+        before < position
+    }
+
+    /// Goes to the next strip that can be written; none if the line has none, and then it is closing.
+    fn next_strip(&mut self, lines: &Lines) -> Option<(LineId, u32)> {
+        let Cursor { line, strip, end } = self.current.as_mut()?;
+        while *strip < *end && !lines.takes(*line, *strip) {
+            *strip += 1;
+        }
+        if strip < end {
+            return Some((*line, *strip));
+        }
+        let line = *line;
+        self.current = None;
+        self.closing.push_back(Closing { line, strips: lines.emeta_of(line), in_flight: 0, is_whole: true });
+        None
+    }
+
+    /// Takes strips for so many logical blocks, as far as their parallel units are idle; that of the last.
+    fn take_strips(
+        &mut self,
+        blocks: u32,
+        lines: &Lines,
+        layout: &Layout,
+        places: &mut Vec<Place>,
+    ) -> Option<u32> {
+        let mut last = None;
+        while (places.len() as u32) < blocks {
+            let Some((line, strip)) = self.next_strip(lines) else { break };
+            let unit = layout.unit_of(strip);
+            if std::mem::replace(&mut self.busy[unit as usize], true) {
+                break;
+            }
+            places.extend(layout.places_in(line, strip));
+            self.current.as_mut().expect("a strip is of a line").strip += 1;
+            last = Some(unit);
+        }
+        last
+    }
+
+    /// A strip of emeta that may be written now: beside a write to this parallel unit, or wherever one is idle.
+    fn take_emeta(&mut self, beside: Option<u32>, lines: &Lines, layout: &Layout) -> Option<(LineId, u32)> {
+        for closing in &mut self.closing {
+            if lines.get(closing.line).pending > 0 {
+                return None;
+            }
+            while closing.strips.pop_if(|strip| !lines.takes(closing.line, *strip)).is_some() {
+                closing.is_whole = false;
+            }
+            let Some(strip) = closing.strips.last().copied() else { continue };
+            let (unit, units) = (layout.unit_of(strip), layout.units);
+            let is_far = beside.is_none_or(|data| (unit + units - data) % units >= units / 2);
+            if self.busy[unit as usize] || !is_far {
+                return None;
+            }
+            self.busy[unit as usize] = true;
+            closing.strips.pop();
+            closing.in_flight += 1;
+            return Some((closing.line, strip));
+        }
+        None
+    }
+
+    /// A line that is closing and has nothing more to write or to wait for, and whether it has all of its emeta.
+    fn take_closed(&mut self, lines: &Lines) -> Option<(LineId, bool)> {
+        let is_over = |closing: &Closing| {
+            closing.strips.is_empty() && closing.in_flight == 0 && lines.get(closing.line).pending == 0
+        };
+        let at = self.closing.iter().position(is_over)?;
+        self.closing.remove(at).map(|closing| (closing.line, closing.is_whole))
+    }
+
+    /// The parallel unit of a chunk of the next line that is to be reset: another one than that of a write, if there is a choice.
+    fn take_reset(&mut self, beside: Option<u32>) -> Option<(LineId, u32)> {
+        let next = self.next.as_mut()?;
+        if next.has_smeta {
+            if next.resetting > 0 {
+                return None;
+            }
+            next.resetting = 1;
+            return Some((next.line, next.to_reset.remove(0)));
+        }
+        let is_other = |unit: &u32| Some(*unit) != beside;
+        let at = next.to_reset.iter().position(is_other).or((!next.to_reset.is_empty()).then_some(0))?;
+        next.resetting += 1;
+        Some((next.line, next.to_reset.remove(at)))
+    }
+
+    /// Whether it works on lines, chunks and positions that are there.
+    pub(super) fn check(&self, lines: &Lines, positions: &std::ops::Range<u64>) -> Result<(), String> {
+        let [of_lines, of_chunks] = lines.lengths();
+        let units = (of_chunks / of_lines) as u32;
+        let is_there = self.lines().all(|line| (line.0 as usize) < of_lines)
+            && self.next.iter().flat_map(|next| &next.to_reset).all(|unit| *unit < units)
+            && self
+                .next
+                .iter()
+                .all(|next| !next.has_smeta || next.resetting > 0 || !next.to_reset.is_empty())
+            && self.busy.len() == units as usize
+            && self.again.iter().all(|position| positions.contains(position));
+        if is_there { Ok(()) } else { Err("the writer works on lines that are not there".into()) }
+    }
+
+    /// The state of the writer, for a report.
+    pub(super) fn tell(&self) -> String {
+        format!(
+            "writer: current {:?}, next {:?}, {} lines closing, {} entries to be written again\n",
+            self.current.map(|cursor| cursor.line.0),
+            self.next.as_ref().map(|next| (next.line.0, next.to_reset.len(), next.resetting)),
+            self.closing.len(),
+            self.again.len()
+        )
+    }
+}
+
+impl<D: PhysicalDevice> Pblk<D> {
+    /// Writes what can be written now; whether there was something.
+    pub(super) fn write_out(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        let mut any = self.prepare(calendar);
+        while self.write_data(calendar) {
+            any = true;
+        }
+        // The emeta of a line is written at the latest when the next one is full.
+        any |= self.writer.closing.len() > 1 && self.write_emeta(None, calendar);
+        while let Some((line, has_emeta)) = self.writer.take_closed(&self.lines) {
+            self.lines.close(line, has_emeta);
+            self.update_limiter();
+            any = true;
+        }
+        any
+    }
+
+    /// Makes the next line ready, and opens it if none is open; whether something was done.
+    fn prepare(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        if self.writer.next.is_none() {
+            let Some(line) = self.lines.take_free() else { return false };
+            let is_written = |unit: &u32| {
+                let report = self.port.device.report(self.layout.chunk(line, *unit));
+                matches!(report.state, ChunkState::Open | ChunkState::Closed)
+            };
+            let to_reset: Vec<u32> = (0..self.layout.units).filter(is_written).collect();
+            let first = self.lines.strips(line).next().map(|strip| self.layout.unit_of(strip));
+            let has_smeta = first.is_some() && to_reset.first().copied() == first;
+            self.writer.next = Some(Next { line, to_reset, resetting: 0, has_smeta });
+        }
+        let writer = &self.writer;
+        let is_full = writer.closing.len() >= CLOSING_LINES && writer.again.is_empty();
+        if writer.current.is_some() || writer.opening.is_some() || is_full {
+            return false;
+        }
+        let mut any = false;
+        while let Some((line, unit)) = self.writer.take_reset(None) {
+            self.reset(line, unit, calendar);
+            any = true;
+        }
+        let Some(next) = self.writer.next.take_if(|next| next.resetting == 0) else { return any };
+        if self.lines.chunks_of(next.line) < self.layout.least_chunks {
+            self.lines.give_up(next.line);
+            self.update_limiter();
+        } else {
+            self.open(next.line, calendar);
+        }
+        true
+    }
+
+    fn reset(&mut self, line: LineId, unit: u32, calendar: &mut impl Schedule<Event<D::Event>>) {
+        let mut sent = self.port.blank(Work::Reset(line));
+        sent.places.extend(self.layout.places_in(line, unit).take(1));
+        self.send(sent, calendar);
+    }
+
+    /// Opens a line: its smeta is written before anything else.
+    fn open(&mut self, line: LineId, calendar: &mut impl Schedule<Event<D::Event>>) {
+        let version = self.lines.open(line);
+        self.update_limiter();
+        let strips = self.lines.smeta_of(line);
+        self.writer.opening = Some((line, strips.len() as u32));
+        for strip in strips {
+            self.counts.smeta_blocks += u64::from(self.layout.strip);
+            self.write_strip(Work::Smeta(line), line, strip, Stamp { logical: SMETA, version }, calendar);
+        }
+    }
+
+    fn write_strip(
+        &mut self,
+        work: Work,
+        line: LineId,
+        strip: u32,
+        stamp: Stamp,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
+        let mut sent = self.port.blank(work);
+        sent.places.extend(self.layout.places_in(line, strip));
+        sent.stamps.resize(sent.places.len(), stamp);
+        self.send(sent, calendar);
+    }
+
+    /// A strip of smeta was written, or could not be: then another line is opened.
+    pub(super) fn smeta_written(&mut self, line: LineId, answer: &Answer, sent: &Sent) {
+        if answer.failure.is_some() {
+            self.lines.closed_early(sent.places[0]);
+        }
+        let (_, in_flight) = self.writer.opening.as_mut().expect("its smeta was being written");
+        *in_flight -= 1;
+        if *in_flight > 0 {
+            return;
+        }
+        self.writer.opening = None;
+        if self.lines.get(line).has_failed {
+            self.lines.not_opened(line);
+            self.update_limiter();
+            return;
+        }
+        let data = self.lines.data_of(line);
+        self.writer.current = Some(Cursor { line, strip: data.start, end: data.end });
+    }
+
+    /// A chunk of the next line is free, or offline.
+    pub(super) fn chunk_reset(&mut self, line: LineId, answer: &Answer, sent: &Sent) {
+        if answer.failure.is_some() {
+            let unit = self.layout.unit_of(self.layout.strip_of(sent.places[0]));
+            self.lines.is_offline(line, unit);
+            self.counts.chunks_lost += 1;
+            self.update_limiter();
+        }
+        let next = self.writer.next.as_mut().expect("it waits for its resets");
+        next.resetting -= 1;
+        next.has_smeta = false;
+    }
+
+    /// Entries to be written now: a stripe if there are so many, else full strips, else a strip with padding if somebody waits for it.
+    fn due(&self) -> u32 {
+        let (waiting, strip, most) = (self.ring.waiting(), self.layout.strip, self.layout.most_write());
+        let position = self.ring.submitted();
+        match waiting {
+            _ if waiting >= most => most,
+            _ if waiting >= strip => waiting - waiting % strip,
+            0 => 0,
+            _ if self.front.flush_point() > position || self.writer.forced > position => strip,
+            _ => 0,
+        }
+    }
+
+    /// Writes a command of data; whether it did.
+    fn write_data(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        self.drop_superseded();
+        let is_again = !self.writer.again.is_empty();
+        let due = match is_again {
+            true => (self.writer.again.len() as u32).min(self.layout.most_write()),
+            false => self.due(),
+        };
+        if due == 0 {
+            return false;
+        }
+        let mut sent = self.port.blank(Work::Data);
+        let last = self.writer.take_strips(due, &self.lines, &self.layout, &mut sent.places);
+        if last.is_none() {
+            self.port.give_back(sent);
+            return false;
+        }
+        for at in 0..sent.places.len() {
+            let position = match is_again {
+                true => self.writer.again.pop_front(),
+                false => self.ring.submit(),
+            };
+            let stamp = self.place_entry(position, sent.places[at]);
+            sent.positions.push(position.unwrap_or(PADDING));
+            sent.stamps.push(stamp);
+        }
+        self.send(sent, calendar);
+        if let Some((line, unit)) = self.writer.take_reset(last) {
+            self.reset(line, unit, calendar);
+        }
+        self.write_emeta(last, calendar);
+        true
+    }
+
+    /// An entry, or padding, is written to a place; its stamp.
+    fn place_entry(&mut self, position: Option<u64>, place: Place) -> Stamp {
+        let Some(position) = position else {
+            self.counts.padding += 1;
+            return Stamp::PADDING;
+        };
+        let entry = self.ring.get_mut(position);
+        (entry.progress, entry.place) = (Progress::Sent, place);
+        match entry.origin {
+            Origin::Host => self.counts.host_pages += 1,
+            Origin::Collector => self.counts.moved_pages += 1,
+        }
+        let stamp = entry.stamp;
+        self.lines.get_mut(self.layout.line_of(place)).pending += 1;
+        stamp
+    }
+
+    /// Entries whose write failed are not written again if there is a newer version of their page: it would come before them. What
+    /// waits for them to be in flash waits for the newer one.
+    fn drop_superseded(&mut self) {
+        for at in (0..self.writer.again.len()).rev() {
+            let position = self.writer.again[at];
+            let index = self.ring.index(position);
+            let newest = self.map.get(page_of(self.ring.at(index).stamp));
+            if newest == Address::Ring(index) {
+                continue;
+            }
+            self.writer.again.remove(at);
+            self.ring.at_mut(index).progress = Progress::Dropped;
+            if let Address::Ring(newest) = newest {
+                self.front.wait_for(position, self.ring.position(newest));
+            }
+        }
+    }
+
+    /// Entries were written, or could not be.
+    pub(super) fn data_written(&mut self, answer: &Answer, sent: &Sent) {
+        for (at, (place, position)) in sent.places.iter().zip(&sent.positions).enumerate() {
+            let has_failed = answer.has_failed(at);
+            if has_failed {
+                self.lines.closed_early(*place);
+            }
+            if *position == PADDING {
+                continue;
+            }
+            if has_failed {
+                self.lines.get_mut(self.layout.line_of(*place)).pending -= 1;
+                self.ring.get_mut(*position).progress = Progress::Waits;
+                self.writer.again.push_back(*position);
+                self.counts.resubmitted += 1;
+            } else {
+                self.ring.get_mut(*position).progress = Progress::Written;
+            }
+        }
+        self.units_idle(&sent.places);
+    }
+
+    /// The parallel units of a write may take another one.
+    fn units_idle(&mut self, places: &[Place]) {
+        for place in places.iter().step_by(self.layout.strip as usize) {
+            let unit = self.layout.unit_of(self.layout.strip_of(*place));
+            self.writer.busy[unit as usize] = false;
+        }
+    }
+
+    /// Takes entries that are in flash, in order: from then on their pages are where they were written.
+    pub(super) fn sync(&mut self) -> bool {
+        let before = self.ring.synced();
+        while let Some(entry) = self.ring.sync() {
+            if entry.progress == Progress::Dropped {
+                continue;
+            }
+            self.lines.get_mut(self.layout.line_of(entry.place)).pending -= 1;
+            self.lines.set_content(entry.place, entry.stamp);
+            // Its page may have been trimmed meanwhile.
+            if let Address::Ring(newest) = self.map.get(page_of(entry.stamp)) {
+                let old = std::mem::replace(&mut self.ring.at_mut(newest).durable, entry.place);
+                if old != Place::NONE {
+                    self.lines.invalidate(old);
+                }
+                self.lines.validate(entry.place);
+            }
+        }
+        self.ring.synced() > before
+    }
+
+    /// Writes a strip of emeta, if one can be written; whether it did.
+    pub(super) fn write_emeta(
+        &mut self,
+        beside: Option<u32>,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) -> bool {
+        let Some((line, strip)) = self.writer.take_emeta(beside, &self.lines, &self.layout) else {
+            return false;
+        };
+        let entry = self.lines.get_mut(line);
+        entry.is_listed = true;
+        let stamp = Stamp { logical: EMETA, version: entry.sequence };
+        self.counts.emeta_blocks += u64::from(self.layout.strip);
+        self.write_strip(Work::Emeta(line), line, strip, stamp, calendar);
+        true
+    }
+
+    /// A strip of emeta was written, or could not be.
+    pub(super) fn emeta_written(&mut self, line: LineId, answer: &Answer, sent: &Sent) {
+        let closing = self.writer.closing.iter_mut().find(|closing| closing.line == line);
+        let closing = closing.expect("its emeta was being written");
+        closing.in_flight -= 1;
+        if answer.failure.is_some() {
+            closing.is_whole = false;
+            self.lines.closed_early(sent.places[0]);
+        }
+        self.units_idle(&sent.places);
+    }
+}

@@ -1,0 +1,160 @@
+//! Random commands to random devices, against what the host remembers.
+
+use proptest::prelude::*;
+use wordline_host::pblk::PblkFile;
+use wordline_kernel::{Instant, Schedule};
+use wordline_nand::faults::{Fails, FaultFile};
+use wordline_ssd::map::checkpoint::ProgramsAtCut;
+use wordline_ssd::snapshot::Agenda;
+use wordline_ssd::{BlockDevice, Command, Operation};
+
+use crate::rig::{Host, SECTORS, build, file, medium, tiny, with};
+
+/// A step of the host: what, where, how much.
+type Step = (u8, u16, u8);
+
+fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
+    prop::collection::vec((0u8..24, any::<u16>(), 1u8..24), 1..most)
+}
+
+/// Devices of all shapes: lines, pages of a block, planes, channels and dies; over-provisioning; a ring; what cannot be read yet.
+fn devices() -> impl Strategy<Value = PblkFile> {
+    let chips = (12u32..40, prop::sample::select(vec![8u32, 16, 32]), 1u32..3, 1u32..4, 1u32..3);
+    (chips, 0.3f64..0.9, prop::option::of(1u64..64), 0u32..9, 1u32..9, 1u32..9).prop_filter_map(
+        "a device that pblk takes",
+        |((lines, pages, planes, channels, dies), over_provisioning, ring, unreadable, readers, requests)| {
+            let mut file = file([lines, pages, planes, channels, dies], 1, over_provisioning);
+            file.write_buffer = ring.map(|ring| wordline_kernel::Bytes::kib(4 * ring));
+            file.open_channel.mw_cunits = unreadable;
+            (file.gc.readers, file.gc.requests) = (readers, requests);
+            file.clone().check().is_ok().then_some(file)
+        },
+    )
+}
+
+fn rule(fails: Fails, every: Option<u64>, probability: Option<f64>) -> FaultFile {
+    FaultFile { every, probability, ..FaultFile::new(fails) }
+}
+
+fn play(host: &mut Host, steps: &[Step], cuts: bool) {
+    for (kind, page, pages) in steps {
+        host.run_down_to(usize::from(*kind) % 7);
+        let (page, pages) = (u32::from(*page), u32::from(*pages));
+        match kind {
+            0..=11 => host.submit(Operation::Write, *kind == 0, page, pages),
+            12..=15 => host.submit(Operation::Read, false, page, pages),
+            16 => {
+                host.run_down_to(0);
+                host.submit(Operation::Discard, false, page, pages);
+            }
+            17 | 18 => host.submit(Operation::Flush, false, 0, 0),
+            19 if cuts => {
+                host.go_on(3 * pages as usize);
+                host.cut_power();
+            }
+            _ => {
+                host.go_on(10 * pages as usize);
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_read_finds_what_was_written_last(file in devices(), steps in steps(300), filled in any::<bool>()) {
+        let mut host = Host::new(file);
+        if filled {
+            host.fill();
+        }
+        play(&mut host, &steps, false);
+        host.read_all();
+    }
+
+    #[test]
+    fn what_was_flushed_outlives_power_cuts(mut file in devices(), steps in steps(200), filled in any::<bool>(), finished in any::<bool>()) {
+        if finished {
+            file.open_channel.programs_at_cut = ProgramsAtCut::Finished;
+        }
+        let mut host = Host::new(file);
+        if filled {
+            host.fill();
+        }
+        play(&mut host, &steps, true);
+        host.cut_power();
+        host.read_all();
+    }
+
+    #[test]
+    fn no_write_is_lost_when_programs_and_erases_fail_and_the_power_is_cut(
+        steps in steps(200), every in 30u64..300, erases in 0.0f64..0.02, cuts in any::<bool>(),
+    ) {
+        let faults = vec![rule(Fails::Program, Some(every), None), rule(Fails::Erase, None, Some(erases))];
+        let mut host = Host::new(with(medium(), faults));
+        play(&mut host, &steps, cuts);
+        host.read_all();
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_and_nothing_else_is_read_in_its_place(steps in steps(300), reads in 0.0f64..0.02) {
+        let faults = vec![rule(Fails::Read, None, Some(reads)), rule(Fails::FactoryBad, None, Some(0.02))];
+        let mut host = Host::new(with(medium(), faults));
+        host.fill();
+        play(&mut host, &steps, false);
+        host.read_all();
+    }
+
+    #[test]
+    fn a_state_that_was_saved_goes_on_as_the_other_does(file in devices(), steps in steps(200), at in any::<prop::sample::Index>(), cut in any::<bool>()) {
+        let mut host = Host::new(file.clone());
+        host.fill();
+        let (before, after) = steps.split_at(at.index(steps.len()));
+        play(&mut host, before, false);
+        if cut && host.cut_power_in_recovery(before.len()) {
+            host.go_on(1);
+        }
+        let mut bytes = Vec::new();
+        host.device.save(&Agenda::of(&host.calendar), &mut bytes).expect("a list takes everything");
+        let mut again = build(file, 9);
+        let agenda = again.load(&mut bytes.as_slice()).expect("it was just written");
+        let mut calendar = agenda.calendar(|event| event);
+        let pages = u64::from(host.pages());
+        for (device, calendar) in [(&mut host.device, &mut host.calendar), (&mut again, &mut calendar)] {
+            while !device.is_ready() {
+                let event = calendar.advance().expect("a recovery is under way");
+                device.handle(event, calendar);
+            }
+            for (kind, page, count) in after {
+                let page = u64::from(*page) % pages;
+                let sectors = u64::from(*count).min(pages - page) * SECTORS;
+                let operation = if kind % 2 == 0 { Operation::Write } else { Operation::Read };
+                let tag = 1_000_000 + page as u32;
+                let command = Command { operation, sector: page * SECTORS, sectors, tag, ..Command::default() };
+                device.submit(command, calendar);
+                while device.outstanding() > 4 {
+                    let event = calendar.advance().expect("commands are in flight");
+                    device.handle(event, calendar);
+                }
+            }
+            while let Some(event) = calendar.advance() {
+                device.handle(event, calendar);
+            }
+            device.audit(calendar.now() - Instant::ZERO);
+        }
+        prop_assert_eq!(host.device.digest(), again.digest());
+    }
+
+    #[test]
+    fn a_broken_state_is_an_error_and_no_panic(steps in steps(40), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let mut host = Host::new(tiny());
+        play(&mut host, &steps, false);
+        let mut bytes = Vec::new();
+        host.device.save(&Agenda::of(&host.calendar), &mut bytes).expect("a list takes everything");
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        let mut again = build(tiny(), 9);
+        if again.load(&mut bytes.as_slice()).is_ok() {
+            let mut same = Vec::new();
+            again.save(&Agenda { now: Instant::ZERO, events: Vec::new() }, &mut same).expect("a list takes everything");
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! Devices for the tests, and a host that remembers what it wrote and holds every answer against that.
+
+use std::collections::BTreeMap;
+
+use wordline_host::pblk::{CollectorFile, Event, Pblk, PblkFile};
+use wordline_kernel::{Bytes, Calendar, Duration, Instant, Power, Schedule, Seed};
+use wordline_nand::faults::FaultFile;
+use wordline_nand::geometry::Layout;
+use wordline_nand::part::{ArrayTiming, BusFile, DieGeometry, PartFile, PowerDraw};
+use wordline_nand::{Interface, Pairing};
+use wordline_ssd::device::{Content, FILLED, NOTHING, ZEROES};
+use wordline_ssd::{BlockDevice, Command, OpenChannel, OpenChannelFile, Operation, flash};
+
+/// Sectors of a logical page.
+pub const SECTORS: u64 = 8;
+
+/// Lines, pages of a block, planes, channels, dies of a channel.
+pub type Chips = [u32; 5];
+
+/// An FTL over SLC chips with pages of 4 KiB, for which a ring of this many pages is enough.
+pub fn file([lines, pages, planes, channels, dies]: Chips, ring: u64, over_provisioning: f64) -> PblkFile {
+    let us = Duration::from_us;
+    let part = PartFile {
+        name: "small".into(),
+        source: "chosen: small".into(),
+        geometry: DieGeometry {
+            planes,
+            blocks_per_plane: lines,
+            pages_per_block: pages,
+            page_size: Bytes::kib(4),
+            spare_size: Bytes(128),
+            bits_per_cell: 1,
+            one_shot: false,
+            layers: 1,
+            pairing: Pairing::WordLine,
+            registers: 2,
+            independent_reads: false,
+        },
+        timing: ArrayTiming::new(us(25), us(250), us(1_500), Duration::from_ns(500)),
+        bus: BusFile::new(Interface::NvDdr2, 7),
+        power: PowerDraw {
+            read: Power(66_000),
+            program: Power(66_000),
+            erase: Power(66_000),
+            interface: Some(Power(16_500)),
+            latch: None,
+            per_plane: false,
+            idle: Power(33),
+        },
+        endurance: 100_000,
+        programs_per_page: None,
+        nominal: None,
+        cells: None,
+    };
+    let layout = Layout {
+        channels,
+        packages_per_channel: 1,
+        dies_per_package: dies,
+        short_channels: 0,
+        planes_per_row: None,
+    };
+    PblkFile {
+        over_provisioning: Some(over_provisioning),
+        write_buffer: Some(Bytes::kib(4 * ring)),
+        command_time: us(1),
+        gc: CollectorFile::default(),
+        open_channel: OpenChannelFile::of(part, layout),
+    }
+}
+
+/// Two parallel units, strips of a page, twelve lines of 16 pages, of which 12 are for data: 24 pages for the host.
+pub fn tiny() -> PblkFile {
+    file([12, 8, 1, 2, 1], 8, 0.6)
+}
+
+/// Four parallel units, strips of two pages, 24 lines of 128 pages.
+pub fn medium() -> PblkFile {
+    file([24, 16, 2, 2, 2], 32, 0.4)
+}
+
+/// The same with these failures.
+pub fn with(mut file: PblkFile, faults: Vec<FaultFile>) -> PblkFile {
+    file.open_channel.faults = faults;
+    file
+}
+
+pub fn build(file: PblkFile, seed: u64) -> Pblk<OpenChannel> {
+    file.check().unwrap_or_else(|wrong| panic!("{wrong}")).build(Seed(seed))
+}
+
+/// A page, as the host knows it.
+#[derive(Clone)]
+struct Known {
+    /// The content of the last answered write, and its tag.
+    settled: (u32, Content),
+    /// Writes in flight.
+    pending: Vec<u32>,
+    /// Contents that it may hold after a power cut if nothing was written since the last flush, and those written since.
+    durable: Vec<Content>,
+    written: Vec<(u32, Content)>,
+    /// Everything that it ever held: a trim may bring it back.
+    ever: Vec<Content>,
+}
+
+impl Known {
+    fn of(content: Content) -> Self {
+        Self {
+            settled: (0, content),
+            pending: Vec::new(),
+            durable: vec![content],
+            written: Vec::new(),
+            ever: vec![content],
+        }
+    }
+
+    /// Contents that it may hold now.
+    fn allowed(&self) -> Vec<Content> {
+        let pending = self.pending.iter().map(|tag| Content::of(*tag));
+        std::iter::once(self.settled.1).chain(pending).collect()
+    }
+
+    /// Notes that all writes up to a tag are in flash.
+    fn flushed(&mut self, tag: u32, content: Content) {
+        self.durable = match content {
+            ZEROES => self.ever.iter().copied().chain([ZEROES]).collect(),
+            content => vec![content],
+        };
+        self.written.retain(|(written, _)| *written > tag);
+    }
+}
+
+/// A command in flight: what a read may find in each page, and what a flush found settled.
+struct Sent {
+    command: Command,
+    allowed: Vec<Vec<Content>>,
+    settled: Vec<Option<Content>>,
+}
+
+pub struct Host {
+    pub device: Pblk<OpenChannel>,
+    pub calendar: Calendar<Event<flash::Event>>,
+    pages: Vec<Known>,
+    sent: BTreeMap<u32, Sent>,
+    tag: u32,
+    /// Whether commands may fail.
+    pub may_fail: bool,
+    pub failed: u32,
+    /// Contents that pages may hold whose state a power cut left unknown, by page.
+    unknown: BTreeMap<usize, Vec<Content>>,
+}
+
+impl Host {
+    pub fn new(file: PblkFile) -> Self {
+        let may_fail = !file.open_channel.faults.is_empty();
+        let mut device = build(file, 1);
+        device.follow_contents();
+        let pages = (device.shape().namespaces[0] / SECTORS) as usize;
+        Self {
+            device,
+            calendar: Calendar::new(),
+            pages: vec![Known::of(ZEROES); pages],
+            sent: BTreeMap::new(),
+            tag: 0,
+            may_fail,
+            failed: 0,
+            unknown: BTreeMap::new(),
+        }
+    }
+
+    pub fn pages(&self) -> u32 {
+        self.pages.len() as u32
+    }
+
+    /// Fills all pages before the run.
+    pub fn fill(&mut self) {
+        assert!(self.device.fill_while(1.0, &mut |_| true));
+        self.pages.fill(Known::of(FILLED));
+    }
+
+    pub fn write(&mut self, page: u32) {
+        self.submit(Operation::Write, false, page, 1);
+    }
+
+    /// Writes a page, whatever becomes of its contents.
+    pub fn write_any(&mut self, page: u32) {
+        self.pages[page as usize].written.clear();
+        self.pages[page as usize].ever.clear();
+        self.write(page);
+    }
+
+    pub fn submit(&mut self, operation: Operation, fua: bool, page: u32, pages: u32) {
+        self.tag += 1;
+        let tag = self.tag;
+        let page = page % self.pages();
+        let pages = if operation == Operation::Flush { 0 } else { pages.min(self.pages() - page) };
+        let (sector, sectors) = (u64::from(page) * SECTORS, u64::from(pages) * SECTORS);
+        let command = Command { operation, fua, sector, sectors, tag, ..Command::default() };
+        let mut sent = Sent { command, allowed: Vec::new(), settled: Vec::new() };
+        for at in page as usize..(page + pages) as usize {
+            let known = &mut self.pages[at];
+            match operation {
+                Operation::Read => {
+                    let unknown = self.unknown.get(&at).into_iter().flatten().copied();
+                    sent.allowed.push(known.allowed().into_iter().chain(unknown).collect());
+                }
+                Operation::Write => {
+                    known.pending.push(tag);
+                    known.written.push((tag, Content::of(tag)));
+                    known.ever.push(Content::of(tag));
+                }
+                // It is done at once, where nothing else is in flight.
+                Operation::Discard => {
+                    known.settled = (tag, ZEROES);
+                    known.flushed(0, ZEROES);
+                    self.unknown.remove(&at);
+                }
+                _ => {}
+            }
+        }
+        if operation == Operation::Flush {
+            let settled = |(at, known): (usize, &Known)| {
+                let is_known = known.pending.is_empty() && !self.unknown.contains_key(&at);
+                is_known.then_some(known.settled.1)
+            };
+            sent.settled = self.pages.iter().enumerate().map(settled).collect();
+        }
+        self.sent.insert(tag, sent);
+        self.device.submit(command, &mut self.calendar);
+        self.take_answers();
+    }
+
+    fn take_answers(&mut self) {
+        let answers = self.device.answers().to_vec();
+        self.device.forget_answers();
+        for answer in answers {
+            let Sent { command, allowed, settled } =
+                self.sent.remove(&answer.command.tag).expect("it was sent");
+            assert!(!answer.failed || self.may_fail, "{command:?} failed");
+            self.failed += u32::from(answer.failed);
+            let first = (command.sector / SECTORS) as usize;
+            match command.operation {
+                Operation::Read => self.check_read(&command, &allowed, answer.failed),
+                Operation::Write => {
+                    for page in first..first + (command.sectors / SECTORS) as usize {
+                        self.written(page, &command, answer.failed);
+                    }
+                }
+                Operation::Flush if !answer.failed => {
+                    for (at, content) in settled.into_iter().enumerate() {
+                        let Some(content) = content.filter(|_| !self.unknown.contains_key(&at)) else {
+                            continue;
+                        };
+                        self.pages[at].flushed(command.tag, content);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn check_read(&mut self, command: &Command, allowed: &[Vec<Content>], failed: bool) {
+        let found = self.device.take_contents(command.tag).expect("contents are followed");
+        for (n, allowed) in allowed.iter().enumerate() {
+            let found = &found[n * SECTORS as usize..][..SECTORS as usize];
+            let is_lost = failed && found[0] == NOTHING;
+            let is_right = found.iter().all(|content| *content == found[0] && allowed.contains(content));
+            let page = command.sector / SECTORS + n as u64;
+            assert!(is_right || is_lost, "page {page} holds {found:?}, wanted one of {allowed:?}");
+        }
+    }
+
+    fn written(&mut self, page: usize, command: &Command, failed: bool) {
+        let (known, content) = (&mut self.pages[page], Content::of(command.tag));
+        known.pending.retain(|tag| *tag != command.tag);
+        if failed {
+            let before = known.settled.1;
+            self.unknown.entry(page).or_default().extend([content, before]);
+            return;
+        }
+        if command.tag > known.settled.0 {
+            known.settled = (command.tag, content);
+            self.unknown.remove(&page);
+        }
+        if command.fua {
+            known.flushed(command.tag, content);
+        }
+    }
+
+    pub fn run_down_to(&mut self, outstanding: usize) {
+        while self.device.outstanding() > outstanding {
+            match self.calendar.advance() {
+                Some(event) => self.device.handle(event, &mut self.calendar),
+                None => {
+                    let gave_up = self.device.give_up(&mut self.calendar);
+                    let waits = self.device.what_waits(self.calendar.now());
+                    assert!(gave_up && self.may_fail, "{waits}");
+                }
+            }
+            self.take_answers();
+        }
+    }
+
+    /// Lets so many events happen; whether there were as many.
+    pub fn go_on(&mut self, events: usize) -> bool {
+        for _ in 0..events {
+            let Some(event) = self.calendar.advance() else { return false };
+            self.device.handle(event, &mut self.calendar);
+            self.take_answers();
+        }
+        true
+    }
+
+    /// Cuts the power; each page holds then what was there at the last flush, or what was written to it since.
+    pub fn cut_power(&mut self) {
+        self.cut();
+        while !self.device.is_ready() {
+            let event = self.calendar.advance().expect("a recovery is under way");
+            self.device.handle(event, &mut self.calendar);
+        }
+    }
+
+    /// Cuts the power and lets only so many events of the recovery happen; whether it was over.
+    pub fn cut_power_in_recovery(&mut self, events: usize) -> bool {
+        self.cut();
+        for _ in 0..events {
+            if self.device.is_ready() {
+                return true;
+            }
+            let event = self.calendar.advance().expect("a recovery is under way");
+            self.device.handle(event, &mut self.calendar);
+        }
+        self.device.is_ready()
+    }
+
+    fn cut(&mut self) {
+        self.device.power_cut(self.calendar.now());
+        self.sent.clear();
+        self.calendar.clear();
+        self.device.recover(&mut self.calendar);
+        for (at, known) in self.pages.iter_mut().enumerate() {
+            let written = known.written.iter().map(|(_, content)| *content);
+            let may_hold: Vec<Content> = known.durable.iter().copied().chain(written).collect();
+            known.pending.clear();
+            known.settled = (0, may_hold[0]);
+            let unknown = self.unknown.entry(at).or_default();
+            unknown.extend(may_hold);
+            unknown.sort_unstable();
+            unknown.dedup();
+        }
+    }
+
+    /// Reads every page.
+    pub fn read_all(&mut self) {
+        self.run_down_to(0);
+        for page in (0..self.pages()).step_by(32) {
+            self.submit(Operation::Read, false, page, 32);
+        }
+        self.run_down_to(0);
+        self.audit();
+    }
+
+    pub fn audit(&self) {
+        self.device.audit(self.calendar.now() - Instant::ZERO);
+    }
+}
