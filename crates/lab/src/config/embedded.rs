@@ -38,6 +38,9 @@ pub const PRESETS: &[Embedded] = embed!("presets":
 /// Those of the device with a fixed latency.
 pub const OTHER_PRESETS: &[Embedded] = embed!("presets": "fixed-latency");
 
+/// Those of the host FTL after pblk.
+pub const PBLK_PRESETS: &[Embedded] = embed!("presets": "pblk");
+
 /// The text of `name`, if it is there.
 pub fn text_of(name: &str, all: &[Embedded]) -> Option<&'static str> {
     all.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)

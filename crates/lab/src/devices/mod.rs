@@ -7,6 +7,7 @@
 mod configured;
 mod device_type;
 mod fixed_latency;
+mod pblk;
 mod reading;
 mod registry;
 mod ssd;
@@ -20,6 +21,7 @@ pub(crate) use crate::config::schema::SSD_FILE;
 pub use configured::{Configured, as_ssd};
 pub use device_type::{ChipsInfo, DeviceType};
 pub use fixed_latency::{FixedLatency, FixedLatencyFile};
+pub use pblk::Pblk;
 pub(crate) use reading::{of_document, type_of};
 pub use registry::{Registry, TypeInfo};
 #[cfg(test)]

@@ -1,0 +1,94 @@
+//! The host FTL after pblk as a type that a configuration can name.
+
+use wordline_designs::Designs;
+use wordline_host::pblk::{self, PblkConfig, PblkFile};
+use wordline_kernel::{Complaints, Metric, Seed};
+use wordline_ssd::block_device::Shape;
+use wordline_ssd::{OpenChannel, open_channel};
+
+use super::device_type::{ChipsInfo, DeviceType};
+use crate::config::embedded::{Embedded, PBLK_PRESETS};
+use crate::config::explain::Section;
+
+/// A host FTL after pblk that was checked.
+#[derive(Clone, Debug)]
+pub struct Pblk(pub PblkConfig);
+
+impl DeviceType for Pblk {
+    const NAME: &'static str = "pblk";
+    const DESCRIPTION: &'static str = "An FTL in the host, after pblk of Linux, on an open-channel SSD.";
+    /// The part of the device is named in this table.
+    const SSDS: &'static [&'static str] = &["open_channel"];
+
+    type File = PblkFile;
+    type Device = pblk::Pblk<OpenChannel>;
+
+    fn check(file: PblkFile, _: &Designs) -> Result<Self, Complaints> {
+        file.check().map(Self)
+    }
+
+    fn file(&self) -> PblkFile {
+        self.0.file.clone()
+    }
+
+    fn shape(&self) -> Shape {
+        self.0.shape()
+    }
+
+    fn build(&self, seed: Seed) -> Self::Device {
+        self.0.build(seed)
+    }
+
+    fn chips(&self) -> Vec<ChipsInfo> {
+        let pool = self.0.device.pools.first();
+        let (part, dies, bytes) = (pool.part.name.clone(), pool.geometry.dies(), pool.geometry.capacity().0);
+        vec![ChipsInfo { part, dies, bytes }]
+    }
+
+    fn explain(&self) -> Vec<Section> {
+        let (shape, layout) = (self.shape(), &self.0.layout);
+        let size = |blocks: u32| (shape.logical_page * u64::from(blocks)).to_string();
+        let lines = |chunks: u32| format!("{:.1} lines", f64::from(chunks) / f64::from(layout.units));
+        let row = |what: &str, value: String| (what.to_owned(), value);
+        vec![
+            (
+                "capacity".into(),
+                vec![
+                    row("capacity", shape.capacity.to_string()),
+                    row("mapped as one", shape.logical_page.to_string()),
+                    row("over-provisioning", lines(layout.over_provisioned)),
+                    row("metadata", lines(layout.metadata)),
+                ],
+            ),
+            (
+                "lines".into(),
+                vec![
+                    row("lines", layout.lines.to_string()),
+                    row("line", size(layout.per_line())),
+                    row("written at once", size(layout.strip)),
+                    row("smeta", size(layout.smeta * layout.strip)),
+                    row("emeta", size(layout.emeta * layout.strip)),
+                    row("collected below", lines(layout.high)),
+                    row("kept from the host", lines(layout.reserved)),
+                ],
+            ),
+            (
+                "write buffer".into(),
+                vec![
+                    row("size", size(layout.ring)),
+                    row("kept readable", size(layout.threshold)),
+                    row("most of a request", size(layout.most_io())),
+                ],
+            ),
+        ]
+    }
+
+    fn metrics() -> Vec<&'static Metric> {
+        let of_ssds = |metric: &&Metric| wordline_ssd::metrics::all().any(|known| known.name == metric.name);
+        pblk::metrics().chain(open_channel::metrics().filter(|metric| !of_ssds(metric))).collect()
+    }
+
+    fn presets() -> &'static [Embedded] {
+        PBLK_PRESETS
+    }
+}
