@@ -37,13 +37,12 @@ pub fn file(registry: &Registry) -> Json {
                 let meaning = set["description"].clone();
                 *set = json!({ "description": meaning, "type": ["string", "object"] });
             }
-            "PoolFile" => with_named_part(definition),
             SSD_FILE => {
                 let (key, meaning) = FILE_KEYS[FILE_KEYS.len() - 1];
                 definition["properties"][key] = json!({ "type": "string", "description": meaning });
                 with_named_part(definition);
             }
-            _ => {}
+            _ => with_named_part(definition),
         }
     }
     let draft = "https://json-schema.org/draft/2020-12/schema";

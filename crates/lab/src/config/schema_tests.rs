@@ -1,5 +1,7 @@
 //! Files that the JSON Schema of device files refuses, and that the program refuses.
 
+use std::collections::BTreeMap;
+
 use regex::Regex;
 use serde_json::Value as Json;
 
@@ -76,6 +78,21 @@ fn members_hold(root: &Json, schema: &Json, value: &Json) -> bool {
 fn is_taken(root: &Json, text: &str) -> bool {
     let table: toml::Table = toml::from_str(text).expect("it is TOML");
     holds(root, root, &serde_json::to_value(table).expect("TOML without dates is JSON"))
+}
+
+/// The schema of a file has the definitions of all types of devices in one table.
+#[test]
+fn a_name_of_a_definition_means_the_same_in_all_types_of_devices() {
+    let registry = Registry::default();
+    let mut known = BTreeMap::new();
+    for entry in registry.entries() {
+        let schema = entry.schema(registry.designs());
+        for (name, definition) in schema["$defs"].as_object().into_iter().flatten() {
+            let first = known.entry(name.clone()).or_insert_with(|| definition.clone());
+            assert_eq!(first, definition, "{name} of {}", entry.name());
+        }
+    }
+    assert!(known.contains_key("WearFile") && known.contains_key("FaultWearFile"));
 }
 
 #[test]

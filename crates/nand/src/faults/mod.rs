@@ -54,6 +54,7 @@ impl Fails {
 /// Probability that grows with the erases of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "FaultWearFile")] // Devices have a `WearFile` too, and a schema has both.
 pub struct WearFile {
     /// Erases up to which nothing fails.
     pub from: u32,
