@@ -41,6 +41,12 @@ pub const OTHER_PRESETS: &[Embedded] = embed!("presets": "fixed-latency");
 /// Those of the host FTL after pblk.
 pub const PBLK_PRESETS: &[Embedded] = embed!("presets": "pblk");
 
+/// Those of all types of devices.
+#[cfg(test)]
+pub fn all_presets() -> Vec<Embedded> {
+    [PRESETS, OTHER_PRESETS, PBLK_PRESETS].concat()
+}
+
 /// The text of `name`, if it is there.
 pub fn text_of(name: &str, all: &[Embedded]) -> Option<&'static str> {
     all.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)

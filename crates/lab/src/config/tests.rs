@@ -37,10 +37,7 @@ fn preset(name: &str) -> Device {
 #[test]
 fn every_preset_loads_and_has_the_flash_it_says() {
     let all = presets(&Registry::default()).expect("presets are sound");
-    assert_eq!(
-        all.len(),
-        [embedded::PRESETS, embedded::OTHER_PRESETS, embedded::PBLK_PRESETS].concat().len()
-    );
+    assert_eq!(all.len(), embedded::all_presets().len());
     for (name, gib) in [
         ("bench-512g", 512.0),
         ("mqsim-64g", 64.0),
@@ -174,8 +171,7 @@ fn a_part_programs_as_fast_as_its_source_says() {
 
 #[test]
 fn the_lists_of_embedded_files_are_whole() {
-    let presets = [embedded::PRESETS, embedded::OTHER_PRESETS, embedded::PBLK_PRESETS].concat().len();
-    for (folder, count) in [("parts", embedded::PARTS.len()), ("presets", presets)] {
+    for (folder, count) in [("parts", embedded::PARTS.len()), ("presets", embedded::all_presets().len())] {
         let path = format!("{}/../../data/{folder}", env!("CARGO_MANIFEST_DIR"));
         assert_eq!(std::fs::read_dir(path).expect(folder).count(), count, "{folder}");
     }
