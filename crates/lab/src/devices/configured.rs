@@ -47,7 +47,7 @@ pub trait Configured: fmt::Debug + Send + Sync {
     /// Makes it, preconditions it and saves it.
     ///
     /// # Errors
-    /// Those of [`prepare::make_snapshot`].
+    /// Those of [`run::make_snapshot`](crate::run::make_snapshot).
     fn make_snapshot(&self, making: Making<'_>, observer: &mut dyn Observer) -> Result<()>;
     /// Itself, for callers that know its type.
     fn as_any(&self) -> &dyn Any;

@@ -20,7 +20,7 @@ pub trait DeviceType: Clone + fmt::Debug + Send + Sync + Sized + 'static {
     const NAME: &'static str;
     /// Its description, in a sentence.
     const DESCRIPTION: &'static str;
-    /// Keys of it whose tables are SSDs ([`SsdFile`]). Presets and parts are named in them as they are at the top.
+    /// Keys of it whose tables are SSDs ([`SsdFile`](super::SsdFile)). Presets and parts are named in them as they are at the top.
     const SSDS: &'static [&'static str] = &[];
 
     /// Its keys. It denies those that it does not know.

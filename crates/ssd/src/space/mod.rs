@@ -2,7 +2,7 @@
 //! A page is a logical page here: what one [location](wordline_nand::Locations) holds.
 //!
 //! Free blocks of a row are kept by erase count (dynamic wear levelling: the least worn is opened next, the lowest number
-//! wins a tie, unless the [allocation](wear::Allocation) says otherwise). Each is opened in a cell [mode](modes). Closed blocks are [indexed](candidates) for the victim policy.
+//! wins a tie, unless the [allocation](wear::Allocation) says otherwise). Each is opened in a cell mode (`modes.rs`). Closed blocks are [indexed](candidates) for the victim policy.
 
 mod block;
 pub mod candidates;
