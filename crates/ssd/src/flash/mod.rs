@@ -334,6 +334,11 @@ impl Flash {
         self.chips.skip(block, locations);
     }
 
+    /// Makes a programmed location unreadable: what was copied to it could not be read.
+    pub(crate) fn spoil(&mut self, location: Location) {
+        self.chips.spoil(location);
+    }
+
     /// Asks for what the location holds.
     #[inline]
     pub fn prefetch(&self, location: Location) {

@@ -216,17 +216,23 @@ impl NvmeFile {
         let entries = self.entries;
         wrong.require((2..=65_536).contains(&entries), "nvme.entries", entries, "from 2 to 65536");
         self.arbitration.check(wrong);
-        let PcieFile { generation, lanes, max_payload, max_read_request, latency } = self.link;
-        wrong.require((1..=5).contains(&generation), "nvme.link.generation", generation, "from 1 to 5");
-        let powers = [1, 2, 4, 8, 16];
-        wrong.require(powers.contains(&lanes), "nvme.link.lanes", lanes, "1, 2, 4, 8 or 16");
-        for (key, size) in
-            [("nvme.link.max_payload", max_payload), ("nvme.link.max_read_request", max_read_request)]
-        {
+        wrong.nest("nvme.link", self.link.complaints());
+    }
+}
+
+impl PcieFile {
+    /// Everything that is wrong with it.
+    pub(crate) fn complaints(&self) -> Complaints {
+        let mut wrong = Complaints::default();
+        let Self { generation, lanes, max_payload, max_read_request, latency } = *self;
+        wrong.require((1..=5).contains(&generation), "generation", generation, "from 1 to 5");
+        wrong.require([1, 2, 4, 8, 16].contains(&lanes), "lanes", lanes, "1, 2, 4, 8 or 16");
+        for (key, size) in [("max_payload", max_payload), ("max_read_request", max_read_request)] {
             let holds = size.0.is_power_of_two() && (128..=4096).contains(&size.0);
             wrong.require(holds, key, size, "a power of two from 128B to 4KiB");
         }
-        wrong.require(latency <= Duration::from_ms(1), "nvme.link.latency", latency, "at most 1ms");
+        wrong.require(latency <= Duration::from_ms(1), "latency", latency, "at most 1ms");
+        wrong
     }
 }
 

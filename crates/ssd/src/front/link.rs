@@ -155,7 +155,8 @@ impl Link {
         }
     }
 
-    fn pcie(link: &PcieFile) -> Self {
+    /// A PCI Express link.
+    pub(crate) fn pcie(link: &PcieFile) -> Self {
         let wire = Wire::pcie(link);
         let to_device = |bytes| [wire.time(bytes), Duration::ZERO];
         let to_host = |bytes| [Duration::ZERO, wire.time(bytes)];

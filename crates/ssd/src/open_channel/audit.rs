@@ -2,9 +2,10 @@
 //! was read can be one of the device.
 
 use wordline_kernel::Duration;
-use wordline_nand::BlockSetId;
 
-use super::chunks::{Entry, Unit};
+use super::buffer::Unit;
+use super::chunks::{ChunkId, Entry};
+use super::in_flight::InFlight;
 use super::{Event, OpenChannel};
 use crate::physical_device::{ChunkState, Operation};
 use crate::snapshot::{Agenda, ensure};
@@ -13,67 +14,109 @@ impl OpenChannel {
     pub(super) fn audit_all(&self, elapsed: Duration) {
         self.flash.audit(elapsed);
         let programs = self.chips().counts().program_commands;
-        assert_eq!(programs, self.counts.programs + self.cut_programs, "programs are those of writes");
+        assert_eq!(programs, self.counts.all_programs() + self.cut_programs, "programs are those of writes");
         let parts: u32 = self.commands.iter().map(|command| command.parts).sum();
         assert_eq!(parts as usize, self.parts_in_flight(), "commands wait for what is in flight");
-        if self.recovering.is_none() {
-            for (block, entry) in self.chunks.iter() {
-                self.check_chunk(block, entry).unwrap_or_else(|wrong| panic!("{wrong}"));
-            }
-        }
+        let checked = self.check_tables();
+        assert!(checked.is_ok(), "{checked:?}");
     }
 
-    /// Parts of commands in flight, as the table of chunks and the flash know them: units that wait in the table are in no queue.
+    /// Parts of commands in flight: reads and erases of dies, units, resets and flushes that wait.
     fn parts_in_flight(&self) -> usize {
         let of_recovery = self.recovering.as_ref().map_or(0, |recovering| recovering.left as usize);
-        self.flash.outstanding() - of_recovery + self.chunks.waiting()
+        let of_repairs = self.repairs.as_ref().map_or(0, |repairs| repairs.at_dies());
+        let of_commands = self.flash.outstanding() - of_recovery - of_repairs - self.buffers.programs();
+        of_commands + self.buffers.awaited() + self.buffers.flushes() + self.resets.len()
+    }
+
+    /// Whether the tables agree with each other and, once it has recovered, with the chips.
+    fn check_tables(&self) -> Result<(), String> {
+        self.chunks.check_loaded()?;
+        if let Some(manager) = self.failures() {
+            manager.check(self.config.pools.block_sets())?;
+        }
+        if self.recovering.is_some() {
+            return Ok(());
+        }
+        self.chunks.iter().try_for_each(|(chunk, entry)| self.check_chunk(chunk, entry))
     }
 
     /// Whether a chunk is what the chips say.
-    fn check_chunk(&self, block: BlockSetId, entry: &Entry) -> Result<(), String> {
-        let Entry { state, next, programmed, .. } = *entry;
+    fn check_chunk(&self, chunk: ChunkId, entry: &Entry) -> Result<(), String> {
+        let Entry { state, next, written, programmed, .. } = *entry;
         let (unit, size) = (self.config.geometry.ws_min, self.config.geometry.blocks_per_chunk);
-        let in_flash = self.chips().programmed(block);
+        let in_flash = self.chips().programmed(self.block_of(chunk));
+        // Of a chunk with a list the manager knows what is where.
+        let is_mapped = self.failures().is_none_or(|manager| manager.shift(chunk) == Some(0));
+        // A failed unit lies behind what is programmed: of a closed chunk, and while the manager has another block erased for it.
+        let is_behind_failure = in_flash == programmed + unit;
+        let is_as_programmed = !is_mapped
+            || entry.is_void
+            || in_flash == programmed
+            || self.repairs.is_some() && is_behind_failure;
+        // The padding of a chunk that was closed early.
+        let is_padded = self.repairs.is_some() && in_flash == size;
         let fits = match state {
-            ChunkState::Free => in_flash == 0 && next == 0 && programmed == 0,
-            ChunkState::Open => in_flash == programmed && programmed < size && next > 0,
-            // With the unit behind it that failed or was torn.
-            ChunkState::Closed => [programmed, programmed + unit].contains(&in_flash) && next == programmed,
-            ChunkState::Offline => next == 0 && programmed == 0,
+            ChunkState::Free => is_as_programmed && next == 0 && programmed == 0,
+            ChunkState::Open => is_as_programmed && programmed < size && next > 0,
+            ChunkState::Closed => is_as_programmed || is_padded || is_behind_failure && next == programmed,
+            ChunkState::Offline => next == written,
         };
-        ensure(fits, || {
+        ensure(fits && programmed <= written && written <= next, || {
             format!(
-                "chunk {} is {state:?}, programmed to {programmed} of {next}; its flash to {in_flash}",
-                block.0
+                "chunk {} is {state:?}, programmed to {programmed} of {written} of {next}; its flash to {in_flash}",
+                chunk.0
             )
         })
     }
 
     pub(super) fn check_state(&self, agenda: &Agenda<Event>) -> Result<(), String> {
         self.flash.check_loaded()?;
-        let (unit, all) = (self.config.geometry.ws_min as usize, self.config.pools.locations());
-        for command in self.commands.iter() {
-            let count = if command.operation == Operation::Reset { 0 } else { command.locations.len() };
-            let fits =
-                command.locations.iter().all(|location| location.0 < all) && command.stamps.len() == count;
-            ensure(fits && command.parts > 0, || format!("command {} cannot be", command.tag))?;
-        }
-        let knows = |block: BlockSetId, unit_of: Unit| {
-            let locations = self.commands.find(unit_of.command).map(|command| &command.locations);
-            let at = unit_of.at as usize;
-            locations.and_then(|locations| locations.get(at..at + unit)).is_some_and(|locations| {
-                locations.iter().all(|location| self.config.pools.block_of(*location) == block)
+        self.commands.iter().try_for_each(|command| self.check_command(command))?;
+        let chunks = self.chunks.len();
+        let unit_of = |chunk: ChunkId| ((chunk.0 as usize) < chunks).then(|| self.chunks.unit_of(chunk));
+        let size = self.config.geometry.ws_min as usize;
+        let knows = |unit: &Unit| {
+            let Some(number) = unit.command else { return true };
+            let written = self.commands.find(number).map(InFlight::written);
+            let at = unit.at as usize;
+            written.and_then(|written| written.get(at..at + size)).is_some_and(|blocks| {
+                self.id_of(blocks[0].chunk) == unit.chunk && blocks[0].block == unit.first
             })
         };
-        self.chunks.check_loaded(self.config.geometry.blocks_per_chunk, knows)?;
-        if self.recovering.is_none() {
-            self.chunks.iter().try_for_each(|(block, entry)| self.check_chunk(block, entry))?;
-        }
+        self.buffers.check_loaded(unit_of, knows)?;
+        self.check_tables()?;
         let blocks = self.recovering.iter().flat_map(|recovering| &recovering.chunks);
-        let there = blocks.copied().all(|block| (block.0 as usize) < self.chunks.len());
+        let there = blocks.copied().all(|chunk| (chunk.0 as usize) < chunks);
         ensure(there, || "a recovery of a chunk that is not there".into())?;
         let parts: u32 = self.commands.iter().map(|command| command.parts).sum();
         ensure(parts as usize == self.parts_in_flight(), || "commands that wait for nothing".into())?;
-        agenda.events.iter().try_for_each(|(_, event)| self.flash.check_event(*event))
+        agenda.events.iter().try_for_each(|(_, event)| self.check_event(*event))
+    }
+
+    fn check_command(&self, command: &InFlight) -> Result<(), String> {
+        let (blocks, geometry) = (command.blocks.len(), &self.config.geometry);
+        let is_read = matches!(command.operation, Operation::Read | Operation::Copy);
+        let located = if is_read || command.operation == Operation::Reset { blocks } else { 0 };
+        let stamps = if is_read || command.operation == Operation::Write { blocks } else { 0 };
+        let all = command.blocks.iter().chain(&command.to);
+        let fits =
+            all.clone().all(|block| geometry.has(block.chunk) && block.block < geometry.blocks_per_chunk)
+                && (command.locations.len(), command.stamps.len()) == (located, stamps);
+        ensure(fits, || format!("command {} cannot be", command.tag))
+    }
+
+    fn check_event(&self, event: Event) -> Result<(), String> {
+        match event {
+            Event::Flash(event) => self.flash.check_event(event),
+            Event::Link(number) => {
+                ensure(self.link.is_some() && self.commands.find(number).is_some(), || {
+                    format!("{event:?} of no command")
+                })
+            }
+            Event::Unit(id) => {
+                ensure(self.link.is_some() && self.buffers.has(id), || format!("{event:?} of no unit"))
+            }
+        }
     }
 }

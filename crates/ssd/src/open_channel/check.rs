@@ -4,22 +4,32 @@ use wordline_nand::Stamp;
 
 use super::OpenChannel;
 use super::chunks::Entry;
-use crate::physical_device::{Chunk, ChunkState, Command, LogicalBlock, MOST_BLOCKS, Operation, Refusal};
+use crate::physical_device::{
+    Capabilities, Chunk, ChunkState, Command, Geometry, LogicalBlock, MOST_BLOCKS, Operation, Refusal,
+};
 
 impl OpenChannel {
     /// Whether a command breaks no rule.
     pub(super) fn check(&self, command: &Command<'_>) -> Result<(), Refusal> {
-        let Command { operation, blocks, stamps, .. } = *command;
+        let Command { operation, blocks, to, stamps, .. } = *command;
         if self.recovering.is_some() {
             return Err(Refusal::NotReady);
         }
-        if !(1..=MOST_BLOCKS).contains(&blocks.len()) {
+        let geometry = &self.config.geometry;
+        if operation == Operation::Copy && !geometry.capabilities.copy {
+            return Err(Refusal::Unsupported { operation });
+        }
+        let allowed = if operation == Operation::Flush { 0..=0 } else { 1..=MOST_BLOCKS };
+        if !allowed.contains(&blocks.len()) {
             return Err(Refusal::Count { found: blocks.len() });
         }
-        let geometry = &self.config.geometry;
+        let wanted = if operation == Operation::Copy { blocks.len() } else { 0 };
+        if to.len() != wanted {
+            return Err(Refusal::Destinations { found: to.len(), wanted });
+        }
         let is_there =
             |block: &LogicalBlock| geometry.has(block.chunk) && block.block < geometry.blocks_per_chunk;
-        if let Some(block) = blocks.iter().find(|block| !is_there(block)) {
+        if let Some(block) = blocks.iter().chain(to).find(|block| !is_there(block)) {
             return Err(Refusal::NoSuchBlock { block: *block });
         }
         let wanted = if operation == Operation::Write { blocks.len() } else { 0 };
@@ -28,14 +38,20 @@ impl OpenChannel {
         }
         match operation {
             Operation::Read => blocks.iter().try_for_each(|block| self.check_read(*block)),
-            Operation::Write => self.check_write(blocks, stamps),
+            Operation::Write => self.check_stamps(blocks, stamps).and_then(|()| self.check_write(blocks)),
+            Operation::Copy => blocks
+                .iter()
+                .try_for_each(|block| self.check_read(*block))
+                .and_then(|()| self.check_write(to)),
             Operation::Reset => self.check_reset(blocks),
+            Operation::Close => self.check_close(blocks),
+            Operation::Flush => Ok(()),
         }
     }
 
     /// A chunk whose state takes a command.
     fn chunk_in(&self, chunk: Chunk, states: &[ChunkState]) -> Result<&Entry, Refusal> {
-        let entry = self.chunks.get(self.block_of(chunk));
+        let entry = self.chunks.get(self.id_of(chunk));
         if entry.is_resetting {
             return Err(Refusal::InFlight { chunk });
         }
@@ -44,24 +60,36 @@ impl OpenChannel {
     }
 
     fn check_read(&self, block: LogicalBlock) -> Result<(), Refusal> {
-        use ChunkState::{Closed, Free, Open};
-        self.chunk_in(block.chunk, &[Free, Open, Closed])?;
-        let end = self.readable(self.block_of(block.chunk));
+        use ChunkState::{Closed, Free, Offline, Open};
+        let end = self.readable(self.id_of(block.chunk));
+        // What was answered of a chunk before it went offline stays readable.
+        let states: &[ChunkState] =
+            if end > 0 { &[Free, Open, Closed, Offline] } else { &[Free, Open, Closed] };
+        self.chunk_in(block.chunk, states)?;
         if block.block < end { Ok(()) } else { Err(Refusal::NotReadable { block, end }) }
     }
 
-    /// In each chunk a write begins at its write pointer, and so on where its list comes back to a chunk.
-    fn check_write(&self, blocks: &[LogicalBlock], stamps: &[Stamp]) -> Result<(), Refusal> {
+    fn check_stamps(&self, blocks: &[LogicalBlock], stamps: &[Stamp]) -> Result<(), Refusal> {
         let is_written = |stamp: &Stamp| stamp.is_data() || *stamp == Stamp::PADDING;
-        if let Some(at) = stamps.iter().position(|stamp| !is_written(stamp)) {
-            return Err(Refusal::NoData { block: blocks[at] });
-        }
+        let at = stamps.iter().position(|stamp| !is_written(stamp));
+        at.map_or(Ok(()), |at| Err(Refusal::NoData { block: blocks[at] }))
+    }
+
+    /// In each chunk a write begins at its write pointer, and so on where its list comes back to a chunk. It opens no more chunks than
+    /// may be open.
+    fn check_write(&self, blocks: &[LogicalBlock]) -> Result<(), Refusal> {
         let unit = self.config.geometry.ws_min;
         let mut ends: Vec<LogicalBlock> = Vec::new();
+        let mut opened: Vec<Chunk> = Vec::new();
         let is_beside = |one: &LogicalBlock, next: &LogicalBlock| *next == one.chunk.at(one.block + 1);
         for run in blocks.chunk_by(is_beside) {
             let (first, found) = (run[0], run.len() as u32);
             let entry = self.chunk_in(first.chunk, &[ChunkState::Free, ChunkState::Open])?;
+            let is_opened =
+                entry.state == ChunkState::Free && ends.iter().all(|end| end.chunk != first.chunk);
+            if is_opened {
+                self.check_open(first.chunk, &mut opened)?;
+            }
             let before = ends.iter().rev().find(|end| end.chunk == first.chunk);
             let wanted = before.map_or(entry.next, |end| end.block);
             if first.block != wanted {
@@ -75,9 +103,38 @@ impl OpenChannel {
         Ok(())
     }
 
+    /// Whether a chunk may be opened beside those that are open and those that the same command has `opened`.
+    fn check_open(&self, chunk: Chunk, opened: &mut Vec<Chunk>) -> Result<(), Refusal> {
+        let Geometry { max_open, max_open_per_unit, .. } = self.config.geometry;
+        let is_of_unit = |other: &&Chunk| (other.group, other.unit) == (chunk.group, chunk.unit);
+        let of_unit = self.chunks.open_of(self.chunks.unit_of(self.id_of(chunk)));
+        let of_unit = of_unit + opened.iter().filter(is_of_unit).count() as u32;
+        let all = if max_open > 0 { self.chunks.open() + opened.len() as u32 } else { 0 };
+        for (open, limit) in [(all, max_open), (of_unit, max_open_per_unit)] {
+            if limit > 0 && open >= limit {
+                return Err(Refusal::TooManyOpen { chunk, limit });
+            }
+        }
+        opened.push(chunk);
+        Ok(())
+    }
+
     fn check_reset(&self, blocks: &[LogicalBlock]) -> Result<(), Refusal> {
+        let Capabilities { multiple_resets, early_resets, .. } = self.config.geometry.capabilities;
+        let mut states = vec![ChunkState::Closed];
+        states.extend(early_resets.then_some(ChunkState::Open));
+        states.extend(multiple_resets.then_some(ChunkState::Free));
+        self.check_chunks(blocks, &states)
+    }
+
+    fn check_close(&self, blocks: &[LogicalBlock]) -> Result<(), Refusal> {
+        self.check_chunks(blocks, &[ChunkState::Open])
+    }
+
+    /// Whether all chunks of a list are in one of these states, each stands there once, and nothing of them is in flight.
+    fn check_chunks(&self, blocks: &[LogicalBlock], states: &[ChunkState]) -> Result<(), Refusal> {
         for (n, LogicalBlock { chunk, .. }) in blocks.iter().enumerate() {
-            let entry = self.chunk_in(*chunk, &[ChunkState::Open, ChunkState::Closed])?;
+            let entry = self.chunk_in(*chunk, states)?;
             if entry.readers > 0 || entry.changes() {
                 return Err(Refusal::InFlight { chunk: *chunk });
             }

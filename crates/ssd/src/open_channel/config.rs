@@ -8,11 +8,15 @@ use wordline_nand::geometry::Layout;
 use wordline_nand::part::PartFile;
 use wordline_nand::{Fault, Locations, Part, Pool, Pools};
 
+use super::buffer::BufferFile;
+use super::failures::{EarlyClose, Shape};
 use crate::command::SECTOR;
 use crate::config::ReadRetryFile;
 use crate::flash::Setup;
+use crate::front::config::PcieFile;
 use crate::map::checkpoint::ProgramsAtCut;
-use crate::physical_device::{Geometry, MOST_BLOCKS, Times};
+use crate::physical_device::{Capabilities, Geometry, MOST_BLOCKS, Times};
+use crate::policy::failure::FailureKind;
 use crate::policy::tuner::TunerKind;
 use crate::scheduling::SchedulingFile;
 
@@ -31,6 +35,34 @@ pub struct OpenChannelFile {
     /// programmed, which chips allow.
     #[serde(default)]
     pub mw_cunits: u32,
+    /// Writes of a multiple of this many logical blocks are said to go fastest: a multiple of what one program writes. Left out: what one
+    /// program writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ws_opt: Option<u32>,
+    /// Chunks that may be open at a time. Left out: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_open: Option<u32>,
+    /// Chunks of a parallel unit that may be open at a time. Left out: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_open_per_unit: Option<u32>,
+    /// Chunks that are free already may be reset.
+    #[serde(default)]
+    pub multiple_resets: bool,
+    /// Chunks that are open may be reset.
+    #[serde(default = "yes")]
+    pub early_resets: bool,
+    /// The link between host and device. Left out: commands and data reach the device at no cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<PcieFile>,
+    /// The write buffer. Left out: what is written waits without limit, and is answered when it is in flash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<BufferFile>,
+    /// The manager of program failures. Left out: they are reported to the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failures: Option<FailuresFile>,
+    /// The treatment of a chunk or block in which a program or an erase failed: retired, or used again once it is erased.
+    #[serde(default)]
+    pub failure: FailureKind,
     /// The fate of programs and erases in progress when the power is cut.
     #[serde(default)]
     pub programs_at_cut: ProgramsAtCut,
@@ -47,6 +79,38 @@ pub struct OpenChannelFile {
     /// Failures and their times: a table `[[faults]]` for each rule. A command fails if one of them says so.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultFile>,
+}
+
+/// The manager of program failures as it is written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FailuresFile {
+    /// Chunks are mapped to blocks, so that another block can take the place of one in which a program failed.
+    #[serde(default)]
+    pub block_map: bool,
+    /// The host writes on at once in the other block, and pages are copied later, to where a shift of their offsets finds them. Otherwise they are copied before
+    /// the failed write is tried again.
+    #[serde(default)]
+    pub shift: bool,
+    /// Fraction of the blocks of each parallel unit that are kept in reserve, rounded down.
+    #[serde(default = "reserve")]
+    #[schemars(range(min = 0.0, max = 0.5))]
+    pub reserve: f64,
+    /// The treatment of a chunk that is closed before its end while its pages are in several blocks.
+    #[serde(default)]
+    pub early_close: EarlyClose,
+    /// No journal of the tables is kept: after a power cut a page of each block is read instead.
+    #[serde(default)]
+    pub volatile_tables: bool,
+}
+
+/// Chosen: 1 %, some 80 of the 8,192 blocks of FT-PASSD.
+fn reserve() -> f64 {
+    0.01
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// An open-channel device whose numbers fit each other.
@@ -70,6 +134,15 @@ impl OpenChannelFile {
             layout,
             logical_block: None,
             mw_cunits: 0,
+            ws_opt: None,
+            max_open: None,
+            max_open_per_unit: None,
+            multiple_resets: false,
+            early_resets: true,
+            link: None,
+            buffer: None,
+            failures: None,
+            failure: FailureKind::default(),
             programs_at_cut: ProgramsAtCut::default(),
             read_retry: ReadRetryFile::default(),
             tuner: TunerKind::default(),
@@ -104,10 +177,28 @@ impl OpenChannelFile {
         };
         let pools = Pools::one(Pool { part, geometry, locations });
         let seen = self.geometry(pools.first());
+        self.check_units(&seen, &mut wrong);
+        self.check_failures(&pools, &mut wrong);
+        let is_managed = self.failures.is_some();
+        if let Some(buffer) = &self.buffer {
+            buffer.check(&seen, is_managed, &mut wrong);
+        }
+        if let Some(link) = &self.link {
+            wrong.nest("link", link.complaints());
+        }
+        let check = |(n, rule): (usize, &FaultFile)| {
+            rule.check_pools(&pools).map_err(|inner| wrong.nest(&format!("faults[{n}]"), inner)).ok()
+        };
+        let faults = self.faults.iter().enumerate().filter_map(check).collect();
+        wrong.or_ok(()).map(|()| OpenChannelConfig { file: self, pools, geometry: seen, faults })
+    }
+
+    /// What one program writes, and the limits that the host is told.
+    fn check_units(&self, seen: &Geometry, wrong: &mut Complaints) {
         wrong.require(
             seen.ws_min as usize <= MOST_BLOCKS,
             "logical_block",
-            size,
+            seen.block_size,
             format!("a larger one: a program writes {}, a command {MOST_BLOCKS} at the most", seen.ws_min),
         );
         let most = seen.blocks_per_chunk - seen.ws_min.min(seen.blocks_per_chunk);
@@ -117,11 +208,54 @@ impl OpenChannelFile {
             self.mw_cunits,
             format!("at most {most}: a chunk without what one program writes"),
         );
-        let check = |(n, rule): (usize, &FaultFile)| {
-            rule.check_pools(&pools).map_err(|inner| wrong.nest(&format!("faults[{n}]"), inner)).ok()
-        };
-        let faults = self.faults.iter().enumerate().filter_map(check).collect();
-        wrong.or_ok(()).map(|()| OpenChannelConfig { file: self, pools, geometry: seen, faults })
+        let holds = seen.ws_opt > 0 && seen.ws_opt.is_multiple_of(seen.ws_min);
+        wrong.require(holds, "ws_opt", seen.ws_opt, format!("a multiple of {} (ws_min)", seen.ws_min));
+        let open = self.max_open.unwrap_or(u32::MAX);
+        wrong.require(open > 0, "max_open", open, "at least 1; leave it out for no limit");
+        let of_unit = self.max_open_per_unit.unwrap_or(1);
+        wrong.require(
+            (1..=open.max(1)).contains(&of_unit),
+            "max_open_per_unit",
+            of_unit,
+            "from 1 to `max_open`; leave it out for no limit",
+        );
+        if let Some((key, found, wanted)) = self.failure.complaint() {
+            wrong.add(format!("failure.{key}"), found, wanted);
+        }
+    }
+
+    fn check_failures(&self, pools: &Pools, wrong: &mut Complaints) {
+        let Some(file) = &self.failures else { return };
+        let geometry = &pools.first().geometry;
+        let blocks = geometry.rows_per_die * geometry.blocks_per_plane;
+        wrong.require(
+            file.block_map,
+            if file.shift { "failures.shift" } else { "failures.block_map" },
+            file.shift,
+            "block_map = true: without a map no block takes the place of another, and the table has no effect",
+        );
+        wrong.require(
+            file.shift || file.early_close == EarlyClose::Pad,
+            "failures.early_close",
+            "keep-list",
+            "shift = true: without it no list lasts",
+        );
+        let reserve = file.blocks(blocks);
+        // Two of them are the journal.
+        let least = if file.volatile_tables { 1 } else { 3 };
+        let wanted = format!(
+            "a fraction that keeps from {least} to {} of the {blocks} blocks of a parallel unit; {reserve} are too few or too many",
+            blocks / 2
+        );
+        wrong.require((least..=blocks / 2).contains(&reserve), "failures.reserve", file.reserve, wanted);
+        let locations = &pools.first().locations;
+        let pages = locations.per_block() / locations.per_program;
+        wrong.require(
+            pages < u32::from(u16::MAX),
+            "part.geometry.pages_per_block",
+            pages,
+            "fewer than 65535 programs in a block: the entries of the shift table have 16 bits",
+        );
     }
 
     fn check_chips(&self, wrong: &mut Complaints) {
@@ -142,18 +276,34 @@ impl OpenChannelFile {
 
     /// The geometry of these chips as the host sees it.
     fn geometry(&self, Pool { part, geometry, locations }: &Pool) -> Geometry {
+        let blocks = geometry.rows_per_die * geometry.blocks_per_plane;
+        let reserve = self.failures.as_ref().map_or(0, |failures| failures.blocks(blocks));
         Geometry {
             groups: geometry.channels as u16,
             units_per_group: geometry.dies_per_channel as u16,
-            chunks_per_unit: geometry.rows_per_die * geometry.blocks_per_plane,
+            chunks_per_unit: blocks - reserve.min(blocks - 1),
             blocks_per_chunk: locations.per_block(),
             block_size: locations.size,
             ws_min: locations.per_program,
             // Chosen: a die programs one unit after another, so that no larger write is faster.
-            ws_opt: locations.per_program,
+            ws_opt: self.ws_opt.unwrap_or(locations.per_program),
             mw_cunits: self.mw_cunits,
+            max_open: self.max_open.unwrap_or(0),
+            max_open_per_unit: self.max_open_per_unit.unwrap_or(0),
+            capabilities: Capabilities {
+                copy: true,
+                multiple_resets: self.multiple_resets,
+                early_resets: self.early_resets,
+            },
             times: times(part),
         }
+    }
+}
+
+impl FailuresFile {
+    /// The reserve blocks of a parallel unit of this many blocks.
+    fn blocks(&self, of: u32) -> u32 {
+        (f64::from(of) * self.reserve.clamp(0.0, 1.0)) as u32
     }
 }
 
@@ -170,6 +320,19 @@ fn times(part: &Part) -> Times {
 }
 
 impl OpenChannelConfig {
+    /// The sizes of its manager of failures, if it has one.
+    pub fn shape(&self) -> Option<Shape> {
+        let failures = self.file.failures.as_ref()?;
+        let geometry = &self.pools.first().geometry;
+        let blocks_per_unit = geometry.rows_per_die * geometry.blocks_per_plane;
+        Some(Shape {
+            units: self.geometry.units(),
+            blocks_per_unit,
+            chunks_per_unit: blocks_per_unit - failures.blocks(blocks_per_unit),
+            pages: self.geometry.blocks_per_chunk / self.geometry.ws_min,
+        })
+    }
+
     /// The setup of its flash.
     pub fn setup(&self) -> Setup<'_> {
         Setup {

@@ -2,15 +2,21 @@
 //!
 //! The table of chunks is kept in memory of its own that outlives the power, as real devices keep it; which is why all that is left to
 //! find out is how far the commands came that were in flight. For that the chunks that they were changing are read, the page that was
-//! programmed last in each. A unit that the cut tore closes its chunk before it. A chunk whose erase was torn stays closed, and
+//! programmed last in each. A unit that the cut tore closes its chunk before it; with a manager of failures the chunk goes on in another
+//! block. A chunk whose erase was torn stays closed, and
 //! nothing in it can be read: it has to be reset once more. Commands that had not begun leave no trace.
+//!
+//! What is in the buffer is lost unless that is protected. The tables of the manager are read from their journals. Without journals the
+//! first page of each block is read, whose spare area says which page of which chunk it is, which is what the tables say.
 
 use wordline_kernel::{Instant, Schedule};
 use wordline_nand::{AtCut, BlockSetId, Location, Stamp};
 
-use super::{OpenChannel, Recovering};
+use super::chunks::ChunkId;
+use super::failures::Step;
+use super::{Event, OpenChannel, Recovering};
 use crate::device::Recovered;
-use crate::flash::{Class, Event, Ticket};
+use crate::flash::{Class, Ticket};
 use crate::physical_device::{ChunkState, PowerCut};
 
 impl OpenChannel {
@@ -20,91 +26,211 @@ impl OpenChannel {
         let torn = self.flash.cut_power(now, at_cut, |_, _| {});
         self.cut_programs += self.chips().counts().program_commands - before;
         if self.flash.asks_tuner() {
-            self.tuner.forget();
+            self.policies.tuner.forget();
         }
         self.digest.add(now.ps());
-        let changing = self.chunks.forget();
+        let is_protected = self.config.file.buffer.as_ref().is_some_and(|buffer| buffer.protected);
+        let forgotten = self.buffers.forget(is_protected);
+        self.counts.blocks_lost += u64::from(self.config.geometry.ws_min) * forgotten.lost.len() as u64;
+        let at_work = self.cut_repairs();
+        let is_changing =
+            |chunk: &ChunkId| self.chunks.get(*chunk).changes() || self.chunks.get(*chunk).is_behind();
+        let changing = self.chunks.iter().map(|(chunk, _)| chunk).filter(is_changing);
+        let mut chunks: Vec<ChunkId> =
+            changing.chain(forgotten.lost).chain(forgotten.programming).chain(at_work).collect();
+        self.chunks.forget();
+        self.resets.forget();
         // A recovery that was cut off has to find out about the chunks of before.
-        let chunks = self.recovering.take().map_or(changing, |recovering| recovering.chunks);
-        self.recovering = Some(Recovering { chunks, left: 0, since: None });
+        chunks.extend(self.recovering.take().into_iter().flat_map(|recovering| recovering.chunks));
+        chunks.sort_unstable();
+        chunks.dedup();
+        self.recovering = Some(Recovering { chunks, ..Recovering::default() });
         PowerCut { unanswered: self.commands.forget(), torn }
     }
 
+    /// The chunks that dies worked on for the manager of failures; what is not recorded did not happen.
+    fn cut_repairs(&mut self) -> Vec<ChunkId> {
+        let Some(repairs) = &mut self.repairs else { return Vec::new() };
+        let (mut at_work, undone) = repairs.cut();
+        for chunk in &undone {
+            let entry = self.chunks.get_mut(*chunk);
+            (entry.is_void, entry.is_erasing) = (false, false);
+        }
+        at_work.extend(undone);
+        at_work
+    }
+
     pub(super) fn power_on(&mut self, calendar: &mut impl Schedule<Event>) {
-        let now = calendar.now();
         let recovering = self.recovering.as_mut().expect("the power was cut");
-        recovering.since = Some(now);
+        recovering.since = Some(calendar.now());
+        let unit = self.config.geometry.ws_min;
+        let to_read: Vec<Location> = {
+            let chunks = &self.recovering.as_ref().expect("it is under way").chunks;
+            let last = |chunk: &ChunkId| {
+                let block = self.written_block(*chunk);
+                Some(self.config.pools.at(block, self.chips().programmed(block).checked_sub(1)?))
+            };
+            chunks.iter().filter_map(last).chain(self.tables_to_read(unit)).collect()
+        };
         let mut dies = Vec::new();
-        for block in &recovering.chunks {
-            let Some(last) = self.flash.chips().programmed(*block).checked_sub(1) else { continue };
-            let location = self.config.pools.at(*block, last);
-            let (die, page) = self.config.pools.die_and_page_of(location);
-            let task = self.flash.read(die, now, (Ticket::Scan(die), Class::Read), page);
-            task.location = location;
+        for location in &to_read {
+            let (die, page) = self.config.pools.die_and_page_of(*location);
+            let task = self.flash.read(die, calendar.now(), (Ticket::Scan(die), Class::Read), page);
+            task.location = *location;
             // An unreadable page is torn: a retry would not help.
             task.retried = false;
             task.bytes = self.config.geometry.block_size.0 as u32;
             dies.push(die);
         }
-        recovering.left = dies.len() as u32;
+        let recovering = self.recovering.as_mut().expect("the power was cut");
+        (recovering.left, recovering.pages_read) = (dies.len() as u32, dies.len() as u64);
         if dies.is_empty() {
-            self.recovered(now);
+            self.recovered(calendar);
         }
         dies.sort_unstable();
         dies.dedup();
         for die in dies {
-            self.flash.start(die, &*self.tuner, calendar);
+            self.start(die, calendar);
         }
     }
 
-    /// The page of a chunk that was programmed last was read.
-    pub(super) fn scan_read_over(&mut self, now: Instant) {
+    /// The block that a chunk is written in.
+    fn written_block(&self, chunk: ChunkId) -> BlockSetId {
+        self.config.pools.block_of(self.unit_location(chunk, self.last_written(chunk)))
+    }
+
+    /// The next logical block to be programmed of a chunk, or the last one.
+    fn last_written(&self, chunk: ChunkId) -> u32 {
+        self.chunks.get(chunk).programmed.min(self.config.geometry.blocks_per_chunk - 1)
+    }
+
+    /// The pages that the tables of the manager of failures are read from.
+    fn tables_to_read(&self, unit: u32) -> Vec<Location> {
+        let Some(repairs) = &self.repairs else { return Vec::new() };
+        match repairs.last_records() {
+            Some(records) => {
+                records.iter().map(|place| self.config.pools.at(place.block, place.page * unit)).collect()
+            }
+            None => {
+                let blocks = self.config.pools.all_blocks();
+                let written = blocks.filter(|block| self.chips().programmed(*block) > 0);
+                written.map(|block| self.config.pools.at(block, 0)).collect()
+            }
+        }
+    }
+
+    /// A page that the recovery needs was read.
+    pub(super) fn scan_read_over(&mut self, calendar: &mut impl Schedule<Event>) {
         let recovering = self.recovering.as_mut().expect("chunks are read after a power cut");
         recovering.left -= 1;
         if recovering.left == 0 {
-            self.recovered(now);
+            self.recovered(calendar);
         }
     }
 
-    fn recovered(&mut self, now: Instant) {
-        let Recovering { chunks, since, .. } = self.recovering.take().expect("it was under way");
-        let time = now - since.expect("the power is on");
-        let pages_read =
-            chunks.iter().filter(|block| self.flash.chips().programmed(**block) > 0).count() as u64;
+    fn recovered(&mut self, calendar: &mut impl Schedule<Event>) {
+        // Until all chunks are known nothing is programmed.
+        let recovering = self.recovering.as_mut().expect("it was under way");
+        let Recovering { chunks, since, pages_read, .. } = std::mem::take(recovering);
+        let time = calendar.now() - since.expect("the power is on");
         self.recovery = Some(Recovered { time, pages_read, ..Recovered::default() });
-        for block in chunks {
-            self.settle(block);
+        let Self { repairs, flash, .. } = self;
+        let unit = self.config.geometry.ws_min;
+        if let Some(repairs) = repairs {
+            repairs.settle_journals(|block| flash.chips().programmed(block) / unit);
         }
+        for chunk in chunks {
+            self.settle(chunk, calendar);
+            self.settle_copies(chunk, calendar);
+        }
+        self.recovering = None;
+        for queue in 0..self.config.geometry.units() {
+            match self.repairs {
+                None => self.admit(queue, calendar),
+                Some(_) => self.go_on(queue, calendar),
+            }
+        }
+        self.serve_idle(calendar);
     }
 
     /// Finds out what became of a chunk that commands were changing.
-    fn settle(&mut self, block: BlockSetId) {
-        let (pools, geometry) = (&self.config.pools, &self.config.geometry);
-        let chips = self.flash.chips();
-        let (in_flash, size) = (chips.programmed(block), geometry.blocks_per_chunk);
-        let is_torn = |place: u32| {
-            let location: Location = pools.at(block, place);
-            chips.stamp(location) == Stamp::TORN
-        };
-        let entry = self.chunks.get(block);
-        let was_resetting = entry.is_resetting;
-        if was_resetting && in_flash == 0 {
-            return self.chunks.reset_over(block, false);
-        }
-        let erase_is_torn = was_resetting && is_torn(0);
-        let program_is_torn = !was_resetting && in_flash > entry.programmed && is_torn(in_flash - 1);
-        let entry = self.chunks.get_mut(block);
-        if !was_resetting && !program_is_torn {
-            entry.programmed = in_flash;
+    fn settle(&mut self, chunk: ChunkId, calendar: &mut impl Schedule<Event>) {
+        let entry = self.chunks.get_mut(chunk);
+        if entry.is_resetting && (entry.is_void || entry.is_erasing) {
+            return self.settle_reset(chunk);
         }
         entry.is_resetting = false;
-        entry.next = entry.programmed;
-        entry.state = match entry.programmed {
-            _ if erase_is_torn || program_is_torn => ChunkState::Closed,
-            _ if was_resetting => entry.state,
-            0 => ChunkState::Free,
-            written if written == size => ChunkState::Closed,
-            _ => ChunkState::Open,
+        if self.chunks.get(chunk).state == ChunkState::Offline {
+            let stranded = self.buffers.stranded(self.chunks.unit_of(chunk), chunk);
+            return self.chunks.settle(chunk, stranded * self.config.geometry.ws_min);
+        }
+        let (unit, size) = (self.config.geometry.ws_min, self.config.geometry.blocks_per_chunk);
+        let programmed = self.chunks.get(chunk).programmed;
+        let next = self.unit_location(chunk, self.last_written(chunk));
+        let block = self.config.pools.block_of(next);
+        let behind = self.config.pools.at(block, 0).0 + self.chips().programmed(block);
+        let is_begun = programmed < size && behind > next.0;
+        let is_torn =
+            is_begun && (next.0..next.0 + unit).any(|n| self.flash.stamp(Location(n)) == Stamp::TORN);
+        if is_begun && !is_torn {
+            self.chunks.get_mut(chunk).programmed += unit;
+            self.buffers.programmed_at_cut(self.chunks.unit_of(chunk), chunk, programmed);
+            if let Some(repairs) = &mut self.repairs {
+                repairs.wrote(chunk);
+            }
+        }
+        let kept = self.buffers.of_chunk(self.chunks.unit_of(chunk), chunk).len() as u32 * unit;
+        self.chunks.settle(chunk, kept);
+        let is_written = matches!(self.chunks.get(chunk).state, ChunkState::Free | ChunkState::Open);
+        let has_block = |repairs: &super::repairs::Repairs| {
+            !repairs.manager().reserve(self.chunks.unit_of(chunk)).is_empty()
         };
+        let goes_on = |repairs| kept > 0 || is_written && has_block(repairs);
+        if is_torn && self.repairs.as_ref().is_some_and(goes_on) {
+            self.repair_program(chunk, false, calendar);
+        } else if is_torn && kept > 0 {
+            self.end_early(chunk, false, calendar);
+        } else if is_torn {
+            self.chunks.end(chunk, ChunkState::Closed);
+        }
+        self.settle_closed(chunk);
+    }
+
+    /// Finds out what became of the reset of a chunk, which had begun.
+    fn settle_reset(&mut self, chunk: ChunkId) {
+        let block = self.block_of(chunk);
+        if self.chunks.get(chunk).is_erasing && self.chips().programmed(block) == 0 {
+            return self.chunks.reset_over(chunk, false);
+        }
+        let is_torn = self.flash.stamp(self.config.pools.at(block, 0)) == Stamp::TORN;
+        let entry = self.chunks.get_mut(chunk);
+        (entry.is_resetting, entry.is_erasing) = (false, false);
+        if entry.is_void {
+            (entry.programmed, entry.written, entry.next) = (0, 0, 0);
+        }
+        let is_void = entry.is_void;
+        self.chunks.settle(chunk, 0);
+        if is_torn || is_void {
+            self.chunks.set_state(chunk, ChunkState::Closed);
+        }
+    }
+
+    /// Finds out what became of the copy that the pages of a chunk were being brought together with.
+    fn settle_copies(&mut self, chunk: ChunkId, calendar: &mut impl Schedule<Event>) {
+        let Some(repairs) = &mut self.repairs else { return };
+        let is_migrating = repairs.manager().is_migrating(chunk);
+        let step = if is_migrating { repairs.manager().step(chunk) } else { Step::Finish };
+        let (Step::Copy { to, .. } | Step::Pad { to }) = step else { return };
+        let unit = self.config.geometry.ws_min;
+        if self.flash.chips().programmed(to.block) <= to.page * unit {
+            return;
+        }
+        let first = self.config.pools.at(to.block, to.page * unit).0;
+        let is_torn = (first..first + unit).any(|n| self.flash.stamp(Location(n)) == Stamp::TORN);
+        if is_torn {
+            let queue = self.chunks.unit_of(chunk);
+            return self.repair_step(queue, chunk, (step, false), calendar);
+        }
+        repairs.stepped(chunk, step);
     }
 }

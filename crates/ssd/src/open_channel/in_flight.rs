@@ -6,7 +6,20 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::Instant;
 use wordline_nand::{Location, Stamp};
 
-use crate::physical_device::{Answer, Command, Failure, Operation};
+use crate::physical_device::{Answer, Command, Failure, LogicalBlock, Operation};
+
+/// Where a command is on its way over the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Stage {
+    /// The host is telling the device of it.
+    Ringing,
+    /// The device is fetching it.
+    Fetching,
+    /// The device works on it.
+    Working,
+    /// Its answer is on its way.
+    Reporting,
+}
 
 /// A command in flight.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -14,25 +27,58 @@ pub(super) struct InFlight {
     pub(super) operation: Operation,
     pub(super) tag: u32,
     pub(super) submitted: Instant,
-    /// Where its logical blocks are.
+    pub(super) stage: Stage,
+    pub(super) blocks: Vec<LogicalBlock>,
+    /// Where a copy goes.
+    pub(super) to: Vec<LogicalBlock>,
+    /// Where what it reads is in flash, by its place in the list; of a reset the blocks that are being erased.
     pub(super) locations: Vec<Location>,
-    /// The stamps to write, or those found by a read.
+    /// The stamps to write, or those that were read.
     pub(super) stamps: Vec<Stamp>,
     failed: u64,
     failure: Option<Failure>,
-    /// Commands of dies, or units, that it waits for.
+    /// What it waits for: reads and erases of dies, units, resets that have not begun.
     pub(super) parts: u32,
+    /// Reads among those.
+    pub(super) reads: u32,
 }
 
+/// No place in flash: what is read is in the buffer.
+pub(super) const NOWHERE: Location = Location(u32::MAX);
+
 impl InFlight {
-    /// A command of this many parts.
-    pub(super) fn new(command: &Command<'_>, locations: Vec<Location>, submitted: Instant) -> Self {
-        let stamps = match command.operation {
-            Operation::Read => vec![Stamp::TORN; locations.len()],
-            Operation::Write | Operation::Reset => command.stamps.to_vec(),
+    /// A command that waits for nothing so far.
+    pub(super) fn new(command: &Command<'_>, submitted: Instant) -> Self {
+        let Command { operation, tag, blocks, to, stamps } = *command;
+        let (locations, stamps) = match operation {
+            Operation::Read | Operation::Copy => {
+                (vec![NOWHERE; blocks.len()], vec![Stamp::TORN; blocks.len()])
+            }
+            Operation::Reset => (vec![NOWHERE; blocks.len()], Vec::new()),
+            Operation::Write | Operation::Flush | Operation::Close => (Vec::new(), stamps.to_vec()),
         };
-        let Command { operation, tag, .. } = *command;
-        Self { operation, tag, submitted, locations, stamps, failed: 0, failure: None, parts: 0 }
+        Self {
+            operation,
+            tag,
+            submitted,
+            stage: Stage::Ringing,
+            blocks: blocks.to_vec(),
+            to: to.to_vec(),
+            locations,
+            stamps,
+            failed: 0,
+            failure: None,
+            parts: 0,
+            reads: 0,
+        }
+    }
+
+    /// The logical blocks that it writes.
+    pub(super) fn written(&self) -> &[LogicalBlock] {
+        match self.operation {
+            Operation::Write => &self.blocks,
+            _ => &self.to,
+        }
     }
 
     /// It failed for `count` logical blocks from that at a place of its list on.
@@ -41,6 +87,16 @@ impl InFlight {
         for n in 0..count {
             self.failed |= 1 << (at + n as usize);
         }
+    }
+
+    /// Whether some of it has failed so far.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    /// Logical blocks whose data go back to the host.
+    pub(super) fn found(&self) -> usize {
+        if self.operation == Operation::Read { self.blocks.len() } else { 0 }
     }
 
     /// Its answer.
@@ -79,11 +135,16 @@ impl Commands {
         self.in_flight.get_mut(&number).expect("a part of it is in flight")
     }
 
-    /// A part of a command is over; the command, if that was the last one.
-    pub(super) fn part_over(&mut self, number: u32) -> Option<InFlight> {
+    /// A part of a command is over; whether that was the last one.
+    pub(super) fn part_over(&mut self, number: u32) -> bool {
         let command = self.get_mut(number);
         command.parts -= 1;
-        if command.parts == 0 { self.in_flight.remove(&number) } else { None }
+        command.parts == 0
+    }
+
+    /// Takes a command that is over.
+    pub(super) fn take(&mut self, number: u32) -> InFlight {
+        self.in_flight.remove(&number).expect("it is answered once")
     }
 
     pub(super) fn len(&self) -> usize {

@@ -2,14 +2,16 @@
 
 use wordline_kernel::metrics::Unit;
 use wordline_kernel::{Duration, Instant, Metric, Metrics, counters};
-use wordline_nand::{EnergyReport, Pool};
+use wordline_nand::{BlockSetId, EnergyReport, Pool};
 
 use super::OpenChannel;
+use super::chunks::ChunkId;
+use super::in_flight::InFlight;
 use crate::faults::Faults;
 use crate::flash;
 use crate::lifetime::Worn;
 use crate::metrics::{Detail, DieDetail, PoolDetail};
-use crate::physical_device::ChunkState;
+use crate::physical_device::{ChunkState, Operation};
 
 counters! {
     /// The counts of the device since it was made.
@@ -17,13 +19,47 @@ counters! {
         reads: "vector.reads", Count, "Vector reads taken.";
         writes: "vector.writes", Count, "Vector writes taken.";
         resets: "vector.resets", Count, "Vector resets taken.";
+        copies: "vector.copies", Count, "Vector copies taken.";
+        flushes: "vector.flushes", Count, "Flushes taken.";
         blocks_read: "vector.blocks_read", Count, "Logical blocks that reads asked for.";
         blocks_unread: "vector.blocks_unread", Count, "Logical blocks among those that could not be read.";
-        programs: "vector.programs", Count, "Program commands that ended, failed ones among them.";
+        programs: "vector.programs", Count, "Program commands for the host that ended, failed ones among them.";
         blocks_written: "vector.blocks_written", Count, "Logical blocks that were programmed.";
         early_closes: "vector.early_closes", Count, "Chunks that were closed because a program failed.";
+        blocks_lost: "vector.blocks_lost", Count, "Logical blocks of which a write was answered and that are lost: their program failed, or the power was cut.";
+        program_failures: "vector.program_failures", Count, "Program commands that failed.";
+        erase_failures: "vector.erase_failures", Count, "Erases for resets that failed.";
+        repaired: "failures.repaired", Count, "Failed programs that the device made good for.";
+        migrated: "failures.migrated", Count, "Chunks whose pages were brought together in one block.";
+        repair_programs: "failures.programs", Count, "Program commands that copied pages within the device, or padded chunks.";
+        reserve_erases: "failures.erases", Count, "Erases of reserve blocks.";
+        journal_programs: "failures.journal_programs", Count, "Program commands that recorded changes of the tables.";
+        journal_erases: "failures.journal_erases", Count, "Erases of blocks of the journals.";
         chunks_reset: "vector.chunks_reset", Count, "Chunks that were erased.";
         reset_failures: "vector.reset_failures", Count, "Chunks that went offline when they were reset.";
+    }
+}
+
+impl Counts {
+    /// A command was taken up.
+    pub(super) fn count(&mut self, command: &InFlight) {
+        let blocks = command.blocks.len() as u64;
+        match command.operation {
+            Operation::Read => {
+                self.reads += 1;
+                self.blocks_read += blocks;
+            }
+            Operation::Write => self.writes += 1,
+            Operation::Reset => self.resets += 1,
+            Operation::Copy => self.copies += 1,
+            Operation::Flush => self.flushes += 1,
+            Operation::Close => {}
+        }
+    }
+
+    /// Program commands that ended.
+    pub(super) fn all_programs(&self) -> u64 {
+        self.programs + self.repair_programs + self.journal_programs
     }
 }
 
@@ -32,6 +68,13 @@ const PROGRAMS: Metric = Metric::new("flash.programs", Unit::Pages, "Pages progr
 const ERASES: Metric = Metric::new("flash.erases", Unit::Blocks, "Blocks erased.");
 const ENERGY: Metric =
     Metric::new("energy_joules", Unit::Joules, "Energy of all flash operations and idle time.");
+const RESERVE: Metric = Metric::new(
+    "failures.reserve_blocks",
+    Unit::Blocks,
+    "Block sets in reserve at the end, over all parallel units.",
+);
+const LISTS: Metric =
+    Metric::new("failures.open_lists", Unit::Count, "Chunks whose pages are in several blocks at the end.");
 const IN_STATE: [Metric; 4] = [
     Metric::new("chunks.free", Unit::Count, "Chunks that are free at the end."),
     Metric::new("chunks.open", Unit::Count, "Chunks that are open at the end."),
@@ -41,7 +84,7 @@ const IN_STATE: [Metric; 4] = [
 
 /// All metrics that the device has.
 pub fn all() -> impl Iterator<Item = &'static Metric> {
-    let of_flash = [&SENSED, &PROGRAMS, &ERASES, &ENERGY];
+    let of_flash = [&SENSED, &PROGRAMS, &ERASES, &ENERGY, &RESERVE, &LISTS];
     Counts::METRICS.iter().chain(flash::Counts::METRICS).chain(of_flash).chain(&IN_STATE)
 }
 
@@ -84,6 +127,9 @@ impl OpenChannel {
             let count = self.chunks.iter().filter(|(_, entry)| entry.state == state).count();
             metrics.add(*metric, count as u64);
         }
+        let manager = self.failures();
+        metrics.add(RESERVE, manager.map_or(0, |manager| manager.reserve_blocks()) as u64);
+        metrics.add(LISTS, manager.map_or(0, |manager| manager.lists().count()) as u64);
         metrics
     }
 
@@ -106,8 +152,8 @@ impl OpenChannel {
         let Pool { part, geometry, .. } = self.config.pools.first();
         let counts = now.counts.since(&mark.counts);
         let faults = Faults {
-            program_failures: counts.early_closes,
-            erase_failures: counts.reset_failures,
+            program_failures: counts.program_failures,
+            erase_failures: counts.erase_failures,
             read_retries: now.flash.since(&mark.flash).read_retries,
             ..Faults::default()
         };
@@ -133,7 +179,11 @@ impl OpenChannel {
         let geometry = &self.config.pools.first().geometry;
         let blocks = geometry.rows_of(die).flat_map(|row| geometry.blocks_of(row));
         let erases = self.chips().erases();
-        let is_out = |block| self.chunks.get(block).state == ChunkState::Offline;
+        let unit = die.0 * self.config.geometry.chunks_per_unit;
+        let chunks = (unit..unit + self.config.geometry.chunks_per_unit).map(ChunkId);
+        let offline = chunks.filter(|chunk| self.chunks.get(*chunk).state == ChunkState::Offline);
+        let offline: Vec<BlockSetId> = offline.map(|chunk| self.block_of(chunk)).collect();
+        let is_out = |block| offline.contains(&block);
         DieDetail { blocks: blocks.map(|block| (erases[block], is_out(block))).collect() }
     }
 

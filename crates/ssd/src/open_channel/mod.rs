@@ -1,22 +1,30 @@
-//! A small open-channel device: chips, the queues of their dies, and a table of chunks.
+//! An open-channel device: chips, the queues of their dies, a table of chunks, a write buffer, and a manager of program failures.
 //!
-//! Nothing stands between its host and the flash: no write buffer, no map, no cleaning, and no treatment of failures. A group is a
-//! channel, a parallel unit a die, and a chunk a block set, so that one program writes `ws_min` logical blocks, in all planes that
-//! multi-plane commands tie together. A write is answered when it is programmed. Firmware and the link to the host take no time.
+//! A group is a channel, a parallel unit a die, and a chunk a block set, so that one program writes `ws_min` logical blocks, in all planes that
+//! multi-plane commands tie together. A command comes over the link, if there is one. What is written waits in the queue of its parallel
+//! unit ([`buffer`]); it is answered when it is there (write-back) or when it is programmed (write-through). Firmware takes no time.
+//! `docs/open-channel.md` describes the mechanisms and the choices.
 //!
-//! A failure is reported in the answer and not repaired. After a failed program its chunk is closed before the failed unit, and further
-//! writes there fail too; when it is reset it goes offline, as data sheets want of such blocks. A chunk of which an erase failed, or
+//! Without a manager ([`failures`]) a failure is reported in the answer and not repaired. After a failed program its chunk is closed before the failed unit, and further
+//! writes there fail too; when it is reset it goes offline, as data sheets want of such blocks, or as the policy of failures says. A chunk of which an erase failed, or
 //! that was erased as often as it stands, goes offline at once.
 
 mod audit;
+pub mod buffer;
 mod check;
-mod chunks;
+pub mod chunks;
 mod config;
 mod cut;
+pub mod failures;
 mod in_flight;
+mod journal;
+mod link;
 mod metrics;
 mod physical_device;
 mod progress;
+mod repairs;
+mod resets;
+mod writes;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Digest, Instant, Schedule, Seed, state};
@@ -24,24 +32,70 @@ use wordline_nand::{BlockSetId, DieId, Done, Layers, Location, Operation as Work
 
 use crate::command::RequestId;
 use crate::device::Recovered;
-use crate::flash::{Class, Event, Flash, Outcome, Task, Ticket};
+use crate::flash::{self, Class, Flash, Outcome, Task, Ticket};
 use crate::physical_device::{
     Answer, Chunk, ChunkState, Command, Failure, LogicalBlock, Notice, Notification, Operation,
 };
+use crate::policy::failure::FailurePolicy;
 use crate::policy::tuner::Tuner;
-use chunks::{Chunks, Unit};
-use in_flight::{Commands, InFlight};
+use buffer::{Buffers, Completion};
+use chunks::{ChunkId, Chunks};
+use in_flight::{Commands, InFlight, NOWHERE, Stage};
+use link::HostLink;
+use repairs::Repairs;
+use resets::Resets;
 
-pub use config::{OpenChannelConfig, OpenChannelFile};
+pub use config::{FailuresFile, OpenChannelConfig, OpenChannelFile};
 pub use metrics::{Counts, Mark, all as metrics};
 
-/// A small open-channel device.
+/// Events of an open-channel device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Event {
+    /// Something in its flash.
+    Flash(flash::Event),
+    /// A command has come one step further on the link.
+    Link(u32),
+    /// The data of a unit are there.
+    Unit(u32),
+}
+
+/// The policies that a device asks.
+pub struct Policies {
+    /// The array parameters of commands.
+    pub tuner: Box<dyn Tuner>,
+    /// The treatment of a chunk or block in which a program or an erase failed.
+    pub failure: Box<dyn FailurePolicy>,
+    /// Whether the tuner is asked for the parameters of programs.
+    pub tunes_programs: bool,
+}
+
+state!(Policies {
+    parts { tuner, failure }
+    fixed { tunes_programs }
+});
+
+impl Policies {
+    /// The policies that a configuration names.
+    pub fn of(config: &OpenChannelConfig) -> Self {
+        Self {
+            tuner: config.file.tuner.build(|| Layers::of(&config.pools)),
+            failure: config.file.failure.build(),
+            tunes_programs: false,
+        }
+    }
+}
+
+/// An open-channel device.
 pub struct OpenChannel {
     config: OpenChannelConfig,
     flash: Flash,
-    tuner: Box<dyn Tuner>,
+    policies: Policies,
     chunks: Chunks,
     commands: Commands,
+    buffers: Buffers,
+    link: Option<HostLink>,
+    repairs: Option<Repairs>,
+    resets: Resets,
     answers: Vec<Answer>,
     notifications: Vec<Notification>,
     counts: Counts,
@@ -53,8 +107,8 @@ pub struct OpenChannel {
 }
 
 state!(OpenChannel {
-    values { chunks, commands, answers, notifications, counts, cut_programs, recovering, recovery, digest }
-    parts { flash, tuner }
+    values { chunks, commands, buffers, resets, answers, notifications, counts, cut_programs, recovering, recovery, digest }
+    parts { flash, policies, link, repairs }
     fixed { config }
 });
 
@@ -62,9 +116,10 @@ state!(OpenChannel {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Recovering {
     /// Chunks that commands were changing.
-    chunks: Vec<BlockSetId>,
-    /// Reads of them that are under way.
+    chunks: Vec<ChunkId>,
+    /// Reads that are under way, and all that there were.
     left: u32,
+    pages_read: u64,
     /// When the power came back; none before that.
     since: Option<Instant>,
 }
@@ -72,15 +127,33 @@ struct Recovering {
 impl OpenChannel {
     /// A device with nothing written.
     pub fn new(config: OpenChannelConfig, seed: Seed) -> Self {
-        let flash = Flash::of(&config.setup(), seed);
-        let tuner = config.file.tuner.build(|| Layers::of(&config.pools));
-        let chunks = Chunks::new(config.geometry.chunks(), &flash.chips().factory_bad());
+        let policies = Policies::of(&config);
+        Self::with(config, seed, policies)
+    }
+
+    /// A device with nothing written that asks these policies.
+    pub fn with(config: OpenChannelConfig, seed: Seed, policies: Policies) -> Self {
+        let mut flash = Flash::of(&config.setup(), seed);
+        if policies.tunes_programs {
+            flash.tune_programs(true);
+        }
+        let mut chunks = Chunks::new(&config.geometry);
+        let bad = flash.chips().factory_bad();
+        let (repairs, offline) = Repairs::of(&config, &bad);
+        for chunk in offline {
+            chunks.set_state(chunk, ChunkState::Offline);
+        }
+        let buffers = Buffers::new(&config.geometry, config.file.buffer.as_ref().map(|buffer| buffer.size));
         Self {
+            link: config.file.link.as_ref().map(HostLink::new),
             config,
             flash,
-            tuner,
+            policies,
             chunks,
             commands: Commands::default(),
+            buffers,
+            repairs,
+            resets: Resets::default(),
             answers: Vec::new(),
             notifications: Vec::new(),
             counts: Counts::default(),
@@ -106,116 +179,174 @@ impl OpenChannel {
         &self.counts
     }
 
-    /// The block set that a chunk is: dies and block sets are numbered channel by channel, as chunks are.
-    #[inline]
-    fn block_of(&self, chunk: Chunk) -> BlockSetId {
-        BlockSetId(self.config.geometry.number(chunk))
+    /// Its manager of program failures, if it has one.
+    pub fn failures(&self) -> Option<&failures::Manager> {
+        self.repairs.as_ref().map(Repairs::manager)
     }
 
     #[inline]
-    fn location_of(&self, LogicalBlock { chunk, block }: LogicalBlock) -> Location {
-        self.config.pools.at(self.block_of(chunk), block)
+    fn id_of(&self, chunk: Chunk) -> ChunkId {
+        ChunkId(self.config.geometry.number(chunk))
     }
 
-    /// The logical block in a location.
-    fn logical_block(&self, location: Location) -> LogicalBlock {
-        let (block, place) = self.config.pools.first().locations.split(location);
-        self.config.geometry.chunk(block.0).at(place)
+    /// The place of a unit of a chunk in flash: of one that was written, or the next one to be.
+    fn unit_location(&self, chunk: ChunkId, block: u32) -> Location {
+        let unit = self.config.geometry.ws_min;
+        match &self.repairs {
+            None => self.config.pools.at(self.block_of(chunk), block - block % unit),
+            Some(repairs) => {
+                let place = repairs.manager().place(chunk, block / unit);
+                self.config.pools.at(place.block, place.page * unit)
+            }
+        }
+    }
+
+    /// The place of a logical block in flash.
+    fn location_of(&self, chunk: ChunkId, block: u32) -> Location {
+        Location(self.unit_location(chunk, block).0 + block % self.config.geometry.ws_min)
+    }
+
+    /// The block set that a chunk is mapped to.
+    fn block_of(&self, chunk: ChunkId) -> BlockSetId {
+        match &self.repairs {
+            None => BlockSetId(chunk.0),
+            Some(repairs) => repairs.manager().block(chunk),
+        }
+    }
+
+    /// Whether a write is answered when it is in the buffer. Where no reserve is left that makes good for a failure it is not.
+    fn answers_early(&self, unit: u32) -> bool {
+        let is_back = |buffer: &buffer::BufferFile| buffer.completion == Completion::WriteBack;
+        self.config.file.buffer.as_ref().is_some_and(is_back)
+            && self.repairs.as_ref().is_none_or(|repairs| !repairs.manager().reserve(unit).is_empty())
     }
 
     /// Takes a command that breaks no rule.
     fn take(&mut self, command: &Command<'_>, calendar: &mut impl Schedule<Event>) {
-        let locations = command.blocks.iter().map(|block| self.location_of(*block)).collect();
-        let number = self.commands.add(InFlight::new(command, locations, calendar.now()));
-        let mut dies = match command.operation {
-            Operation::Read => self.queue_reads(number, calendar.now()),
-            Operation::Write => self.queue_writes(number, calendar.now()),
-            Operation::Reset => self.queue_resets(number, calendar.now()),
-        };
-        dies.sort_unstable();
-        dies.dedup();
-        for die in dies {
-            self.flash.start(die, &*self.tuner, calendar);
+        for LogicalBlock { chunk, .. } in command.written() {
+            let chunk = self.id_of(*chunk);
+            self.chunks.write(chunk, 1);
+        }
+        for LogicalBlock { chunk, .. } in command.blocks {
+            let chunk = self.id_of(*chunk);
+            match command.operation {
+                Operation::Read | Operation::Copy => self.chunks.get_mut(chunk).readers += 1,
+                Operation::Reset => self.chunks.get_mut(chunk).is_resetting = true,
+                Operation::Write | Operation::Flush | Operation::Close => {}
+            }
+        }
+        let number = self.commands.add(InFlight::new(command, calendar.now()));
+        if command.operation == Operation::Close {
+            self.close(number);
+        }
+        match self.link.as_mut().filter(|_| self.flash.takes_time()) {
+            Some(link) => {
+                let at = link.ring(calendar.now());
+                calendar.at(at, Event::Link(number));
+            }
+            None => self.arrive(number, calendar),
         }
         while let Some(done) = self.flash.next_over() {
             self.command_done(&done, calendar);
         }
     }
 
-    /// Queues the reads of a command, one for each page; the dies, some of them several times.
-    fn queue_reads(&mut self, number: u32, now: Instant) -> Vec<DieId> {
-        let Self { config, flash, chunks, commands, counts, .. } = self;
+    /// A command has come one step further on the link.
+    fn on_link(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
+        let link = self.link.as_mut().expect("an event of it");
+        let command = self.commands.get_mut(number);
+        match command.stage {
+            Stage::Ringing => {
+                command.stage = Stage::Fetching;
+                calendar.at(link.fetch(calendar.now()), Event::Link(number));
+            }
+            Stage::Fetching => self.arrive(number, calendar),
+            Stage::Reporting => self.answer(number, calendar),
+            Stage::Working => unreachable!("the link has nothing of a command that is worked on"),
+        }
+    }
+
+    /// The device begins with a command.
+    fn arrive(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
+        let command = self.commands.get_mut(number);
+        command.stage = Stage::Working;
+        // Until all of its parts are known, the command itself is one.
+        command.parts = 1;
+        match command.operation {
+            Operation::Read => self.begin_reads(number, calendar),
+            Operation::Write => self.begin_writes(number, calendar),
+            Operation::Copy => {
+                self.begin_reads(number, calendar);
+                self.begin_writes(number, calendar);
+            }
+            Operation::Reset => self.begin_resets(number, calendar),
+            Operation::Flush => {
+                let is_over = self.buffers.flush(number);
+                self.commands.get_mut(number).parts += u32::from(!is_over);
+            }
+            // Its chunks took no further writes since it was submitted.
+            Operation::Close => {}
+        }
+        self.counts.count(self.commands.get(number));
+        self.part_over(number, calendar);
+        self.serve_idle(calendar);
+    }
+
+    /// Begins the reads of a command: of what is in the buffer at once, of other pages by a task for each.
+    fn begin_reads(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
+        let blocks = std::mem::take(&mut self.commands.get_mut(number).blocks);
+        for (at, LogicalBlock { chunk, block }) in blocks.iter().enumerate() {
+            let chunk = self.id_of(*chunk);
+            let (programmed, unit) = (self.chunks.get(chunk).programmed, self.chunks.unit_of(chunk));
+            if *block < programmed {
+                let location = self.location_of(chunk, *block);
+                self.commands.get_mut(number).locations[at] = location;
+                continue;
+            }
+            match self.buffers.find(unit, chunk, *block) {
+                Some(stamp) => self.commands.get_mut(number).stamps[at] = stamp,
+                None => self.unread(number, at),
+            }
+        }
+        self.commands.get_mut(number).blocks = blocks;
+        self.queue_reads(number, calendar);
+    }
+
+    /// A logical block of a command cannot be read.
+    fn unread(&mut self, number: u32, at: usize) {
+        self.commands.get_mut(number).fails(at, 1, Failure::Unread);
+        self.counts.blocks_unread += 1;
+    }
+
+    /// Queues the reads of a command in flash, one for each page.
+    fn queue_reads(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
+        let Self { config, flash, policies, commands, .. } = self;
         let pools = &config.pools;
         let command = commands.get_mut(number);
         let is_beside = |location: &Location, next: &Location| {
-            next.0 == location.0 + 1 && pools.page_of(*location) == pools.page_of(*next)
+            *location != NOWHERE
+                && next.0 == location.0 + 1
+                && pools.page_of(*location) == pools.page_of(*next)
         };
         let mut dies = Vec::new();
         for locations in command.locations.chunk_by(is_beside) {
+            if locations[0] == NOWHERE {
+                continue;
+            }
             let (die, page) = pools.die_and_page_of(locations[0]);
-            let task = flash.read(die, now, (Ticket::Request(RequestId(number)), Class::Read), page);
+            let ticket = Ticket::Request(RequestId(number));
+            let task = flash.read(die, calendar.now(), (ticket, Class::Read), page);
             (task.location, task.locations) = (locations[0], locations.len() as u32);
             task.bytes = (config.geometry.block_size.0 * locations.len() as u64) as u32;
-            chunks.get_mut(pools.block_of(locations[0])).readers += 1;
-            command.parts += 1;
+            command.reads += 1;
             dies.push(die);
         }
-        counts.reads += 1;
-        counts.blocks_read += command.locations.len() as u64;
-        dies
-    }
-
-    /// Queues the units of a write: those whose turn is now, at their dies, which it returns.
-    fn queue_writes(&mut self, number: u32, now: Instant) -> Vec<DieId> {
-        let unit = self.config.geometry.ws_min;
-        let command = self.commands.get_mut(number);
-        command.parts = command.locations.len() as u32 / unit;
-        let first_locations: Vec<Location> =
-            command.locations.iter().copied().step_by(unit as usize).collect();
-        self.counts.writes += 1;
-        let mut dies = Vec::new();
-        for (n, location) in (0..).zip(first_locations) {
-            let block = self.config.pools.block_of(location);
-            if self.chunks.write(block, number, n * unit, unit) {
-                dies.push(self.queue_program(block, now));
-            }
+        command.parts += command.reads;
+        dies.sort_unstable();
+        dies.dedup();
+        for die in dies {
+            flash.start(die, &*policies.tuner, &mut calendar.within(Event::Flash));
         }
-        dies
-    }
-
-    /// Queues the program of the unit of a chunk whose turn it is, at its die.
-    fn queue_program(&mut self, block: BlockSetId, now: Instant) -> DieId {
-        let Unit { command: number, at, .. } = self.chunks.current(block).expect("a unit is to be written");
-        let (at, unit) = (at as usize, self.config.geometry.ws_min);
-        let command = self.commands.get(number);
-        let asked = (Ticket::Request(RequestId(number)), Class::Write);
-        let (die, stamps) = self.flash.program(now, asked, command.locations[at], unit);
-        stamps.copy_from_slice(&command.stamps[at..at + unit as usize]);
-        die
-    }
-
-    /// Queues the erases of a command; chunks of which a program failed go out of use instead.
-    fn queue_resets(&mut self, number: u32, now: Instant) -> Vec<DieId> {
-        let blocks: Vec<BlockSetId> = self
-            .commands
-            .get(number)
-            .locations
-            .iter()
-            .map(|location| self.config.pools.block_of(*location))
-            .collect();
-        self.counts.resets += 1;
-        self.commands.get_mut(number).parts = blocks.len() as u32;
-        let mut dies = Vec::new();
-        for (at, block) in blocks.into_iter().enumerate() {
-            self.chunks.get_mut(block).is_resetting = true;
-            if self.chunks.get(block).has_failed {
-                self.reset_over(number, at, block, true, now);
-            } else {
-                let asked = (Ticket::Request(RequestId(number)), Class::Write);
-                dies.push(self.flash.erase(now, asked, block));
-            }
-        }
-        dies
     }
 
     /// A die has finished a command.
@@ -227,112 +358,112 @@ impl OpenChannel {
         while let Some(id) = next {
             let task = self.flash.release(done.die, id);
             next = task.following();
-            let failed = match self.flash.outcome(&task, done, &mut *self.tuner, calendar) {
+            let tuner = &mut *self.policies.tuner;
+            let failed = match self.flash.outcome(&task, done, tuner, &mut calendar.within(Event::Flash)) {
                 Outcome::Again => continue,
                 Outcome::Done => false,
                 Outcome::Unread(_) | Outcome::Failed | Outcome::Refused => true,
             };
-            self.task_over(&task, failed, now);
+            self.task_over(&task, failed, calendar);
         }
-        self.flash.start(done.die, &*self.tuner, calendar);
+        self.start(done.die, calendar);
+        self.serve_idle(calendar);
     }
 
-    fn task_over(&mut self, task: &Task, failed: bool, now: Instant) {
-        let number = match task.ticket {
-            Ticket::Request(RequestId(number)) => number,
-            Ticket::Scan(_) => return self.scan_read_over(now),
-            other => unreachable!("{other:?} is nothing that this device asks for"),
-        };
-        match task.operation {
-            Work::Program => self.program_over(number, task, failed, now),
-            Work::Erase => {
-                let block = self.config.pools.block_of_page(task.page);
-                let locations = &self.commands.get(number).locations;
-                let at = locations.iter().position(|location| self.config.pools.block_of(*location) == block);
-                self.reset_over(number, at.expect("the reset names the chunk"), block, failed, now);
+    /// Tells the policies that a block was erased.
+    fn note_erased(&mut self, block: BlockSetId) {
+        self.policies.tuner.erased(block);
+    }
+
+    fn start(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
+        self.flash.start(die, &*self.policies.tuner, &mut calendar.within(Event::Flash));
+    }
+
+    fn task_over(&mut self, task: &Task, failed: bool, calendar: &mut impl Schedule<Event>) {
+        match task.ticket {
+            Ticket::Scan(_) => self.scan_read_over(calendar),
+            Ticket::Reclaim(_) | Ticket::TableUnit(_) => self.repair_over(task, failed, calendar),
+            Ticket::HostUnit(_) => self.program_over(task, failed, calendar),
+            Ticket::Request(RequestId(number)) if task.operation == Work::Erase => {
+                self.erase_over(number, task, failed, calendar);
             }
-            _ => self.read_over(number, task, failed, now),
+            Ticket::Request(RequestId(number)) => self.read_over(number, task, failed, calendar),
+            other => unreachable!("{other:?} is nothing that this device asks for"),
         }
     }
 
     /// A part of a page was read, or could not be.
-    fn read_over(&mut self, number: u32, task: &Task, failed: bool, now: Instant) {
-        let Self { flash, commands, counts, .. } = self;
-        let command = commands.get_mut(number);
+    fn read_over(&mut self, number: u32, task: &Task, failed: bool, calendar: &mut impl Schedule<Event>) {
+        let mut first = None;
         let mut any_failed = false;
-        for at in 0..command.locations.len() {
+        for at in 0..self.commands.get(number).locations.len() {
+            let command = self.commands.get_mut(number);
             let location = command.locations[at];
             if location < task.location || location.0 >= task.location.0 + task.locations {
                 continue;
             }
-            let found = flash.stamp(location);
+            let block = command.blocks[at];
+            let found = self.flash.stamp(location);
             assert!(found != Stamp::ERASED, "location {} can be read and is not programmed", location.0);
             if failed || found == Stamp::TORN {
                 any_failed = true;
-                command.fails(at, 1, Failure::Unread);
-                counts.blocks_unread += 1;
+                self.unread(number, at);
             } else {
                 command.stamps[at] = found;
             }
+            first = first.or(Some(block));
         }
-        if any_failed || task.tries > 0 {
+        if let Some(first) = first.filter(|_| any_failed || task.tries > 0) {
             let notice = if any_failed { Notice::Unrecovered } else { Notice::HighErrorRate };
-            let first = self.logical_block(task.location);
             self.notifications.push(Notification { first, blocks: task.locations, notice });
         }
-        self.chunks.get_mut(self.config.pools.block_of(task.location)).readers -= 1;
-        self.part_over(number, now);
-    }
-
-    /// A unit was programmed, or could not be.
-    fn program_over(&mut self, number: u32, task: &Task, failed: bool, now: Instant) {
-        let block = self.config.pools.block_of(task.location);
-        let (unit, size) = (self.config.geometry.ws_min, self.config.geometry.blocks_per_chunk);
-        self.counts.programs += u64::from(self.flash.takes_time());
-        if failed {
-            self.counts.early_closes += 1;
-            for Unit { command, at, .. } in self.chunks.close_early(block) {
-                self.commands.get_mut(command).fails(at as usize, unit, Failure::EarlyClose);
-                self.part_over(command, now);
-            }
-            return;
+        let command = self.commands.get_mut(number);
+        command.reads -= 1;
+        if command.reads == 0 && command.operation == Operation::Copy {
+            self.copy_read(number, calendar);
         }
-        let written = self.chunks.programmed(block, unit, size);
-        debug_assert_eq!(written.command, number);
-        self.counts.blocks_written += u64::from(unit);
-        self.part_over(number, now);
-        if self.chunks.current(block).is_some() {
-            self.queue_program(block, now);
-        }
-    }
-
-    /// The chunk at a place of the list of a reset is free, or out of use.
-    fn reset_over(&mut self, number: u32, at: usize, block: BlockSetId, failed: bool, now: Instant) {
-        self.chunks.reset_over(block, failed);
-        if failed {
-            self.counts.reset_failures += 1;
-            self.commands.get_mut(number).fails(at, 1, Failure::Offline);
-        } else {
-            self.counts.chunks_reset += 1;
-            self.tuner.erased(block);
-        }
-        self.part_over(number, now);
+        self.part_over(number, calendar);
     }
 
     /// A part of a command is over; with the last one it is answered.
-    fn part_over(&mut self, number: u32, now: Instant) {
-        if let Some(command) = self.commands.part_over(number) {
-            self.answers.push(command.answer(now));
+    fn part_over(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
+        if !self.commands.part_over(number) {
+            return;
+        }
+        let command = self.commands.get_mut(number);
+        command.stage = Stage::Reporting;
+        if command.operation == Operation::Flush && self.buffers.has_stranded() {
+            command.fails(0, 1, Failure::NotFlushed);
+        }
+        if matches!(command.operation, Operation::Read | Operation::Copy) {
+            for block in &command.blocks {
+                self.chunks.get_mut(ChunkId(self.config.geometry.number(block.chunk))).readers -= 1;
+            }
+        }
+        match self.link.as_mut().filter(|_| self.flash.takes_time()) {
+            Some(link) => {
+                let bytes = self.config.geometry.block_size.0 * command.found() as u64;
+                let at = link.report(bytes, calendar.now());
+                calendar.at(at, Event::Link(number));
+            }
+            None => self.answer(number, calendar),
         }
     }
 
+    fn answer(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
+        self.answers.push(self.commands.take(number).answer(calendar.now()));
+        self.serve_idle(calendar);
+    }
+
     /// The first logical block of a chunk that cannot be read now.
-    fn readable(&self, block: BlockSetId) -> u32 {
-        let entry = self.chunks.get(block);
+    fn readable(&self, chunk: ChunkId) -> u32 {
+        let entry = self.chunks.get(chunk);
         match entry.state {
-            ChunkState::Closed => entry.programmed,
-            ChunkState::Open => entry.programmed.saturating_sub(self.config.geometry.mw_cunits),
-            ChunkState::Free | ChunkState::Offline => 0,
+            ChunkState::Closed => entry.written,
+            ChunkState::Open => entry.written.saturating_sub(self.config.geometry.mw_cunits),
+            ChunkState::Free => 0,
+            // With a manager a chunk that went offline because the reserve is used up can be read still.
+            ChunkState::Offline => entry.written,
         }
     }
 }

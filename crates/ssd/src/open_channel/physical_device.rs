@@ -5,9 +5,10 @@ use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule};
 use super::{Event, Mark, OpenChannel};
 use crate::block_device::Oldest;
 use crate::device::Recovered;
+use crate::flash;
 use crate::metrics::Detail;
 use crate::physical_device::{
-    Answer, Chunk, Command, Descriptor, Geometry, Notification, PhysicalDevice, PowerCut, Refusal,
+    Answer, Chunk, ChunkType, Command, Descriptor, Geometry, Notification, PhysicalDevice, PowerCut, Refusal,
 };
 use crate::snapshot::Agenda;
 
@@ -20,17 +21,18 @@ impl PhysicalDevice for OpenChannel {
     }
 
     fn report(&self, chunk: Chunk) -> Descriptor {
-        let block = self.block_of(chunk);
-        let entry = self.chunks.get(block);
+        let id = self.id_of(chunk);
+        let (entry, block) = (self.chunks.get(id), self.block_of(id));
         let (erases, stood) =
             (u64::from(self.chips().erases()[block]), self.config.pools.first().part.endurance);
         Descriptor {
             chunk,
             state: entry.state,
+            kind: ChunkType::Sequential,
             wear_level: (erases * 255 / u64::from(stood.max(1))).min(255) as u8,
             blocks: self.config.geometry.blocks_per_chunk,
             write_pointer: entry.next,
-            readable: self.readable(block),
+            readable: self.readable(id),
         }
     }
 
@@ -41,19 +43,21 @@ impl PhysicalDevice for OpenChannel {
     }
 
     fn handle(&mut self, event: Event, calendar: &mut impl Schedule<Event>) {
-        match event {
-            Event::Chips(event) => {
-                if let Some(done) = &self.flash.handle(event, &*self.tuner, calendar)
-                    && !self.flash.goes_to_decoder(done, &*self.tuner, calendar)
-                {
-                    self.command_done(done, calendar);
-                }
+        let event = match event {
+            Event::Flash(event) => event,
+            Event::Link(number) => return self.on_link(number, calendar),
+            Event::Unit(id) => return self.unit_came(id, calendar),
+        };
+        let (tuner, of_flash) = (&*self.policies.tuner, &mut calendar.within(Event::Flash));
+        let done = match event {
+            flash::Event::Chips(event) => {
+                let done = self.flash.handle(event, tuner, of_flash);
+                done.filter(|done| !self.flash.goes_to_decoder(done, tuner, of_flash))
             }
-            event => {
-                if let Some(done) = &self.flash.handle_own(event, &*self.tuner, calendar) {
-                    self.command_done(done, calendar);
-                }
-            }
+            event => self.flash.handle_own(event, tuner, of_flash),
+        };
+        if let Some(done) = &done {
+            self.command_done(done, calendar);
         }
     }
 
@@ -136,8 +140,9 @@ impl PhysicalDevice for OpenChannel {
     }
 
     fn lengths(&self) -> Vec<usize> {
-        let mut lengths = vec![self.chunks.len()];
+        let mut lengths = vec![self.chunks.len(), self.buffers.len()];
         lengths.extend(self.flash.shape());
+        lengths.extend(self.repairs.iter().flat_map(|repairs| repairs.lengths()));
         lengths
     }
 

@@ -39,7 +39,7 @@ impl OpenChannel {
         writeln!(out, "commands: {} not answered", self.commands.len())?;
         for command in self.commands.iter().take(LINES) {
             let name = command.operation.name();
-            let (blocks, parts, age) = (command.locations.len(), command.parts, now - command.submitted);
+            let (blocks, parts, age) = (command.blocks.len(), command.parts, now - command.submitted);
             writeln!(
                 out,
                 "  {name} {} of {blocks} logical blocks, {age} old: waits for {parts} parts",
@@ -50,16 +50,17 @@ impl OpenChannel {
             let state = if recovering.since.is_some() { "on" } else { "off" };
             writeln!(out, "power {state}: {} chunks are being looked at", recovering.left)?;
         }
-        let busy = |die: &DieId| !self.flash.is_at_rest(*die);
+        let busy = |die: &DieId| !self.flash.is_at_rest(*die) || !self.buffers.is_empty(die.0);
         for die in self.config.pools.all_dies().filter(busy).take(LINES) {
             let state = if self.chips().is_idle(die) { "idle" } else { "at work" };
-            writeln!(out, "die {}: {state}", die.0)?;
+            let [units, in_buffer] = self.buffers.waiting(die.0);
+            writeln!(out, "die {}: {state}; {units} units to write, {in_buffer} of them with space", die.0)?;
             for (class, number, first) in self.flash.waiting(die) {
-                let chunk = self.config.geometry.chunk(self.config.pools.block_of_page(first.page).0);
+                let block = self.config.pools.block_of_page(first.page).0;
                 let age = now - first.queued();
                 writeln!(
                     out,
-                    "  {class}: {number}, the first is a {:?} of {chunk}, {age} old",
+                    "  {class}: {number}, the first is a {:?} of block {block}, {age} old",
                     first.operation
                 )?;
             }

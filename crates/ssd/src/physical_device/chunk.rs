@@ -28,6 +28,15 @@ impl ChunkState {
     }
 }
 
+/// The type of a chunk, which says how it is written (CT).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ChunkType {
+    /// At its write pointer (1h).
+    Sequential,
+    /// In any order (2h).
+    Random,
+}
+
 /// The report of a chunk: an entry of the log page Chunk Information (CAh).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Descriptor {
@@ -35,6 +44,8 @@ pub struct Descriptor {
     pub chunk: Chunk,
     /// Its state (CS).
     pub state: ChunkState,
+    /// Its type (CT).
+    pub kind: ChunkType,
     /// How much of its life it has spent, from 0 to 255 (WLI).
     pub wear_level: u8,
     /// Its logical blocks (CNLB).
@@ -63,4 +74,8 @@ pub enum Notice {
     HighErrorRate,
     /// They cannot be read any more.
     Unrecovered,
+    /// They were not written, and their chunk ends before them.
+    EarlyClose,
+    /// Their chunk is out of use.
+    Offline,
 }

@@ -21,12 +21,18 @@ pub enum Operation {
     Write,
     /// Reset the chunks of these logical blocks (Vector Chunk Reset, 90h).
     Reset,
+    /// Copy logical blocks within the device, each to its place in a second list, where it goes as a write does (Vector Chunk Copy, 93h).
+    Copy,
+    /// Wait until all that was written before is in flash (Flush, 00h of NVMe).
+    Flush,
+    /// Close open chunks at their write pointers. A command of this face: revision 2.0 has none, but hosts stop writing to chunks.
+    Close,
 }
 
 impl Operation {
     /// Its name in results.
     pub fn name(self) -> &'static str {
-        ["read", "write", "reset"][self as usize]
+        ["read", "write", "reset", "copy", "flush", "close"][self as usize]
     }
 }
 
@@ -37,8 +43,10 @@ pub struct Command<'a> {
     pub operation: Operation,
     /// The caller's name for it, handed back with the answer.
     pub tag: u32,
-    /// The logical blocks: one at least, and [`MOST_BLOCKS`] at the most.
+    /// The logical blocks: one at least, and [`MOST_BLOCKS`] at the most; none for a flush.
     pub blocks: &'a [LogicalBlock],
+    /// The logical blocks that a copy writes, one for each that it reads; empty but for a copy.
+    pub to: &'a [LogicalBlock],
     /// The stamp to write to each of them; empty but for a write.
     pub stamps: &'a [Stamp],
 }
@@ -46,17 +54,41 @@ pub struct Command<'a> {
 impl<'a> Command<'a> {
     /// A read.
     pub fn read(tag: u32, blocks: &'a [LogicalBlock]) -> Self {
-        Self { operation: Operation::Read, tag, blocks, stamps: &[] }
+        Self { operation: Operation::Read, tag, blocks, to: &[], stamps: &[] }
     }
 
     /// A write of these contents.
     pub fn write(tag: u32, blocks: &'a [LogicalBlock], stamps: &'a [Stamp]) -> Self {
-        Self { operation: Operation::Write, tag, blocks, stamps }
+        Self { operation: Operation::Write, tag, blocks, to: &[], stamps }
     }
 
     /// A reset of the chunks that these are of.
     pub fn reset(tag: u32, blocks: &'a [LogicalBlock]) -> Self {
-        Self { operation: Operation::Reset, tag, blocks, stamps: &[] }
+        Self { operation: Operation::Reset, tag, blocks, to: &[], stamps: &[] }
+    }
+
+    /// A copy of these to those, in this order.
+    pub fn copy(tag: u32, blocks: &'a [LogicalBlock], to: &'a [LogicalBlock]) -> Self {
+        Self { operation: Operation::Copy, tag, blocks, to, stamps: &[] }
+    }
+
+    /// A flush.
+    pub fn flush(tag: u32) -> Self {
+        Self { operation: Operation::Flush, tag, blocks: &[], to: &[], stamps: &[] }
+    }
+
+    /// An early end of the chunks that these are of.
+    pub fn close(tag: u32, blocks: &'a [LogicalBlock]) -> Self {
+        Self { operation: Operation::Close, tag, blocks, to: &[], stamps: &[] }
+    }
+
+    /// The logical blocks that it writes.
+    pub fn written(&self) -> &'a [LogicalBlock] {
+        match self.operation {
+            Operation::Write => self.blocks,
+            Operation::Copy => self.to,
+            Operation::Read | Operation::Reset | Operation::Flush | Operation::Close => &[],
+        }
     }
 }
 
@@ -82,6 +114,11 @@ impl Answer {
     pub fn has_failed(&self, at: usize) -> bool {
         self.failed >> at & 1 != 0
     }
+
+    /// Its status of NVMe: the type in the upper byte, the code in the lower one; 0 if it succeeded.
+    pub fn status(&self) -> u16 {
+        self.failure.map_or(0, Failure::status)
+    }
 }
 
 /// A failure of the flash. The device repairs nothing: the host has to.
@@ -93,6 +130,20 @@ pub enum Failure {
     EarlyClose,
     /// The chunk was not reset, and is offline (Offline Chunk, 2C0h).
     Offline,
+    /// Some of what a flush was to bring to flash is not there, and never will be (Write Fault, 280h of NVMe).
+    NotFlushed,
+}
+
+impl Failure {
+    /// Its status of NVMe: the type in the upper byte, the code in the lower one.
+    pub fn status(self) -> u16 {
+        match self {
+            Self::Unread => 0x281,
+            Self::EarlyClose => 0x2f1,
+            Self::Offline => 0x2c0,
+            Self::NotFlushed => 0x280,
+        }
+    }
 }
 
 impl fmt::Display for Failure {
@@ -101,6 +152,7 @@ impl fmt::Display for Failure {
             Self::Unread => "unrecovered read error",
             Self::EarlyClose => "write failed, chunk closed early",
             Self::Offline => "reset failed, chunk offline",
+            Self::NotFlushed => "written data are not in flash",
         })
     }
 }
@@ -126,6 +178,25 @@ pub enum Refusal {
         found: usize,
         /// Those that it should have.
         wanted: usize,
+    },
+    /// A copy with another number of logical blocks to write than to read, or such a list with what is no copy.
+    Destinations {
+        /// Those to write.
+        found: usize,
+        /// Those that there should be.
+        wanted: usize,
+    },
+    /// An operation that the [capabilities](super::Capabilities) of the device are without.
+    Unsupported {
+        /// It.
+        operation: Operation,
+    },
+    /// A write that would open more chunks than may be open.
+    TooManyOpen {
+        /// The chunk that it would open.
+        chunk: Chunk,
+        /// Those that may be open at a time, of the device or of the parallel unit.
+        limit: u32,
     },
     /// A stamp that cannot be written: that of an erased or torn block.
     NoData {
@@ -197,6 +268,15 @@ impl fmt::Display for Refusal {
             }
             Self::NoSuchBlock { block } => write!(out, "found {block}, wanted one that there is"),
             Self::Stamps { found, wanted } => write!(out, "found {found} stamps, wanted {wanted}"),
+            Self::Destinations { found, wanted } => {
+                write!(out, "found {found} logical blocks to copy to, wanted {wanted}")
+            }
+            Self::Unsupported { operation } => {
+                write!(out, "found a {}, wanted a command that the device supports", operation.name())
+            }
+            Self::TooManyOpen { chunk, limit } => {
+                write!(out, "{chunk}: found a write that opens it, wanted at most {limit} open chunks")
+            }
             Self::NoData { block } => {
                 write!(out, "{block}: found a stamp of nothing, wanted one of data or padding")
             }
@@ -214,6 +294,25 @@ impl fmt::Display for Refusal {
             }
             Self::InFlight { chunk } => write!(out, "{chunk}: found commands in flight, wanted none"),
             Self::Twice { chunk } => write!(out, "{chunk}: found it twice, wanted it once"),
+        }
+    }
+}
+
+impl Refusal {
+    /// Its status of NVMe: the type in the upper byte, the code in the lower one. Chosen where neither specification names the
+    /// case: a fault of fields, of writes, or of resets, whichever is nearest.
+    pub fn status(self) -> u16 {
+        match self {
+            Self::NotReady => 0x082,
+            Self::Count { .. } | Self::Stamps { .. } | Self::Destinations { .. } => 0x1c1,
+            Self::NoSuchBlock { .. } => 0x080,
+            Self::Unsupported { .. } => 0x001,
+            Self::NoData { .. } | Self::WriteSize { .. } => 0x002,
+            Self::OutOfOrder { .. } => 0x2f2,
+            Self::State { state: ChunkState::Offline, .. } => 0x2c0,
+            Self::State { state: ChunkState::Closed, .. } | Self::TooManyOpen { .. } => 0x280,
+            Self::State { .. } | Self::InFlight { .. } | Self::Twice { .. } => 0x2c1,
+            Self::NotReadable { .. } => 0x287,
         }
     }
 }

@@ -47,6 +47,17 @@ pub struct Times {
     pub reset: [Duration; 2],
 }
 
+/// Optional commands and rules (MCCAP).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Capabilities {
+    /// It copies within the device (bit 0).
+    pub copy: bool,
+    /// It resets chunks that are free already (bit 1).
+    pub multiple_resets: bool,
+    /// It resets chunks that are open (bit 2, of devices in use rather than of the specification).
+    pub early_resets: bool,
+}
+
 /// The geometry of a device, as it answers the command Geometry (E2h).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Geometry {
@@ -66,6 +77,12 @@ pub struct Geometry {
     pub ws_opt: u32,
     /// A logical block of an open chunk can be read once more than this many after it were written.
     pub mw_cunits: u32,
+    /// Chunks that may be open at a time (MAXOC); 0 for no limit.
+    pub max_open: u32,
+    /// Chunks of a parallel unit that may be open at a time (MAXOCPU); 0 for no limit.
+    pub max_open_per_unit: u32,
+    /// Its capabilities.
+    pub capabilities: Capabilities,
     /// How long commands take.
     pub times: Times,
 }
@@ -129,6 +146,9 @@ mod tests {
             ws_min: 4,
             ws_opt: 4,
             mw_cunits: 0,
+            max_open: 0,
+            max_open_per_unit: 0,
+            capabilities: Capabilities::default(),
             times: Times { read: none, write: none, reset: none },
         };
         let numbers: Vec<u32> = geometry.all_chunks().map(|chunk| geometry.number(chunk)).collect();

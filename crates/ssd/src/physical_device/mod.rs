@@ -2,8 +2,8 @@
 //!
 //! It follows the Open-Channel Solid State Drives Specification, revision 2.0 of January 29, 2018; sections, log pages and status codes
 //! are those of that. The duties of a host are checked where a command comes in: a [`Refusal`] is a fault of the host, and
-//! changes nothing. A failure of the flash is a [`Failure`] in the answer, for each logical block. The copy within the device
-//! (Vector Chunk Copy, 93h) and chunks that take writes in any order, which are optional there, are not part of the face.
+//! changes nothing. A failure of the flash is a [`Failure`] in the answer, for each logical block. Both have a status of NVMe. The copy within the device
+//! (Vector Chunk Copy, 93h) is optional there: see [`Capabilities`].
 //!
 //! As with a [`BlockDevice`](crate::BlockDevice), the caller of a device owns the calendar, hands each event back that it puts there,
 //! and takes its answers. Each logical block carries a stamp: a write brings it, a read finds it, so that the layers above can check
@@ -26,9 +26,9 @@ use crate::device::Recovered;
 use crate::metrics::Detail;
 use crate::snapshot::{self, Agenda};
 
-pub use chunk::{ChunkState, Descriptor, Notice, Notification};
+pub use chunk::{ChunkState, ChunkType, Descriptor, Notice, Notification};
 pub use command::{Answer, Command, Failure, MOST_BLOCKS, Operation, Refusal};
-pub use geometry::{Chunk, Geometry, LogicalBlock, Times};
+pub use geometry::{Capabilities, Chunk, Geometry, LogicalBlock, Times};
 
 /// The commands and operations that a power cut stopped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -89,8 +89,9 @@ pub trait PhysicalDevice: State {
     fn start_clock(&mut self);
 
     /// Cuts the power at `now`. The caller forgets all events of this device; it takes no command until it has
-    /// [recovered](Self::recover). The next place to write in a chunk is in its report then. No answered write is lost but for pages
-    /// that shared cells with torn ones; of a write without an answer each unit is written as a whole or not at all.
+    /// [recovered](Self::recover). The next place to write in a chunk is in its report then. No write is lost that was answered as flushed,
+    /// nor, where a write is answered when it is in flash, any answered one, but for pages
+    /// that shared cells with torn ones; of other writes each unit is written as a whole or not at all.
     fn power_cut(&mut self, now: Instant) -> PowerCut;
 
     /// Switches the power on again.

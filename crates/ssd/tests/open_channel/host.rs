@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use wordline_kernel::snapshot::Broken;
 use wordline_kernel::{Calendar, Duration, Instant, Schedule, Seed};
 use wordline_nand::Stamp;
-use wordline_ssd::flash::Event;
-use wordline_ssd::open_channel::OpenChannelFile;
+use wordline_ssd::open_channel::buffer::Completion;
+use wordline_ssd::open_channel::{Event, OpenChannelFile};
 use wordline_ssd::physical_device::{
     Answer, Chunk, ChunkState, Command, Descriptor, Failure, LogicalBlock, Operation, PowerCut, Refusal,
 };
@@ -22,12 +22,16 @@ const CHUNKS: u32 = 3;
 struct Sent {
     operation: Operation,
     blocks: Vec<LogicalBlock>,
+    /// Of a copy: what it reads.
+    sources: Vec<LogicalBlock>,
     /// The stamps that a read has to find.
     expected: Vec<Stamp>,
     /// How often the chunks of the blocks had been reset.
     resets: Vec<u32>,
     /// Which blocks may fail to be read because something of their chunk was torn.
     may_be_torn: Vec<bool>,
+    /// Of a flush: how much of each chunk was answered as written, and its resets.
+    covers: Vec<(u32, u32)>,
 }
 
 /// A chunk, as the host knows it.
@@ -37,6 +41,8 @@ struct Known {
     written: Vec<Stamp>,
     /// Logical blocks that were answered as written.
     done: u32,
+    /// Those of them that a flush covers.
+    flushed: u32,
     resets: u32,
     /// Resets of which it is known that they are over.
     cleared: u32,
@@ -62,6 +68,8 @@ pub struct Host {
     tag: u32,
     /// Whether commands may fail.
     pub fails: bool,
+    /// Whether a power cut takes what was answered and not flushed.
+    is_volatile: bool,
 }
 
 /// A step of the host.
@@ -73,6 +81,12 @@ pub enum Step {
     Read(Vec<(u16, u16)>),
     /// Resets these.
     Reset(Vec<u16>),
+    /// Copies some units of one chunk to another.
+    Copy(u16, u16, u8),
+    /// Waits until all is in flash.
+    Flush,
+    /// Closes a chunk.
+    Close(u16),
     /// Any command on any logical blocks.
     Anything(u8, Vec<(u16, u8)>),
     /// Lets this many events happen.
@@ -90,6 +104,9 @@ pub fn step(cuts: bool) -> impl Strategy<Value = Step> {
         4 => picks().prop_map(Step::Read),
         1 => prop::collection::vec(any::<u16>(), 1..4).prop_map(Step::Reset),
         1 => (0u8..3, prop::collection::vec(any::<(u16, u8)>(), 0..12)).prop_map(|(kind, raw)| Step::Anything(kind, raw)),
+        1 => (any::<u16>(), any::<u16>(), 1u8..6).prop_map(|(from, to, units)| Step::Copy(from, to, units)),
+        1 => Just(Step::Flush),
+        1 => any::<u16>().prop_map(Step::Close),
         4 => (1u8..40).prop_map(Step::GoOn),
         1 => Just(Step::RunDown),
         u32::from(cuts) => (0u16..400).prop_map(Step::Cut),
@@ -99,6 +116,10 @@ pub fn step(cuts: bool) -> impl Strategy<Value = Step> {
 impl Host {
     pub fn new(file: OpenChannelFile, seed: u64) -> Self {
         let fails = !file.faults.is_empty();
+        let is_volatile = file
+            .buffer
+            .as_ref()
+            .is_some_and(|buffer| buffer.completion == Completion::WriteBack && !buffer.protected);
         let config = file.check().unwrap_or_else(|wrong| panic!("{wrong}"));
         let chunks = vec![Known::default(); config.geometry.chunks() as usize];
         let device = OpenChannel::new(config, Seed(seed));
@@ -110,6 +131,7 @@ impl Host {
             sent: BTreeMap::new(),
             tag: 0,
             fails,
+            is_volatile,
         }
     }
 
@@ -142,6 +164,7 @@ impl Host {
             sent,
             tag: self.tag,
             fails: self.fails,
+            is_volatile: self.is_volatile,
         })
     }
 
@@ -149,16 +172,29 @@ impl Host {
     pub fn submit(&mut self, command: &Command<'_>) -> Result<(), Refusal> {
         let before = self.saved();
         let may = self.may(command.operation, command.blocks, command.stamps.len());
-        let (expected, may_be_torn) = command.blocks.iter().map(|block| self.expected(*block)).unzip();
+        let (expected, may_be_torn): (Vec<Stamp>, _) =
+            command.blocks.iter().map(|block| self.expected(*block)).unzip();
         let taken = self.device.submit(command, &mut self.calendar);
         assert!(may.is_none_or(|may| may == taken.is_ok()), "{command:?} may {may:?}, and was {taken:?}");
         if taken.is_err() {
             assert!(self.saved() == before, "{taken:?} changed something");
             return taken;
         }
-        let resets =
-            command.blocks.iter().map(|block| self.chunks[self.known_number(*block)].resets).collect();
         let (operation, blocks) = (command.operation, command.blocks.to_vec());
+        let (sources, blocks) = match operation {
+            Operation::Copy => (blocks, command.to.to_vec()),
+            _ => (Vec::new(), blocks),
+        };
+        let resets = blocks.iter().map(|block| self.chunks[self.known_number(*block)].resets).collect();
+        let covers = match operation {
+            // What is being reset may be gone when the flush is over.
+            Operation::Flush => {
+                let is_reset = |known: &Known| known.cleared < known.resets;
+                let done = |known: &Known| if is_reset(known) { 0 } else { known.done };
+                self.chunks.iter().map(|known| (done(known), known.resets)).collect()
+            }
+            _ => Vec::new(),
+        };
         for (at, block) in blocks.iter().enumerate() {
             let number = self.number(block.chunk);
             match operation {
@@ -167,11 +203,16 @@ impl Host {
                     self.chunks[number].clear();
                     self.chunks[number].written.push(command.stamps[at]);
                 }
+                Operation::Copy => {
+                    self.chunks[number].clear();
+                    self.chunks[number].written.push(expected[at]);
+                }
                 Operation::Reset => self.chunks[number].resets += 1,
-                Operation::Read => {}
+                Operation::Read | Operation::Flush | Operation::Close => {}
             }
         }
-        self.sent.insert(command.tag, Sent { operation, blocks, expected, resets, may_be_torn });
+        self.sent
+            .insert(command.tag, Sent { operation, blocks, sources, expected, resets, may_be_torn, covers });
         self.take_answers();
         Ok(())
     }
@@ -191,6 +232,9 @@ impl Host {
 
     /// Whether the device has to take a command; none where that depends on how far others are.
     fn may(&self, operation: Operation, blocks: &[LogicalBlock], stamps: usize) -> Option<bool> {
+        if matches!(operation, Operation::Copy | Operation::Flush | Operation::Close) {
+            return None;
+        }
         let geometry = self.device.geometry();
         let is_there =
             |block: &LogicalBlock| geometry.has(block.chunk) && block.block < geometry.blocks_per_chunk;
@@ -198,7 +242,9 @@ impl Host {
         if !(1..=64).contains(&blocks.len()) || !blocks.iter().all(is_there) || stamps != wanted {
             return Some(false);
         }
-        let is_about = |sent: &Sent, chunk: Chunk| sent.blocks.iter().any(|block| block.chunk == chunk);
+        let is_about = |sent: &Sent, chunk: Chunk| {
+            sent.blocks.iter().chain(&sent.sources).any(|block| block.chunk == chunk)
+        };
         let is_reset = |chunk| {
             self.sent.values().any(|sent| sent.operation == Operation::Reset && is_about(sent, chunk))
         };
@@ -211,6 +257,7 @@ impl Host {
             Operation::Read => {
                 Some(blocks.iter().all(|block| block.block < self.report(block.chunk).readable))
             }
+            Operation::Write if geometry.max_open + geometry.max_open_per_unit > 0 => None,
             Operation::Write => Some(
                 states.iter().all(|state| matches!(state, ChunkState::Free | ChunkState::Open))
                     && self.is_in_order(blocks),
@@ -223,6 +270,7 @@ impl Host {
                     blocks.iter().any(|block| self.sent.values().any(|sent| is_about(sent, block.chunk)));
                 if sound && !twice && busy { None } else { Some(sound && !twice) }
             }
+            Operation::Copy | Operation::Flush | Operation::Close => None,
         }
     }
 
@@ -256,6 +304,12 @@ impl Host {
             for at in 0..sent.blocks.len() {
                 self.take_answer(&answer, &sent, at);
             }
+            if answer.failure.is_none() {
+                for (known, (done, resets)) in self.chunks.iter_mut().zip(&sent.covers) {
+                    let is_of_now = known.resets == *resets;
+                    known.flushed = known.flushed.max(if is_of_now { *done } else { 0 });
+                }
+            }
             self.answers.push(answer);
         }
     }
@@ -272,15 +326,17 @@ impl Host {
             (Operation::Read, false) => {
                 assert_eq!(answer.found[at], sent.expected[at], "{block} holds what was written last");
             }
-            (Operation::Write, false) if is_of_now => known.done = known.done.max(block.block + 1),
-            (Operation::Write, true) => {
-                assert_eq!(answer.failure, Some(Failure::EarlyClose));
+            (Operation::Write | Operation::Copy, false) if is_of_now => {
+                known.done = known.done.max(block.block + 1)
+            }
+            (Operation::Write | Operation::Copy, true) => {
+                assert!(matches!(answer.failure, Some(Failure::EarlyClose | Failure::Unread)));
                 if is_of_now {
-                    assert_eq!(report.state, ChunkState::Closed, "{block}");
+                    assert!(matches!(report.state, ChunkState::Closed | ChunkState::Offline), "{block}");
                     known.written.truncate(report.write_pointer as usize);
                 }
             }
-            (Operation::Write, false) => {}
+            (Operation::Write | Operation::Copy, false) | (Operation::Flush | Operation::Close, _) => {}
             (Operation::Reset, _) => {
                 let wanted = if failed { ChunkState::Offline } else { ChunkState::Free };
                 let is_left = [wanted, ChunkState::Open, ChunkState::Closed].contains(&report.state);
@@ -347,11 +403,30 @@ impl Host {
                 chunks.dedup();
                 let _ = self.reset(&chunks);
             }
+            Step::Copy(from, to, units) => self.copy(self.pick(*from), self.pick(*to), u32::from(*units)),
+            Step::Flush => {
+                let tag = self.next_tag();
+                self.submit(&Command::flush(tag)).expect("nothing forbids a flush");
+            }
+            Step::Close(pick) => {
+                let (tag, chunk) = (self.next_tag(), self.pick(*pick));
+                let _ = self.submit(&Command::close(tag, &[chunk.at(0)]));
+            }
             Step::Anything(kind, raw) => self.anything(*kind, raw),
             Step::GoOn(events) => self.go_on(usize::from(*events)),
             Step::RunDown => self.run_down(),
             Step::Cut(us) => drop(self.cut_power(Duration::from_us(u64::from(*us)))),
         }
+    }
+
+    /// Copies units from the beginning of one chunk to the write pointer of another.
+    fn copy(&mut self, from: Chunk, to: Chunk, units: u32) {
+        let (unit, readable) = (self.device.geometry().ws_min, self.report(from).readable);
+        let count = (units * unit).min(readable / unit * unit);
+        let blocks: Vec<LogicalBlock> = from.range(0, count).collect();
+        let to: Vec<LogicalBlock> = to.range(self.report(to).write_pointer, count).collect();
+        let tag = self.next_tag();
+        let _ = self.submit(&Command::copy(tag, &blocks, &to));
     }
 
     fn read_picks(&mut self, picks: &[(u16, u16)]) {
@@ -440,15 +515,19 @@ impl Host {
         // A reset that did not come to it is forgotten.
         known.cleared = known.resets;
         known.is_torn |= was_reset;
-        if report.state == ChunkState::Offline {
-            return;
+        // A reset that had begun to change what the chunk is made of leaves nothing of it.
+        if was_reset && report.state == ChunkState::Closed && report.write_pointer == 0 {
+            known.flushed = 0;
+            known.done = 0;
         }
         let written = known.written.len() as u32;
-        let fits = (known.done..=written).contains(&report.write_pointer)
-            && report.write_pointer.is_multiple_of(unit);
+        let least = if self.is_volatile { known.flushed } else { known.done };
+        let fits =
+            (least..=written).contains(&report.write_pointer) && report.write_pointer.is_multiple_of(unit);
         assert!(fits, "{report:?} where {} of {written} were answered", known.done);
         known.written.truncate(report.write_pointer as usize);
         known.done = report.write_pointer;
+        known.flushed = known.done;
     }
 
     /// Reads everything that can be read.

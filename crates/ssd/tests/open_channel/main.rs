@@ -2,8 +2,11 @@
 
 #![allow(missing_docs)]
 
+mod buffered;
+mod failures;
 mod host;
 mod random;
+mod table;
 mod times;
 
 use host::Host;
@@ -366,8 +369,7 @@ fn what_waits_is_told_and_the_oldest_command_moves_on() {
         "2 not answered",
         "write 1 of 6 logical blocks",
         "waits for 3 parts",
-        "die 0: at work",
-        "chunk 1 of",
+        "die 0: at work; 4 units to write",
     ];
     assert!(wanted.iter().all(|wanted| text.contains(wanted)), "{text}");
     while host.device.chips().counts().program_commands == 0 {

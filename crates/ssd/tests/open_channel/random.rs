@@ -5,8 +5,11 @@ use wordline_kernel::{Bytes, Duration};
 use wordline_nand::Pairing;
 use wordline_nand::faults::{Fails, FaultFile, Numbers};
 use wordline_ssd::PhysicalDevice;
+use wordline_ssd::front::config::PcieFile;
 use wordline_ssd::map::checkpoint::ProgramsAtCut;
-use wordline_ssd::open_channel::OpenChannelFile;
+use wordline_ssd::open_channel::buffer::{BufferFile, Completion};
+use wordline_ssd::open_channel::failures::EarlyClose;
+use wordline_ssd::open_channel::{FailuresFile, OpenChannelFile};
 
 use super::host::{Host, Step, step};
 use super::{device, rule};
@@ -32,6 +35,31 @@ fn any_device() -> impl Strategy<Value = OpenChannelFile> {
     )
 }
 
+/// A device with a link, a buffer and a manager of failures, or without some of them.
+fn any_managed_device() -> impl Strategy<Value = OpenChannelFile> {
+    let parts = (any_device(), 1u64..12, any::<(bool, bool, bool, bool)>(), any::<(bool, bool)>());
+    parts.prop_map(|(file, units, (link, back, protected, managed), (shift, volatile_tables))| {
+        let config = file.clone().check().unwrap_or_else(|wrong| panic!("{wrong}"));
+        let unit = config.geometry.block_size * u64::from(config.geometry.ws_min);
+        let least = u64::from(file.mw_cunits.div_ceil(config.geometry.ws_min)).max(1);
+        let completion = if back && managed { Completion::WriteBack } else { Completion::WriteThrough };
+        let buffer = BufferFile {
+            size: unit * units.max(least),
+            completion,
+            unreliable: false,
+            protected: protected && completion == Completion::WriteBack,
+        };
+        let early_close = if shift && units % 2 == 0 { EarlyClose::KeepList } else { EarlyClose::Pad };
+        let failures = FailuresFile { block_map: true, shift, reserve: 0.3, early_close, volatile_tables };
+        OpenChannelFile {
+            link: link.then(PcieFile::default),
+            buffer: Some(buffer),
+            failures: managed.then_some(failures),
+            ..file
+        }
+    })
+}
+
 fn any_rule() -> impl Strategy<Value = FaultFile> {
     let fails = prop::sample::select(vec![Fails::Program, Fails::Erase, Fails::Read]);
     prop_oneof![
@@ -47,6 +75,60 @@ fn any_rule() -> impl Strategy<Value = FaultFile> {
 
 fn steps(cuts: bool) -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step(cuts), 1..120)
+}
+
+/// Cases of what is drawn with managed devices: 10,000 of all four properties together in `make long`, fewer otherwise.
+fn cases() -> ProptestConfig {
+    ProptestConfig::with_cases(if std::env::var_os("WORDLINE_LONG").is_some() { 10_000 } else { 256 })
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn a_managed_device_reads_back_what_was_written(file in any_managed_device(), steps in steps(false)) {
+        let mut host = Host::new(file, 1);
+        steps.iter().for_each(|step| host.play(step));
+        host.read_all();
+    }
+
+    #[test]
+    fn a_managed_device_hides_failed_programs(
+        file in any_managed_device(),
+        rules in prop::collection::vec(any_rule(), 1..4),
+        steps in steps(true),
+    ) {
+        let mut host = Host::new(OpenChannelFile { faults: rules, ..file }, 1);
+        steps.iter().for_each(|step| host.play(step));
+        host.read_all();
+    }
+
+    #[test]
+    fn what_was_flushed_outlives_power_cuts(file in any_managed_device(), steps in steps(true)) {
+        let mut host = Host::new(file, 1);
+        steps.iter().for_each(|step| host.play(step));
+        host.cut_power(Duration::ZERO);
+        host.read_all();
+    }
+
+    #[test]
+    fn a_managed_device_that_was_saved_goes_on(
+        file in any_managed_device(),
+        rules in prop::collection::vec(any_rule(), 0..3),
+        steps in steps(true),
+        at in any::<prop::sample::Index>(),
+    ) {
+        let mut host = Host::new(OpenChannelFile { faults: rules, ..file }, 1);
+        let (before, after) = steps.split_at(at.index(steps.len()));
+        before.iter().for_each(|step| host.play(step));
+        let mut again = host.restored(&host.saved()).expect("it was just written");
+        for host in [&mut host, &mut again] {
+            after.iter().for_each(|step| host.play(step));
+            host.read_all();
+        }
+        prop_assert_eq!(host.device.digest(), again.device.digest());
+        prop_assert_eq!(host.answers, again.answers);
+    }
 }
 
 proptest! {

@@ -4,7 +4,7 @@
 //! a partly written page is read from flash) to *ready* to *programming*, and is gone when the program is done, unless it
 //! was written again meanwhile.
 
-mod epochs;
+pub(crate) mod epochs;
 pub(super) mod list;
 mod loaded;
 pub(super) mod waiters;

@@ -1,0 +1,92 @@
+//! The open block list of a chunk: the blocks among which its pages are divided since a program failed in it.
+
+use serde::{Deserialize, Serialize};
+use wordline_nand::BlockSetId;
+
+use super::{Place, Step};
+
+/// A block of a list, and how many pages of the chunk are in it, from its first on (`WP`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Element {
+    /// The block.
+    pub block: BlockSetId,
+    /// Pages of the chunk in it.
+    pub pages: u32,
+    /// Whether it is to be retired: a program failed in it. Otherwise a power cut tore a page of it.
+    pub is_bad: bool,
+}
+
+/// Whether a list is written to or its pages are brought together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Phase {
+    /// The host writes to its last block.
+    Writing,
+    /// The pages are copied to one block.
+    Migrating,
+    /// It stays as it is: the chunk was closed early, or there is no block to copy to.
+    Kept,
+}
+
+/// The open block list of a chunk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenBlocks {
+    /// Its blocks in the order of their pages; the last one is written.
+    pub elements: Vec<Element>,
+    /// Its phase.
+    pub phase: Phase,
+    /// Another block that takes all pages in their order; without it the last block takes those of the others.
+    pub whole: Option<BlockSetId>,
+    /// Pages that are copied.
+    pub copied: u32,
+}
+
+impl OpenBlocks {
+    pub(super) fn new(block: BlockSetId, pages: u32, is_bad: bool) -> Self {
+        let elements = vec![Element { block, pages, is_bad }];
+        Self { elements, phase: Phase::Writing, whole: None, copied: 0 }
+    }
+
+    /// Pages of the chunk in all of its blocks.
+    pub fn pages(&self) -> u32 {
+        self.elements.iter().map(|element| element.pages).sum()
+    }
+
+    pub(super) fn tail(&self) -> &Element {
+        self.elements.last().expect("a list has blocks")
+    }
+
+    pub(super) fn tail_mut(&mut self) -> &mut Element {
+        self.elements.last_mut().expect("a list has blocks")
+    }
+
+    /// Where a page is (algorithm 2, lines 8 to 17, with `>=` in line 12: page 2 of a block of two is in the next one).
+    pub(super) fn find(&self, mut page: u32) -> Option<Place> {
+        for element in &self.elements {
+            if page < element.pages {
+                return Some(Place { block: element.block, page });
+            }
+            page -= element.pages;
+        }
+        None
+    }
+
+    /// Where the next page goes (algorithm 2, lines 20 and 21).
+    pub(super) fn end(&self) -> Place {
+        Place { block: self.tail().block, page: self.tail().pages }
+    }
+
+    /// The next step of bringing the pages together, in a block of `size` of them (algorithm 3).
+    pub(super) fn step(&self, size: u32) -> Step {
+        let from = |page| self.find(page).expect("it is one of the pages");
+        match self.whole {
+            Some(_) if self.copied == self.pages() => Step::Finish,
+            Some(block) => Step::Copy { from: from(self.copied), to: Place { block, page: self.copied } },
+            None if self.pages() < size => Step::Pad { to: self.end() },
+            None if self.copied == size - self.tail().pages => Step::Finish,
+            None => {
+                let to = Place { block: self.tail().block, page: self.tail().pages + self.copied };
+                Step::Copy { from: from(self.copied), to }
+            }
+        }
+    }
+}

@@ -1,0 +1,482 @@
+//! The program failure manager: block map, shift table and open block lists (FT-PASSD, section IV, figures 9 to 12).
+//!
+//! It makes good for programs that fail, so that a write can be answered before it is in flash. A page is what one program writes. A
+//! chunk is mapped to a block; page `p` of it is page `(p + shift) mod N` of the block. When a program fails, a reserve block is
+//! appended to the chunk's list and the page is programmed there. When the chunk is full, its pages are copied behind those of the last
+//! block, which is mapped to the chunk from then on.
+//!
+//! It is tables and rules alone: it programs nothing, and is told what was. `docs/open-channel.md` has what the paper leaves open.
+
+mod list;
+mod reserve;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Bytes, Column};
+use wordline_nand::BlockSetId;
+
+use super::chunks::ChunkId;
+use crate::snapshot::ensure;
+
+pub use list::{Element, OpenBlocks, Phase};
+pub use reserve::{NoBlock, Reserve};
+
+/// The entry of the shift table for a chunk with a list (`NULL`).
+const LISTED: u16 = u16::MAX;
+
+/// A page of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The block.
+    pub block: BlockSetId,
+    /// The page, counted from 0.
+    pub page: u32,
+}
+
+/// A step of bringing the pages of a chunk together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Step {
+    /// A page of padding is programmed, because the chunk was closed early.
+    Pad {
+        /// Where.
+        to: Place,
+    },
+    /// A page is copied.
+    Copy {
+        /// From where.
+        from: Place,
+        /// To where.
+        to: Place,
+    },
+    /// Nothing is left but to [finish](Manager::finish).
+    Finish,
+}
+
+/// The treatment of a chunk that is closed before its end while its pages are in several blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EarlyClose {
+    /// It is padded to its end, then its pages are copied together.
+    #[default]
+    Pad,
+    /// Its list stays until it is reset.
+    KeepList,
+}
+
+/// The sizes that a manager has to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Parallel units.
+    pub units: u32,
+    /// Blocks of each.
+    pub blocks_per_unit: u32,
+    /// Chunks of each: the blocks without the reserve.
+    pub chunks_per_unit: u32,
+    /// Pages of a block.
+    pub pages: u32,
+}
+
+/// The program failure manager of a device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manager {
+    map: Vec<BlockSetId>,
+    shift: Vec<u16>,
+    lists: BTreeMap<ChunkId, OpenBlocks>,
+    reserves: Vec<Reserve>,
+    /// Chunks whose pages are to be brought together, by parallel unit.
+    migrating: Vec<VecDeque<ChunkId>>,
+    chunks_per_unit: u32,
+    pages: u32,
+    shifts: bool,
+    early_close: EarlyClose,
+}
+
+/// What the tables say of a chunk and of the reserve of its parallel unit: as they were before a change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Before {
+    chunk: ChunkId,
+    map: BlockSetId,
+    shift: u16,
+    list: Option<OpenBlocks>,
+    reserve: Reserve,
+    migrating: VecDeque<ChunkId>,
+}
+
+impl Before {
+    /// The chunk.
+    pub fn chunk(&self) -> ChunkId {
+        self.chunk
+    }
+
+    /// A block of the reserve is used for something else, whatever becomes of the change.
+    pub(super) fn without(&mut self, block: BlockSetId) {
+        self.reserve.forget(block);
+    }
+}
+
+impl Manager {
+    /// A manager of a device with nothing written, and the chunks that are out of use because so many blocks are `bad`. With `shifts`
+    /// the host writes on at once after a failure, and pages are copied later; otherwise they are copied first.
+    pub fn new(
+        shape: Shape,
+        shifts: bool,
+        early_close: EarlyClose,
+        bad: &[BlockSetId],
+    ) -> (Self, Vec<ChunkId>) {
+        let Shape { units, blocks_per_unit, chunks_per_unit, pages } = shape;
+        assert!(pages < u32::from(LISTED), "the configuration limits the pages of a chunk");
+        let is_good = |block: &BlockSetId| !bad.contains(block);
+        let blocks = |unit: u32, range: std::ops::Range<u32>| {
+            range.map(move |block| BlockSetId(unit * blocks_per_unit + block))
+        };
+        let reserve = |unit| Reserve::of(blocks(unit, chunks_per_unit..blocks_per_unit).filter(is_good));
+        let mut manager = Self {
+            map: (0..units).flat_map(|unit| blocks(unit, 0..chunks_per_unit)).collect(),
+            shift: vec![0; (units * chunks_per_unit) as usize],
+            lists: BTreeMap::new(),
+            reserves: (0..units).map(reserve).collect(),
+            migrating: vec![VecDeque::new(); units as usize],
+            chunks_per_unit,
+            pages,
+            shifts,
+            early_close,
+        };
+        let without = (0..units * chunks_per_unit)
+            .map(ChunkId)
+            .filter(|chunk| is_good(&manager.map[chunk.0 as usize]) || manager.replace(*chunk).is_ok());
+        // Each of the others has a block of the reserve now.
+        let good: Vec<ChunkId> = without.collect();
+        let all = (0..units * chunks_per_unit).map(ChunkId);
+        let offline = all.filter(|chunk| good.binary_search(chunk).is_err()).collect();
+        (manager, offline)
+    }
+
+    /// The block of the map for a chunk.
+    pub fn block(&self, chunk: ChunkId) -> BlockSetId {
+        self.map[chunk.0 as usize]
+    }
+
+    /// The shift of a chunk; none while it has a list.
+    pub fn shift(&self, chunk: ChunkId) -> Option<u32> {
+        Some(self.shift[chunk.0 as usize]).filter(|shift| *shift != LISTED).map(u32::from)
+    }
+
+    /// The open block list of a chunk, if it has one.
+    pub fn list(&self, chunk: ChunkId) -> Option<&OpenBlocks> {
+        self.lists.get(&chunk)
+    }
+
+    /// The reserve of a parallel unit.
+    pub fn reserve(&self, unit: u32) -> &Reserve {
+        &self.reserves[unit as usize]
+    }
+
+    /// The parallel unit of a chunk.
+    pub fn unit_of(&self, chunk: ChunkId) -> u32 {
+        chunk.0 / self.chunks_per_unit
+    }
+
+    /// Where a page that was written is; with a list also where the next one goes (algorithm 2).
+    #[inline]
+    pub fn place(&self, chunk: ChunkId, page: u32) -> Place {
+        let shift = self.shift[chunk.0 as usize];
+        if shift == LISTED {
+            let list = &self.lists[&chunk];
+            return list.find(page).unwrap_or_else(|| list.end());
+        }
+        let shifted = page + u32::from(shift);
+        let page = if shifted >= self.pages { shifted - self.pages } else { shifted };
+        Place { block: self.block(chunk), page }
+    }
+
+    /// The next page of a chunk is written; the host has written `page` of them with it.
+    pub fn wrote(&mut self, chunk: ChunkId) {
+        let Some(list) = self.lists.get_mut(&chunk) else { return };
+        list.tail_mut().pages += 1;
+        if list.pages() == self.pages {
+            list.phase = Phase::Migrating;
+            self.queue(chunk);
+        }
+    }
+
+    /// The program of the next page of a chunk failed, which has `pages` of them (algorithm 1); a block that is not `bad` was only torn.
+    ///
+    /// # Errors
+    /// There is no block for it, and nothing has changed.
+    pub fn failed(&mut self, chunk: ChunkId, pages: u32, is_bad: bool) -> Result<(), NoBlock> {
+        let new = self.take(chunk)?;
+        let block = self.block(chunk);
+        self.shift[chunk.0 as usize] = LISTED;
+        let list = self.lists.entry(chunk).or_insert_with(|| OpenBlocks::new(block, pages, is_bad));
+        list.tail_mut().is_bad = is_bad;
+        if self.shifts {
+            list.elements.push(Element { block: new, pages: 0, is_bad: false });
+        } else {
+            (list.whole, list.copied, list.phase) = (Some(new), 0, Phase::Migrating);
+            self.queue(chunk);
+        }
+        Ok(())
+    }
+
+    /// The host closed a chunk.
+    pub fn closed(&mut self, chunk: ChunkId) {
+        let Some(list) = self.lists.get_mut(&chunk) else { return };
+        if list.phase != Phase::Writing {
+            return;
+        }
+        list.phase = match self.early_close {
+            EarlyClose::Pad => Phase::Migrating,
+            EarlyClose::KeepList => Phase::Kept,
+        };
+        if list.phase == Phase::Migrating {
+            self.queue(chunk);
+        }
+    }
+
+    fn queue(&mut self, chunk: ChunkId) {
+        let unit = self.unit_of(chunk) as usize;
+        self.migrating[unit].push_back(chunk);
+    }
+
+    /// The chunk of a parallel unit whose pages are brought together next.
+    pub fn next_to_migrate(&self, unit: u32) -> Option<ChunkId> {
+        self.migrating[unit as usize].front().copied()
+    }
+
+    /// Whether the pages of a chunk are being brought together.
+    pub fn is_migrating(&self, chunk: ChunkId) -> bool {
+        self.lists.get(&chunk).is_some_and(|list| list.phase == Phase::Migrating)
+    }
+
+    /// Whether a failed write waits until the pages of its chunk are copied.
+    pub fn copies_first(&self, unit: u32) -> bool {
+        !self.shifts && self.next_to_migrate(unit).is_some()
+    }
+
+    /// The next step for a chunk whose pages are brought together.
+    pub fn step(&self, chunk: ChunkId) -> Step {
+        self.lists[&chunk].step(self.pages)
+    }
+
+    /// A step is done.
+    pub fn stepped(&mut self, chunk: ChunkId, step: Step) {
+        let list = self.lists.get_mut(&chunk).expect("a step of it was under way");
+        match step {
+            Step::Pad { .. } => list.tail_mut().pages += 1,
+            Step::Copy { .. } => list.copied += 1,
+            Step::Finish => unreachable!("finishing is no step that a die takes"),
+        }
+    }
+
+    /// The program of a step failed, or was only torn if its block is not `bad`. All pages are copied to another block, in their order;
+    /// those that were copied stay where they were until that is done.
+    ///
+    /// # Errors
+    /// There is no block for it. If none is left at all, the list stays.
+    pub fn step_failed(&mut self, chunk: ChunkId, step: Step, is_bad: bool) -> Result<(), NoBlock> {
+        let new = self.take(chunk);
+        if let Err(NoBlock::NotErased(_)) = new {
+            return new.map(drop);
+        }
+        let unit = self.unit_of(chunk) as usize;
+        let list = self.lists.get_mut(&chunk).expect("a step of it was under way");
+        let whole = list.whole.take();
+        list.copied = 0;
+        match whole {
+            None => list.tail_mut().is_bad |= is_bad,
+            // Nothing of it is needed: a bad one is in no list from then on.
+            Some(whole) if !is_bad => self.reserves[unit].take_back(whole),
+            Some(_) => {}
+        }
+        match (new, step) {
+            (Err(_), _) => {
+                list.phase = Phase::Kept;
+                self.migrating[unit].retain(|other| *other != chunk);
+            }
+            (Ok(new), Step::Pad { .. }) if whole.is_none() => {
+                list.elements.push(Element { block: new, pages: 0, is_bad: false });
+            }
+            (Ok(new), _) => list.whole = Some(new),
+        }
+        new.map(drop)
+    }
+
+    /// All pages are in one block (algorithm 3, lines 17 to 19). The shift is the number of pages that its block had before the others
+    /// were copied behind them.
+    pub fn finish(&mut self, chunk: ChunkId) {
+        let list = self.lists.remove(&chunk).expect("its pages were brought together");
+        let (block, shift) = match list.whole {
+            Some(whole) => (whole, 0),
+            None => (list.tail().block, list.tail().pages % self.pages),
+        };
+        self.map[chunk.0 as usize] = block;
+        self.shift[chunk.0 as usize] = shift as u16;
+        self.leave(chunk, &list, block);
+    }
+
+    /// The blocks of a list but `block` leave the chunk: those that are sound go back to the reserve.
+    fn leave(&mut self, chunk: ChunkId, list: &OpenBlocks, block: BlockSetId) {
+        let unit = self.unit_of(chunk) as usize;
+        self.migrating[unit].retain(|other| *other != chunk);
+        for element in list.elements.iter().filter(|element| element.block != block && !element.is_bad) {
+            self.reserves[unit].take_back(element.block);
+        }
+        if let Some(whole) = list.whole.filter(|whole| *whole != block) {
+            self.reserves[unit].take_back(whole);
+        }
+    }
+
+    /// A chunk is reset: it is to have one block from then on, which is still to be erased. With `is_bad` its block is not to be
+    /// used again.
+    ///
+    /// # Errors
+    /// There is no block for it.
+    pub fn reset(&mut self, chunk: ChunkId, is_bad: bool) -> Result<BlockSetId, NoBlock> {
+        let Some(list) = self.lists.get_mut(&chunk) else {
+            if is_bad {
+                self.replace(chunk)?;
+            }
+            self.shift[chunk.0 as usize] = 0;
+            return Ok(self.block(chunk));
+        };
+        list.tail_mut().is_bad |= is_bad;
+        let sound = list.elements.iter().rev().find(|element| !element.is_bad).map(|element| element.block);
+        let block = match list.whole.or(sound) {
+            Some(block) => block,
+            None => self.take(chunk)?,
+        };
+        let list = self.lists.remove(&chunk).expect("it has one");
+        self.map[chunk.0 as usize] = block;
+        self.shift[chunk.0 as usize] = 0;
+        self.leave(chunk, &list, block);
+        Ok(block)
+    }
+
+    /// The block of a chunk is out of use, and an erased one of the reserve takes its place.
+    ///
+    /// # Errors
+    /// There is no such block.
+    pub fn replace(&mut self, chunk: ChunkId) -> Result<BlockSetId, NoBlock> {
+        let block = self.take(chunk)?;
+        self.map[chunk.0 as usize] = block;
+        Ok(block)
+    }
+
+    /// Takes two erased blocks of the reserve of a parallel unit for its journal, if there are as many.
+    pub(super) fn take_for_journal(&mut self, unit: u32) -> Option<[BlockSetId; 2]> {
+        let reserve = &mut self.reserves[unit as usize];
+        if reserve.ready().count() < 2 {
+            return None;
+        }
+        let mut take = || reserve.take().ok();
+        Some([take()?, take()?])
+    }
+
+    /// Takes an erased block of the reserve of a parallel unit.
+    pub(super) fn take_of(&mut self, unit: u32) -> Option<BlockSetId> {
+        self.reserves[unit as usize].take().ok()
+    }
+
+    fn take(&mut self, chunk: ChunkId) -> Result<BlockSetId, NoBlock> {
+        let unit = self.unit_of(chunk) as usize;
+        self.reserves[unit].take()
+    }
+
+    /// A block of the reserve of a parallel unit that is to be erased.
+    pub fn to_erase(&self, unit: u32) -> Option<BlockSetId> {
+        self.reserves[unit as usize].to_erase()
+    }
+
+    /// Whether no block of a reserve is erased, and one can be.
+    pub(super) fn is_waiting_for_erase(&self, unit: u32) -> bool {
+        let reserve = &self.reserves[unit as usize];
+        reserve.ready().next().is_none() && reserve.to_erase().is_some()
+    }
+
+    /// The erase of that block is over.
+    pub fn erased(&mut self, unit: u32, failed: bool) {
+        self.reserves[unit as usize].erased(failed);
+    }
+
+    /// What the tables say of a chunk and its parallel unit.
+    pub fn before(&self, chunk: ChunkId) -> Before {
+        let unit = self.unit_of(chunk) as usize;
+        Before {
+            chunk,
+            map: self.block(chunk),
+            shift: self.shift[chunk.0 as usize],
+            list: self.lists.get(&chunk).cloned(),
+            reserve: self.reserves[unit].clone(),
+            migrating: self.migrating[unit].clone(),
+        }
+    }
+
+    /// Takes a change back.
+    pub fn undo(&mut self, before: Before) {
+        let Before { chunk, map, shift, list, reserve, migrating } = before;
+        let unit = self.unit_of(chunk) as usize;
+        self.map[chunk.0 as usize] = map;
+        self.shift[chunk.0 as usize] = shift;
+        match list {
+            Some(list) => self.lists.insert(chunk, list),
+            None => self.lists.remove(&chunk),
+        };
+        (self.reserves[unit], self.migrating[unit]) = (reserve, migrating);
+    }
+
+    /// Open block lists that there are.
+    pub fn lists(&self) -> impl Iterator<Item = (ChunkId, &OpenBlocks)> {
+        self.lists.iter().map(|(chunk, list)| (*chunk, list))
+    }
+
+    /// Blocks of all reserves.
+    pub fn reserve_blocks(&self) -> usize {
+        self.reserves.iter().map(Reserve::len).sum()
+    }
+
+    /// The lengths of the lists whose lengths follow from the configuration.
+    pub(super) fn lengths(&self) -> [usize; 4] {
+        [self.map.len(), self.shift.len(), self.reserves.len(), self.migrating.len()]
+    }
+
+    /// Checks that each block of `blocks` is in one place at the most, and that the tables agree.
+    ///
+    /// # Errors
+    /// The contradiction.
+    pub fn check(&self, blocks: u32) -> Result<(), String> {
+        let mut used: Column<BlockSetId, bool> = Column::filled(blocks as usize, false);
+        let mut take = |block: BlockSetId| {
+            let is_first = block.0 < blocks && !std::mem::replace(&mut used[block], true);
+            ensure(is_first, || format!("block {} is in two places, or is none", block.0))
+        };
+        for (chunk, shift) in (0..).map(ChunkId).zip(&self.shift) {
+            let list = self.lists.get(&chunk);
+            ensure(list.is_some() == (*shift == LISTED), || format!("the list of chunk {}", chunk.0))?;
+            match list {
+                None => take(self.block(chunk))?,
+                Some(list) => {
+                    let fits = list.pages() <= self.pages && !list.elements.is_empty();
+                    ensure(fits, || format!("the list of chunk {} has {} pages", chunk.0, list.pages()))?;
+                    list.elements
+                        .iter()
+                        .map(|element| element.block)
+                        .chain(list.whole)
+                        .try_for_each(&mut take)?;
+                }
+            }
+        }
+        self.reserves.iter().flat_map(Reserve::all).try_for_each(&mut take)?;
+        let listed = self.migrating.iter().flatten().all(|chunk| self.lists.contains_key(chunk));
+        ensure(listed && self.lists.keys().all(|chunk| (chunk.0 as usize) < self.map.len()), || {
+            "a list of a chunk that has none".into()
+        })
+    }
+}
+
+/// The memory of the block map and of the shift table for this many blocks of so many pages, in bits packed one behind another (FT-PASSD,
+/// section V.A): an entry for each block, of as many bits as tell blocks apart, or pages and the mark of a list.
+pub fn memory(blocks: u64, pages: u32) -> [Bytes; 2] {
+    let bits = |values: u64| u64::from(u64::BITS - (values - 1).leading_zeros());
+    [bits(blocks), bits(u64::from(pages) + 1)].map(|bits| Bytes((blocks * bits).div_ceil(8)))
+}

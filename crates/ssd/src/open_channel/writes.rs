@@ -1,0 +1,366 @@
+//! What changes chunks: writes, copies, resets, closes, and what follows if their programs and erases fail.
+
+use wordline_kernel::Schedule;
+use wordline_nand::BlockSetId;
+
+use super::buffer::Stage;
+use super::chunks::ChunkId;
+use super::failures::NoBlock;
+use super::resets::Reset;
+use super::{Event, OpenChannel};
+use crate::command::RequestId;
+use crate::flash::{Class, Task, Ticket};
+use crate::physical_device::{ChunkState, Failure, LogicalBlock, Notice, Notification, Operation};
+use crate::policy::failure::{After, Failed, Failure as Seen, MOST_FAILURES};
+
+impl OpenChannel {
+    /// Queues the units of a write or of a copy; those of a chunk that has ended meanwhile fail.
+    pub(super) fn begin_writes(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
+        let unit = self.config.geometry.ws_min;
+        let command = self.commands.get(number);
+        let firsts: Vec<LogicalBlock> = command.written().iter().copied().step_by(unit as usize).collect();
+        let mut queues = Vec::new();
+        for (n, LogicalBlock { chunk, block }) in (0..).zip(firsts) {
+            let (chunk, at) = (self.id_of(chunk), n * unit);
+            if self.chunks.get(chunk).state != ChunkState::Open {
+                self.chunks.get_mut(chunk).writing -= unit;
+                self.commands.get_mut(number).fails(at as usize, unit, Failure::EarlyClose);
+                continue;
+            }
+            let command = self.commands.get_mut(number);
+            command.parts += 1;
+            let stamps = &command.stamps[at as usize..(at + unit) as usize];
+            let queue = self.chunks.unit_of(chunk);
+            self.buffers.push(queue, (number, at), (chunk, block), stamps);
+            queues.push(queue);
+        }
+        queues.sort_unstable();
+        queues.dedup();
+        for queue in queues {
+            self.admit(queue, calendar);
+        }
+    }
+
+    /// Gives space to the units of a queue, as far as there is some, and has the next one programmed.
+    pub(super) fn admit(&mut self, queue: u32, calendar: &mut impl Schedule<Event>) {
+        while let Some(id) = self.buffers.grant(queue) {
+            let number = self.buffers.get(id).command.expect("its command waits for it");
+            let command = self.commands.get(number);
+            if command.operation == Operation::Copy {
+                if command.reads > 0 {
+                    self.buffers.set_stage(id, Stage::Copying);
+                } else {
+                    self.copied(id, calendar);
+                }
+                continue;
+            }
+            match self.link.as_mut().filter(|_| self.flash.takes_time()) {
+                Some(link) => {
+                    let bytes = self.config.geometry.block_size.0 * u64::from(self.config.geometry.ws_min);
+                    calendar.at(link.bring(bytes, calendar.now()), Event::Unit(id));
+                }
+                None => self.unit_here(id, calendar),
+            }
+        }
+        self.program_next(queue, calendar);
+    }
+
+    /// The data of a unit came over the link.
+    pub(super) fn unit_came(&mut self, id: u32, calendar: &mut impl Schedule<Event>) {
+        if self.buffers.get(id).stage == Stage::Dropped {
+            return self.buffers.forget_dropped(id);
+        }
+        self.unit_here(id, calendar);
+        let queue = self.chunks.unit_of(self.buffers.get(id).chunk);
+        self.program_next(queue, calendar);
+    }
+
+    /// All that a copy reads was read.
+    pub(super) fn copy_read(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
+        let to = self.commands.get(number).to.iter();
+        let mut queues: Vec<u32> = to.map(|block| self.chunks.unit_of(self.id_of(block.chunk))).collect();
+        queues.sort_unstable();
+        queues.dedup();
+        for queue in queues {
+            for id in self.buffers.of_command(queue, number) {
+                if self.buffers.get(id).stage == Stage::Copying {
+                    self.copied(id, calendar);
+                }
+            }
+            self.program_next(queue, calendar);
+        }
+    }
+
+    /// What a unit of a copy holds was read; if some of it could not be, nothing of the copy is written.
+    fn copied(&mut self, id: u32, calendar: &mut impl Schedule<Event>) {
+        let (number, at) =
+            (self.buffers.get(id).command.expect("its copy waits for it"), self.buffers.get(id).at);
+        let command = self.commands.get(number);
+        if command.has_failed() {
+            return self.buffers.set_stage(id, Stage::Void);
+        }
+        let stamps = &command.stamps[at as usize..][..self.config.geometry.ws_min as usize];
+        self.buffers.fill(id, stamps);
+        self.unit_here(id, calendar);
+    }
+
+    /// A unit is in the buffer.
+    fn unit_here(&mut self, id: u32, calendar: &mut impl Schedule<Event>) {
+        self.buffers.set_stage(id, Stage::Here);
+        let chunk = self.buffers.get(id).chunk;
+        if self.answers_early(self.chunks.unit_of(chunk))
+            && let Some(number) = self.buffers.release_command(id)
+        {
+            self.chunks.written(chunk, self.config.geometry.ws_min);
+            self.part_over(number, calendar);
+        }
+    }
+
+    /// Has the next unit of a queue programmed, unless one is or the die works for the manager of failures.
+    pub(super) fn program_next(&mut self, queue: u32, calendar: &mut impl Schedule<Event>) {
+        while !self.is_held(queue)
+            && let Some(id) = self.buffers.next(queue)
+        {
+            let unit = *self.buffers.get(id);
+            if unit.stage == Stage::Void {
+                self.end_early(unit.chunk, false, calendar);
+                continue;
+            }
+            let location = self.unit_location(unit.chunk, unit.first);
+            let row = self.config.pools.row_of(location);
+            let (ticket, size) = (Ticket::HostUnit(row), self.config.geometry.ws_min);
+            let (die, stamps) = self.flash.program(calendar.now(), (ticket, Class::Write), location, size);
+            stamps.copy_from_slice(self.buffers.stamps(id));
+            self.buffers.begin(queue, id);
+            return self.start(die, calendar);
+        }
+    }
+
+    /// A unit was programmed, or could not be.
+    pub(super) fn program_over(&mut self, task: &Task, failed: bool, calendar: &mut impl Schedule<Event>) {
+        let queue = self.config.pools.die_of(task.location).0;
+        let (id, size) = (self.buffers.end(queue), self.config.geometry.ws_min);
+        let chunk = self.buffers.get(id).chunk;
+        self.counts.programs += u64::from(self.flash.takes_time());
+        if failed {
+            self.counts.program_failures += 1;
+            let is_bad = self.treatment(self.config.pools.block_of(task.location), false) == After::Retire;
+            match self.repairs {
+                None => self.end_early(chunk, is_bad, calendar),
+                Some(_) => self.repair_program(chunk, is_bad, calendar),
+            }
+        } else {
+            let unit = self.buffers.remove(queue, id);
+            self.chunks.get_mut(chunk).programmed += size;
+            self.counts.blocks_written += u64::from(size);
+            if let Some(repairs) = &mut self.repairs {
+                repairs.wrote(chunk);
+            }
+            if let Some(number) = unit.command {
+                self.chunks.written(chunk, size);
+                self.part_over(number, calendar);
+            }
+            self.settle_closed(chunk);
+            self.flushes_over(calendar);
+        }
+        self.go_on_with_reset(chunk, calendar);
+        self.admit(queue, calendar);
+    }
+
+    /// The policy's treatment of a block in which a program or an erase failed.
+    fn treatment(&mut self, block: BlockSetId, is_erase: bool) -> After {
+        let times = self.resets.failed(block, is_erase);
+        let failed = if is_erase { Failed::Erase } else { Failed::Program };
+        let seen = Seen { failed, block, times, erases: self.chips().erases()[block] };
+        let after = self.policies.failure.after(&seen);
+        if times >= u32::from(MOST_FAILURES) { After::Retire } else { after }
+    }
+
+    /// A chunk ends with what is in flash of it; the units that are to follow are given up.
+    pub(super) fn end_early(&mut self, chunk: ChunkId, is_bad: bool, calendar: &mut impl Schedule<Event>) {
+        self.give_up(chunk, false, calendar);
+        self.chunks.end(chunk, ChunkState::Closed);
+        self.chunks.get_mut(chunk).is_bad |= is_bad;
+        self.counts.early_closes += 1;
+        self.notify_end(chunk, Notice::EarlyClose);
+        self.settle_closed(chunk);
+        self.flushes_over(calendar);
+        self.admit(self.chunks.unit_of(chunk), calendar);
+    }
+
+    /// A program of a chunk failed, and no block is left for it: the chunk is out of use. What was answered of it can be read.
+    pub(super) fn end_offline(&mut self, chunk: ChunkId, calendar: &mut impl Schedule<Event>) {
+        self.give_up(chunk, true, calendar);
+        let entry = self.chunks.get_mut(chunk);
+        entry.next = entry.written;
+        self.chunks.set_state(chunk, ChunkState::Offline);
+        self.notify_end(chunk, Notice::Offline);
+        self.flushes_over(calendar);
+        self.admit(self.chunks.unit_of(chunk), calendar);
+    }
+
+    /// Gives up the units of a chunk that are not programmed. Those that were answered are lost, unless they are `kept` in the buffer.
+    fn give_up(&mut self, chunk: ChunkId, kept: bool, calendar: &mut impl Schedule<Event>) {
+        let (queue, size) = (self.chunks.unit_of(chunk), self.config.geometry.ws_min);
+        for id in self.buffers.of_chunk(queue, chunk) {
+            match self.buffers.get(id).command {
+                None if kept => self.buffers.strand(queue, id),
+                None => {
+                    self.buffers.remove(queue, id);
+                    self.counts.blocks_lost += u64::from(size);
+                }
+                Some(number) => {
+                    let at = self.buffers.remove(queue, id).at;
+                    self.chunks.get_mut(chunk).writing -= size;
+                    self.commands.get_mut(number).fails(at as usize, size, Failure::EarlyClose);
+                    self.part_over(number, calendar);
+                }
+            }
+        }
+    }
+
+    /// Notifies the host that a chunk ends before its end.
+    fn notify_end(&mut self, chunk: ChunkId, notice: Notice) {
+        let next = self.chunks.get(chunk).next;
+        let first = self.config.geometry.chunk(chunk.0).at(next);
+        let blocks = self.config.geometry.blocks_per_chunk - next;
+        self.notifications.push(Notification { first, blocks, notice });
+    }
+
+    fn flushes_over(&mut self, calendar: &mut impl Schedule<Event>) {
+        while let Some(number) = self.buffers.flushed() {
+            self.part_over(number, calendar);
+        }
+    }
+
+    /// The host closes chunks: what is in the buffer of them is still programmed.
+    pub(super) fn close(&mut self, number: u32) {
+        for n in 0..self.commands.get(number).blocks.len() {
+            let chunk = self.id_of(self.commands.get(number).blocks[n].chunk);
+            self.chunks.set_state(chunk, ChunkState::Closed);
+            self.settle_closed(chunk);
+        }
+    }
+
+    /// Tells the manager of failures of a chunk that was closed early, once all of it is programmed.
+    pub(super) fn settle_closed(&mut self, chunk: ChunkId) {
+        let entry = self.chunks.get(chunk);
+        let is_over = entry.state == ChunkState::Closed && entry.programmed == entry.next;
+        if let Some(repairs) = self.repairs.as_mut().filter(|_| is_over) {
+            repairs.closed(chunk);
+        }
+    }
+
+    /// Begins the resets of a command.
+    pub(super) fn begin_resets(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
+        for at in 0..self.commands.get(number).blocks.len() {
+            let command = self.commands.get_mut(number);
+            command.parts += 1;
+            let chunk = command.blocks[at].chunk;
+            self.begin_reset((number, at, self.id_of(chunk)), calendar);
+        }
+    }
+
+    /// A reset waits while a program of its chunk is at its die; buffered units that were answered are void.
+    pub(super) fn begin_reset(&mut self, reset: Reset, calendar: &mut impl Schedule<Event>) {
+        let (number, at, chunk) = reset;
+        let queue = self.chunks.unit_of(chunk);
+        let at_die = self.buffers.at_die(queue);
+        let is_busy = at_die.is_some_and(|id| self.buffers.get(id).chunk == chunk);
+        if is_busy || self.repairs.as_ref().is_some_and(|repairs| repairs.is_busy(queue)) {
+            return self.resets.wait(reset);
+        }
+        for id in self.buffers.of_chunk(queue, chunk) {
+            self.buffers.remove(queue, id);
+            self.chunks.get_mut(chunk).is_void = true;
+        }
+        self.flushes_over(calendar);
+        let is_bad = self.chunks.get(chunk).is_bad;
+        match self.block_to_erase(chunk, is_bad, calendar) {
+            Ok(block) => self.erase((number, at, chunk), block, calendar),
+            Err(NoBlock::UsedUp) => self.reset_over((number, at, chunk), true, calendar),
+            Err(NoBlock::NotErased(_)) => self.resets.wait(reset),
+        }
+        self.admit(queue, calendar);
+    }
+
+    /// The block that a chunk has after its reset.
+    fn block_to_erase(
+        &mut self,
+        chunk: ChunkId,
+        is_bad: bool,
+        calendar: &mut impl Schedule<Event>,
+    ) -> Result<BlockSetId, NoBlock> {
+        match self.repairs {
+            None if is_bad => Err(NoBlock::UsedUp),
+            None => Ok(self.block_of(chunk)),
+            Some(_) => self.repair_reset(chunk, is_bad, calendar),
+        }
+    }
+
+    /// Erases the block of a chunk that is reset, unless it is erased.
+    fn erase(&mut self, reset: Reset, block: BlockSetId, calendar: &mut impl Schedule<Event>) {
+        let (number, at, chunk) = reset;
+        if self.chips().programmed(block) == 0 && self.repairs.is_some() {
+            return self.reset_over(reset, false, calendar);
+        }
+        self.commands.get_mut(number).locations[at] = self.config.pools.at(block, 0);
+        self.chunks.get_mut(chunk).is_erasing = true;
+        let asked = (Ticket::Request(RequestId(number)), Class::Write);
+        let die = self.flash.erase(calendar.now(), asked, block);
+        self.start(die, calendar);
+    }
+
+    /// A block was erased for a reset, or could not be.
+    pub(super) fn erase_over(
+        &mut self,
+        number: u32,
+        task: &Task,
+        failed: bool,
+        calendar: &mut impl Schedule<Event>,
+    ) {
+        let block = self.config.pools.block_of_page(task.page);
+        let first = self.config.pools.at(block, 0);
+        let command = self.commands.get(number);
+        let at = command.locations.iter().position(|location| *location == first);
+        let at = at.expect("the reset has the block erased");
+        let chunk = self.id_of(command.blocks[at].chunk);
+        let reset = (number, at, chunk);
+        if !failed {
+            self.note_erased(block);
+            return self.reset_over(reset, false, calendar);
+        }
+        self.counts.erase_failures += 1;
+        if self.treatment(block, true) != After::Retire {
+            return self.erase(reset, block, calendar);
+        }
+        // Then the manager of failures gives it another block, if there is one.
+        self.chunks.get_mut(chunk).is_bad = true;
+        match self.block_to_erase(chunk, true, calendar) {
+            Ok(other) => self.erase(reset, other, calendar),
+            Err(NoBlock::UsedUp) => self.reset_over(reset, true, calendar),
+            Err(NoBlock::NotErased(_)) => self.resets.wait(reset),
+        }
+    }
+
+    /// Goes on with the reset that waits for a chunk, if there is one.
+    pub(super) fn go_on_with_reset(&mut self, chunk: ChunkId, calendar: &mut impl Schedule<Event>) {
+        if let Some(reset) = self.resets.take(chunk) {
+            self.begin_reset(reset, calendar);
+        }
+    }
+
+    /// The chunk of a reset is free, or out of use.
+    fn reset_over(&mut self, reset: Reset, failed: bool, calendar: &mut impl Schedule<Event>) {
+        let (number, at, chunk) = reset;
+        self.chunks.reset_over(chunk, failed);
+        if failed {
+            self.counts.reset_failures += 1;
+            self.commands.get_mut(number).fails(at, 1, Failure::Offline);
+            self.notify_end(chunk, Notice::Offline);
+        } else {
+            self.counts.chunks_reset += 1;
+        }
+        self.part_over(number, calendar);
+    }
+}

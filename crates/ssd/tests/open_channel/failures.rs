@@ -1,0 +1,351 @@
+//! The tables of the failure manager alone: the paper's figures state by state, and every small case against a plain model.
+
+use std::collections::BTreeSet;
+
+use wordline_kernel::Bytes;
+use wordline_nand::BlockSetId;
+use wordline_ssd::open_channel::chunks::ChunkId;
+use wordline_ssd::open_channel::failures::{
+    EarlyClose, Element, Manager, NoBlock, Phase, Place, Shape, Step, memory,
+};
+
+const CHUNK: ChunkId = ChunkId(0);
+
+fn place(block: u32, page: u32) -> Place {
+    Place { block: BlockSetId(block), page }
+}
+
+fn element(block: u32, pages: u32, is_bad: bool) -> Element {
+    Element { block: BlockSetId(block), pages, is_bad }
+}
+
+/// Blocks of four pages, 100 chunks, and reserve blocks from 100 on, as the paper draws them.
+fn drawn(shifts: bool) -> Manager {
+    let shape = Shape { units: 1, blocks_per_unit: 104, chunks_per_unit: 100, pages: 4 };
+    Manager::new(shape, shifts, EarlyClose::Pad, &[]).0
+}
+
+/// What the list of a chunk says.
+fn list(manager: &Manager, chunk: ChunkId) -> Vec<Element> {
+    manager.list(chunk).map(|list| list.elements.clone()).unwrap_or_default()
+}
+
+// Figures of the paper.
+
+#[test]
+fn figure_6_all_pages_are_copied_before_a_failed_one_is_tried_again() {
+    let mut manager = drawn(false);
+    for page in 0..3 {
+        assert_eq!(manager.place(CHUNK, page), place(0, page));
+        manager.wrote(CHUNK);
+    }
+    manager.failed(CHUNK, 3, true).expect("there is a reserve");
+    assert!(manager.copies_first(0));
+    for page in 0..3 {
+        let step = Step::Copy { from: place(0, page), to: place(100, page) };
+        assert_eq!(manager.step(CHUNK), step);
+        assert_eq!(manager.place(CHUNK, page), place(0, page), "it is read from where it was");
+        manager.stepped(CHUNK, step);
+    }
+    assert_eq!(manager.step(CHUNK), Step::Finish);
+    manager.finish(CHUNK);
+    assert_eq!((manager.block(CHUNK), manager.shift(CHUNK)), (BlockSetId(100), Some(0)));
+    assert_eq!(manager.place(CHUNK, 3), place(100, 3));
+    assert!(!manager.copies_first(0));
+}
+
+#[test]
+fn figures_7_and_10_a_failed_page_goes_to_the_first_of_a_reserve_block_and_pages_follow_later() {
+    let mut manager = drawn(true);
+    // Step 1: D0 and D1 are in PBN 0, and D2 fails.
+    (0..2).for_each(|_| manager.wrote(CHUNK));
+    manager.failed(CHUNK, 2, true).expect("there is a reserve");
+    assert_eq!(list(&manager, CHUNK), [element(0, 2, true), element(100, 0, false)]);
+    assert_eq!(manager.shift(CHUNK), None);
+    // Steps 2 and 3: D2 to the first page of PBN 100.
+    assert_eq!(manager.place(CHUNK, 2), place(100, 0));
+    manager.wrote(CHUNK);
+    assert_eq!(list(&manager, CHUNK), [element(0, 2, true), element(100, 1, false)]);
+    // Steps 4 and 5: D3 behind it. The pages now fill a block.
+    assert_eq!(manager.place(CHUNK, 3), place(100, 1));
+    assert_eq!(manager.next_to_migrate(0), None);
+    manager.wrote(CHUNK);
+    assert_eq!(list(&manager, CHUNK), [element(0, 2, true), element(100, 2, false)]);
+    assert_eq!(manager.next_to_migrate(0), Some(CHUNK));
+    // Steps 6 and 7: D0 and D1 behind D3, then the map and a shift of 2.
+    for page in 0..2 {
+        let step = Step::Copy { from: place(0, page), to: place(100, 2 + page) };
+        assert_eq!(manager.step(CHUNK), step);
+        manager.stepped(CHUNK, step);
+    }
+    assert_eq!(manager.step(CHUNK), Step::Finish);
+    manager.finish(CHUNK);
+    assert_eq!((manager.block(CHUNK), manager.shift(CHUNK)), (BlockSetId(100), Some(2)));
+    assert!(manager.list(CHUNK).is_none());
+    let all: Vec<Place> = (0..4).map(|page| manager.place(CHUNK, page)).collect();
+    assert_eq!(all, [place(100, 2), place(100, 3), place(100, 0), place(100, 1)]);
+}
+
+#[test]
+fn figure_11_a_second_failure_adds_another_block() {
+    let mut manager = drawn(true);
+    (0..2).for_each(|_| manager.wrote(CHUNK));
+    manager.failed(CHUNK, 2, true).expect("there is a reserve");
+    manager.wrote(CHUNK);
+    manager.failed(CHUNK, 3, true).expect("there is a reserve");
+    let two = [element(0, 2, true), element(100, 1, true), element(101, 0, false)];
+    assert_eq!(list(&manager, CHUNK), two);
+    assert_eq!(manager.place(CHUNK, 3), place(101, 0));
+    manager.wrote(CHUNK);
+    let sources = [place(0, 0), place(0, 1), place(100, 0)];
+    for (from, page) in sources.into_iter().zip(1..) {
+        let step = Step::Copy { from, to: place(101, page) };
+        assert_eq!(manager.step(CHUNK), step);
+        manager.stepped(CHUNK, step);
+    }
+    manager.finish(CHUNK);
+    assert_eq!((manager.block(CHUNK), manager.shift(CHUNK)), (BlockSetId(101), Some(1)));
+    let all: Vec<Place> = (0..4).map(|page| manager.place(CHUNK, page)).collect();
+    assert_eq!(all, [place(101, 1), place(101, 2), place(101, 3), place(101, 0)]);
+    assert_eq!(manager.reserve(0).len(), 2, "blocks in which a program failed are not used again");
+}
+
+#[test]
+fn figures_9_and_12_a_read_goes_by_the_shift_or_through_the_list() {
+    let mut manager = drawn(true);
+    // D2 of LBN 0, with no shift.
+    (0..4).for_each(|_| manager.wrote(CHUNK));
+    assert_eq!(manager.place(CHUNK, 2), place(0, 2));
+    // D10 is page 2 of LBN 2, of which two pages are in PBN 2 and one in PBN 100.
+    let third = ChunkId(2);
+    (0..2).for_each(|_| manager.wrote(third));
+    manager.failed(third, 2, true).expect("there is a reserve");
+    manager.wrote(third);
+    assert_eq!(list(&manager, third), [element(2, 2, true), element(100, 1, false)]);
+    assert_eq!(manager.place(third, 1), place(2, 1));
+    assert_eq!(manager.place(third, 2), place(100, 0), "page 2 of a block of two is in the next one");
+    // D6 is page 2 of LBN 1, whose shift is 2.
+    let second = ChunkId(1);
+    (0..2).for_each(|_| manager.wrote(second));
+    manager.failed(second, 2, true).expect("there is a reserve");
+    (0..2).for_each(|_| manager.wrote(second));
+    while manager.step(second) != Step::Finish {
+        manager.stepped(second, manager.step(second));
+    }
+    manager.finish(second);
+    assert_eq!((manager.shift(second), manager.place(second, 2)), (Some(2), place(101, 0)));
+}
+
+#[test]
+fn the_tables_take_the_memory_that_the_paper_says() {
+    // Section V.A: 13 bits for each of 8,192 blocks, 11 for a shift among 1,536 pages.
+    let [map, shift] = memory(8192, 1536);
+    assert_eq!((map, shift), (Bytes::kib(13), Bytes::kib(11)));
+}
+
+// Every small case.
+
+/// One chunk, its blocks, and which programs fail.
+#[derive(Clone)]
+struct Small {
+    manager: Manager,
+    blocks: Vec<Vec<Option<u32>>>,
+    written: u32,
+    programs: u32,
+    fails: BTreeSet<u32>,
+    shifts: bool,
+}
+
+impl Small {
+    /// With enough reserve for all failures.
+    fn new(size: u32, shifts: bool, early_close: EarlyClose, fails: &[u32]) -> Self {
+        let shape = Shape { units: 1, blocks_per_unit: 6, chunks_per_unit: 1, pages: size };
+        Self {
+            manager: Manager::new(shape, shifts, early_close, &[]).0,
+            blocks: vec![Vec::new(); 6],
+            written: 0,
+            programs: 0,
+            fails: fails.iter().copied().collect(),
+            shifts,
+        }
+    }
+
+    fn program(&mut self, to: Place, data: u32) -> bool {
+        let fails = self.fails.contains(&self.programs);
+        self.programs += 1;
+        let block = &mut self.blocks[to.block.0 as usize];
+        assert_eq!(block.len() as u32, to.page, "pages of a block are programmed in order");
+        block.push((!fails).then_some(data));
+        !fails
+    }
+
+    fn write(&mut self) {
+        while !self.program(self.manager.place(CHUNK, self.written), self.written) {
+            self.manager.failed(CHUNK, self.written, true).expect("there is a reserve");
+            self.check();
+            while !self.shifts && self.manager.copies_first(0) {
+                self.step();
+            }
+        }
+        self.manager.wrote(CHUNK);
+        self.written += 1;
+        self.check();
+    }
+
+    fn step(&mut self) {
+        let step = self.manager.step(CHUNK);
+        let (to, data) = match step {
+            Step::Finish => {
+                self.manager.finish(CHUNK);
+                return self.check();
+            }
+            Step::Pad { to } => (to, u32::MAX),
+            Step::Copy { from, to } => {
+                (to, self.blocks[from.block.0 as usize][from.page as usize].expect("it was written"))
+            }
+        };
+        if self.program(to, data) {
+            self.manager.stepped(CHUNK, step);
+        } else {
+            self.manager.step_failed(CHUNK, step, true).expect("there is a reserve");
+        }
+        self.check();
+    }
+
+    /// Each page reads back, whatever is under way.
+    fn check(&self) {
+        self.manager.check(6).expect("the tables agree");
+        for page in 0..self.written {
+            let Place { block, page: of_block } = self.manager.place(CHUNK, page);
+            assert_eq!(self.blocks[block.0 as usize][of_block as usize], Some(page), "page {page}");
+        }
+    }
+
+    /// Reset now, in a copy: the chunk can be written from its beginning again.
+    fn reset(&self, size: u32) {
+        let mut other = self.clone();
+        let block = other.manager.reset(CHUNK, false).expect("a block is left");
+        other.blocks[block.0 as usize].clear();
+        while other.manager.to_erase(0).is_some() {
+            let used = other.manager.to_erase(0).expect("there is one");
+            other.blocks[used.0 as usize].clear();
+            other.manager.erased(0, false);
+        }
+        (other.written, other.fails) = (0, BTreeSet::new());
+        other.manager.check(6).expect("the tables agree");
+        (0..size).for_each(|_| other.write());
+        assert_eq!(other.manager.shift(CHUNK), Some(0));
+    }
+}
+
+/// Writes a chunk until `close`, then brings its pages together, with a reset tried at every step.
+fn play(size: u32, close: u32, mut small: Small, resets: bool) -> u32 {
+    let try_reset = |small: &Small| {
+        if resets {
+            small.reset(size);
+        }
+    };
+    for _ in 0..close {
+        small.write();
+        try_reset(&small);
+    }
+    if close < size {
+        small.manager.closed(CHUNK);
+    }
+    while small.manager.next_to_migrate(0).is_some() {
+        small.step();
+        try_reset(&small);
+    }
+    // One formula translates every address, unless a list is kept on purpose.
+    match small.manager.list(CHUNK) {
+        Some(list) => assert_eq!((list.phase, close < size), (Phase::Kept, true)),
+        None => {
+            let shift = small.manager.shift(CHUNK).expect("it has no list");
+            for page in 0..close {
+                let wanted = Place { block: small.manager.block(CHUNK), page: (page + shift) % size };
+                assert_eq!(small.manager.place(CHUNK, page), wanted);
+            }
+        }
+    }
+    small.programs
+}
+
+/// Every set of at most three numbers below `end`.
+fn sets(end: u32) -> impl Iterator<Item = Vec<u32>> {
+    (0..=end).flat_map(move |a| {
+        (a..=end).flat_map(move |b| {
+            (b..=end).filter_map(move |c| {
+                // `end` stands for none; the others differ.
+                let set: Vec<u32> = [a, b, c].into_iter().filter(|n| *n < end).collect();
+                set.windows(2).all(|two| two[0] < two[1]).then_some(set)
+            })
+        })
+    })
+}
+
+#[test]
+fn every_set_of_three_failures_and_every_early_close_reads_back() {
+    for size in 4..=8 {
+        for (shifts, early_close) in
+            [(true, EarlyClose::Pad), (true, EarlyClose::KeepList), (false, EarlyClose::Pad)]
+        {
+            let (mut cases, mut latest) = (0, 0);
+            // Written once, copied at most once for each failure and once more.
+            for set in sets(size * 4) {
+                for close in 0..=size {
+                    let small = Small::new(size, shifts, early_close, &set);
+                    latest = latest.max(play(size, close, small, size == 4));
+                    cases += 1;
+                }
+            }
+            assert!(cases > 900 && latest > size * 2, "{cases} cases of {size} pages, {latest} programs");
+        }
+    }
+}
+
+#[test]
+fn a_reserve_that_is_used_up_leaves_what_was_written_readable() {
+    let mut small = Small::new(4, true, EarlyClose::Pad, &[1, 2, 3, 4, 5, 6]);
+    small.write();
+    small.program(small.manager.place(CHUNK, 1), 1);
+    for _ in 0..5 {
+        small.manager.failed(CHUNK, 1, true).expect("there are five blocks");
+        small.program(small.manager.place(CHUNK, 1), 1);
+    }
+    let before = small.manager.clone();
+    assert_eq!(small.manager.failed(CHUNK, 1, true), Err(NoBlock::UsedUp));
+    assert!(small.manager == before, "nothing has changed");
+    small.check();
+}
+
+#[test]
+fn a_copy_without_a_block_for_it_leaves_the_list() {
+    // Programs 0 to 4: pages 0 and 1, page 2 twice, page 3; copies from 5 on, all of which fail.
+    let fails: Vec<u32> = [2].into_iter().chain(5..30).collect();
+    let mut small = Small::new(4, true, EarlyClose::Pad, &fails);
+    (0..4).for_each(|_| small.write());
+    while small.manager.next_to_migrate(0).is_some() {
+        let step = small.manager.step(CHUNK);
+        let Step::Copy { to, .. } = step else { panic!("a copy is next, and not {step:?}") };
+        assert!(!small.program(to, 0));
+        let _ = small.manager.step_failed(CHUNK, step, true);
+        small.check();
+    }
+    assert_eq!(small.manager.list(CHUNK).expect("it stays").phase, Phase::Kept);
+    assert!(small.manager.reserve(0).is_empty());
+}
+
+#[test]
+fn a_torn_block_goes_back_to_the_reserve_and_is_erased_before_it_is_used() {
+    let mut small = Small::new(4, true, EarlyClose::Pad, &[]);
+    small.write();
+    small.blocks[0].push(None);
+    small.manager.failed(CHUNK, 1, false).expect("there is a reserve");
+    (0..3).for_each(|_| small.write());
+    while small.manager.next_to_migrate(0).is_some() {
+        small.step();
+    }
+    assert_eq!((small.manager.reserve(0).len(), small.manager.to_erase(0)), (5, Some(BlockSetId(0))));
+    small.manager.erased(0, false);
+    assert_eq!((small.manager.reserve(0).len(), small.manager.to_erase(0)), (5, None));
+}
