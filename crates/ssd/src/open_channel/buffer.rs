@@ -311,6 +311,15 @@ impl Buffers {
         units.filter(|id| self.get(*id).command == Some(command)).collect()
     }
 
+    /// The unit of a chunk that begins with a logical block, if its data are here.
+    pub(super) fn here_at(&self, queue: u32, chunk: ChunkId, first: u32) -> Option<u32> {
+        let mut units = self.queues[queue as usize].units.iter().copied();
+        units.find(|id| {
+            let unit = self.get(*id);
+            unit.chunk == chunk && unit.first == first && unit.stage == Stage::Here
+        })
+    }
+
     /// What a logical block of a chunk holds that is in the buffer.
     pub(super) fn find(&self, queue: u32, chunk: ChunkId, block: u32) -> Option<Stamp> {
         let first = block - block % self.size;

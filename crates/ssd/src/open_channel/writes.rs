@@ -104,15 +104,21 @@ impl OpenChannel {
         self.unit_here(id, calendar);
     }
 
-    /// A unit is in the buffer.
+    /// A unit is in the buffer: it is answered once all that is before it in its chunk is, which a copy may still have to read.
     fn unit_here(&mut self, id: u32, calendar: &mut impl Schedule<Event>) {
         self.buffers.set_stage(id, Stage::Here);
         let chunk = self.buffers.get(id).chunk;
-        if self.answers_early(self.chunks.unit_of(chunk))
+        let queue = self.chunks.unit_of(chunk);
+        if !self.answers_early(queue) {
+            return;
+        }
+        let mut next = Some(id);
+        while let Some(id) = next.filter(|id| self.buffers.get(*id).first == self.chunks.get(chunk).written)
             && let Some(number) = self.buffers.release_command(id)
         {
             self.chunks.written(chunk, self.config.geometry.ws_min);
             self.part_over(number, calendar);
+            next = self.buffers.here_at(queue, chunk, self.chunks.get(chunk).written);
         }
     }
 
