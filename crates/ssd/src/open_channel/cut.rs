@@ -169,7 +169,9 @@ impl OpenChannel {
         let next = self.unit_location(chunk, self.last_written(chunk));
         let block = self.config.pools.block_of(next);
         let behind = self.config.pools.at(block, 0).0 + self.chips().programmed(block);
-        let is_begun = programmed < size && behind > next.0;
+        // While pages are brought together the host writes nothing to the chunk; padding is none of its writes.
+        let is_migrating = self.failures().is_some_and(|manager| manager.is_migrating(chunk));
+        let is_begun = programmed < size && !is_migrating && behind > next.0;
         let is_torn =
             is_begun && (next.0..next.0 + unit).any(|n| self.flash.stamp(Location(n)) == Stamp::TORN);
         if is_begun && !is_torn {
