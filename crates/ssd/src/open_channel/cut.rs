@@ -13,7 +13,8 @@ use wordline_kernel::{Instant, Schedule};
 use wordline_nand::{AtCut, BlockSetId, Location, Stamp};
 
 use super::chunks::ChunkId;
-use super::failures::Step;
+use super::failures::{Manager, Place, Step};
+use super::hands::{AtWork, Recorded};
 use super::{Event, OpenChannel, Recovering};
 use crate::device::Recovered;
 use crate::flash::{Class, Ticket};
@@ -51,13 +52,21 @@ impl OpenChannel {
     /// The chunks that dies worked on for the manager of failures; what is not recorded did not happen.
     fn cut_repairs(&mut self) -> Vec<ChunkId> {
         let Some(repairs) = &mut self.repairs else { return Vec::new() };
-        let (mut at_work, undone) = repairs.cut();
-        for chunk in &undone {
-            let entry = self.chunks.get_mut(*chunk);
-            (entry.is_void, entry.is_erasing) = (false, false);
+        let AtWork { mut chunks, undone, unread } = repairs.cut();
+        for Recorded { before, is_bad, is_void } in undone {
+            let entry = self.chunks.get_mut(before.chunk());
+            (entry.is_bad, entry.is_void, entry.is_erasing) = (is_bad, is_void, false);
+            chunks.push(before.chunk());
         }
-        at_work.extend(undone);
-        at_work
+        // What could not be read is not what the copy says, also if its program came to its end.
+        for (Place { block, page }, unread) in unread {
+            let first = page * self.config.geometry.ws_min;
+            if self.chips().programmed(block) > first {
+                let spoilt = (0..self.config.geometry.ws_min).filter(|n| unread >> n & 1 != 0);
+                spoilt.for_each(|n| self.flash.spoil(self.config.pools.at(block, first + n)));
+            }
+        }
+        chunks
     }
 
     pub(super) fn power_on(&mut self, calendar: &mut impl Schedule<Event>) {
@@ -164,14 +173,17 @@ impl OpenChannel {
             let stranded = self.buffers.stranded(self.chunks.unit_of(chunk), chunk);
             return self.chunks.settle(chunk, stranded * self.config.geometry.ws_min);
         }
-        let (unit, size) = (self.config.geometry.ws_min, self.config.geometry.blocks_per_chunk);
-        let programmed = self.chunks.get(chunk).programmed;
+        let unit = self.config.geometry.ws_min;
+        let entry = *self.chunks.get(chunk);
+        let programmed = entry.programmed;
         let next = self.unit_location(chunk, self.last_written(chunk));
         let block = self.config.pools.block_of(next);
         let behind = self.config.pools.at(block, 0).0 + self.chips().programmed(block);
-        // While pages are brought together the host writes nothing to the chunk; padding is none of its writes.
+        // Behind the last unit of a closed chunk is padding, or nothing. While pages are copied before a failed write, its place is that of
+        // the failure.
         let is_migrating = self.failures().is_some_and(|manager| manager.is_migrating(chunk));
-        let is_begun = programmed < size && !is_migrating && behind > next.0;
+        let is_expected = entry.is_behind() || entry.state != ChunkState::Closed;
+        let is_begun = is_expected && !is_migrating && behind > next.0;
         let is_torn =
             is_begun && (next.0..next.0 + unit).any(|n| self.flash.stamp(Location(n)) == Stamp::TORN);
         if is_begun && !is_torn {
@@ -183,19 +195,26 @@ impl OpenChannel {
         }
         let kept = self.buffers.of_chunk(self.chunks.unit_of(chunk), chunk).len() as u32 * unit;
         self.chunks.settle(chunk, kept);
-        let is_written = matches!(self.chunks.get(chunk).state, ChunkState::Free | ChunkState::Open);
-        let has_block = |repairs: &super::repairs::Repairs| {
-            !repairs.manager().reserve(self.chunks.unit_of(chunk)).is_empty()
-        };
-        let goes_on = |repairs| kept > 0 || is_written && has_block(repairs);
-        if is_torn && self.repairs.as_ref().is_some_and(goes_on) {
-            self.repair_program(chunk, false, calendar);
-        } else if is_torn && kept > 0 {
-            self.end_early(chunk, false, calendar);
-        } else if is_torn {
-            self.chunks.end(chunk, ChunkState::Closed);
+        if is_torn {
+            self.settle_torn(chunk, kept > 0, calendar);
         }
         self.settle_closed(chunk);
+    }
+
+    /// The next unit of a chunk is torn: the chunk goes on in another block, or ends before it.
+    fn settle_torn(&mut self, chunk: ChunkId, is_kept: bool, calendar: &mut impl Schedule<Event>) {
+        let is_written = matches!(self.chunks.get(chunk).state, ChunkState::Free | ChunkState::Open);
+        let goes_on = |manager: &Manager| {
+            is_kept || is_written && !manager.reserve(self.chunks.unit_of(chunk)).is_empty()
+        };
+        if self.failures().is_some_and(goes_on) {
+            self.repair_program(chunk, false, calendar);
+        } else if is_kept {
+            self.end_early(chunk, false, calendar);
+        } else {
+            // If it is to be padded, its padding is found torn.
+            self.chunks.end(chunk, ChunkState::Closed);
+        }
     }
 
     /// Finds out what became of the reset of a chunk, which had begun.

@@ -66,9 +66,9 @@ impl Journal {
         Some(Place { block: self.blocks[0], page: self.page.checked_sub(1)? })
     }
 
-    /// After a power cut: so many pages of its block are programmed.
+    /// After a power cut: so many pages of its block are programmed. If it was still to be erased these are none of its.
     pub(super) fn settle(&mut self, programmed: u32) {
-        self.page = programmed;
+        self.page = self.page.min(programmed);
     }
 
     /// The block that is written is out of use: this one takes its place.

@@ -16,6 +16,7 @@ pub mod chunks;
 mod config;
 mod cut;
 pub mod failures;
+mod hands;
 mod in_flight;
 mod journal;
 mod link;
@@ -40,9 +41,9 @@ use crate::policy::failure::FailurePolicy;
 use crate::policy::tuner::Tuner;
 use buffer::{Buffers, Completion};
 use chunks::{ChunkId, Chunks};
+use hands::Repairs;
 use in_flight::{Commands, InFlight, NOWHERE, Stage};
 use link::HostLink;
-use repairs::Repairs;
 use resets::Resets;
 
 pub use config::{FailuresFile, OpenChannelConfig, OpenChannelFile};
@@ -419,8 +420,12 @@ impl OpenChannel {
         }
         let command = self.commands.get_mut(number);
         command.reads -= 1;
-        if command.reads == 0 && command.operation == Operation::Copy {
+        let (is_last, copies) = (command.reads == 0, command.operation == Operation::Copy);
+        if is_last && copies {
             self.copy_read(number, calendar);
+        }
+        if is_last {
+            self.reads_over(calendar);
         }
         self.part_over(number, calendar);
     }

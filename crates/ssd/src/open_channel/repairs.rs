@@ -4,171 +4,15 @@
 //! buffer of the die; a command waits for the one that has begun, and no more. Without shifts a failed write waits for the copies, and so does everything
 //! behind it.
 
-use std::collections::VecDeque;
-
-use serde::{Deserialize, Serialize};
-use wordline_kernel::{Schedule, state};
+use wordline_kernel::Schedule;
 use wordline_nand::{BlockSetId, Location, Operation as Work, Stamp};
 
 use super::chunks::ChunkId;
-use super::failures::{Before, Manager, NoBlock, Place, Shape, Step};
-use super::journal::{Journal, pages_of_record};
-use super::{Event, OpenChannel, OpenChannelConfig};
+use super::failures::{NoBlock, Place, Step};
+use super::hands::{Action, Again, Hand, Recorded, Repairs};
+use super::journal::Journal;
+use super::{Event, OpenChannel};
 use crate::flash::{Class, Task, Ticket};
-
-/// What a die works on for the manager.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) enum Action {
-    /// It reads a page that is copied; so many reads are left, and these logical blocks of it could not be read.
-    Read { chunk: ChunkId, step: Step, left: u32, unread: u64 },
-    /// It programs a page of a copy or of padding.
-    Program { chunk: ChunkId, step: Step, unread: u64 },
-    /// It erases a block of the reserve.
-    Erase,
-    /// It erases the block of the journal that is written next.
-    EraseJournal,
-}
-
-/// The change of the tables that is tried again when another one is recorded, or a reserve block is erased.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-enum Again {
-    Program(ChunkId, bool),
-    Step(ChunkId, Step, bool),
-    Reset(ChunkId),
-}
-
-/// The work of a die for the manager.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Hand {
-    action: Option<Action>,
-    /// In the order in which they came up.
-    again: VecDeque<Again>,
-    /// What the tables said before the change that is being recorded, and pages of the record that are not programmed yet.
-    recorded: Option<Before>,
-    records: u32,
-    journal: Option<Journal>,
-}
-
-/// The manager of failures, and the work of the dies for it.
-#[derive(Clone, Debug)]
-pub(super) struct Repairs {
-    manager: Manager,
-    hands: Vec<Hand>,
-    pages_of_record: u32,
-}
-
-state!(Repairs {
-    values { manager, hands }
-    fixed { pages_of_record }
-});
-
-impl Hand {
-    /// Whether a change of the tables is under way.
-    fn is_changing(&self) -> bool {
-        !self.again.is_empty() || self.recorded.is_some()
-    }
-}
-
-impl Repairs {
-    /// Those of a device, if it has a manager, and the chunks that are out of use because of bad blocks.
-    pub(super) fn of(config: &OpenChannelConfig, bad: &[BlockSetId]) -> (Option<Self>, Vec<ChunkId>) {
-        let (Some(file), Some(shape)) = (&config.file.failures, config.shape()) else {
-            return (None, bad.iter().map(|block| ChunkId(block.0)).collect());
-        };
-        let (mut manager, offline) = Manager::new(shape, file.shift, file.early_close, bad);
-        let hand = |unit| {
-            let blocks = (!file.volatile_tables).then(|| manager.take_for_journal(unit)).flatten();
-            Hand { journal: blocks.map(Journal::new), ..Hand::default() }
-        };
-        let hands = (0..shape.units).map(hand).collect();
-        let Shape { units, blocks_per_unit, pages, .. } = shape;
-        let bytes = config.geometry.block_size.0 * u64::from(config.geometry.ws_min);
-        let pages_of_record = pages_of_record(units * blocks_per_unit, pages, bytes).min(pages);
-        (Some(Self { manager, hands, pages_of_record }), offline)
-    }
-
-    pub(super) fn manager(&self) -> &Manager {
-        &self.manager
-    }
-
-    pub(super) fn wrote(&mut self, chunk: ChunkId) {
-        self.manager.wrote(chunk);
-    }
-
-    pub(super) fn closed(&mut self, chunk: ChunkId) {
-        self.manager.closed(chunk);
-    }
-
-    pub(super) fn stepped(&mut self, chunk: ChunkId, step: Step) {
-        self.manager.stepped(chunk, step);
-    }
-
-    /// Whether the host's programs of a die wait for the manager.
-    fn holds(&self, unit: u32) -> bool {
-        self.hands[unit as usize].is_changing() || self.manager.copies_first(unit)
-    }
-
-    /// Whether the die of a parallel unit works for the manager, or a change of the tables is under way.
-    pub(super) fn is_busy(&self, unit: u32) -> bool {
-        let hand = &self.hands[unit as usize];
-        hand.action.is_some() || hand.is_changing()
-    }
-
-    /// Tasks of dies for the manager.
-    pub(super) fn at_dies(&self) -> usize {
-        let of_hand = |hand: &Hand| {
-            let of_action = match hand.action {
-                Some(Action::Read { left, .. }) => left as usize,
-                Some(Action::Program { .. } | Action::Erase | Action::EraseJournal) => 1,
-                None => 0,
-            };
-            of_action + usize::from(hand.records > 0)
-        };
-        self.hands.iter().map(of_hand).sum()
-    }
-
-    /// The power is cut: a change that was not recorded did not happen. The chunks that dies worked on, and the chunks of the changes that
-    /// are taken back.
-    pub(super) fn cut(&mut self) -> (Vec<ChunkId>, Vec<ChunkId>) {
-        let (mut at_work, mut undone) = (Vec::new(), Vec::new());
-        for hand in &mut self.hands {
-            if let Some(Action::Program { chunk, .. }) = hand.action.take() {
-                at_work.push(chunk);
-            }
-            // A failed copy for which a block was being erased is found torn.
-            at_work.extend(hand.again.drain(..).filter_map(|again| match again {
-                Again::Step(chunk, ..) => Some(chunk),
-                Again::Program(..) | Again::Reset(_) => None,
-            }));
-            if let Some(before) = hand.recorded.take() {
-                undone.push(before.chunk());
-                self.manager.undo(before);
-            }
-            hand.records = 0;
-        }
-        (at_work, undone)
-    }
-
-    /// After a power cut: the pages of the journals that are programmed count.
-    pub(super) fn settle_journals(&mut self, programmed: impl Fn(BlockSetId) -> u32) {
-        for hand in &mut self.hands {
-            if let Some(journal) = &mut hand.journal {
-                journal.settle(programmed(journal.block()));
-            }
-        }
-    }
-
-    /// The last records of the journals; none where there is no journal.
-    pub(super) fn last_records(&self) -> Option<Vec<Place>> {
-        let journals: Option<Vec<&Journal>> = self.hands.iter().map(|hand| hand.journal.as_ref()).collect();
-        Some(journals?.iter().filter_map(|journal| journal.last()).collect())
-    }
-
-    /// The lengths of the lists whose lengths follow from the configuration.
-    pub(super) fn lengths(&self) -> impl Iterator<Item = usize> + use<> {
-        self.manager.lengths().into_iter().chain([self.hands.len()])
-    }
-}
 
 impl OpenChannel {
     /// Whether the programs of a queue wait for the manager.
@@ -196,9 +40,8 @@ impl OpenChannel {
             return self.hand(queue).again.push_back(Again::Program(chunk, is_bad));
         }
         let pages = self.chunks.get(chunk).programmed / self.config.geometry.ws_min;
-        let manager = &mut self.repairs().manager;
-        let before = manager.before(chunk);
-        match manager.failed(chunk, pages, is_bad) {
+        let before = self.before(chunk);
+        match self.repairs().manager.failed(chunk, pages, is_bad) {
             Ok(()) => {
                 self.counts.repaired += 1;
                 self.record(queue, before, calendar);
@@ -211,7 +54,15 @@ impl OpenChannel {
         }
     }
 
-    /// The block that a chunk has after its reset, which is to be erased.
+    /// How things are before a change of the tables for a chunk.
+    fn before(&mut self, chunk: ChunkId) -> Recorded {
+        let entry = self.chunks.get(chunk);
+        let (is_bad, is_void) = (entry.is_bad, entry.is_void);
+        Recorded { before: self.repairs().manager.before(chunk), is_bad, is_void }
+    }
+
+    /// The block that a chunk has after its reset, which is to be erased: once the change of the tables is recorded. The change is
+    /// made when this is called first; then the reset waits and asks again.
     pub(super) fn repair_reset(
         &mut self,
         chunk: ChunkId,
@@ -223,15 +74,18 @@ impl OpenChannel {
             self.hand(queue).again.push_back(Again::Reset(chunk));
             return Err(NoBlock::NotErased(self.block_of(chunk)));
         }
+        let before = self.before(chunk);
         let manager = &mut self.repairs().manager;
-        let before = manager.before(chunk);
         let changes = is_bad || manager.shift(chunk) != Some(0);
         let block = manager.reset(chunk, is_bad);
         match block {
-            Ok(_) if changes => {
+            Ok(of_chunk) if changes => {
                 self.chunks.get_mut(chunk).is_void = true;
                 self.chunks.get_mut(chunk).is_bad = false;
                 self.record(queue, before, calendar);
+                if self.hand(queue).recorded.is_some() {
+                    return Err(NoBlock::NotErased(of_chunk));
+                }
             }
             Ok(_) | Err(NoBlock::UsedUp) => {}
             Err(NoBlock::NotErased(_)) => self.erase_first(queue, Again::Reset(chunk), calendar),
@@ -240,7 +94,7 @@ impl OpenChannel {
     }
 
     /// Records a change of the tables, if they are to outlive the power.
-    fn record(&mut self, queue: u32, before: Before, calendar: &mut impl Schedule<Event>) {
+    fn record(&mut self, queue: u32, before: Recorded, calendar: &mut impl Schedule<Event>) {
         let is_recorded = self.hand(queue).journal.is_some();
         if !is_recorded {
             return self.go_on(queue, calendar);
@@ -304,7 +158,7 @@ impl OpenChannel {
                 } else {
                     journal.replace_other(block);
                 }
-                hand.recorded.iter_mut().for_each(|before| before.without(block));
+                hand.recorded.iter_mut().for_each(|recorded| recorded.before.without(block));
             }
             _ => hand.journal = None,
         }
@@ -314,8 +168,21 @@ impl OpenChannel {
     /// Erases a block of the reserve at once, because something waits for it.
     fn erase_first(&mut self, queue: u32, again: Again, calendar: &mut impl Schedule<Event>) {
         self.hand(queue).again.push_back(again);
-        if self.hand(queue).action.is_none() {
+        if self.hand(queue).action.is_none() && !self.is_being_read() {
             self.erase_reserve(queue, calendar);
+        }
+    }
+
+    /// Whether a block of the reserve may be being read still: without shifts blocks go there while the host reads.
+    fn is_being_read(&self) -> bool {
+        let shifts = self.failures().is_some_and(|manager| manager.shifts());
+        !shifts && self.commands.iter().any(|command| command.reads > 0)
+    }
+
+    /// All reads in flash of a command are over.
+    pub(super) fn reads_over(&mut self, calendar: &mut impl Schedule<Event>) {
+        if self.repairs.as_ref().is_some_and(Repairs::wait_for_reads) {
+            (0..self.config.geometry.units()).for_each(|queue| self.go_on(queue, calendar));
         }
     }
 
@@ -393,9 +260,8 @@ impl OpenChannel {
         let step = self.repairs().manager.step(chunk);
         match step {
             Step::Finish => {
-                let manager = &mut self.repairs().manager;
-                let before = manager.before(chunk);
-                manager.finish(chunk);
+                let before = self.before(chunk);
+                self.repairs().manager.finish(chunk);
                 self.counts.migrated += 1;
                 self.record(queue, before, calendar);
             }
@@ -486,8 +352,9 @@ impl OpenChannel {
         if self.hand(queue).recorded.is_some() {
             return self.hand(queue).again.push_back(Again::Step(chunk, step, is_bad));
         }
+        let before = self.before(chunk);
         let manager = &mut self.repairs().manager;
-        let (before, copied_first) = (manager.before(chunk), manager.copies_first(queue));
+        let copied_first = manager.copies_first(queue);
         match manager.step_failed(chunk, step, is_bad) {
             Ok(()) => self.record(queue, before, calendar),
             // A full chunk stays as it is; one that the host was writing cannot go on.
@@ -502,7 +369,10 @@ impl OpenChannel {
     /// Tries the first change of the tables again that waits, with an erased block in reserve if there is one to be had.
     fn try_again(&mut self, queue: u32, calendar: &mut impl Schedule<Event>) {
         if self.repairs().manager.is_waiting_for_erase(queue) {
-            return self.erase_reserve(queue, calendar);
+            if !self.is_being_read() {
+                self.erase_reserve(queue, calendar);
+            }
+            return;
         }
         match self.hand(queue).again.pop_front() {
             None => {}

@@ -340,8 +340,9 @@ impl OpenChannel {
         if self.treatment(block, true) != After::Retire {
             return self.erase(reset, block, calendar);
         }
-        // Then the manager of failures gives it another block, if there is one.
-        self.chunks.get_mut(chunk).is_bad = true;
+        // Then the manager of failures gives it another block, if there is one. What the erase left is of no use.
+        let entry = self.chunks.get_mut(chunk);
+        (entry.is_bad, entry.is_void) = (true, true);
         match self.block_to_erase(chunk, true, calendar) {
             Ok(other) => self.erase(reset, other, calendar),
             Err(NoBlock::UsedUp) => self.reset_over(reset, true, calendar),

@@ -249,6 +249,11 @@ impl Manager {
         self.lists.get(&chunk).is_some_and(|list| list.phase == Phase::Migrating)
     }
 
+    /// Whether the host writes on at once after a failure.
+    pub(super) fn shifts(&self) -> bool {
+        self.shifts
+    }
+
     /// Whether a failed write waits until the pages of its chunk are copied.
     pub fn copies_first(&self, unit: u32) -> bool {
         !self.shifts && self.next_to_migrate(unit).is_some()
@@ -412,9 +417,9 @@ impl Manager {
         }
     }
 
-    /// Takes a change back.
+    /// Takes a change back. Other chunks may have been filled since then, and are to be brought together all the same.
     pub fn undo(&mut self, before: Before) {
-        let Before { chunk, map, shift, list, reserve, migrating } = before;
+        let Before { chunk, map, shift, list, reserve, mut migrating } = before;
         let unit = self.unit_of(chunk) as usize;
         self.map[chunk.0 as usize] = map;
         self.shift[chunk.0 as usize] = shift;
@@ -422,6 +427,9 @@ impl Manager {
             Some(list) => self.lists.insert(chunk, list),
             None => self.lists.remove(&chunk),
         };
+        let since = self.migrating[unit].iter().filter(|other| **other != chunk);
+        let since: Vec<ChunkId> = since.filter(|other| !migrating.contains(other)).copied().collect();
+        migrating.extend(since);
         (self.reserves[unit], self.migrating[unit]) = (reserve, migrating);
     }
 
