@@ -229,13 +229,11 @@ fn emeta_strips(geometry: &Geometry) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use wordline_kernel::{Bytes, Duration};
-    use wordline_ssd::physical_device::Times;
+    use wordline_kernel::Bytes;
 
     use super::*;
 
     fn geometry() -> Geometry {
-        let none = [Duration::ZERO; 2];
         Geometry {
             groups: 2,
             units_per_group: 4,
@@ -245,7 +243,7 @@ mod tests {
             ws_min: 4,
             ws_opt: 4,
             mw_cunits: 24,
-            times: Times { read: none, write: none, reset: none },
+            ..Geometry::default()
         }
     }
 

@@ -134,11 +134,7 @@ mod tests {
             ws_min: 1,
             ws_opt: 1,
             mw_cunits: 0,
-            times: wordline_ssd::physical_device::Times {
-                read: [Duration::ZERO; 2],
-                write: [Duration::ZERO; 2],
-                reset: [Duration::ZERO; 2],
-            },
+            ..Default::default()
         };
         Limiter::new(&Layout { ring, high, reserved, ..Layout::of(&geometry, 0.5, None) })
     }

@@ -9,7 +9,7 @@ use wordline_nand::geometry::Layout;
 use wordline_nand::part::{ArrayTiming, BusFile, DieGeometry, PartFile, PowerDraw};
 use wordline_nand::{Interface, Pairing};
 use wordline_ssd::device::{Content, FILLED, NOTHING, ZEROES};
-use wordline_ssd::{BlockDevice, Command, OpenChannel, OpenChannelFile, Operation, flash};
+use wordline_ssd::{BlockDevice, Command, OpenChannel, OpenChannelFile, Operation, open_channel};
 
 /// Sectors of a logical page.
 pub const SECTORS: u64 = 8;
@@ -138,7 +138,7 @@ struct Sent {
 
 pub struct Host {
     pub device: Pblk<OpenChannel>,
-    pub calendar: Calendar<Event<flash::Event>>,
+    pub calendar: Calendar<Event<open_channel::Event>>,
     pages: Vec<Known>,
     sent: BTreeMap<u32, Sent>,
     tag: u32,

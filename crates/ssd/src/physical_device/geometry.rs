@@ -37,7 +37,7 @@ pub struct LogicalBlock {
 }
 
 /// How long a command for one parallel unit keeps its array busy, without the bus.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
     /// A read: mostly, and at the most (TRDT, TRDM).
     pub read: [Duration; 2],
@@ -59,7 +59,7 @@ pub struct Capabilities {
 }
 
 /// The geometry of a device, as it answers the command Geometry (E2h).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Geometry {
     /// Groups (NUM_GRP): parallel units of different groups share no bus.
     pub groups: u16,

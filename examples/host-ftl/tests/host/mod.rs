@@ -9,7 +9,7 @@ use wordline_kernel::{Calendar, Instant, Schedule, Seed};
 use wordline_lab::devices::{DeviceType, Registry};
 use wordline_lab::{Device, Selection};
 use wordline_ssd::device::{Content, FILLED, ZEROES};
-use wordline_ssd::{BlockDevice, Command, OpenChannel, Operation, flash};
+use wordline_ssd::{BlockDevice, Command, OpenChannel, Operation, open_channel};
 
 pub const SECTORS: u64 = 8;
 
@@ -46,7 +46,7 @@ struct Known {
 
 pub struct Host {
     pub device: HostFtl<OpenChannel>,
-    pub calendar: Calendar<Event<flash::Event>>,
+    pub calendar: Calendar<Event<open_channel::Event>>,
     pages: Vec<Known>,
     sent: BTreeMap<u32, (Command, Vec<Vec<Content>>)>,
     tag: u32,

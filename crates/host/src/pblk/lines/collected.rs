@@ -58,15 +58,14 @@ impl Lines {
 
 #[cfg(test)]
 mod tests {
-    use wordline_kernel::{Bytes, Duration};
-    use wordline_ssd::physical_device::{ChunkState, Geometry, Times};
+    use wordline_kernel::Bytes;
+    use wordline_ssd::physical_device::{ChunkState, Geometry};
 
     use super::*;
     use crate::pblk::layout::{Layout, Place};
 
     /// Lines of two chunks of 64 logical blocks, each closed with so many valid ones.
     fn closed(valid: &[u32]) -> Lines {
-        let none = [Duration::ZERO; 2];
         let geometry = Geometry {
             groups: 1,
             units_per_group: 2,
@@ -76,7 +75,7 @@ mod tests {
             ws_min: 1,
             ws_opt: 1,
             mw_cunits: 0,
-            times: Times { read: none, write: none, reset: none },
+            ..Geometry::default()
         };
         let layout = Layout::of(&geometry, 0.5, Some(1));
         let mut lines = Lines::new(layout, |_| ChunkState::Free);
