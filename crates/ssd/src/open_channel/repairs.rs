@@ -378,7 +378,7 @@ impl OpenChannel {
             None => {}
             Some(Again::Program(chunk, is_bad)) => self.repair_program(chunk, is_bad, calendar),
             Some(Again::Step(chunk, step, is_bad)) => {
-                self.repair_step(queue, chunk, (step, is_bad), calendar)
+                self.repair_step(queue, chunk, (step, is_bad), calendar);
             }
             Some(Again::Reset(chunk)) => self.go_on_with_reset(chunk, calendar),
         }

@@ -337,7 +337,7 @@ impl Host {
                 assert_eq!(answer.found[at], sent.expected[at], "{block} holds what was written last");
             }
             (Operation::Write | Operation::Copy, false) if is_of_now => {
-                known.done = known.done.max(block.block + 1)
+                known.done = known.done.max(block.block + 1);
             }
             (Operation::Write | Operation::Copy, true) => {
                 assert!(matches!(answer.failure, Some(Failure::EarlyClose | Failure::Unread)));
