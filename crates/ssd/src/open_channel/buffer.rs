@@ -30,6 +30,7 @@ pub enum Completion {
 /// The write buffer as it is written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "UnitBufferFile")]
 pub struct BufferFile {
     /// Its size for each parallel unit.
     pub size: Bytes,
