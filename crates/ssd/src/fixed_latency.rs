@@ -1,7 +1,8 @@
 //! The smallest device: it answers each command after the same time, and holds nothing unless it is asked to. For tests of what stands above a device,
 //! and the least that a run can take.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed, state};
@@ -23,6 +24,8 @@ pub struct FixedLatency {
     digest: Digest,
     recovered: bool,
     answers: Vec<Answer>,
+    /// Sectors that cannot be read.
+    unreadable: BTreeSet<u64>,
     /// The contents of written sectors, where they are followed.
     contents: Option<BTreeMap<u64, Content>>,
     /// The contents of writes in flight, and those that reads found, by their tags.
@@ -31,7 +34,7 @@ pub struct FixedLatency {
 }
 
 state!(FixedLatency {
-    values { under_way, next, digest, recovered, answers, contents, carried, found }
+    values { under_way, next, digest, recovered, answers, unreadable, contents, carried, found }
     fixed { capacity, latency }
 });
 
@@ -51,9 +54,28 @@ impl FixedLatency {
             digest: Digest::default(),
             recovered: false,
             answers: Vec::new(),
+            unreadable: BTreeSet::new(),
             contents: None,
             carried: BTreeMap::new(),
             found: BTreeMap::new(),
+        }
+    }
+
+    /// From now on reads of these sectors fail, until they are written, for tests of layers that can do without them.
+    pub fn spoil(&mut self, sectors: Range<u64>) {
+        self.unreadable.extend(sectors);
+    }
+
+    /// Whether a command that is done failed because of sectors that cannot be read; a write of them makes them readable.
+    fn fails(&mut self, command: &Command) -> bool {
+        let sectors = command.sector..command.sector + command.sectors;
+        match command.operation {
+            Operation::Read | Operation::Compare => self.unreadable.range(sectors).next().is_some(),
+            Operation::Write | Operation::WriteZeroes | Operation::Discard => {
+                self.unreadable.retain(|sector| !sectors.contains(sector));
+                false
+            }
+            Operation::Flush => false,
         }
     }
 
@@ -126,7 +148,8 @@ impl BlockDevice for FixedLatency {
         if self.contents.is_some() {
             self.note_contents(&command);
         }
-        self.answers.push(Answer { command, latency, failed: false });
+        let failed = !self.unreadable.is_empty() && self.fails(&command);
+        self.answers.push(Answer { command, latency, failed });
     }
 
     fn answers(&self) -> &[Answer] {
