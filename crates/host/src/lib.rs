@@ -1,6 +1,7 @@
-//! The host side of a device: the queues through which commands reach it, and an FTL for a device that has none.
+//! The host side of a device: the queues through which commands reach it, an FTL for a device that has none, and a RAID-5 made of devices.
 
 pub mod pblk;
 pub mod queue;
+pub mod raid5;
 
 pub use queue::{Arrival, HostQueue, Pace, Source, Spread, Submission};

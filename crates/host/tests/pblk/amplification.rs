@@ -3,7 +3,7 @@
 use wordline_kernel::Seed;
 use wordline_ssd::BlockDevice;
 
-use crate::rig::{Host, file};
+use super::rig::{Host, file};
 
 /// Pages written for each one of the host by greedy collection of lines of `pages` pages, of which the part `share` is valid on average (mean field:
 /// Van Houdt, SIGMETRICS 2013). A line passes from `i` valid pages to `i - 1` at the rate `i`, until it has `m` and is collected; so it lives for

@@ -5,7 +5,7 @@ use wordline_nand::faults::{Fails, FaultFile, Numbers};
 use wordline_ssd::Operation;
 use wordline_ssd::physical_device::{ChunkState, PhysicalDevice};
 
-use crate::rig::{Host, medium, tiny, with};
+use super::rig::{Host, medium, tiny, with};
 
 #[test]
 fn a_write_takes_the_time_of_the_host_and_a_flush_that_of_smeta_and_a_program() {

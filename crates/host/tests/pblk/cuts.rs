@@ -4,7 +4,7 @@ use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::map::checkpoint::ProgramsAtCut;
 use wordline_ssd::{BlockDevice, Operation};
 
-use crate::rig::{Host, medium, tiny, with};
+use super::rig::{Host, medium, tiny, with};
 
 /// Writes of all kinds, some of them flushed, over all pages of a tiny device; enough that lines are collected. False once so many events
 /// have happened.

@@ -8,7 +8,7 @@ use wordline_ssd::map::checkpoint::ProgramsAtCut;
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{BlockDevice, Command, Operation};
 
-use crate::rig::{Host, SECTORS, build, file, medium, tiny, with};
+use super::rig::{Host, SECTORS, build, file, medium, tiny, with};
 
 /// A step of the host: what, where, how much.
 type Step = (u8, u16, u8);

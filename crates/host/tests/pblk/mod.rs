@@ -1,7 +1,5 @@
 //! The host FTL gives back what it took, through collection, failures, power cuts and snapshots; and it costs what theory says.
 
-#![allow(missing_docs)]
-
 mod amplification;
 mod closed_form;
 mod cuts;

@@ -1,0 +1,334 @@
+//! The face of an array as a block device.
+
+use wordline_kernel::metrics::Value;
+use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
+use wordline_ssd::ageing::{self, Ages};
+use wordline_ssd::block_device::{Next, Oldest, PowerCut, Programmed, Shape};
+use wordline_ssd::design::WrongAnswer;
+use wordline_ssd::device::{Content, Look, Recovered, Steady, Written};
+use wordline_ssd::metrics::Detail;
+use wordline_ssd::snapshot::Agenda;
+use wordline_ssd::{Answer, BlockDevice, Command};
+
+use super::heads::Step;
+use super::members::Holds;
+use super::{DEGRADED, Event, MEMBERS, Mark, Power, Raid5};
+
+/// How many times longer than a member an array may stand still: a command waits for rows that wait for others, which read and write.
+/// Chosen.
+const LONGER: u64 = 16;
+
+/// The most rows without a head that are told of. Chosen.
+const MOST_TOLD: usize = 32;
+
+impl<D: BlockDevice> Raid5<D> {
+    fn members_alone(&self) -> usize {
+        self.settings.striping.members as usize
+    }
+
+    /// The events of a device among those of the array.
+    fn agenda_of(number: usize, agenda: &Agenda<Event<D::Event>>) -> Agenda<D::Event> {
+        let own = agenda.events.iter().filter_map(|(time, event)| match event {
+            Event::Of { device, event } if usize::from(*device) == number => Some((*time, *event)),
+            _ => None,
+        });
+        Agenda { now: agenda.now, events: own.collect() }
+    }
+
+    /// Whether the events of the array itself are among those that it can have.
+    fn knows(&self, event: &Event<D::Event>) -> bool {
+        match *event {
+            Event::Of { device, .. } => usize::from(device) < self.devices().len(),
+            Event::Fails(number) => usize::from(number) < self.settings.file.failures.len(),
+            _ => true,
+        }
+    }
+}
+
+impl<D: Ages> BlockDevice for Raid5<D> {
+    type Event = Event<D::Event>;
+    type Mark = Mark<D::Mark>;
+
+    fn shape(&self) -> Shape {
+        self.settings.shape(self.devices()[0].shape())
+    }
+
+    fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Self::Event>) {
+        self.start_timers(calendar);
+        self.take(command, calendar);
+        self.go_on(calendar);
+    }
+
+    fn follow_contents(&mut self) {
+        self.members.follow_contents();
+        self.followed = Some(Box::new(self.new_followed()));
+    }
+
+    fn carry(&mut self, tag: u32, contents: &[Content]) {
+        self.followed.as_mut().expect("contents are followed").give(tag, contents);
+    }
+
+    fn take_contents(&mut self, tag: u32) -> Option<Vec<Content>> {
+        self.followed.as_mut()?.take(tag)
+    }
+
+    fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>) {
+        match event {
+            Event::Of { device, event } => self.members.handle(device, event, calendar),
+            own => self.timer(own, calendar),
+        }
+        self.go_on(calendar);
+    }
+
+    fn answers(&self) -> &[Answer] {
+        &self.answers
+    }
+
+    fn forget_answers(&mut self) {
+        self.answers.clear();
+    }
+
+    fn outstanding(&self) -> usize {
+        self.requests.count()
+    }
+
+    fn give_up(&mut self, calendar: &mut impl Schedule<Self::Event>) -> bool {
+        let any = self.members.give_up(calendar);
+        self.go_on(calendar);
+        any
+    }
+
+    fn wrong_answer(&self) -> Option<&WrongAnswer> {
+        self.devices().iter().find_map(D::wrong_answer)
+    }
+
+    /// Two members are missing.
+    fn is_read_only(&self) -> bool {
+        self.members.all().iter().filter(|member| member.holds == Holds::Nothing).count() > 1
+    }
+
+    fn power_cut(&mut self, now: Instant) -> PowerCut {
+        self.cut(now)
+    }
+
+    fn recover(&mut self, calendar: &mut impl Schedule<Self::Event>) {
+        self.power_on(calendar);
+    }
+
+    fn is_ready(&self) -> bool {
+        self.power == Power::On
+    }
+
+    fn pages_recovered(&self) -> u64 {
+        self.devices().iter().map(D::pages_recovered).sum()
+    }
+
+    fn pages_to_recover(&self) -> u64 {
+        self.devices().iter().map(D::pages_to_recover).sum()
+    }
+
+    /// The longest recovery of a device, and the sums of what they found.
+    fn recovery(&self) -> Option<Recovered> {
+        let all: Option<Vec<Recovered>> = self.devices().iter().map(D::recovery).collect();
+        let sum = |sum: Recovered, one: &Recovered| Recovered {
+            time: sum.time.max(one.time),
+            pages_read: sum.pages_read + one.pages_read,
+            lost: sum.lost + one.lost,
+            returned: sum.returned + one.returned,
+        };
+        all.map(|all| all.iter().fold(Recovered::default(), sum))
+    }
+
+    fn fill_while(&mut self, fraction: f64, look: Look<'_>) -> bool {
+        let count = self.members_alone();
+        let mut before = 0;
+        self.members.devices_mut()[..count].iter_mut().all(|member| {
+            let mut pages = 0;
+            let done = member.fill_while(fraction, &mut |written| {
+                pages = written.pages;
+                look(of_all(written, before, count as u64))
+            });
+            before += pages;
+            done
+        })
+    }
+
+    fn fill_steady_while(&mut self, seed: Seed, fraction: Option<f64>, look: Look<'_>) -> Option<Steady> {
+        let count = self.members_alone();
+        let mut all = Steady { overwritten: 0, amplification: Some(0.0) };
+        let mut before = 0;
+        for (number, member) in self.members.devices_mut()[..count].iter_mut().enumerate() {
+            let mut pages = 0;
+            let own = Seed(seed.0.wrapping_add(number as u64));
+            let one = member.fill_steady_while(own, fraction, &mut |written| {
+                pages = written.pages;
+                look(of_all(written, before, count as u64))
+            })?;
+            before += pages;
+            all.overwritten += one.overwritten;
+            let of_one = one.amplification.map(|amplification| amplification / count as f64);
+            all.amplification = all.amplification.zip(of_one).map(|(all, one)| all + one);
+        }
+        Some(all)
+    }
+
+    fn age(&mut self, next: Next<'_>, depth: Option<u32>) -> Option<Agenda<Self::Event>> {
+        ageing::age(self, next, depth)
+    }
+
+    fn digest(&self) -> Digest {
+        let mut digest = self.digest;
+        self.devices().iter().for_each(|device| digest.add(device.digest().value()));
+        digest
+    }
+
+    fn audit(&self, elapsed: Duration) {
+        self.devices().iter().for_each(|device| device.audit(elapsed));
+        self.heads.audit();
+        let of_heads: u64 = self.heads.all().map(|(_, head)| u64::from(head.left)).sum();
+        assert_eq!(self.members.for_heads(), of_heads, "members work for the heads that wait for them");
+        assert!(self.batch.is_empty(), "what is stored together is with the members");
+        for (number, request) in self.requests.all() {
+            assert!(request.left > 0, "command {number} waits for something");
+        }
+    }
+
+    fn oldest(&self) -> Option<Oldest> {
+        let first = self.requests.all().min_by_key(|(_, request)| request.submitted);
+        first.map(|(_, request)| {
+            let of_devices = self.devices().iter().filter_map(D::oldest).map(|oldest| oldest.done);
+            let own = u64::from(request.left).wrapping_add(self.counts.member_commands);
+            let done = of_devices.fold(own, u64::wrapping_add);
+            Oldest { submitted: request.submitted, tag: request.command.tag, done }
+        })
+    }
+
+    fn longest_wait(&self) -> Duration {
+        let of_one = self.devices().iter().map(D::longest_wait).max().unwrap_or(Duration::ZERO);
+        of_one * LONGER
+    }
+
+    fn what_waits(&self, now: Instant) -> String {
+        let mut text = format!(
+            "{} commands, {} rows wait for one of {} heads, of which {} have work\n",
+            self.requests.count(),
+            self.requests.waiting.len(),
+            self.heads.count(),
+            self.heads.active
+        );
+        for (_, head) in self.heads.all().filter(|(_, head)| head.step != Step::Idle) {
+            text += &format!("row {:?}: {:?}, {:?}, {:?}\n", head.row, head.job, head.step, head.turns);
+        }
+        for want in self.requests.waiting.iter().take(MOST_TOLD) {
+            text += &format!("row {} waits for a head: {:?}\n", want.row, want.by);
+        }
+        for flush in &self.requests.flushes {
+            text += &format!("command {} waits for the parity of {} rows\n", flush.request, flush.rows);
+        }
+        for (number, device) in self.devices().iter().enumerate() {
+            text += &format!("device {number}\n{}", device.what_waits(now));
+        }
+        text
+    }
+
+    fn mark(&self, now: Instant) -> Self::Mark {
+        let devices = self.devices().iter().map(|device| device.mark(now)).collect();
+        Mark { counts: self.counts.clone(), devices, degraded: self.timers.degraded_until(now), at: now }
+    }
+
+    fn programmed(&self) -> Programmed {
+        self.devices().iter().map(D::programmed).fold(Programmed::default(), |sum, one| Programmed {
+            host: sum.host + one.host,
+            other: sum.other + one.other,
+        })
+    }
+
+    fn metrics(&self, mark: &Self::Mark, now: Instant) -> Metrics {
+        let devices = self.devices().iter().zip(&mark.devices);
+        let mut metrics = Metrics::join(devices.map(|(device, mark)| device.metrics(mark, now)));
+        metrics.add(MEMBERS, self.settings.striping.members);
+        let time = now.since(mark.at).ps();
+        let degraded = self.timers.degraded_until(now).saturating_sub(mark.degraded).ps();
+        let share = (time > 0).then(|| degraded as f64 / time as f64);
+        metrics.add(DEGRADED, share.map_or(Value::Absent, Value::Number));
+        self.counts.since(&mark.counts).add_to(&mut metrics);
+        metrics
+    }
+
+    fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail {
+        let devices = self.devices().iter().zip(&mark.devices);
+        Detail::join(devices.map(|(device, mark)| device.detail(mark, now)))
+    }
+
+    fn lengths(&self) -> Vec<usize> {
+        let own = self.intent.lengths().into_iter().chain([self.heads.count() as usize, self.labels.len()]);
+        own.chain(self.devices().iter().flat_map(D::lengths)).collect()
+    }
+
+    fn most_bytes(&self) -> u64 {
+        let of_devices: u64 = self.devices().iter().map(D::most_bytes).sum();
+        let of_heads = u64::from(self.heads.count()) * (256 + 16 * self.settings.striping.members);
+        of_devices.max(of_heads).max(self.settings.striping.rows() / 4).max(Bytes::mib(16).0)
+    }
+
+    fn check_loaded(&self, agenda: &Agenda<Self::Event>) -> Result<(), String> {
+        if agenda.events.iter().any(|(_, event)| !self.knows(event)) {
+            return Err("an event of a device that is not there".into());
+        }
+        let first = self.labels.first().copied().unwrap_or_default();
+        if let Some(other) = self.labels.iter().position(|label| *label != first) {
+            return Err(format!("device {other} belongs to another array than device 0"));
+        }
+        self.members.check_loaded()?;
+        if !self.heads.is_sound(self.settings.striping.members, self.settings.striping.rows()) {
+            return Err("a head of the stripe cache that is not there".into());
+        }
+        let mut each = self.devices().iter().enumerate();
+        each.try_for_each(|(number, device)| device.check_loaded(&Self::agenda_of(number, agenda)))
+    }
+}
+
+impl<D: Ages> Ages for Raid5<D> {
+    fn is_timer(event: &Self::Event) -> bool {
+        match event {
+            Event::Of { event, .. } => D::is_timer(event),
+            Event::Unplug => false,
+            Event::Settle | Event::Sync | Event::Fails(_) | Event::Scrub => true,
+        }
+    }
+
+    fn stop_clock(&mut self) -> bool {
+        self.timers.untimed = true;
+        let ages = self.members.devices_mut().iter_mut().all(D::stop_clock);
+        self.timers.untimed = ages;
+        ages
+    }
+
+    fn next_over(&mut self, clock: &mut impl Schedule<Self::Event>) -> bool {
+        let is_over = self.members.next_of_flash(clock);
+        self.go_on(clock);
+        is_over
+    }
+
+    fn hold_still(&mut self) {
+        self.members.devices_mut().iter_mut().for_each(D::hold_still);
+    }
+
+    fn start_clock(&mut self) {
+        self.timers.untimed = false;
+        self.members.devices_mut().iter_mut().for_each(D::start_clock);
+    }
+
+    /// The members are at work at once, and one block of each row is parity.
+    fn time_of_a_page(&self) -> Duration {
+        let of_one = self.devices().iter().map(D::time_of_a_page).max().unwrap_or(Duration::ZERO);
+        Duration::from_ps(of_one.ps() / self.settings.striping.data())
+    }
+}
+
+/// How far all members are, one after another, where one has come so far and those before it wrote `before` pages. The
+/// work expected of one is expected of each, and filling and overwriting alternate.
+fn of_all(one: Written, before: u64, members: u64) -> Written {
+    let expected = one.expected * members;
+    Written { pages: before + one.pages, filled: expected, expected }
+}

@@ -1,0 +1,309 @@
+//! The commands of the host: what each asks of members and rows, and its answer.
+
+use std::ops::Range;
+
+use wordline_kernel::{Instant, Schedule};
+use wordline_ssd::{Answer, BlockDevice, Command, Operation};
+
+use super::heads::{Head, HeadId, Step};
+use super::members::{Over, Why};
+use super::requests::{By, Discarding, Flush, Request, Want};
+use super::way::each;
+use super::{Event, Parity, Raid5};
+
+impl<D: BlockDevice> Raid5<D> {
+    /// Takes a command of the host.
+    pub(super) fn take(&mut self, command: Command, calendar: &mut impl Schedule<Event<D::Event>>) {
+        self.counts.commands += 1;
+        let request = self.requests.add(command, calendar.now());
+        if let Some(followed) = &mut self.followed {
+            followed.came(request, &command);
+        }
+        let sectors = command.sector..command.sector + command.sectors;
+        match command.operation {
+            Operation::Read | Operation::Compare => {
+                for (member, part, at) in self.settings.striping.pieces(sectors) {
+                    self.read_piece(request, member, part, at, calendar);
+                }
+            }
+            Operation::Write | Operation::WriteZeroes => {
+                for row in self.settings.striping.rows_of(sectors) {
+                    self.requests.begin_part(request);
+                    self.want(Want { row, by: By::Write(request) }, calendar);
+                }
+            }
+            Operation::Discard => self.discard(request, sectors, calendar),
+            Operation::Flush => return self.begin_flush(request),
+        }
+        self.part_over(request, false, calendar.now());
+    }
+
+    /// Reads a piece from its member, or row by row from the others.
+    fn read_piece(
+        &mut self,
+        request: u32,
+        member: u16,
+        part: Range<u64>,
+        at: usize,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
+        let block = self.settings.striping.block;
+        let rows = part.start / block..part.end.div_ceil(block);
+        let is_missing = self.members.degraded() > 0
+            && rows.clone().any(|row| self.members.missing(row) >> member & 1 == 1);
+        if is_missing || self.lost.touches(member, &part, block) {
+            for row in rows {
+                self.requests.begin_part(request);
+                self.want(Want { row, by: By::Read(request, member) }, calendar);
+            }
+            return;
+        }
+        self.requests.begin_part(request);
+        let Command { queue, stream, .. } = self.requests.get(request).command;
+        let read = Command {
+            sector: part.start,
+            sectors: part.end - part.start,
+            queue,
+            stream,
+            ..Command::default()
+        };
+        self.send(member, Why::Read { request, at: at as u32 }, read, None, calendar);
+    }
+
+    /// A member has answered the read of a piece: what it cannot read is read row by row.
+    pub(super) fn read_over(
+        &mut self,
+        over: Over,
+        (request, at): (u32, u32),
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
+        if over.gone || over.failed {
+            let Command { sector, sectors, .. } = over.sent.command;
+            let block = self.settings.striping.block;
+            for row in sector / block..(sector + sectors).div_ceil(block) {
+                self.requests.begin_part(request);
+                self.want(Want { row, by: By::Read(request, over.sent.member) }, calendar);
+            }
+        } else if let (Some(followed), Some(found)) = (&mut self.followed, &over.found) {
+            followed.read(request, at as usize, found);
+        }
+        self.part_over(request, false, calendar.now());
+    }
+
+    /// Discards the whole stripes of a range on all members, but for those of which a row is being worked on: md ignores the rest,
+    /// and a discard is a hint.
+    fn discard(&mut self, request: u32, sectors: Range<u64>, calendar: &mut impl Schedule<Event<D::Event>>) {
+        let striping = self.settings.striping;
+        let rows_of_stripe = striping.chunk / striping.block;
+        let whole = sectors.start.div_ceil(striping.stripe())..sectors.end / striping.stripe();
+        let mut run: Option<Range<u64>> = None;
+        for stripe in whole.start..=whole.end.max(whole.start) {
+            let rows = stripe * rows_of_stripe..(stripe + 1) * rows_of_stripe;
+            if stripe < whole.end && rows.clone().all(|row| self.is_at_rest(row)) {
+                rows.for_each(|row| self.forget_row(row));
+                run = Some(run.map_or(stripe, |run| run.start)..stripe + 1);
+            } else if let Some(run) = run.take() {
+                self.discard_stripes(request, run, calendar);
+            }
+        }
+    }
+
+    fn is_at_rest(&self, row: u64) -> bool {
+        let is_idle = |id| self.heads.get(id).step == Step::Idle;
+        self.heads.find(row).is_none_or(is_idle)
+            && !self.requests.is_discarding(row)
+            && self.requests.waiting.iter().all(|want| want.row != row)
+    }
+
+    /// A row is discarded: what the cache has of it, and what was lost, is no more.
+    fn forget_row(&mut self, row: u64) {
+        if let Some(id) = self.heads.find(row) {
+            self.clear_stale(id);
+            self.heads.forget(id);
+        }
+        self.intent.discard(row);
+        for member in 0..self.settings.striping.members as u16 {
+            self.lost.written(row, member, u64::MAX);
+        }
+    }
+
+    fn discard_stripes(
+        &mut self,
+        request: u32,
+        stripes: Range<u64>,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
+        let striping = self.settings.striping;
+        let rows = striping.chunk / striping.block;
+        let (from, to) = (stripes.start * rows, stripes.end * rows);
+        self.requests.discarding.push(Discarding { request, from, to });
+        let (sector, sectors) = (from * striping.block, (to - from) * striping.block);
+        let discard = Command { operation: Operation::Discard, sector, sectors, ..Command::default() };
+        for member in each(self.members.writable()) {
+            self.requests.begin_part(request);
+            self.send(member, Why::Pass { request }, discard, None, calendar);
+        }
+    }
+
+    /// A flush waits for parity that stayed behind, and goes to the members then.
+    fn begin_flush(&mut self, request: u32) {
+        let mut rows = 0;
+        if self.settings.file.parity == Parity::Cache {
+            for id in (0..self.heads.count()).map(HeadId) {
+                if self.heads.get(id).stale != 0 {
+                    rows += 1;
+                    self.settle_soon(id);
+                }
+            }
+        }
+        let epoch = self.requests.epoch;
+        self.requests.epoch += 1;
+        self.requests.flushes.push(Flush { request, epoch, rows, sent: false, covers: false });
+    }
+
+    /// Sends the flushes to the members that wait for nothing more.
+    pub(super) fn send_flushes(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        let is_ready = |flush: &Flush| !flush.sent && flush.rows == 0;
+        let Some(at) = self.requests.flushes.iter().position(is_ready) else { return false };
+        let covers = self.intent.flush_begins();
+        let flush = &mut self.requests.flushes[at];
+        (flush.sent, flush.covers) = (true, covers);
+        let request = flush.request;
+        if covers {
+            self.lost.flush_begins();
+            self.flushed = self.members.all().iter().map(|member| member.holds).collect();
+            let Self { heads, intent, .. } = self;
+            // Rows that are being written are not covered, nor those that wait for their parity.
+            let is_open = |head: &Head| head.stale != 0 || head.step == Step::Storing && head.turns.changes;
+            let open = heads.all().filter(|(_, head)| is_open(head));
+            open.filter_map(|(_, head)| head.row).for_each(|row| intent.keep(row));
+        }
+        let Command { operation, queue, .. } = self.requests.get(request).command;
+        let flush = Command { operation, queue, ..Command::default() };
+        for member in each(self.members.writable()) {
+            self.requests.begin_part(request);
+            self.send(member, Why::Pass { request }, flush, None, calendar);
+        }
+        self.part_over(request, false, calendar.now());
+        true
+    }
+
+    fn flush_over(&mut self, number: u32, failed: bool) {
+        let Some(at) = self.requests.flushes.iter().position(|flush| flush.request == number) else {
+            return;
+        };
+        let flush = self.requests.flushes.remove(at);
+        match (flush.covers, failed) {
+            (false, _) => {}
+            (true, true) => self.intent.flush_failed(),
+            (true, false) => {
+                self.intent.flush_over();
+                self.lost.flush_over();
+                self.members.made_durable(&self.flushed);
+            }
+        }
+    }
+
+    /// A part of a command of the host is over, and the command with its last part.
+    pub(super) fn part_over(&mut self, number: u32, failed: bool, now: Instant) {
+        let Some(Request { command, submitted, failed, .. }) = self.requests.part_over(number, failed) else {
+            return;
+        };
+        match command.operation {
+            Operation::Flush => self.flush_over(number, failed),
+            Operation::Discard => {
+                self.requests.discarding.retain(|discarding| discarding.request != number);
+            }
+            _ => {}
+        }
+        if let Some(followed) = &mut self.followed {
+            followed.over(number, command.tag);
+        }
+        let latency = now - submitted;
+        self.digest.add(u64::from(command.tag));
+        self.digest.add(latency.ps());
+        self.answers.push(Answer { command, latency, failed });
+    }
+
+    /// A row is to be worked on, as soon as it has a head.
+    pub(super) fn want(&mut self, want: Want, calendar: &mut impl Schedule<Event<D::Event>>) {
+        if !self.requests.is_discarding(want.row) {
+            let found = self.heads.find(want.row);
+            let room = || self.requests.waiting.is_empty() && self.heads.has_room();
+            if found.is_some() || room() {
+                let id = found.or_else(|| self.find_room(want.row, 1));
+                if let Some(id) = id {
+                    return self.attach(id, want, calendar);
+                }
+            }
+        }
+        self.requests.waiting.push_back(want);
+    }
+
+    /// Gives the row that waits first a head; whether there was something to do.
+    pub(super) fn serve_waiting(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        let Some(want) = self.requests.waiting.front().copied() else { return false };
+        if self.requests.is_discarding(want.row) {
+            return false;
+        }
+        let found = self.heads.find(want.row);
+        if found.is_none() && !self.heads.has_room() {
+            self.heads.blocked = true;
+            return false;
+        }
+        let leaving = self.heads.leaving;
+        let Some(id) = found.or_else(|| self.find_room(want.row, self.requests.waiting.len())) else {
+            return self.heads.leaving > leaving;
+        };
+        self.heads.blocked = false;
+        self.requests.waiting.pop_front();
+        self.attach(id, want, calendar);
+        true
+    }
+
+    /// The head for a row that is not in the cache: the one that leaves it next, once its parity is written. `waiting` rows wait for one, this one among
+    /// them, and so many heads leave.
+    fn find_room(&mut self, row: u64, waiting: usize) -> Option<HeadId> {
+        let id = self.heads.next_to_leave()?;
+        if self.heads.get(id).stale == 0 {
+            self.heads.give(id, row);
+            return Some(id);
+        }
+        if (self.heads.leaving as usize) < waiting {
+            self.heads.leaving += 1;
+            self.heads.get_mut(id).turns.leave = true;
+            self.settle_soon(id);
+        }
+        None
+    }
+
+    /// Gives a head something to do.
+    fn attach(&mut self, id: HeadId, want: Want, calendar: &mut impl Schedule<Event<D::Event>>) {
+        let is_new = self.heads.get(id).step == Step::Idle;
+        if is_new {
+            self.heads.take(id);
+        }
+        let head = self.heads.get_mut(id);
+        match want.by {
+            By::Write(request) => head.pending.push(request),
+            By::Read(request, member) => head.reads.push((request, member)),
+            By::Sync => head.turns.sync = true,
+        }
+        if is_new && matches!(want.by, By::Write(_)) {
+            head.step = Step::Plugged;
+            if self.timers.plugged.is_empty() {
+                calendar.at(calendar.now(), Event::Unplug);
+            }
+            self.timers.plugged.push(id);
+        } else if is_new {
+            self.heads.queue(id);
+        }
+    }
+
+    /// The commands of an instant are all there.
+    pub(super) fn unplug(&mut self) {
+        for id in std::mem::take(&mut self.timers.plugged) {
+            self.heads.queue(id);
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The contents of blocks in the stripe cache, where contents are followed. Nothing that the array does depends on it.
+//!
+//! Parity is marked on the members, so that what was there before an array wrote it is known: a device that was filled before its first command
+//! holds [`FILLED`] in every sector, also where the parity of a filled row should be.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use wordline_ssd::device::{Content, FILLED, MARK, NOTHING, ZEROES, parity, parity_of};
+use wordline_ssd::{Command, Operation};
+
+use super::heads::HeadId;
+use super::way::{Set, each};
+
+/// The contents of blocks in the stripe cache and of commands.
+#[derive(Debug)]
+pub struct Followed {
+    members: usize,
+    block: usize,
+    /// By head and member.
+    blocks: Vec<Vec<Content>>,
+    /// By head: the difference of the parity that stayed behind.
+    delta: Vec<Vec<Content>>,
+    /// Contents that the host gave to a command that comes next, by its tag, and to those that came, by their numbers.
+    given: BTreeMap<u32, Vec<Content>>,
+    carried: BTreeMap<u32, Vec<Content>>,
+    /// Contents that reads have found so far, by their numbers, and those of answered reads, by their tags.
+    found: BTreeMap<u32, Vec<Content>>,
+    answered: BTreeMap<u32, Vec<Content>>,
+}
+
+/// The parity in a sector of a member that holds this, in a row of so many data.
+fn from_member(content: Content, data: usize) -> Content {
+    match content {
+        ZEROES | NOTHING => content,
+        FILLED => parity_of(std::iter::repeat_n(FILLED, data)),
+        marked => parity(marked, MARK),
+    }
+}
+
+impl Followed {
+    /// Of a cache of so many heads, in rows of this many members with this many sectors each.
+    pub fn new(heads: u32, members: usize, block: u64) -> Self {
+        let block = block as usize;
+        let zeroes = vec![ZEROES; block];
+        Self {
+            members,
+            block,
+            blocks: vec![zeroes.clone(); heads as usize * members],
+            delta: vec![zeroes; heads as usize],
+            given: BTreeMap::new(),
+            carried: BTreeMap::new(),
+            found: BTreeMap::new(),
+            answered: BTreeMap::new(),
+        }
+    }
+
+    fn place(&self, head: HeadId, member: u16) -> usize {
+        head.0 as usize * self.members + usize::from(member)
+    }
+
+    /// The command with this tag, which comes next, writes these contents.
+    pub fn give(&mut self, tag: u32, contents: &[Content]) {
+        self.given.insert(tag, contents.to_vec());
+    }
+
+    /// A command came.
+    pub fn came(&mut self, request: u32, command: &Command) {
+        if let Some(given) = self.given.remove(&command.tag) {
+            self.carried.insert(request, given);
+        }
+        if command.operation == Operation::Read {
+            self.found.insert(request, vec![NOTHING; command.sectors as usize]);
+        }
+    }
+
+    /// A command is answered.
+    pub fn over(&mut self, request: u32, tag: u32) {
+        self.carried.remove(&request);
+        if let Some(found) = self.found.remove(&request) {
+            self.answered.insert(tag, found);
+        }
+    }
+
+    /// The contents that the read with this tag found.
+    pub fn take(&mut self, tag: u32) -> Option<Vec<Content>> {
+        self.answered.remove(&tag)
+    }
+
+    /// The content that a command writes into one of its sectors.
+    fn written(&self, request: u32, command: &Command, at: usize) -> Content {
+        match (command.operation, self.carried.get(&request)) {
+            (Operation::WriteZeroes, _) => ZEROES,
+            (_, Some(carried)) => carried[at],
+            (_, None) => Content::of(command.tag),
+        }
+    }
+
+    /// A read found these contents on a member, from a sector of its range on.
+    pub fn read(&mut self, request: u32, at: usize, found: &[Content]) {
+        if let Some(all) = self.found.get_mut(&request) {
+            all[at..at + found.len()].copy_from_slice(found);
+        }
+    }
+
+    /// A read finds a part of a block that is in the cache.
+    pub fn read_block(&mut self, request: u32, at: usize, head: HeadId, member: u16, part: Range<u64>) {
+        let block = &self.blocks[self.place(head, member)][part.start as usize..part.end as usize];
+        if let Some(all) = self.found.get_mut(&request) {
+            all[at..at + block.len()].copy_from_slice(block);
+        }
+    }
+
+    /// A block was read.
+    pub fn fetched(&mut self, head: HeadId, member: u16, found: Vec<Content>, is_parity: bool) {
+        let data = self.members - 1;
+        let place = self.place(head, member);
+        self.blocks[place] = match is_parity {
+            true => found.into_iter().map(|content| from_member(content, data)).collect(),
+            false => found,
+        };
+    }
+
+    /// A block that cannot be read is computed from the others of `all`.
+    pub fn compute(&mut self, head: HeadId, member: u16, all: Set) {
+        for at in 0..self.block {
+            let others = each(all).filter(|other| *other != member);
+            let content = parity_of(others.map(|other| self.blocks[self.place(head, other)][at]));
+            let place = self.place(head, member);
+            self.blocks[place][at] = content;
+        }
+    }
+
+    /// A block counts as zeroes.
+    pub fn zero(&mut self, head: HeadId, member: u16) {
+        let place = self.place(head, member);
+        self.blocks[place].fill(ZEROES);
+    }
+
+    /// A command writes a part of a block. The parity of the row, or its difference, changes with it where one is given.
+    pub fn write(
+        &mut self,
+        head: HeadId,
+        member: u16,
+        part: Range<u64>,
+        (request, command, at): (u32, &Command, usize),
+        with: With,
+    ) {
+        let (place, first) = (self.place(head, member), part.start as usize);
+        for sector in part {
+            let sector = sector as usize;
+            let new = self.written(request, command, at + sector - first);
+            let old = std::mem::replace(&mut self.blocks[place][sector], new);
+            let change = parity(old, new);
+            let with = match with {
+                With::Nothing => continue,
+                With::Parity(member) => {
+                    let place = self.place(head, member);
+                    &mut self.blocks[place][sector]
+                }
+                With::Delta => &mut self.delta[head.0 as usize][sector],
+            };
+            *with = parity(*with, change);
+        }
+    }
+
+    /// The difference of the parity of a row begins at zero.
+    pub fn begin_delta(&mut self, head: HeadId) {
+        self.delta[head.0 as usize].fill(ZEROES);
+    }
+
+    /// The parity of a row, which was read, is brought up to date by its difference.
+    pub fn apply_delta(&mut self, head: HeadId, member: u16) {
+        let place = self.place(head, member);
+        let delta = &self.delta[head.0 as usize];
+        self.blocks[place].iter_mut().zip(delta).for_each(|(held, delta)| *held = parity(*held, *delta));
+    }
+
+    /// The contents with which some sectors of a block are written to its member.
+    pub fn to_member(&self, head: HeadId, member: u16, part: &Range<u64>, is_parity: bool) -> Vec<Content> {
+        let held = &self.blocks[self.place(head, member)][part.start as usize..part.end as usize];
+        match is_parity {
+            true => held.iter().map(|content| parity(*content, MARK)).collect(),
+            false => held.to_vec(),
+        }
+    }
+
+    /// Whether the parity of a row that is in memory is that of its data.
+    pub fn is_right(&self, head: HeadId, all: Set) -> bool {
+        let sum = |at: usize| parity_of(each(all).map(|member| self.blocks[self.place(head, member)][at]));
+        (0..self.block).all(|at| sum(at) == ZEROES)
+    }
+}
+
+/// The parity that changes with a block that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum With {
+    /// Nothing.
+    Nothing,
+    /// The parity, which this member holds.
+    Parity(u16),
+    /// The difference of the parity that stays behind.
+    Delta,
+}

@@ -1,0 +1,470 @@
+//! The stripe cache: heads, each of which holds a row while something is done with it, and after that until it is needed for another.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Column, Instant, id, state};
+
+use super::way::{Set, Way};
+
+id!(
+    /// A head of the stripe cache.
+    HeadId
+);
+
+/// Sectors of a block as bits, the first being the lowest.
+pub type Sectors = u64;
+
+/// The most sectors of a block: those of [`Sectors`].
+pub const MOST_SECTORS: u64 = 64;
+
+/// No head, and no entry of a list.
+pub const NONE: u32 = u32::MAX;
+
+/// The sectors of a part of a block.
+pub fn sectors(part: &Range<u64>) -> Sectors {
+    let to = |end: u64| if end == MOST_SECTORS { Sectors::MAX } else { (1 << end) - 1 };
+    to(part.end) & !to(part.start)
+}
+
+/// The work on a row that is under way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Job {
+    /// None.
+    #[default]
+    None,
+    /// The host's writes, with parity.
+    Write,
+    /// The host's writes without parity, which stays behind.
+    WriteData,
+    /// Parity that stayed behind.
+    Settle,
+    /// Reads of blocks that the host could not read from their member.
+    Read,
+    /// The row's turn in a rebuild, a resync or a scrub.
+    Sync,
+}
+
+/// The thing that a head waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Step {
+    /// Nothing.
+    #[default]
+    Idle,
+    /// The end of the instant, in which more writes of the row may come.
+    Plugged,
+    /// Its turn to be handled.
+    Queued,
+    /// The pre-reads of others to be over.
+    Delayed,
+    /// Its turn to read, after the stripes that need no reads.
+    Held,
+    /// Blocks that are read.
+    Fetching,
+    /// Blocks that are written.
+    Storing,
+}
+
+/// A head of the stripe cache.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
+    /// The row; none if it has not held one.
+    pub row: Option<u64>,
+    /// The work under way.
+    pub job: Job,
+    /// The thing that it waits for.
+    pub step: Step,
+    /// How parity is brought up to date.
+    pub way: Option<Way>,
+    /// Members with a block that the current writes cover, and those where they cover it as a whole.
+    pub written: Set,
+    /// See there.
+    pub whole: Set,
+    /// Blocks that were read for the job.
+    pub fetched: u32,
+    /// Writes of the host that wait for their turn, those that are under way, and reads.
+    pub pending: Vec<u32>,
+    /// See there.
+    pub current: Vec<u32>,
+    /// See there; each with the member of the block that it wants.
+    pub reads: Vec<(u32, u16)>,
+    /// Members of which the block is in memory.
+    pub known: Set,
+    /// Members of which the block could not be read.
+    pub bad: Set,
+    /// Members to which the block is written beside those of the job.
+    pub rewrite: Set,
+    /// Sectors whose parity stayed behind.
+    pub stale: Sectors,
+    /// Whether the difference of the parity that stayed behind is in memory.
+    pub has_delta: bool,
+    /// Since when parity stays behind, and in which epoch of flushes that began.
+    pub since: (Instant, u32),
+    /// Commands to members that are not answered.
+    pub left: u32,
+    /// Things to be done with the row beside.
+    pub turns: Turns,
+    /// The number of the synchronisation for which the row is worked on.
+    pub sync: u32,
+    /// By member: the sectors of its block that the current writes cover.
+    pub covered: Vec<Sectors>,
+    /// The heads of the rows after it that are stored together with it.
+    pub batch: Vec<HeadId>,
+    /// Neighbours in the list of heads by their last use, [`NONE`] at its ends, and the next with the same hash.
+    links: Links,
+}
+
+/// Things to be done with a row beside the host's work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turns {
+    /// Parity that stayed behind is to be written.
+    pub settle: bool,
+    /// A rebuild, a resync or a scrub has come to it.
+    pub sync: bool,
+    /// It counts among the stripes with pre-reads.
+    pub preread: bool,
+    /// It counts among the full stripes that are written.
+    pub full: bool,
+    /// A write of it is to be durable when it is answered.
+    pub fua: bool,
+    /// It leaves the cache once its parity is written.
+    pub leave: bool,
+    /// The parity in memory is that of the member, which stayed behind.
+    pub raw: bool,
+    /// Blocks that are being written change the data or the parity.
+    pub changes: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Links {
+    older: u32,
+    newer: u32,
+    hash: u32,
+}
+
+impl Default for Links {
+    fn default() -> Self {
+        Self { older: NONE, newer: NONE, hash: NONE }
+    }
+}
+
+/// The stripe cache.
+#[derive(Clone, Debug)]
+pub struct Heads {
+    heads: Column<HeadId, Head>,
+    /// By the hash of a row: the first head.
+    buckets: Vec<u32>,
+    /// Heads without work, the one that was used first, and the one that was used last.
+    oldest: u32,
+    newest: u32,
+    /// How many have work.
+    pub active: u32,
+    /// Whether a row waited for a head and fewer than three quarters were not active since.
+    pub blocked: bool,
+    /// Heads that leave once their parity is written.
+    pub leaving: u32,
+    lists: Lists,
+}
+
+/// Heads that wait for their turn.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Lists {
+    /// To be handled: md's `handle_list`.
+    queued: VecDeque<HeadId>,
+    /// To read, once the pre-reads of others are over: `delayed_list`.
+    delayed: VecDeque<HeadId>,
+    /// To read: `hold_list`.
+    held: VecDeque<HeadId>,
+    /// Stripes with pre-reads under way: `preread_active_stripes`.
+    prereads: u32,
+    /// Full stripes that are written: `pending_full_writes`.
+    full: u32,
+    /// How often stripes that wait to read were passed over: `bypass_count`.
+    passed_over: u32,
+}
+
+/// Stripes with pre-reads under way below which others begin to read: `IO_THRESHOLD` of md.
+const IO_THRESHOLD: u32 = 1;
+/// How often stripes that wait to read are passed over while full stripes are written: `BYPASS_THRESHOLD` of md.
+const BYPASS_THRESHOLD: u32 = 1;
+
+state!(Heads { values { heads, buckets, oldest, newest, active, blocked, leaving, lists } });
+
+impl Heads {
+    /// This many heads, for rows of so many members.
+    pub fn new(count: u32, members: u64) -> Self {
+        let buckets = vec![NONE; (count as usize).next_power_of_two()];
+        let head = Head { covered: vec![0; members as usize], ..Head::default() };
+        let mut heads = Self {
+            heads: Column::filled(count as usize, head),
+            buckets,
+            oldest: NONE,
+            newest: NONE,
+            active: count,
+            blocked: false,
+            leaving: 0,
+            lists: Lists::default(),
+        };
+        (0..count).for_each(|id| heads.rest(HeadId(id)));
+        heads
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u32 {
+        self.heads.len() as u32
+    }
+
+    /// A head.
+    pub fn get(&self, id: HeadId) -> &Head {
+        &self.heads[id]
+    }
+
+    /// A head, to be changed.
+    pub fn get_mut(&mut self, id: HeadId) -> &mut Head {
+        &mut self.heads[id]
+    }
+
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = (HeadId, &Head)> {
+        self.heads.entries()
+    }
+
+    fn bucket(&self, row: u64) -> usize {
+        // Fibonacci hashing: rows that follow each other go to buckets far apart.
+        (row.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (self.buckets.len() - 1)
+    }
+
+    /// The head of a row, if it is in the cache.
+    pub fn find(&self, row: u64) -> Option<HeadId> {
+        let mut next = self.buckets[self.bucket(row)];
+        while next != NONE {
+            let id = HeadId(next);
+            if self.heads[id].row == Some(row) {
+                return Some(id);
+            }
+            next = self.heads[id].links.hash;
+        }
+        None
+    }
+
+    /// Takes a head that has no work to work.
+    pub fn take(&mut self, id: HeadId) {
+        debug_assert_eq!(self.heads[id].step, Step::Idle, "it has no work");
+        let Links { older, newer, .. } = self.heads[id].links;
+        match older {
+            NONE => self.oldest = newer,
+            older => self.heads[HeadId(older)].links.newer = newer,
+        }
+        match newer {
+            NONE => self.newest = older,
+            newer => self.heads[HeadId(newer)].links.older = older,
+        }
+        self.active += 1;
+    }
+
+    /// A head has no more work. It is the last to leave the cache, or the first if that was its work.
+    pub fn rest(&mut self, id: HeadId) {
+        self.active -= 1;
+        let head = &mut self.heads[id];
+        (head.step, head.job) = (Step::Idle, Job::None);
+        if std::mem::take(&mut head.turns.leave) {
+            self.leaving -= 1;
+            let oldest = self.oldest;
+            let links = &mut self.heads[id].links;
+            (links.older, links.newer) = (NONE, oldest);
+            match oldest {
+                NONE => self.newest = id.0,
+                oldest => self.heads[HeadId(oldest)].links.older = id.0,
+            }
+            self.oldest = id.0;
+            return;
+        }
+        let newest = self.newest;
+        let links = &mut self.heads[id].links;
+        (links.older, links.newer) = (newest, NONE);
+        match newest {
+            NONE => self.oldest = id.0,
+            newest => self.heads[HeadId(newest)].links.newer = id.0,
+        }
+        self.newest = id.0;
+    }
+
+    /// The head that leaves the cache next: the one without work that was used first.
+    pub fn next_to_leave(&self) -> Option<HeadId> {
+        (self.oldest != NONE).then_some(HeadId(self.oldest))
+    }
+
+    /// Whether a row that is not in the cache may have a head: after one had to wait, only while fewer than three quarters are active.
+    pub fn has_room(&self) -> bool {
+        let most = if self.blocked { self.count() * 3 / 4 } else { self.count() };
+        self.active < most
+    }
+
+    /// Gives a head, which has nothing of another row to keep, to a row.
+    pub fn give(&mut self, id: HeadId, row: u64) {
+        self.forget(id);
+        let bucket = self.bucket(row);
+        let first = std::mem::replace(&mut self.buckets[bucket], id.0);
+        let head = &mut self.heads[id];
+        head.links.hash = first;
+        head.row = Some(row);
+    }
+
+    /// Forgets what a head holds.
+    pub fn forget(&mut self, id: HeadId) {
+        let Some(row) = self.heads[id].row.take() else { return };
+        let after = self.heads[id].links.hash;
+        let bucket = self.bucket(row);
+        let mut place = self.buckets[bucket];
+        if place == id.0 {
+            self.buckets[bucket] = after;
+        } else {
+            while self.heads[HeadId(place)].links.hash != id.0 {
+                place = self.heads[HeadId(place)].links.hash;
+            }
+            self.heads[HeadId(place)].links.hash = after;
+        }
+        let head = &mut self.heads[id];
+        (head.known, head.bad, head.rewrite, head.stale, head.has_delta) = (0, 0, 0, 0, false);
+    }
+
+    /// Puts a head among those that are to be handled.
+    pub fn queue(&mut self, id: HeadId) {
+        self.heads[id].step = Step::Queued;
+        self.lists.queued.push_back(id);
+    }
+
+    /// Lets a head wait until it may read.
+    pub fn delay(&mut self, id: HeadId) {
+        self.heads[id].step = Step::Delayed;
+        self.lists.delayed.push_back(id);
+    }
+
+    /// The head that is handled next, in the order of md: those that need no reads go first, and while full stripes are written the others
+    /// only after they were passed over. All that were delayed begin to read at once, when nobody else reads.
+    pub fn next_in_turn(&mut self) -> Option<HeadId> {
+        let Lists { queued, delayed, held, prereads, full, passed_over } = &mut self.lists;
+        if let Some(id) = queued.pop_front() {
+            *passed_over = if held.is_empty() { 0 } else { *passed_over + 1 };
+            return Some(id);
+        }
+        if *prereads < IO_THRESHOLD {
+            for id in delayed.drain(..) {
+                let head = &mut self.heads[id];
+                (head.step, head.turns.preread) = (Step::Held, true);
+                *prereads += 1;
+                held.push_back(id);
+            }
+        }
+        if *full > 0 && *passed_over <= BYPASS_THRESHOLD {
+            return None;
+        }
+        let id = held.pop_front()?;
+        *passed_over = passed_over.saturating_sub(BYPASS_THRESHOLD);
+        Some(id)
+    }
+
+    /// A head has read what it had to before it writes.
+    pub fn preread_over(&mut self, id: HeadId) {
+        if std::mem::take(&mut self.heads[id].turns.preread) {
+            self.lists.prereads -= 1;
+        }
+    }
+
+    /// A full stripe is written, or has been.
+    pub fn full(&mut self, id: HeadId, begins: bool) {
+        let was = std::mem::replace(&mut self.heads[id].turns.full, begins);
+        match (was, begins) {
+            (false, true) => self.lists.full += 1,
+            (true, false) => self.lists.full -= 1,
+            _ => {}
+        }
+    }
+
+    /// Whether what was loaded can be heads of rows of so many members, where there are so many rows.
+    pub fn is_sound(&self, members: u64, rows: u64) -> bool {
+        let Lists { queued, delayed, held, .. } = &self.lists;
+        let listed = queued.iter().chain(delayed).chain(held).map(|id| id.0);
+        let links = self.heads.iter().flat_map(|head| [head.links.older, head.links.newer, head.links.hash]);
+        let ends = [self.oldest, self.newest].into_iter().chain(self.buckets.iter().copied());
+        let batches = self.heads.iter().flat_map(|head| head.batch.iter().map(|id| id.0));
+        let mut all = listed.chain(links.chain(ends).filter(|id| *id != NONE)).chain(batches);
+        let is_whole = |head: &Head| {
+            head.covered.len() as u64 == members
+                && head.row.is_none_or(|row| row < rows)
+                && (head.step == Step::Idle || head.row.is_some())
+        };
+        all.all(|id| id < self.count())
+            && self.buckets.len() == (self.count() as usize).next_power_of_two()
+            && self.active <= self.count()
+            && self.heads.iter().all(is_whole)
+    }
+
+    /// Whether the lists and the counts agree with the heads.
+    pub fn audit(&self) {
+        let idle = self.all().filter(|(_, head)| head.step == Step::Idle).count() as u32;
+        assert_eq!(self.active + idle, self.count(), "every head has work or has none");
+        let (mut listed, mut next) = (0, self.oldest);
+        while next != NONE {
+            assert_eq!(self.heads[HeadId(next)].step, Step::Idle, "a head in the list has no work");
+            listed += 1;
+            next = self.heads[HeadId(next)].links.newer;
+        }
+        assert_eq!(listed, idle, "every head without work is in the list");
+        for (id, head) in self.all() {
+            if let Some(row) = head.row {
+                assert_eq!(self.find(row), Some(id), "a row has one head");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_row_that_was_used_first_leaves_first() {
+        let mut heads = Heads::new(17, 3);
+        for row in 0..17 {
+            let id = heads.next_to_leave().expect("a head without work");
+            heads.take(id);
+            heads.give(id, row * 1000);
+            heads.rest(id);
+        }
+        let third = heads.find(2000).expect("it is in the cache");
+        (0..2).for_each(|row| {
+            let id = heads.find(row * 1000).expect("it is in the cache");
+            heads.take(id);
+            heads.rest(id);
+        });
+        heads.audit();
+        assert_eq!(heads.next_to_leave(), Some(third));
+        heads.take(third);
+        heads.give(third, 7);
+        heads.rest(third);
+        assert_eq!((heads.find(2000), heads.find(7)), (None, Some(third)));
+        heads.audit();
+    }
+
+    #[test]
+    fn after_a_row_had_to_wait_others_do_until_a_quarter_has_no_work() {
+        let mut heads = Heads::new(20, 3);
+        (0..20).for_each(|id| heads.take(HeadId(id)));
+        assert!(!heads.has_room());
+        heads.blocked = true;
+        (0..5).for_each(|id| heads.rest(HeadId(id)));
+        assert!(!heads.has_room(), "15 of 20 are active");
+        heads.rest(HeadId(5));
+        assert!(heads.has_room());
+    }
+
+    #[test]
+    fn parts_of_blocks_are_sectors() {
+        assert_eq!(sectors(&(0..8)), 0xff);
+        assert_eq!(sectors(&(4..6)), 0x30);
+        assert_eq!(sectors(&(0..64)), Sectors::MAX);
+        assert_eq!(sectors(&(63..64)), 1 << 63);
+    }
+}

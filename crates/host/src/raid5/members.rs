@@ -1,0 +1,361 @@
+//! The devices of an array, what each is to it, and the commands to them.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::snapshot::State;
+use wordline_kernel::{Schedule, state};
+use wordline_ssd::ageing::Ages;
+use wordline_ssd::device::Content;
+use wordline_ssd::{BlockDevice, Command, Operation};
+
+use super::Event;
+use super::heads::HeadId;
+use super::way::Set;
+
+/// The contents of the device of a member.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Holds {
+    /// All that it should.
+    #[default]
+    All,
+    /// Nothing: it failed.
+    Nothing,
+    /// The rows below one, for it took the place of another that failed, and is rebuilt.
+    Below {
+        /// That row.
+        row: u64,
+        /// The row up to which that outlives a power cut.
+        durable: u64,
+    },
+}
+
+/// A member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// Its device.
+    pub device: u16,
+    /// Its contents.
+    pub holds: Holds,
+}
+
+/// The reason of a command to a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Why {
+    /// A read of the host, of so many sectors from this one of its range on.
+    Read {
+        /// The number of the host's command.
+        request: u32,
+        /// See above.
+        at: u32,
+    },
+    /// A flush or a discard of the host.
+    Pass {
+        /// The number of the host's command.
+        request: u32,
+    },
+    /// A block of a row is read.
+    Fetch {
+        /// The head that holds the row.
+        head: HeadId,
+    },
+    /// Blocks of a row are written, and of those after it that are stored together.
+    Store {
+        /// The head that holds the row.
+        head: HeadId,
+    },
+    /// A member that was rebuilt makes durable what it holds.
+    Rebuilt,
+}
+
+/// A command to a member that is not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sent {
+    /// The member.
+    pub member: u16,
+    /// Its device when the command was sent.
+    device: u16,
+    /// The reason.
+    pub why: Why,
+    /// The command.
+    pub command: Command,
+}
+
+/// A command that a member has answered.
+#[derive(Clone, Debug)]
+pub struct Over {
+    /// The command.
+    pub sent: Sent,
+    /// Whether it failed, on a device that is still that of its member.
+    pub failed: bool,
+    /// Whether its device is no longer that of its member, so that nothing it says counts.
+    pub gone: bool,
+    /// The contents that a read found, where contents are followed.
+    pub found: Option<Vec<Content>>,
+}
+
+/// The members of an array.
+pub struct Members<D> {
+    devices: Vec<D>,
+    members: Vec<Member>,
+    /// Those that hold less than all.
+    lacking: Set,
+    /// Rows beyond the first that a rebuilt member lacks, which it holds: rows are rebuilt side by side.
+    ahead: Vec<u64>,
+    /// Devices that can take the place of one that fails, the first being taken first.
+    spares: VecDeque<u16>,
+    /// Commands by their tags, and the tags that are free.
+    sent: Vec<Option<Sent>>,
+    free: Vec<u32>,
+    /// Answered commands of which nothing was made yet. Between two events there are none.
+    over: VecDeque<Over>,
+    follows: bool,
+}
+
+state!(Members<D: State> {
+    values { members, lacking, ahead, spares, sent, free }
+    lists { devices }
+    fixed { over, follows }
+});
+
+impl<D: BlockDevice> Members<D> {
+    /// The first `count` devices are members, and the others spares.
+    pub fn new(devices: Vec<D>, count: usize) -> Self {
+        let member = |device| Member { device, holds: Holds::All };
+        let all = devices.len() as u16;
+        let count = count as u16;
+        Self {
+            devices,
+            members: (0..count).map(member).collect(),
+            lacking: 0,
+            ahead: Vec::new(),
+            spares: (count..all).collect(),
+            sent: Vec::new(),
+            free: Vec::new(),
+            over: VecDeque::new(),
+            follows: false,
+        }
+    }
+
+    /// The devices, spares and those that failed among them.
+    pub fn devices(&self) -> &[D] {
+        &self.devices
+    }
+
+    /// The devices, to be changed.
+    pub fn devices_mut(&mut self) -> &mut [D] {
+        &mut self.devices
+    }
+
+    /// The members in their order.
+    pub fn all(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// Asks the devices to follow contents.
+    pub fn follow_contents(&mut self) {
+        self.devices.iter_mut().for_each(D::follow_contents);
+        self.follows = true;
+    }
+
+    fn set_of(&self, is_in: impl Fn(Holds) -> bool) -> Set {
+        let bit = |(member, of): (usize, &Member)| Set::from(is_in(of.holds)) << member;
+        self.members.iter().enumerate().map(bit).fold(0, |set, bit| set | bit)
+    }
+
+    /// Members of which the block of a row cannot be read.
+    pub fn missing(&self, row: u64) -> Set {
+        if self.lacking == 0 {
+            return 0;
+        }
+        self.set_of(|holds| match holds {
+            Holds::All => false,
+            Holds::Nothing => true,
+            Holds::Below { row: below, .. } => row >= below && !self.ahead.contains(&row),
+        })
+    }
+
+    /// Members to which a row can be written.
+    pub fn writable(&self) -> Set {
+        self.set_of(|holds| holds != Holds::Nothing)
+    }
+
+    /// How many hold less than all.
+    pub fn degraded(&self) -> u32 {
+        self.lacking.count_ones()
+    }
+
+    /// Sets what a member holds.
+    pub fn set(&mut self, member: u16, holds: Holds) {
+        self.members[usize::from(member)].holds = holds;
+        self.lacking = self.set_of(|holds| holds != Holds::All);
+    }
+
+    /// Puts a spare in the place of a member; false if there is none.
+    pub fn replace(&mut self, member: u16) -> bool {
+        let Some(device) = self.spares.pop_front() else { return false };
+        self.members[usize::from(member)].device = device;
+        self.set(member, Holds::Below { row: 0, durable: 0 });
+        self.ahead.clear();
+        true
+    }
+
+    /// A row of the member that is rebuilt is written.
+    pub fn row_rebuilt(&mut self, member: u16, done: u64) {
+        let Self { members, ahead, .. } = self;
+        let Holds::Below { row, .. } = &mut members[usize::from(member)].holds else { return };
+        if done >= *row && !ahead.contains(&done) {
+            ahead.push(done);
+        }
+        while let Some(at) = ahead.iter().position(|ahead| ahead == row) {
+            ahead.swap_remove(at);
+            *row += 1;
+        }
+    }
+
+    /// A flush of all members that began when the rebuilt ones held the rows below `from` is over.
+    pub fn made_durable(&mut self, from: &[Holds]) {
+        for (member, from) in self.members.iter_mut().zip(from) {
+            if let (Holds::Below { durable, .. }, Holds::Below { row, .. }) = (&mut member.holds, *from) {
+                *durable = (*durable).max(row);
+            }
+        }
+    }
+
+    /// The number of commands for heads of the stripe cache that are not answered.
+    pub fn for_heads(&self) -> u64 {
+        let is_of_head = |sent: &&Sent| matches!(sent.why, Why::Fetch { .. } | Why::Store { .. });
+        self.sent.iter().flatten().filter(is_of_head).count() as u64
+    }
+
+    /// Whether a state that was loaded can be one of these devices.
+    ///
+    /// # Errors
+    /// The contradiction.
+    pub fn check_loaded(&self) -> Result<(), String> {
+        let count = self.devices.len();
+        let devices = self.members.iter().map(|member| member.device).chain(self.spares.iter().copied());
+        let sent = self.sent.iter().flatten();
+        let sent_to = sent.clone().map(|sent| usize::from(sent.member) < self.members.len());
+        let known = devices.map(|device| usize::from(device) < count).chain(sent_to);
+        if !known.chain(self.free.iter().map(|tag| (*tag as usize) < self.sent.len())).all(|holds| holds) {
+            return Err("a device that is not there".into());
+        }
+        let outstanding: usize = self.devices.iter().map(D::outstanding).sum();
+        if outstanding != sent.count() {
+            return Err("its devices work on other commands than it sent".into());
+        }
+        Ok(())
+    }
+
+    /// Sends a command to a member. The tag of the command is set here.
+    pub fn send(
+        &mut self,
+        member: u16,
+        why: Why,
+        command: Command,
+        contents: Option<&[Content]>,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
+        let device = self.members[usize::from(member)].device;
+        let to = &mut self.devices[usize::from(device)];
+        if to.wrong_answer().is_some() {
+            // The run ends with it, and the device takes no more commands.
+            return;
+        }
+        let tag = self.free.pop().unwrap_or_else(|| {
+            self.sent.push(None);
+            self.sent.len() as u32 - 1
+        });
+        let command = Command { tag, expected: 0, namespace: 0, ..command };
+        self.sent[tag as usize] = Some(Sent { member, device, why, command });
+        if let Some(contents) = contents {
+            to.carry(tag, contents);
+        }
+        to.submit(command, &mut calendar.within(|event| Event::Of { device, event }));
+        self.collect(device);
+    }
+
+    /// Lets a device serve an event.
+    pub fn handle(&mut self, device: u16, event: D::Event, calendar: &mut impl Schedule<Event<D::Event>>) {
+        let mut own = calendar.within(|event| Event::Of { device, event });
+        self.devices[usize::from(device)].handle(event, &mut own);
+        self.collect(device);
+    }
+
+    /// Takes what a device has answered.
+    pub fn collect(&mut self, device: u16) {
+        let Self { devices, members, sent, free, over, follows, .. } = self;
+        let from = &mut devices[usize::from(device)];
+        if from.answers().is_empty() {
+            return;
+        }
+        let first = over.len();
+        for answer in from.answers() {
+            let tag = answer.command.tag;
+            let sent = sent[tag as usize].take().expect("a device answers what it was asked");
+            free.push(tag);
+            let of = members[usize::from(sent.member)];
+            let gone = of.device != sent.device || of.holds == Holds::Nothing;
+            over.push_back(Over { sent, failed: answer.failed && !gone, gone, found: None });
+        }
+        from.forget_answers();
+        if *follows {
+            for over in over.iter_mut().skip(first) {
+                if over.sent.command.operation == Operation::Read {
+                    over.found = from.take_contents(over.sent.command.tag);
+                }
+            }
+        }
+    }
+
+    /// The next answered command.
+    pub fn next_over(&mut self) -> Option<Over> {
+        self.over.pop_front()
+    }
+
+    /// Switches the devices on again.
+    pub fn recover(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
+        for device in 0..self.devices.len() as u16 {
+            let mut own = calendar.within(|event| Event::Of { device, event });
+            self.devices[usize::from(device)].recover(&mut own);
+            self.collect(device);
+        }
+    }
+
+    /// Lets the devices give up what can never be done; whether one did.
+    pub fn give_up(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        let mut any = false;
+        for device in 0..self.devices.len() as u16 {
+            let mut own = calendar.within(|event| Event::Of { device, event });
+            any |= self.devices[usize::from(device)].give_up(&mut own);
+            self.collect(device);
+        }
+        any
+    }
+
+    /// The power was cut: commands will never be answered, and of a device that is rebuilt only what was flushed counts.
+    pub fn lose_power(&mut self) {
+        for member in &mut self.members {
+            if let Holds::Below { row, durable } = &mut member.holds {
+                *row = *durable;
+            }
+        }
+        self.ahead.clear();
+        self.sent.clear();
+        self.free.clear();
+        self.over.clear();
+    }
+}
+
+impl<D: Ages> Members<D> {
+    /// The next command of the flash of a device that is over, with the clock off; false if there is none.
+    pub fn next_of_flash(&mut self, clock: &mut impl Schedule<Event<D::Event>>) -> bool {
+        (0..self.devices.len() as u16).any(|device| {
+            let mut own = clock.within(|event| Event::Of { device, event });
+            let is_over = self.devices[usize::from(device)].next_over(&mut own);
+            self.collect(device);
+            is_over
+        })
+    }
+}

@@ -1,0 +1,237 @@
+//! RAID-5 over devices, after the driver `md` of Linux: a device made of three or more.
+//!
+//! Chunks of data lie side by side on the members, and each stripe of them has a chunk of parity ([`layout`]). What is read goes to its member. What is written
+//! goes through the *stripe cache* ([`heads`]), of which a head holds a *row*: a block of each member, at the same place. The parity of a row is
+//! computed from the old parity or from all data of the row, by md's rule ([`way`]). With [`Parity::Md`] it is written
+//! with the data; with [`Parity::Cache`] it stays behind until its row leaves the cache, on a flush, or after some time.
+//!
+//! A member that fails is replaced by a spare, and rebuilt at the pace of md ([`sync`]). What cannot be read is computed from the others, and what
+//! cannot be computed is reported as lost ([`lost`]). The rows whose parity a power cut leaves wrong are known ([`intent`]), and resynchronised.
+
+mod block_device;
+mod commands;
+mod contents;
+pub mod heads;
+pub mod intent;
+pub mod layout;
+pub mod lost;
+pub mod members;
+mod outcome;
+mod plan;
+mod requests;
+mod settings;
+mod store;
+mod stripe;
+pub mod sync;
+mod timers;
+mod upkeep;
+pub mod way;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::metrics::Unit;
+use wordline_kernel::snapshot::State;
+use wordline_kernel::{Digest, Duration, Instant, Metric, counters, state};
+use wordline_ssd::{Answer, BlockDevice};
+
+use contents::Followed;
+use heads::{HeadId, Heads};
+use intent::Intent;
+pub use layout::Layout;
+use lost::Lost;
+use members::{Holds, Members};
+use requests::Requests;
+pub use settings::{ArrayFile, FailureFile, Parity, Settings, check_members};
+use sync::Sync;
+use timers::Timers;
+
+/// An event of an array whose devices have events `E`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Event<E> {
+    /// That of a device.
+    Of {
+        /// Which device.
+        device: u16,
+        /// Its event.
+        event: E,
+    },
+    /// The commands of an instant are all there: what they write is handled.
+    Unplug,
+    /// Parity that stayed behind for as long as it may is written.
+    Settle,
+    /// A rebuild, a resync or a scrub goes on.
+    Sync,
+    /// A member fails: which of the failures that are configured.
+    Fails(u16),
+    /// A scrub begins.
+    Scrub,
+}
+
+counters! {
+    /// The counts of an array.
+    pub struct Counts {
+        commands: "raid5.commands", Count, "Commands of the host.";
+        member_commands: "raid5.member_commands", Count, "Commands to members.";
+        data_writes: "raid5.data_writes", Count, "Blocks of data of which something was written to a member.";
+        parity_writes: "raid5.parity_writes", Count, "Blocks of parity written.";
+        full_stripes: "raid5.full_stripes", Count, "Rows of which all data were in memory when parity was computed: of most, all of it was written.";
+        reconstructed: "raid5.reconstructed", Count, "Rows whose parity was computed from all their data, of which some had to be read.";
+        modified: "raid5.modified", Count, "Rows whose parity was computed from the old parity and the old data.";
+        pre_reads: "raid5.pre_reads", Count, "Blocks read to compute parity.";
+        degraded_reads: "raid5.degraded_reads", Count, "Blocks that the host read and that were computed from the others of their row.";
+        repaired: "raid5.repaired", Count, "Blocks that could not be read, and were computed and written again.";
+        failures: "raid5.failures", Count, "Members that failed.";
+        rebuilt: "raid5.rebuilt", Count, "Blocks of spares that were written to take the place of those of failed members.";
+        resynced: "raid5.resynced", Count, "Rows of which parity was written because a power cut might have left it wrong.";
+        scrubbed: "raid5.scrubbed", Count, "Rows that were read and compared by a scrub.";
+        unsure: "raid5.unsure", Count, "Rows whose parity power cuts might have left wrong.";
+        lost: "raid5.lost", Count, "Sectors that were lost.";
+    }
+}
+
+/// The metrics that are no counters.
+pub const MEMBERS: Metric = Metric::new("raid5.members", Unit::Count, "Members of the array.");
+/// See there.
+pub const DEGRADED: Metric = Metric::new(
+    "raid5.degraded",
+    Unit::Fraction,
+    "Part of the time in which a member held less than all; null without any time.",
+);
+
+/// All metrics of an array, beside those of its members.
+pub fn metrics() -> Vec<&'static Metric> {
+    Counts::METRICS.iter().chain([&MEMBERS, &DEGRADED]).collect()
+}
+
+/// Whether the array has power.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum Power {
+    #[default]
+    On,
+    /// Devices recover.
+    Recovering,
+}
+
+/// A RAID-5 over devices of one shape.
+pub struct Raid5<D> {
+    settings: Settings,
+    members: Members<D>,
+    heads: Heads,
+    requests: Requests,
+    intent: Intent,
+    lost: Lost,
+    sync: Option<Sync>,
+    timers: Timers,
+    power: Power,
+    counts: Counts,
+    digest: Digest,
+    answers: Vec<Answer>,
+    /// The members' state when the flush began that covers what was written before.
+    flushed: Vec<Holds>,
+    /// Which array each device belongs to: its superblock.
+    labels: Vec<u64>,
+    /// Rows that are stored together with the first of them. Between two events there are none.
+    batch: Vec<HeadId>,
+    /// None unless contents are followed.
+    followed: Option<Box<Followed>>,
+}
+
+state!(Raid5<D: State> {
+    values { sync, timers, power, counts, digest, answers, flushed, labels }
+    parts { members, heads, requests, intent, lost }
+    fixed { settings, batch, followed }
+});
+
+/// The counts of an array at some time.
+pub struct Mark<M> {
+    counts: Counts,
+    devices: Vec<M>,
+    degraded: Duration,
+    at: Instant,
+}
+
+impl<D: BlockDevice> Raid5<D> {
+    /// An array of these devices, of which those after the members are spares. The `label` is written on its devices.
+    ///
+    /// # Panics
+    /// If there are fewer devices than members, or one has fewer sectors than a member needs.
+    pub fn new(devices: Vec<D>, settings: Settings, label: u64) -> Self {
+        let striping = settings.striping;
+        let needed = striping.chunks * striping.chunk;
+        let count = striping.members as usize;
+        assert!(devices.len() >= count, "{} devices for {count} members", devices.len());
+        for (at, device) in devices.iter().enumerate() {
+            let has = device.shape().namespaces[0];
+            assert!(has >= needed, "device {at} has {has} sectors, wanted {needed}");
+        }
+        Self {
+            heads: Heads::new(settings.file.stripe_cache, striping.members),
+            intent: Intent::new(striping.rows()),
+            labels: vec![label; devices.len()],
+            members: Members::new(devices, count),
+            settings,
+            requests: Requests::default(),
+            lost: Lost::default(),
+            sync: None,
+            timers: Timers::default(),
+            power: Power::On,
+            counts: Counts::default(),
+            digest: Digest::default(),
+            answers: Vec::new(),
+            flushed: Vec::new(),
+            batch: Vec::new(),
+            followed: None,
+        }
+    }
+
+    /// The devices: members, spares, and those that failed.
+    pub fn devices(&self) -> &[D] {
+        self.members.devices()
+    }
+
+    /// The same, to be changed.
+    pub fn devices_mut(&mut self) -> &mut [D] {
+        self.members.devices_mut()
+    }
+
+    /// The geometry.
+    pub fn striping(&self) -> layout::Striping {
+        self.settings.striping
+    }
+
+    /// Rows whose parity may be wrong.
+    pub fn unsure(&self) -> impl Iterator<Item = u64> + use<'_, D> {
+        let after = |row: &u64| self.intent.next_untrusted(row + 1);
+        std::iter::successors(self.intent.next_untrusted(0), after)
+    }
+
+    /// Whether parity of a row stayed behind.
+    pub fn has_parity_behind(&self) -> bool {
+        self.heads.all().any(|(_, head)| head.stale != 0)
+    }
+
+    /// Members that hold less than all.
+    pub fn degraded(&self) -> u32 {
+        self.members.degraded()
+    }
+
+    /// Sectors that are lost.
+    pub fn lost_sectors(&self) -> u64 {
+        self.lost.count()
+    }
+
+    /// Whether a sector of the array is lost.
+    pub fn is_lost(&self, sector: u64) -> bool {
+        let (member, of_member) = self.settings.striping.place(sector);
+        self.lost.touches(member, &(of_member..of_member + 1), self.settings.striping.block)
+    }
+
+    /// The counts.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// The synchronisation under way.
+    pub fn sync(&self) -> Option<&Sync> {
+        self.sync.as_ref()
+    }
+}

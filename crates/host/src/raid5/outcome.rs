@@ -1,0 +1,209 @@
+//! The end of the work on a row: the host's answers, parity that stayed behind, and what is lost.
+
+use wordline_kernel::{Instant, Schedule};
+use wordline_ssd::{BlockDevice, Command};
+
+use super::heads::{HeadId, Job, Step, sectors};
+use super::plan::Row;
+use super::sync::{Sync, Task};
+use super::way::{Set, Way, each};
+use super::{Event, Raid5};
+
+impl<D: BlockDevice> Raid5<D> {
+    /// The work is over, but for parity that has to follow before the host is answered.
+    pub(super) fn job_over(&mut self, id: HeadId, calendar: &mut impl Schedule<Event<D::Event>>) {
+        let row = self.row_of(id);
+        self.heads.full(id, false);
+        let head = self.heads.get_mut(id);
+        let (job, way) = (head.job, head.way);
+        head.job = Job::None;
+        let is_right = way == Some(Way::Reconstruct) && row.has_parity();
+        match job {
+            Job::WriteData => {
+                for member in each(head.written) {
+                    self.lost.written(row.row, member, head.covered[usize::from(member)]);
+                }
+                if row.missing & head.written != 0 || head.turns.fua {
+                    // The host is answered once parity stands in for what a member that failed should hold.
+                    self.give_stale_up(id, &row);
+                    let is_behind = self.heads.get(id).stale != 0;
+                    self.heads.get_mut(id).turns.settle = is_behind;
+                    if is_behind {
+                        return self.heads.queue(id);
+                    }
+                }
+                self.end_writes(id, &row, calendar.now());
+            }
+            Job::Write => {
+                for member in each(head.written) {
+                    self.lost.written(row.row, member, head.covered[usize::from(member)]);
+                }
+                if is_right {
+                    self.intent.is_right(row.row);
+                }
+                self.end_writes(id, &row, calendar.now());
+            }
+            Job::Settle => {
+                self.clear_stale(id);
+                if is_right {
+                    self.intent.is_right(row.row);
+                }
+                self.end_writes(id, &row, calendar.now());
+            }
+            Job::Sync => self.row_synced(id, &row),
+            Job::Read | Job::None => {}
+        }
+        self.release(id);
+        self.note_parity_delay(calendar);
+    }
+
+    /// Answers the current writes of a row. They failed if a block of them is on no member, nor in parity.
+    pub(super) fn end_writes(&mut self, id: HeadId, row: &Row, now: Instant) {
+        let head = self.heads.get_mut(id);
+        head.turns.fua = false;
+        let is_lost = |member: u16| {
+            row.missing >> member & 1 == 1
+                && self.lost.of(row.row, member) & head.covered[usize::from(member)] != 0
+        };
+        let failed = row.missing.count_ones() > 1 || each(head.written & row.missing).any(is_lost);
+        for request in std::mem::take(&mut head.current) {
+            self.part_over(request, failed, now);
+        }
+    }
+
+    /// Answers the reads of a row. They fail where something of them is lost.
+    pub(super) fn answer_reads(&mut self, id: HeadId, row: &Row, now: Instant) {
+        let block = self.settings.striping.block;
+        for (request, member) in std::mem::take(&mut self.heads.get_mut(id).reads) {
+            let Command { sector, sectors: count, .. } = self.requests.get(request).command;
+            let mut parts = self.settings.striping.parts(row.row, sector..sector + count);
+            let Some((_, part, at)) = parts.find(|(of, ..)| *of == member) else { continue };
+            debug_assert!(part.end <= block, "a part lies in its block");
+            let failed = self.lost.of(row.row, member) & sectors(&part) != 0;
+            self.counts.degraded_reads += row.missing >> member & 1;
+            if let (Some(followed), false) = (&mut self.followed, failed) {
+                followed.read_block(request, at, id, member, part);
+            }
+            self.part_over(request, failed, now);
+        }
+    }
+
+    /// A row of which two members are missing: what is asked of it fails.
+    pub(super) fn give_row_up(&mut self, id: HeadId, calendar: &mut impl Schedule<Event<D::Event>>) {
+        self.heads.preread_over(id);
+        self.heads.full(id, false);
+        self.clear_stale(id);
+        let row = self.row_of(id);
+        let head = self.heads.get_mut(id);
+        (head.job, head.rewrite, head.bad) = (Job::None, 0, 0);
+        let mut writes = std::mem::take(&mut head.current);
+        writes.append(&mut head.pending);
+        let reads = std::mem::take(&mut head.reads);
+        for request in writes.into_iter().chain(reads.into_iter().map(|(request, _)| request)) {
+            self.part_over(request, true, calendar.now());
+        }
+        if self.heads.get(id).turns.sync {
+            self.row_synced(id, &row);
+        }
+    }
+
+    /// The block of a member that failed is lost where parity stayed behind for want of its old contents.
+    pub(super) fn give_stale_up(&mut self, id: HeadId, row: &Row) {
+        let head = self.heads.get(id);
+        if head.stale == 0 || row.missing == 0 {
+            return;
+        }
+        let follows = head.has_delta || head.known & row.parity != 0 && !head.turns.raw;
+        if !row.has_parity() {
+            return self.clear_stale(id);
+        }
+        if !follows && row.missing & head.known == 0 {
+            let (member, stale) = (row.missing.trailing_zeros() as u16, head.stale);
+            self.counts.lost += self.lost.add(row.row, member, stale);
+            self.clear_stale(id);
+        }
+    }
+
+    /// Parity of a row stays behind no more.
+    pub(super) fn clear_stale(&mut self, id: HeadId) {
+        let head = self.heads.get_mut(id);
+        if head.stale == 0 {
+            return;
+        }
+        (head.stale, head.has_delta, head.turns.settle) = (0, false, false);
+        if std::mem::take(&mut head.turns.raw) {
+            let parity = head.row.map_or(0, |row| 1 << self.settings.striping.parity(row));
+            head.known &= !parity;
+        }
+        let epoch = head.since.1;
+        let waiting = self.requests.flushes.iter_mut().filter(|flush| !flush.sent && epoch <= flush.epoch);
+        waiting.for_each(|flush| flush.rows -= 1);
+    }
+
+    /// Parity of a row is to be written as soon as possible.
+    pub(super) fn settle_soon(&mut self, id: HeadId) {
+        let head = self.heads.get_mut(id);
+        head.turns.settle = true;
+        if head.step == Step::Idle {
+            self.heads.take(id);
+            self.heads.queue(id);
+        }
+    }
+
+    /// A head goes on with what waits for it, or has no more work.
+    pub(super) fn release(&mut self, id: HeadId) {
+        let missing = self.heads.get(id).row.map_or(0, |row| self.members.missing(row));
+        let head = self.heads.get_mut(id);
+        head.bad = 0;
+        let has_work = !head.pending.is_empty() || !head.reads.is_empty() || head.turns.sync;
+        let settles = head.stale != 0 && (head.turns.settle || missing != 0);
+        if has_work || settles { self.heads.queue(id) } else { self.heads.rest(id) }
+    }
+
+    /// The row's turn in a synchronisation: what is to be written.
+    pub(super) fn sync_row(&mut self, id: HeadId, row: &Row) -> Set {
+        let Some(Sync { task, number, .. }) = self.sync else { return 0 };
+        self.heads.get_mut(id).sync = number;
+        match task {
+            Task::Rebuild { member } => {
+                self.counts.rebuilt += 1;
+                1 << member
+            }
+            Task::Resync | Task::Scrub if row.missing != 0 => 0,
+            Task::Resync | Task::Scrub if row.untrusted => {
+                self.counts.resynced += 1;
+                let head = self.heads.get_mut(id);
+                head.way = Some(Way::Reconstruct);
+                if let Some(followed) = &mut self.followed {
+                    followed.compute(id, row.parity_member, row.all);
+                }
+                row.parity
+            }
+            Task::Resync => 0,
+            Task::Scrub => {
+                self.counts.scrubbed += 1;
+                let is_right = self.followed.as_ref().is_none_or(|followed| followed.is_right(id, row.all));
+                assert!(is_right, "the parity of row {} is not that of its data", row.row);
+                0
+            }
+        }
+    }
+
+    fn row_synced(&mut self, id: HeadId, row: &Row) {
+        let Some(sync) = &mut self.sync else {
+            self.heads.get_mut(id).turns.sync = false;
+            return;
+        };
+        if self.heads.get(id).sync != sync.number {
+            // The work was for an earlier synchronisation; for this one the row has its turn still.
+            return;
+        }
+        self.heads.get_mut(id).turns.sync = false;
+        sync.row_over(row.row);
+        match sync.task {
+            Task::Rebuild { member } => self.members.row_rebuilt(member, row.row),
+            Task::Resync | Task::Scrub if row.missing == 0 => self.intent.is_right(row.row),
+            Task::Resync | Task::Scrub => {}
+        }
+    }
+}

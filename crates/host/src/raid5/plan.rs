@@ -1,0 +1,95 @@
+//! The plan of the work on a row: which blocks it needs, and what comes next. It looks and answers; [`stripe`](super::stripe) acts.
+
+use super::heads::{Head, Job};
+use super::sync::Task;
+use super::way::{Blocks, ReadModifyWrite, Set, Way};
+
+/// A row that is worked on.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// Its number.
+    pub row: u64,
+    /// The member of the parity.
+    pub parity_member: u16,
+    /// The same as a set.
+    pub parity: Set,
+    /// All members.
+    pub all: Set,
+    /// Members of which the block cannot be read because they do not hold it.
+    pub missing: Set,
+    /// Whether parity may be wrong.
+    pub untrusted: bool,
+}
+
+/// The next step of the work on a row.
+pub enum Next {
+    /// Blocks are to be read.
+    Fetch(Set),
+    /// Blocks that cannot be read are to be had from the others, which are in memory.
+    Recover(Set),
+    /// All that is needed is in memory.
+    Act,
+}
+
+impl Row {
+    /// The members with data.
+    pub fn data(&self) -> Set {
+        self.all & !self.parity
+    }
+
+    /// Whether there is a member that holds the parity.
+    pub fn has_parity(&self) -> bool {
+        self.missing & self.parity == 0
+    }
+
+    /// The blocks of the row, as the work of its head sees them.
+    pub fn blocks(&self, head: &Head) -> Blocks {
+        let is_write = matches!(head.job, Job::Write | Job::WriteData);
+        let of_writes = |set: Set| if is_write { set } else { 0 };
+        Blocks {
+            all: self.all,
+            parity: self.parity,
+            written: of_writes(head.written),
+            whole: of_writes(head.whole),
+            known: head.known,
+            readable: !(self.missing | head.bad),
+        }
+    }
+
+    /// The way of a write that writes parity with the data. It is asked anew at each step, as md does, for a block may have become unreadable.
+    pub fn way(&self, head: &Head, level: ReadModifyWrite) -> Way {
+        self.blocks(head).way(level, self.untrusted)
+    }
+
+    /// The blocks that the work needs in memory, `task` being the synchronisation under way.
+    fn needs(&self, head: &Head, level: ReadModifyWrite, task: Option<Task>) -> Set {
+        let needs = |way: Way| self.blocks(head).needs(way);
+        match (head.job, head.way) {
+            (Job::None, _) => 0,
+            (Job::Write, _) if !self.has_parity() => head.written & !head.whole,
+            (Job::Write, _) => needs(self.way(head, level)),
+            (Job::WriteData, Some(Way::Modify)) => head.written,
+            (Job::WriteData, _) => 0,
+            (Job::Settle, way) => needs(way.unwrap_or(Way::Reconstruct)),
+            (Job::Read, _) => head.reads.iter().fold(0, |set, (_, member)| set | 1 << member),
+            (Job::Sync, _) => match task {
+                Some(Task::Rebuild { member }) => 1 << member,
+                Some(Task::Resync | Task::Scrub) => self.all & !self.missing,
+                None => 0,
+            },
+        }
+    }
+
+    /// The step that comes next.
+    pub fn next_step(&self, head: &Head, level: ReadModifyWrite, task: Option<Task>) -> Next {
+        let wanted = self.needs(head, level, task) & !head.known;
+        let unreadable = self.missing | head.bad;
+        let cannot = wanted & unreadable;
+        let others = if cannot == 0 { wanted } else { self.all & !head.known };
+        match (others & !unreadable, cannot) {
+            (0, 0) => Next::Act,
+            (0, _) => Next::Recover(self.all & !head.known),
+            (fetch, _) => Next::Fetch(fetch),
+        }
+    }
+}

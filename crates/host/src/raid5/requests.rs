@@ -1,0 +1,146 @@
+//! The commands of the host that are not answered, and the rows that wait for a head of the stripe cache.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Instant, state};
+use wordline_ssd::Command;
+
+/// A command of the host that is not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// The command.
+    pub command: Command,
+    /// When it came.
+    pub submitted: Instant,
+    /// Parts of it that are not over.
+    pub left: u32,
+    /// Whether one of them failed.
+    pub failed: bool,
+}
+
+/// A row that is to be worked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Want {
+    /// The row.
+    pub row: u64,
+    /// For whom.
+    pub by: By,
+}
+
+/// The reason for which a row is to be worked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum By {
+    /// A write of the host, by its number.
+    Write(u32),
+    /// A read of the host that its member does not answer, by its number, and the member.
+    Read(u32, u16),
+    /// A rebuild, a resync or a scrub.
+    Sync,
+}
+
+/// A flush of the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flush {
+    /// Its number.
+    pub request: u32,
+    /// The epoch that it ended: it waits for parity that stayed behind by then.
+    pub epoch: u32,
+    /// Rows of which that parity is not written yet.
+    pub rows: u32,
+    /// Whether it is with the members.
+    pub sent: bool,
+    /// Whether it covers the rows written before it.
+    pub covers: bool,
+}
+
+/// A discard that is under way: its rows, from the first to before the last, are not worked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Discarding {
+    /// Its number.
+    pub request: u32,
+    /// The first row.
+    pub from: u64,
+    /// The first row after it.
+    pub to: u64,
+}
+
+/// The commands of the host that are not answered.
+#[derive(Clone, Debug, Default)]
+pub struct Requests {
+    all: Vec<Option<Request>>,
+    free: Vec<u32>,
+    /// Rows that wait for a head.
+    pub waiting: VecDeque<Want>,
+    /// Flushes.
+    pub flushes: Vec<Flush>,
+    /// Discards that are with the members.
+    pub discarding: Vec<Discarding>,
+    /// The epoch of flushes.
+    pub epoch: u32,
+}
+
+state!(Requests { values { all, free, waiting, flushes, discarding, epoch } });
+
+impl Requests {
+    /// A command came, of which one part is that it came.
+    pub fn add(&mut self, command: Command, submitted: Instant) -> u32 {
+        let request = Some(Request { command, submitted, left: 1, failed: false });
+        match self.free.pop() {
+            Some(number) => {
+                self.all[number as usize] = request;
+                number
+            }
+            None => {
+                self.all.push(request);
+                self.all.len() as u32 - 1
+            }
+        }
+    }
+
+    /// A command, by its number.
+    pub fn get(&self, number: u32) -> &Request {
+        self.all[number as usize].as_ref().expect("it is not answered")
+    }
+
+    /// Another part of a command has begun.
+    pub fn begin_part(&mut self, number: u32) {
+        self.all[number as usize].as_mut().expect("it is not answered").left += 1;
+    }
+
+    /// A part of a command is over; the command, if it was the last.
+    pub fn part_over(&mut self, number: u32, failed: bool) -> Option<Request> {
+        let place = &mut self.all[number as usize];
+        let request = place.as_mut().expect("it is not answered");
+        request.left -= 1;
+        request.failed |= failed;
+        if request.left > 0 {
+            return None;
+        }
+        self.free.push(number);
+        place.take()
+    }
+
+    /// All of them with their numbers.
+    pub fn all(&self) -> impl Iterator<Item = (u32, &Request)> {
+        (0..).zip(&self.all).filter_map(|(number, request)| Some((number, request.as_ref()?)))
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.all.len() - self.free.len()
+    }
+
+    /// Whether a row is being discarded.
+    pub fn is_discarding(&self, row: u64) -> bool {
+        self.discarding.iter().any(|discarding| (discarding.from..discarding.to).contains(&row))
+    }
+
+    /// The power was cut: the commands that will never be answered.
+    pub fn forget(&mut self) -> Vec<Command> {
+        let epoch = self.epoch;
+        let all = std::mem::take(self).all.into_iter().flatten();
+        self.epoch = epoch;
+        all.map(|request| request.command).collect()
+    }
+}

@@ -1,0 +1,195 @@
+//! The settings of a RAID-5 and their checks.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Bytes, Complaints, Duration};
+use wordline_ssd::SECTOR;
+use wordline_ssd::block_device::Shape;
+
+use super::heads::MOST_SECTORS;
+use super::layout::{Layout, Striping};
+use super::sync::Limits;
+use super::way::{MOST_MEMBERS, ReadModifyWrite};
+
+/// When parity is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Parity {
+    /// Once its row leaves the stripe cache, on a flush, or after `parity_delay`: changes of it gather until then.
+    #[default]
+    Cache,
+    /// With every write of data, as md without a journal does.
+    Md,
+}
+
+/// A member that fails in a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FailureFile {
+    /// The member, counted from 0.
+    pub member: u16,
+    /// The time from the first command of the run to the failure.
+    pub after: Duration,
+}
+
+/// The settings of the array itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ArrayFile {
+    /// The order of data and parity over the members.
+    pub layout: Layout,
+    /// How much of a member lies side by side before what lies on the next one.
+    pub chunk: Bytes,
+    /// The size of the block of a member in a row of the stripe cache.
+    pub block: Bytes,
+    /// Rows in the stripe cache.
+    pub stripe_cache: u32,
+    /// When parity is written.
+    pub parity: Parity,
+    /// The longest time for which parity may stay behind, where it is written with `cache`; none where it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parity_delay: Option<Duration>,
+    /// When the old data and parity are read instead of the other data.
+    pub read_modify_write: ReadModifyWrite,
+    /// Bytes of a member that a rebuild, a resync or a scrub handles a second without regard to the host.
+    pub sync_slowest: Bytes,
+    /// The most bytes of a member that it handles a second.
+    pub sync_fastest: Bytes,
+    /// Members that fail in a run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<FailureFile>,
+    /// The time from the first command of the run to a scrub; none where it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scrub_after: Option<Duration>,
+}
+
+impl Default for ArrayFile {
+    /// Those of md (Linux 6.1, `raid5.c` and `md.c`) but for two readings of ReSSD: parity is written when its row leaves the
+    /// cache, and a block is a page of 16 KiB.
+    fn default() -> Self {
+        Self {
+            layout: Layout::default(),
+            chunk: Bytes::kib(64),
+            block: Bytes::kib(16),
+            stripe_cache: 256,
+            parity: Parity::default(),
+            parity_delay: None,
+            read_modify_write: ReadModifyWrite::default(),
+            sync_slowest: Bytes::kib(1_000),
+            sync_fastest: Bytes::kib(200_000),
+            failures: Vec::new(),
+            scrub_after: None,
+        }
+    }
+}
+
+/// The fewest and the most rows of the stripe cache: those of md.
+const STRIPE_CACHE: std::ops::RangeInclusive<u32> = 17..=32_768;
+/// The smallest chunk: a page of md.
+const LEAST_CHUNK: Bytes = Bytes::kib(4);
+/// The most rows that are synchronised at once. Chosen: what keeps the dies of a small SSD at work.
+const SYNC_ROWS: u32 = 32;
+
+/// Settings that were checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The keys.
+    pub file: ArrayFile,
+    /// The geometry.
+    pub striping: Striping,
+}
+
+impl ArrayFile {
+    /// Checks the settings of an array of `members` devices of this shape.
+    ///
+    /// # Errors
+    /// Everything that is wrong, by key.
+    pub fn check(self, members: u16, member: &Shape) -> Result<Settings, Complaints> {
+        let mut wrong = Complaints::default();
+        let Self { chunk, block, .. } = self;
+        let fits = chunk.0.is_power_of_two() && chunk >= LEAST_CHUNK.max(member.sector_size);
+        wrong.require(
+            fits,
+            "chunk",
+            chunk,
+            format!("a power of two from {} on", LEAST_CHUNK.max(member.sector_size)),
+        );
+        let most = SECTOR * MOST_SECTORS;
+        let fits =
+            block.0.is_power_of_two() && block >= member.sector_size && block <= most && block <= chunk;
+        let least = member.sector_size;
+        wrong.require(
+            fits,
+            "block",
+            block,
+            format!("a power of two from {least} to {}, the chunk or {most}", chunk.min(most)),
+        );
+        let rows = *STRIPE_CACHE.start()..=*STRIPE_CACHE.end();
+        wrong.require(
+            rows.contains(&self.stripe_cache),
+            "stripe_cache",
+            self.stripe_cache,
+            "from 17 to 32768",
+        );
+        wrong.require(self.sync_slowest.0 > 0, "sync_slowest", self.sync_slowest, "above 0");
+        let holds = self.sync_fastest >= self.sync_slowest;
+        wrong.require(holds, "sync_fastest", self.sync_fastest, "no less than array.sync_slowest");
+        if let Some(delay) = self.parity_delay {
+            let is_cache = self.parity == Parity::Cache;
+            wrong.require(is_cache, "parity_delay", delay, "no delay where array.parity is not `cache`");
+            let holds = delay > Duration::ZERO && delay <= Duration::LIMIT;
+            wrong.require(holds, "parity_delay", delay, "above 0 and at most 106 days");
+        }
+        for (at, failure) in self.failures.iter().enumerate() {
+            let key = |name: &str| format!("failures[{at}].{name}");
+            let wanted = format!("a member below {members}");
+            wrong.require(failure.member < members, &key("member"), failure.member, wanted);
+            wrong.require(failure.after <= Duration::LIMIT, &key("after"), failure.after, "at most 106 days");
+        }
+        if let Some(after) = self.scrub_after {
+            wrong.require(after <= Duration::LIMIT, "scrub_after", after, "at most 106 days");
+        }
+        let sectors = member.namespaces[0];
+        wrong.require(
+            chunk.0 == 0 || sectors >= chunk.0 / SECTOR.0,
+            "chunk",
+            chunk,
+            format!("at most {}, a member", SECTOR * sectors),
+        );
+        let chunk = (chunk.0 / SECTOR.0).max(1);
+        let striping = Striping {
+            layout: self.layout,
+            members: u64::from(members),
+            chunk,
+            block: block.0 / SECTOR.0,
+            chunks: sectors / chunk,
+        };
+        wrong.or_ok(Settings { file: self, striping })
+    }
+}
+
+/// Checks the number of members.
+pub fn check_members(members: u16, wrong: &mut Complaints) {
+    let fits = (3..=MOST_MEMBERS).contains(&members);
+    wrong.require(fits, "members", members, format!("from 3 to {MOST_MEMBERS}"));
+}
+
+impl Settings {
+    /// The limits of the pace of a synchronisation.
+    pub fn limits(&self) -> Limits {
+        let rows = (self.file.stripe_cache / 4).min(SYNC_ROWS);
+        Limits { slowest: self.file.sync_slowest, fastest: self.file.sync_fastest, rows }
+    }
+
+    /// The shape of the array.
+    pub fn shape(&self, member: Shape) -> Shape {
+        let sectors = self.striping.sectors();
+        let block_set = Bytes(member.block_set.0 * self.striping.members);
+        Shape { namespaces: vec![sectors], capacity: SECTOR * sectors, block_set, ..member }
+    }
+
+    /// The bytes of a block.
+    pub fn block(&self) -> Bytes {
+        self.file.block
+    }
+}

@@ -1,0 +1,168 @@
+//! The writes of a row to its members: block by block, part by part, and full stripes together.
+
+use std::ops::Range;
+
+use wordline_kernel::Schedule;
+use wordline_ssd::device::Content;
+use wordline_ssd::{BlockDevice, Command, Operation};
+
+use super::heads::{HeadId, Job, Step};
+use super::members::{Over, Why};
+use super::plan::Row;
+use super::sync::{Sync, Task};
+use super::way::{Set, each};
+use super::{Event, Raid5};
+
+/// The most rows that are stored together: `MAX_STRIPE_BATCH` of md.
+const MOST_IN_BATCH: usize = 8;
+
+impl<D: BlockDevice> Raid5<D> {
+    /// A full stripe goes to the members together with those just before it in the same chunk.
+    pub(super) fn add_to_batch(
+        &mut self,
+        id: HeadId,
+        row: &Row,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
+        let of_chunk = self.settings.striping.stripe_of(row.row);
+        let goes_on = self.batch.last().is_some_and(|last| {
+            let last = self.heads.get(*last).row.expect("it has work");
+            last + 1 == row.row && self.settings.striping.stripe_of(last) == of_chunk
+        });
+        if !goes_on || self.batch.len() == MOST_IN_BATCH {
+            self.store_batch(calendar);
+        }
+        self.batch.push(id);
+    }
+
+    /// Stores the rows that are stored together; whether there were any.
+    pub(super) fn store_batch(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        let mut batch = std::mem::take(&mut self.batch).into_iter();
+        let Some(first) = batch.next() else { return false };
+        let row = self.row_of(first);
+        for id in batch {
+            let head = self.heads.get_mut(id);
+            (head.step, head.turns.changes) = (Step::Storing, true);
+            let row = self.row_of(id).row;
+            self.intent.mark(row);
+            self.heads.get_mut(first).batch.push(id);
+        }
+        self.store(first, &row, row.all, calendar);
+        true
+    }
+
+    /// Writes the sectors that the current writes cover, run by run, and whole blocks that could not be read.
+    pub(super) fn store_parts(
+        &mut self,
+        id: HeadId,
+        row: &Row,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
+        self.intent.mark(row.row);
+        let whole = 0..self.settings.striping.block;
+        let head = self.heads.get_mut(id);
+        (head.step, head.turns.changes) = (Step::Storing, true);
+        let rewrite = std::mem::take(&mut head.rewrite) & !row.missing;
+        let written = head.written;
+        let mut parts: Vec<(u16, Range<u64>)> = each(rewrite).map(|member| (member, whole.clone())).collect();
+        for member in each(written & !rewrite) {
+            let mut covered = head.covered[usize::from(member)];
+            let mut from = 0;
+            while covered != 0 {
+                let skip = u64::from(covered.trailing_zeros());
+                let run = u64::from((covered >> skip).trailing_ones());
+                parts.push((member, from + skip..from + skip + run));
+                from += skip + run;
+                covered = covered.checked_shr((skip + run) as u32).unwrap_or(0);
+            }
+        }
+        head.left = parts.len() as u32;
+        for (member, part) in parts {
+            let contents = self
+                .followed
+                .as_ref()
+                .map(|followed| followed.to_member(id, member, &part, 1 << member == row.parity));
+            self.store_on(id, member, row.row, part, contents, calendar);
+        }
+    }
+
+    /// Writes whole blocks of a row and of those that are stored together with it; the work is over where there is nothing to write.
+    pub(super) fn store(
+        &mut self,
+        id: HeadId,
+        row: &Row,
+        blocks: Set,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
+        let head = self.heads.get_mut(id);
+        let rewrite = std::mem::take(&mut head.rewrite);
+        // A block that is written as it should be already, of a member that is rebuilt or as a repair, leaves the parity right.
+        let is_rebuild = matches!(self.sync, Some(Sync { task: Task::Rebuild { .. }, .. }));
+        let changes = blocks != 0 && !(is_rebuild && head.job == Job::Sync) || rewrite.count_ones() > 1;
+        let blocks = (blocks | rewrite) & self.members.writable();
+        if blocks == 0 {
+            return self.job_over(id, calendar);
+        }
+        if changes {
+            self.intent.mark(row.row);
+        }
+        head.turns.changes = changes;
+        head.step = Step::Storing;
+        head.left = blocks.count_ones();
+        let rows = 1 + head.batch.len() as u64;
+        self.counts.parity_writes += rows * u64::from(blocks & row.parity != 0);
+        let block = self.settings.striping.block;
+        for member in each(blocks) {
+            let contents = self.followed.as_ref().map(|followed| {
+                let all = std::iter::once(&id).chain(&self.heads.get(id).batch);
+                let of =
+                    |id: &HeadId| followed.to_member(*id, member, &(0..block), 1 << member == row.parity);
+                all.flat_map(of).collect()
+            });
+            self.store_on(id, member, row.row, 0..rows * block, contents, calendar);
+        }
+    }
+
+    fn store_on(
+        &mut self,
+        id: HeadId,
+        member: u16,
+        row: u64,
+        part: Range<u64>,
+        contents: Option<Vec<Content>>,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
+        let head = self.heads.get(id);
+        let first = head.current.first().map(|request| self.requests.get(*request).command);
+        let Command { stream, queue, .. } = first.unwrap_or_default();
+        let write = Command {
+            operation: Operation::Write,
+            fua: head.turns.fua,
+            sector: row * self.settings.striping.block + part.start,
+            sectors: part.end - part.start,
+            stream,
+            queue,
+            ..Command::default()
+        };
+        self.send(member, Why::Store { head: id }, write, contents.as_deref(), calendar);
+    }
+
+    /// Blocks were written.
+    pub(super) fn store_over(
+        &mut self,
+        id: HeadId,
+        over: &Over,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
+        if over.failed {
+            self.drop_member(over.sent.member, calendar.now());
+        }
+        let head = self.heads.get_mut(id);
+        head.left -= 1;
+        if head.left == 0 {
+            let batch = std::mem::take(&mut head.batch);
+            self.job_over(id, calendar);
+            batch.into_iter().for_each(|id| self.job_over(id, calendar));
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! The work on a row: its blocks are read, those that cannot be read are computed, and the host's writes are applied.
+
+use wordline_kernel::{Instant, Schedule};
+use wordline_ssd::{BlockDevice, Command};
+
+use super::contents::With;
+use super::heads::{HeadId, Job, Sectors, Step, sectors};
+use super::members::{Over, Why};
+use super::plan::{Next, Row};
+use super::sync::Task;
+use super::way::{Set, Way, each};
+use super::{Event, Parity, Raid5};
+
+impl<D: BlockDevice> Raid5<D> {
+    pub(super) fn row_of(&self, id: HeadId) -> Row {
+        let row = self.heads.get(id).row.expect("a head with work has a row");
+        let parity_member = self.settings.striping.parity(row);
+        Row {
+            row,
+            parity_member,
+            parity: 1 << parity_member,
+            all: Set::MAX >> (64 - self.settings.striping.members),
+            missing: self.members.missing(row),
+            untrusted: self.intent.is_untrusted(row),
+        }
+    }
+
+    /// Goes on with the work of a head whose turn it is.
+    pub(super) fn handle_head(&mut self, id: HeadId, calendar: &mut impl Schedule<Event<D::Event>>) {
+        let row = self.row_of(id);
+        if row.missing.count_ones() > 1 {
+            self.give_row_up(id, calendar);
+            return self.release(id);
+        }
+        self.give_stale_up(id, &row);
+        self.think_again(id, &row, calendar.now());
+        if self.heads.get(id).job == Job::None && !self.begin_job(id, &row) {
+            return self.release(id);
+        }
+        let task = self.sync.as_ref().map(|sync| sync.task);
+        loop {
+            match row.next_step(self.heads.get(id), self.settings.file.read_modify_write, task) {
+                Next::Fetch(blocks) => return self.fetch(id, &row, blocks, calendar),
+                Next::Recover(unknown) => self.recover_blocks(id, &row, unknown),
+                Next::Act => return self.act(id, &row, calendar),
+            }
+        }
+    }
+
+    /// Takes up the work that comes first: parity that has to be written, reads, writes, and the row's turn in a synchronisation.
+    fn begin_job(&mut self, id: HeadId, row: &Row) -> bool {
+        let stays_behind = self.settings.file.parity == Parity::Cache && row.missing == 0;
+        let head = self.heads.get_mut(id);
+        head.fetched = 0;
+        head.way = None;
+        if std::mem::take(&mut head.turns.raw) {
+            head.known &= !row.parity;
+        }
+        head.job = if head.stale != 0 && (row.missing != 0 || head.turns.settle || head.turns.sync) {
+            Job::Settle
+        } else if !head.reads.is_empty() {
+            Job::Read
+        } else if !head.pending.is_empty() {
+            if stays_behind { Job::WriteData } else { Job::Write }
+        } else if head.turns.sync {
+            Job::Sync
+        } else {
+            return false;
+        };
+        match head.job {
+            Job::Write | Job::WriteData => self.take_writes(id, row),
+            Job::Sync if matches!(self.sync.as_ref().map(|sync| sync.task), Some(Task::Scrub)) => {
+                self.heads.get_mut(id).known = 0;
+            }
+            _ => {}
+        }
+        let head = self.heads.get_mut(id);
+        let blocks = row.blocks(head);
+        let reconstruct =
+            row.untrusted || head.job == Job::Settle && !head.has_delta && head.known & row.parity == 0;
+        head.way = Some(blocks.way(self.settings.file.read_modify_write, reconstruct));
+        true
+    }
+
+    /// A job that began before a member failed may be another one now.
+    fn think_again(&mut self, id: HeadId, row: &Row, now: Instant) {
+        let head = self.heads.get_mut(id);
+        match head.job {
+            Job::WriteData if row.missing != 0 => {
+                let mut writes = std::mem::take(&mut head.current);
+                writes.append(&mut head.pending);
+                (head.pending, head.job) = (writes, Job::None);
+            }
+            Job::Settle if head.stale == 0 => {
+                head.job = Job::None;
+                self.end_writes(id, row, now);
+            }
+            _ => {}
+        }
+    }
+
+    /// The waiting writes of a row become its current ones.
+    fn take_writes(&mut self, id: HeadId, row: &Row) {
+        let striping = self.settings.striping;
+        let Self { heads, requests, .. } = self;
+        let head = heads.get_mut(id);
+        head.current.append(&mut head.pending);
+        head.covered.fill(0);
+        (head.written, head.whole) = (0, 0);
+        let block = sectors(&(0..striping.block));
+        for request in &head.current {
+            let command = requests.get(*request).command;
+            head.turns.fua |= command.fua;
+            for (member, part, _) in striping.parts(row.row, command.sector..command.sector + command.sectors)
+            {
+                let covered = &mut head.covered[usize::from(member)];
+                *covered |= sectors(&part);
+                head.written |= 1 << member;
+                head.whole |= Set::from(*covered == block) << member;
+            }
+        }
+    }
+
+    /// Reads blocks, for a write once the pre-reads of others are over.
+    fn fetch(&mut self, id: HeadId, row: &Row, blocks: Set, calendar: &mut impl Schedule<Event<D::Event>>) {
+        let head = self.heads.get_mut(id);
+        let is_write = matches!(head.job, Job::Write | Job::WriteData);
+        if is_write && !head.turns.preread {
+            return self.heads.delay(id);
+        }
+        head.step = Step::Fetching;
+        head.left = blocks.count_ones();
+        head.fetched += blocks.count_ones();
+        if is_write || head.job == Job::Settle {
+            self.counts.pre_reads += u64::from(blocks.count_ones());
+        }
+        let block = self.settings.striping.block;
+        let read = Command { sector: row.row * block, sectors: block, ..Command::default() };
+        for member in each(blocks) {
+            self.send(member, Why::Fetch { head: id }, read, None, calendar);
+        }
+    }
+
+    /// A block was read, or could not be.
+    pub(super) fn fetch_over(&mut self, id: HeadId, over: Over) {
+        let row = self.row_of(id);
+        let (member, bit) = (over.sent.member, 1 << over.sent.member);
+        let head = self.heads.get_mut(id);
+        head.left -= 1;
+        if over.failed {
+            head.bad |= bit;
+        } else if !over.gone {
+            head.known |= bit;
+            if let (Some(followed), Some(found)) = (&mut self.followed, over.found) {
+                followed.fetched(id, member, found, bit == row.parity);
+            }
+            if bit == row.parity && head.stale != 0 {
+                head.turns.raw = !head.has_delta;
+                if let (Some(followed), true) = (&mut self.followed, head.has_delta) {
+                    followed.apply_delta(id, member);
+                }
+                head.has_delta = false;
+            }
+        }
+        if self.heads.get(id).left == 0 {
+            self.heads.queue(id);
+        }
+    }
+
+    /// Has blocks that cannot be read: one is computed from the others; more are lost, and count as zeroes from then on.
+    fn recover_blocks(&mut self, id: HeadId, row: &Row, unknown: Set) {
+        let block = sectors(&(0..self.settings.striping.block));
+        let one = unknown.count_ones() == 1;
+        let head = self.heads.get_mut(id);
+        let lost: Sectors = match (one, row.untrusted, head.turns.raw) {
+            (false, ..) | (true, true, _) => block,
+            (true, false, true) => head.stale,
+            (true, false, false) => 0,
+        };
+        let data = unknown & row.data();
+        for member in each(data) {
+            if let Some(followed) = &mut self.followed {
+                if one { followed.compute(id, member, row.all) } else { followed.zero(id, member) }
+            }
+            self.counts.lost += self.lost.add(row.row, member, lost);
+        }
+        if row.untrusted {
+            // From now on the block is what the others and the parity say, or the parity is computed anew.
+            self.intent.is_right(row.row);
+        }
+        let head = self.heads.get_mut(id);
+        head.known |= data;
+        // Parity that was read does not count where it stayed behind, or where blocks of the row are zeroes now.
+        if head.turns.raw || !one {
+            head.known &= !row.parity;
+            head.turns.raw = false;
+        }
+        let needs_parity = !one || unknown & row.parity != 0;
+        if needs_parity && row.data() & !head.known == 0 {
+            head.known |= row.parity;
+            head.rewrite |= row.parity;
+            if let Some(followed) = &mut self.followed {
+                followed.compute(id, row.parity_member, row.all);
+            }
+        }
+        let repaired = unknown & head.bad;
+        head.rewrite |= repaired;
+        head.bad &= !repaired;
+        if lost == 0 {
+            self.counts.repaired += u64::from(repaired.count_ones());
+        }
+    }
+
+    /// All that the work needs is in memory: computes, and writes.
+    fn act(&mut self, id: HeadId, row: &Row, calendar: &mut impl Schedule<Event<D::Event>>) {
+        self.heads.preread_over(id);
+        let writes = match self.heads.get(id).job {
+            Job::Write => return self.write(id, row, calendar),
+            Job::WriteData => return self.write_data(id, row, calendar),
+            Job::Settle => self.compute_parity(id, row),
+            Job::Read => {
+                self.answer_reads(id, row, calendar.now());
+                0
+            }
+            Job::Sync => self.sync_row(id, row),
+            Job::None => 0,
+        };
+        self.store(id, row, writes, calendar);
+    }
+
+    /// Computes the parity of a row whose data changed, and counts how.
+    fn compute_parity(&mut self, id: HeadId, row: &Row) -> Set {
+        let head = self.heads.get_mut(id);
+        if head.known & row.parity == 0 {
+            head.known |= row.parity;
+            let counter = if head.fetched == 0 {
+                &mut self.counts.full_stripes
+            } else {
+                &mut self.counts.reconstructed
+            };
+            *counter += 1;
+            if let Some(followed) = &mut self.followed {
+                followed.compute(id, row.parity_member, row.all);
+            }
+        } else {
+            self.counts.modified += 1;
+        }
+        row.parity
+    }
+
+    /// Applies the current writes to the blocks in memory.
+    fn apply(&mut self, id: HeadId, row: &Row, with: With) {
+        let Self { followed: Some(followed), heads, requests, settings, .. } = self else { return };
+        for request in &heads.get(id).current {
+            let command = &requests.get(*request).command;
+            let range = command.sector..command.sector + command.sectors;
+            for (member, part, at) in settings.striping.parts(row.row, range) {
+                followed.write(id, member, part, (*request, command, at), with);
+            }
+        }
+    }
+
+    /// Writes whole blocks and their parity.
+    fn write(&mut self, id: HeadId, row: &Row, calendar: &mut impl Schedule<Event<D::Event>>) {
+        let way = row.way(self.heads.get(id), self.settings.file.read_modify_write);
+        let modifies = way == Way::Modify && row.has_parity();
+        self.apply(id, row, if modifies { With::Parity(row.parity_member) } else { With::Nothing });
+        let head = self.heads.get_mut(id);
+        head.way = row.has_parity().then_some(way);
+        head.known = (head.known | head.written) & !if modifies { 0 } else { row.parity };
+        let writes = head.written;
+        self.counts.data_writes += u64::from(writes.count_ones());
+        let is_full = head.whole == row.data() && head.rewrite == 0 && row.missing == 0;
+        let parity = if row.has_parity() { self.compute_parity(id, row) } else { 0 };
+        if is_full && !self.heads.get(id).turns.fua {
+            self.heads.full(id, true);
+            return self.add_to_batch(id, row, calendar);
+        }
+        self.store(id, row, writes | parity, calendar);
+    }
+
+    /// Writes what the current writes cover, and notes what parity needs to come after.
+    fn write_data(&mut self, id: HeadId, row: &Row, calendar: &mut impl Schedule<Event<D::Event>>) {
+        let epoch = self.requests.epoch;
+        let head = self.heads.get_mut(id);
+        let can_follow = head.written & !head.known == 0 && !row.untrusted;
+        let with = if !can_follow {
+            head.has_delta = false;
+            head.known &= !row.parity;
+            With::Nothing
+        } else if head.known & row.parity != 0 {
+            With::Parity(row.parity_member)
+        } else if head.has_delta || head.stale == 0 {
+            if let (Some(followed), false) = (&mut self.followed, head.has_delta) {
+                followed.begin_delta(id);
+            }
+            head.has_delta = true;
+            With::Delta
+        } else {
+            With::Nothing
+        };
+        head.known |= head.whole;
+        if head.stale == 0 {
+            head.since = (calendar.now(), epoch);
+        }
+        head.stale |= head.covered.iter().fold(0, |all, covered| all | covered);
+        self.counts.data_writes += u64::from(head.written.count_ones());
+        self.apply(id, row, with);
+        self.store_parts(id, row, calendar);
+    }
+}

@@ -1,0 +1,324 @@
+//! The array as a whole: the order in which things are done, members that fail, synchronisations, and power cuts.
+
+use wordline_kernel::{Instant, Schedule};
+use wordline_ssd::block_device::PowerCut;
+use wordline_ssd::device::Content;
+use wordline_ssd::{BlockDevice, Command, Operation};
+
+use super::contents::Followed;
+use super::heads::{HeadId, Heads, Step};
+use super::members::{Holds, Over, Why};
+use super::requests::{By, Want};
+use super::sync::{Go, Sync, Task};
+use super::way::each;
+use super::{Event, Power, Raid5};
+
+impl<D: BlockDevice> Raid5<D> {
+    /// Does what the last event made possible, to the end.
+    pub(super) fn go_on(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
+        loop {
+            if let Some(over) = self.members.next_over() {
+                self.command_over(over, calendar);
+            } else if let Some(id) = self.heads.next_in_turn() {
+                self.handle_head(id, calendar);
+            } else if !(self.store_batch(calendar)
+                || self.serve_waiting(calendar)
+                || self.send_flushes(calendar)
+                || self.drive_sync(calendar))
+            {
+                break;
+            }
+        }
+        if self.power == Power::Recovering && self.members.devices().iter().all(D::is_ready) {
+            self.power = Power::On;
+            self.sync_next(calendar.now());
+            self.go_on(calendar);
+        }
+    }
+
+    fn command_over(&mut self, over: Over, calendar: &mut impl Schedule<Event<D::Event>>) {
+        match over.sent.why {
+            Why::Read { request, at } => self.read_over(over, (request, at), calendar),
+            Why::Pass { request } => self.part_over(request, over.failed, calendar.now()),
+            Why::Fetch { head } => self.fetch_over(head, over),
+            Why::Store { head } => self.store_over(head, &over, calendar),
+            Why::Rebuilt => self.rebuilt(&over, calendar.now()),
+        }
+    }
+
+    /// Sends a command to a member.
+    pub(super) fn send(
+        &mut self,
+        member: u16,
+        why: Why,
+        command: Command,
+        contents: Option<&[Content]>,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
+        self.counts.member_commands += 1;
+        self.members.send(member, why, command, contents, calendar);
+    }
+
+    /// Sets the events that are configured, with the first command of a run.
+    pub(super) fn start_timers(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
+        if self.timers.started || self.timers.untimed {
+            return;
+        }
+        self.timers.started = true;
+        let now = calendar.now();
+        let file = &self.settings.file;
+        let failures = (0..).zip(&file.failures).map(|(at, failure)| (now + failure.after, at));
+        self.timers.failures = failures.collect();
+        self.timers.scrub = file.scrub_after.map(|after| now + after);
+        self.schedule_timers(calendar);
+    }
+
+    fn schedule_timers(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
+        let now = calendar.now();
+        for (time, at) in &self.timers.failures {
+            calendar.at((*time).max(now), Event::Fails(*at));
+        }
+        if let Some(time) = self.timers.scrub {
+            calendar.at(time.max(now), Event::Scrub);
+        }
+    }
+
+    /// A time has come.
+    pub(super) fn timer(&mut self, event: Event<D::Event>, calendar: &mut impl Schedule<Event<D::Event>>) {
+        match event {
+            Event::Of { .. } => {}
+            Event::Unplug => self.unplug(),
+            Event::Settle => {
+                self.timers.settle = false;
+                self.settle_what_is_due(calendar.now());
+                self.note_parity_delay(calendar);
+            }
+            Event::Sync => {
+                if let Some(sync) = &mut self.sync {
+                    sync.pauses = false;
+                }
+            }
+            Event::Fails(number) => {
+                self.timers.failures.retain(|(_, at)| *at != number);
+                let member = self.settings.file.failures[usize::from(number)].member;
+                self.drop_member(member, calendar.now());
+            }
+            Event::Scrub => {
+                self.timers.scrub = None;
+                self.begin_scrub(calendar.now());
+            }
+        }
+    }
+
+    fn settle_what_is_due(&mut self, now: Instant) {
+        let Some(delay) = self.settings.file.parity_delay else { return };
+        for id in (0..self.heads.count()).map(HeadId) {
+            let head = self.heads.get(id);
+            if head.stale != 0 && head.since.0 + delay <= now && !head.turns.settle {
+                self.settle_soon(id);
+            }
+        }
+    }
+
+    /// Sets the event by which parity that stays behind is written.
+    pub(super) fn note_parity_delay(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
+        let Some(delay) = self.settings.file.parity_delay else { return };
+        if self.timers.settle {
+            return;
+        }
+        let waits = self.heads.all().filter(|(_, head)| head.stale != 0 && !head.turns.settle);
+        if let Some(first) = waits.map(|(_, head)| head.since.0).min() {
+            self.timers.settle = true;
+            calendar.at(first + delay, Event::Settle);
+        }
+    }
+
+    /// Lets a member fail.
+    pub fn fail(&mut self, member: u16, calendar: &mut impl Schedule<Event<D::Event>>) {
+        self.drop_member(member, calendar.now());
+        self.go_on(calendar);
+    }
+
+    /// A member fails: nothing that it holds counts any more. A spare takes its place.
+    pub(super) fn drop_member(&mut self, member: u16, now: Instant) {
+        if self.members.all()[usize::from(member)].holds == Holds::Nothing {
+            return;
+        }
+        self.counts.failures += 1;
+        self.members.set(member, Holds::Nothing);
+        self.timers.note_degraded(true, now);
+        self.sync = None;
+        for id in (0..self.heads.count()).map(HeadId) {
+            let head = self.heads.get(id);
+            if head.stale != 0 && head.step == Step::Idle {
+                self.settle_soon(id);
+            }
+        }
+        if self.members.degraded() == 1 {
+            self.members.replace(member);
+        }
+        self.sync_next(now);
+    }
+
+    /// Begins a scrub, unless another synchronisation is under way; whether it did.
+    pub fn scrub(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        let begins = self.begin_scrub(calendar.now());
+        self.go_on(calendar);
+        begins
+    }
+
+    fn begin_scrub(&mut self, now: Instant) -> bool {
+        let may = self.sync.is_none() && self.members.degraded() == 0;
+        if may {
+            self.begin_sync(Task::Scrub, now, 0);
+        }
+        may
+    }
+
+    /// Begins the synchronisation that comes next: of a spare that took the place of a member, then of parity.
+    fn sync_next(&mut self, now: Instant) {
+        if self.sync.is_some() || self.power != Power::On {
+            return;
+        }
+        let all = self.members.all();
+        if all.iter().any(|member| member.holds == Holds::Nothing) {
+            return;
+        }
+        let rebuilt = (0..).zip(all).find_map(|(number, member): (u16, _)| match member.holds {
+            Holds::Below { row, .. } => Some((number, row)),
+            _ => None,
+        });
+        match rebuilt {
+            Some((member, row)) => self.begin_sync(Task::Rebuild { member }, now, row),
+            None if self.intent.wrong() > 0 => self.begin_sync(Task::Resync, now, 0),
+            None => {}
+        }
+    }
+
+    fn begin_sync(&mut self, task: Task, now: Instant, first: u64) {
+        self.timers.syncs = self.timers.syncs.wrapping_add(1);
+        self.sync = Some(Sync::new(task, self.timers.syncs, now, first));
+    }
+
+    /// Goes on with the synchronisation under way; whether there was something to do.
+    fn drive_sync(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        let rows = self.settings.striping.rows();
+        let Some(sync) = &mut self.sync else { return false };
+        if sync.pauses || self.timers.untimed || self.power != Power::On {
+            return false;
+        }
+        let next = match sync.task {
+            Task::Resync => self.intent.next_untrusted(sync.next),
+            Task::Rebuild { .. } | Task::Scrub => (sync.next < rows).then_some(sync.next),
+        };
+        let Some(row) = next else { return self.end_sync(calendar) };
+        let now = calendar.now();
+        let is_busy = self.requests.count() > 0;
+        match sync.may_go(now, is_busy, self.settings.block(), &self.settings.limits()) {
+            Go::Now => {
+                sync.rows.push(row);
+                sync.next = row + 1;
+                self.want(Want { row, by: By::Sync }, calendar);
+                true
+            }
+            Go::Later => false,
+            Go::After(pause) => {
+                sync.pauses = true;
+                calendar.at(now + pause, Event::Sync);
+                false
+            }
+        }
+    }
+
+    /// All rows were begun: the synchronisation is over when they are. A device that was rebuilt makes them durable first.
+    fn end_sync(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        let Some(sync) = &mut self.sync else { return false };
+        if !sync.rows.is_empty() {
+            return false;
+        }
+        if let Task::Rebuild { member } = sync.task {
+            sync.pauses = true;
+            let flush = Command { operation: Operation::Flush, ..Command::default() };
+            self.send(member, Why::Rebuilt, flush, None, calendar);
+            return true;
+        }
+        self.sync = None;
+        self.sync_next(calendar.now());
+        self.sync.is_some()
+    }
+
+    /// A device holds all that its member should.
+    fn rebuilt(&mut self, over: &Over, now: Instant) {
+        if over.gone {
+            return;
+        }
+        self.sync = None;
+        if over.failed {
+            // The next attempt goes through the rows again.
+            self.members.set(over.sent.member, Holds::Below { row: 0, durable: 0 });
+        } else {
+            self.members.set(over.sent.member, Holds::All);
+        }
+        self.timers.note_degraded(self.members.degraded() > 0, now);
+        self.sync_next(now);
+    }
+
+    /// Cuts the power: the stripe cache and what members had in memory are lost.
+    pub(super) fn cut(&mut self, now: Instant) -> PowerCut {
+        let mut cut = PowerCut::default();
+        for device in self.members.devices_mut() {
+            cut.torn.add(&device.power_cut(now).torn);
+        }
+        let open: Vec<u64> =
+            self.heads.all().filter(|(_, head)| head.stale != 0).filter_map(|(_, head)| head.row).collect();
+        open.into_iter().for_each(|row| self.intent.mark(row));
+        self.members.lose_power();
+        cut.unanswered = self.requests.forget();
+        self.heads = Heads::new(self.heads.count(), self.settings.striping.members);
+        self.batch.clear();
+        self.sync = None;
+        self.timers.plugged.clear();
+        self.timers.settle = false;
+        if self.followed.is_some() {
+            self.followed = Some(Box::new(self.new_followed()));
+        }
+        self.lost.cut();
+        self.counts.unsure += self.intent.cut();
+        self.give_unsure_up();
+        cut
+    }
+
+    pub(super) fn new_followed(&self) -> Followed {
+        let striping = self.settings.striping;
+        Followed::new(self.heads.count(), striping.members as usize, striping.block)
+    }
+
+    /// Where a member holds less than all, the blocks that it lacks of rows whose parity may be wrong are lost.
+    fn give_unsure_up(&mut self) {
+        if self.members.degraded() == 0 {
+            return;
+        }
+        let block = super::heads::sectors(&(0..self.settings.striping.block));
+        let mut next = self.intent.next_untrusted(0);
+        while let Some(row) = next {
+            let parity = 1 << self.settings.striping.parity(row);
+            let missing = self.members.missing(row);
+            if missing.count_ones() == 1 {
+                for member in each(missing & !parity) {
+                    self.counts.lost += self.lost.add(row, member, block);
+                }
+                // From now on the block is what the others and the parity say.
+                self.intent.is_right(row);
+            }
+            next = self.intent.next_untrusted(row + 1);
+        }
+    }
+
+    /// Switches the power on again.
+    pub(super) fn power_on(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
+        self.power = Power::Recovering;
+        self.members.recover(calendar);
+        self.schedule_timers(calendar);
+        self.go_on(calendar);
+    }
+}

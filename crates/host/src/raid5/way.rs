@@ -1,0 +1,175 @@
+//! The ways in which the parity of a row is brought up to date, and md's rule which of them is taken.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Members as bits, the first being the lowest.
+pub type Set = u64;
+
+/// The most members: those of a [`Set`].
+pub const MOST_MEMBERS: u16 = 64;
+
+/// The members of a set, from the lowest on.
+pub fn each(set: Set) -> impl Iterator<Item = u16> {
+    let mut rest = set;
+    std::iter::from_fn(move || {
+        (rest != 0).then(|| {
+            let member = rest.trailing_zeros() as u16;
+            rest &= rest - 1;
+            member
+        })
+    })
+}
+
+/// When to read the old data and parity instead of the other data: md's `rmw_level`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadModifyWrite {
+    /// Never (level 0).
+    Never,
+    /// When it takes fewer reads (level 1).
+    #[default]
+    Fewer,
+    /// When it does not take more reads (level 2).
+    Preferred,
+}
+
+/// How the parity of a row follows from what is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Way {
+    /// From the old parity, the old data and the new data.
+    Modify,
+    /// From all data of the row.
+    Reconstruct,
+}
+
+/// The blocks of a row when a write of it is planned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Blocks {
+    /// All members.
+    pub all: Set,
+    /// That of the parity.
+    pub parity: Set,
+    /// Those with a block that is written.
+    pub written: Set,
+    /// Those with a block that is written as a whole.
+    pub whole: Set,
+    /// Those of which the block is in memory.
+    pub known: Set,
+    /// Those that can be read.
+    pub readable: Set,
+}
+
+/// Reads that a way takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reads {
+    /// To modify the parity.
+    pub modify: u32,
+    /// To reconstruct it.
+    pub reconstruct: u32,
+}
+
+impl Blocks {
+    /// Blocks that a way needs and that are not in memory.
+    pub fn needs(&self, way: Way) -> Set {
+        let needed = match way {
+            Way::Modify => self.written | self.parity,
+            Way::Reconstruct => self.all & !self.parity & !self.whole,
+        };
+        needed & !self.known
+    }
+
+    /// The reads of each way, as md counts them: a block that cannot be read counts as twice the number of members.
+    pub fn reads(&self) -> Reads {
+        let of = |way| {
+            let needs = self.needs(way);
+            (needs & self.readable).count_ones()
+                + (needs & !self.readable).count_ones() * 2 * self.all.count_ones()
+        };
+        Reads { modify: of(Way::Modify), reconstruct: of(Way::Reconstruct) }
+    }
+
+    /// The way that md takes. It computes parity at once where one way needs no read, from all data before it modifies; else it takes
+    /// the way with fewer reads. A row whose parity may be wrong is `untrusted`, and its parity reconstructed.
+    pub fn way(&self, level: ReadModifyWrite, untrusted: bool) -> Way {
+        let Reads { modify, reconstruct } = self.reads();
+        if untrusted || level == ReadModifyWrite::Never || reconstruct == 0 {
+            return Way::Reconstruct;
+        }
+        match modify < reconstruct || modify == reconstruct && level == ReadModifyWrite::Preferred {
+            true => Way::Modify,
+            false => Way::Reconstruct,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A row of `members` of which the first `written` blocks are written as a whole, nothing being in memory.
+    fn cold(members: u32, written: u32) -> Blocks {
+        let (all, written) = ((1 << members) - 1, (1 << written) - 1);
+        Blocks { all, parity: 1 << (members - 1), written, whole: written, known: 0, readable: all }
+    }
+
+    #[test]
+    fn a_cold_cache_takes_the_ways_of_md() {
+        // Counted by md's rule: `k` blocks written take k + 1 reads to modify and n - 1 - k to reconstruct.
+        let cases = [
+            (4, 1, (2, 2), Way::Reconstruct),
+            (4, 2, (3, 1), Way::Reconstruct),
+            (4, 3, (4, 0), Way::Reconstruct),
+            (5, 1, (2, 3), Way::Modify),
+            (5, 2, (3, 2), Way::Reconstruct),
+            (8, 1, (2, 6), Way::Modify),
+            (8, 2, (3, 5), Way::Modify),
+            (8, 3, (4, 4), Way::Reconstruct),
+        ];
+        for (members, written, (modify, reconstruct), way) in cases {
+            let row = cold(members, written);
+            assert_eq!(row.reads(), Reads { modify, reconstruct }, "{members} {written}");
+            assert_eq!(row.way(ReadModifyWrite::Fewer, false), way, "{members} {written}");
+        }
+    }
+
+    #[test]
+    fn the_level_decides_a_draw_and_an_untrusted_parity_is_not_modified() {
+        assert_eq!(cold(4, 1).way(ReadModifyWrite::Preferred, false), Way::Modify);
+        assert_eq!(cold(8, 3).way(ReadModifyWrite::Preferred, false), Way::Modify);
+        for level in [ReadModifyWrite::Never, ReadModifyWrite::Fewer, ReadModifyWrite::Preferred] {
+            assert_eq!(cold(5, 1).way(level, true), Way::Reconstruct);
+        }
+        assert_eq!(cold(8, 1).way(ReadModifyWrite::Never, false), Way::Reconstruct);
+    }
+
+    #[test]
+    fn what_is_in_memory_takes_no_read() {
+        let warm = Blocks { known: 0b10001, ..cold(5, 1) };
+        assert_eq!(warm.reads(), Reads { modify: 0, reconstruct: 3 });
+        assert_eq!(warm.way(ReadModifyWrite::Fewer, false), Way::Modify);
+        let all = Blocks { known: 0b11111, ..cold(5, 1) };
+        assert_eq!(all.way(ReadModifyWrite::Preferred, false), Way::Reconstruct, "nothing is to be read");
+    }
+
+    #[test]
+    fn a_block_written_in_part_is_read_for_either_way() {
+        let part = Blocks { whole: 0, ..cold(5, 1) };
+        assert_eq!(part.reads(), Reads { modify: 2, reconstruct: 4 });
+    }
+
+    #[test]
+    fn a_block_that_cannot_be_read_counts_as_twice_the_members() {
+        let without = |member: u32, row: Blocks| Blocks { readable: row.all & !(1 << member), ..row };
+        // Of four members the second is missing, and the first is written: only the parity can be modified.
+        assert_eq!(without(1, cold(4, 1)).reads(), Reads { modify: 2, reconstruct: 9 });
+        // The missing block itself is written: what it was is not needed if the others are read.
+        assert_eq!(without(0, cold(4, 1)).reads(), Reads { modify: 9, reconstruct: 2 });
+    }
+
+    #[test]
+    fn members_of_a_set_come_in_order() {
+        assert_eq!(each(0b101001).collect::<Vec<_>>(), [0, 3, 5]);
+        assert_eq!(each(1 << 63).collect::<Vec<_>>(), [63]);
+    }
+}

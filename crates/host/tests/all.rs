@@ -1,0 +1,6 @@
+//! The tests of what stands above devices, as one program.
+
+#![allow(missing_docs)]
+
+mod pblk;
+mod raid5;

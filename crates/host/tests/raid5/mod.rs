@@ -1,0 +1,95 @@
+//! A RAID-5 over devices with a fixed latency, and over SSDs.
+
+mod closed_forms;
+mod oracle;
+mod state;
+
+use wordline_host::raid5::{ArrayFile, Event, Parity, Raid5};
+use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule};
+use wordline_ssd::ageing::Ages;
+use wordline_ssd::{Answer, BlockDevice, Command, FixedLatency, Operation};
+
+/// How long a null device takes for a command.
+pub const LATENCY: Duration = Duration::from_us(100);
+/// Sectors of 4 KiB.
+pub const PAGE: u64 = 8;
+
+/// As md has it: blocks of 4 KiB, parity with the data.
+pub fn md() -> ArrayFile {
+    ArrayFile { parity: Parity::Md, block: Bytes::kib(4), ..ArrayFile::default() }
+}
+
+/// An array and the time.
+pub struct Bench<D: BlockDevice> {
+    pub array: Raid5<D>,
+    pub calendar: Calendar<Event<D::Event>>,
+    pub tag: u32,
+}
+
+/// An array of null devices of this many bytes.
+pub fn null(members: u16, spares: u16, bytes: Bytes, file: ArrayFile) -> Bench<FixedLatency> {
+    let device = |_| FixedLatency::new(bytes, LATENCY);
+    Bench::new((0..members + spares).map(device).collect(), members, file)
+}
+
+impl<D: Ages> Bench<D> {
+    pub fn new(devices: Vec<D>, members: u16, file: ArrayFile) -> Self {
+        let settings = file.check(members, &devices[0].shape()).expect("the settings are sound");
+        let mut array = Raid5::new(devices, settings, 7);
+        array.follow_contents();
+        Self { array, calendar: Calendar::new(), tag: 0 }
+    }
+
+    pub fn submit(&mut self, operation: Operation, sector: u64, sectors: u64) -> u32 {
+        self.submit_command(Command { operation, sector, sectors, ..Command::default() })
+    }
+
+    pub fn submit_command(&mut self, command: Command) -> u32 {
+        self.tag += 1;
+        self.array.submit(Command { tag: self.tag, ..command }, &mut self.calendar);
+        self.tag
+    }
+
+    /// Serves one event; false if there is none.
+    pub fn step(&mut self) -> bool {
+        let Some(event) = self.calendar.advance() else { return false };
+        self.array.handle(event, &mut self.calendar);
+        true
+    }
+
+    /// Goes on until nothing more happens.
+    pub fn run(&mut self) {
+        while self.step() {}
+        self.array.audit(self.calendar.now() - Instant::ZERO);
+    }
+
+    /// Goes on until a time from now.
+    pub fn run_for(&mut self, time: Duration) {
+        let end = self.calendar.now() + time;
+        while self.calendar.pending().first().is_some_and(|(next, _)| *next <= end) {
+            self.step();
+        }
+        while self.calendar.now() < end && self.calendar.go_on_to(end) {}
+        assert_eq!(self.calendar.now(), end);
+    }
+
+    pub fn answers(&mut self) -> Vec<Answer> {
+        let answers = self.array.answers().to_vec();
+        self.array.forget_answers();
+        answers
+    }
+
+    /// Submits a command and runs; how long it took.
+    pub fn time(&mut self, operation: Operation, sector: u64, sectors: u64) -> Duration {
+        let tag = self.submit(operation, sector, sectors);
+        self.run();
+        let answers = self.answers();
+        let answer = answers.iter().find(|answer| answer.command.tag == tag).expect("it is answered");
+        assert!(!answer.failed, "{answer:?}");
+        answer.latency
+    }
+
+    pub fn fail(&mut self, member: u16) {
+        self.array.fail(member, &mut self.calendar);
+    }
+}
