@@ -166,7 +166,7 @@ impl Buffers {
         &self.units[id as usize]
     }
 
-    /// What a unit holds.
+    /// The contents of a unit.
     pub(super) fn stamps(&self, id: u32) -> &[Stamp] {
         &self.stamps[(id * self.size) as usize..][..self.size as usize]
     }
@@ -204,7 +204,7 @@ impl Buffers {
     /// The next unit of a queue that gets space.
     pub(super) fn grant(&mut self, queue: u32) -> Option<u32> {
         let Queue { units, granted, stranded, .. } = &mut self.queues[queue as usize];
-        // What is stranded leaves space for one unit at least: else nothing could be written any more.
+        // Stranded units leave space for one unit at least: else nothing could be written any more.
         let space = self.capacity.saturating_sub(stranded.len() as u32).max(1);
         let id = *units.get(*granted as usize).filter(|_| *granted < space)?;
         *granted += 1;
@@ -321,7 +321,7 @@ impl Buffers {
         })
     }
 
-    /// What a logical block of a chunk holds that is in the buffer.
+    /// The contents of a logical block of a chunk that is in the buffer.
     pub(super) fn find(&self, queue: u32, chunk: ChunkId, block: u32) -> Option<Stamp> {
         let first = block - block % self.size;
         let Queue { units, stranded, .. } = &self.queues[queue as usize];
@@ -453,7 +453,7 @@ impl Buffers {
     }
 }
 
-/// What the buffers lost with the power.
+/// The losses of the buffers with the power.
 #[derive(Debug, Default)]
 pub(super) struct Forgotten {
     /// Chunks of which a unit was at its die.

@@ -62,7 +62,7 @@ impl OpenChannel {
     fn check_read(&self, block: LogicalBlock) -> Result<(), Refusal> {
         use ChunkState::{Closed, Free, Offline, Open};
         let end = self.readable(self.id_of(block.chunk));
-        // What was answered of a chunk before it went offline stays readable.
+        // Blocks of a chunk that were answered before it went offline stay readable.
         let states: &[ChunkState] =
             if end > 0 { &[Free, Open, Closed, Offline] } else { &[Free, Open, Closed] };
         self.chunk_in(block.chunk, states)?;

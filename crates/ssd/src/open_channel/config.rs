@@ -193,7 +193,7 @@ impl OpenChannelFile {
         wrong.or_ok(()).map(|()| OpenChannelConfig { file: self, pools, geometry: seen, faults })
     }
 
-    /// What one program writes, and the limits that the host is told.
+    /// The size of a program, and the limits that the host is told.
     fn check_units(&self, seen: &Geometry, wrong: &mut Complaints) {
         wrong.require(
             seen.ws_min as usize <= MOST_BLOCKS,

@@ -6,7 +6,7 @@
 //! block. A chunk whose erase was torn stays closed, and
 //! nothing in it can be read: it has to be reset once more. Commands that had not begun leave no trace.
 //!
-//! What is in the buffer is lost unless that is protected. The tables of the manager are read from their journals. Without journals the
+//! The contents of the buffer are lost unless that is protected. The tables of the manager are read from their journals. Without journals the
 //! first page of each block is read, whose spare area says which page of which chunk it is, which is what the tables say.
 
 use wordline_kernel::{Instant, Schedule};
@@ -58,7 +58,7 @@ impl OpenChannel {
             (entry.is_bad, entry.is_void, entry.is_erasing) = (is_bad, is_void, false);
             chunks.push(before.chunk());
         }
-        // What could not be read is not what the copy says, also if its program came to its end.
+        // Blocks that could not be read are not as the copy says, also if its program came to its end.
         for (Place { block, page }, unread) in unread {
             let first = page * self.config.geometry.ws_min;
             if self.chips().programmed(block) > first {

@@ -11,7 +11,7 @@ use super::chunks::ChunkId;
 use super::failures::{Before, Manager, Place, Shape, Step};
 use super::journal::{Journal, pages_of_record};
 
-/// What a die works on for the manager.
+/// The work of a die for the manager.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) enum Action {
     /// It reads a page that is copied; so many reads are left, and these logical blocks of it could not be read.
@@ -41,7 +41,7 @@ pub(super) struct Recorded {
     pub(super) is_void: bool,
 }
 
-/// What the dies worked on when the power was cut.
+/// The work of the dies when the power was cut.
 #[derive(Debug, Default)]
 pub(super) struct AtWork {
     /// The chunks of copies, of padding, and of failures that were not dealt with.

@@ -37,7 +37,7 @@ pub(super) struct InFlight {
     pub(super) stamps: Vec<Stamp>,
     failed: u64,
     failure: Option<Failure>,
-    /// What it waits for: reads and erases of dies, units, resets that have not begun.
+    /// The parts that it waits for: reads and erases of dies, units, resets that have not begun.
     pub(super) parts: u32,
     /// Reads among those.
     pub(super) reads: u32,

@@ -1,4 +1,4 @@
-//! What dies do for the manager of failures: copies of pages, erases of reserve blocks, records of the tables.
+//! The work of dies for the manager of failures: copies of pages, erases of reserve blocks, records of the tables.
 //!
 //! In the background a die does one thing at a time, begun only while no command of the host is in the device and nothing is in the
 //! buffer of the die; a command waits for the one that has begun, and no more. Without shifts a failed write waits for the copies, and so does everything
@@ -203,7 +203,7 @@ impl OpenChannel {
         self.start(die, calendar);
     }
 
-    /// What a die worked on for the manager is over.
+    /// The work of a die for the manager is over.
     pub(super) fn repair_over(&mut self, task: &Task, failed: bool, calendar: &mut impl Schedule<Event>) {
         let block = self.config.pools.block_of_page(task.page);
         let queue = self.config.pools.die_of_block(block).0;

@@ -1,4 +1,4 @@
-//! What changes chunks: writes, copies, resets, closes, and what follows if their programs and erases fail.
+//! The changes of chunks: writes, copies, resets, closes, and what follows if their programs and erases fail.
 
 use wordline_kernel::Schedule;
 use wordline_nand::BlockSetId;
@@ -91,7 +91,7 @@ impl OpenChannel {
         }
     }
 
-    /// What a unit of a copy holds was read; if some of it could not be, nothing of the copy is written.
+    /// The contents of a unit of a copy were read; if some of it could not be, nothing of the copy is written.
     fn copied(&mut self, id: u32, calendar: &mut impl Schedule<Event>) {
         let (number, at) =
             (self.buffers.get(id).command.expect("its copy waits for it"), self.buffers.get(id).at);

@@ -113,7 +113,7 @@ fn a_copy_stays_in_the_device() {
     assert_eq!(host.device.counts().copies, 1);
     assert_eq!((host.report(other).state, host.report(other).write_pointer), (ChunkState::Open, 4));
     host.read_all();
-    // What cannot be read is not written: the chunk ends there.
+    // Blocks that cannot be read are not written: the chunk ends there.
     let page = FaultFile { page: Some(0.into()), plane: Some(0.into()), ..rule(Fails::Read) };
     let mut host = Host::new(OpenChannelFile { faults: vec![page], ..device() }, 1);
     write(&mut host, 4);

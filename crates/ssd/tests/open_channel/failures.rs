@@ -25,7 +25,7 @@ fn drawn(shifts: bool) -> Manager {
     Manager::new(shape, shifts, EarlyClose::Pad, &[]).0
 }
 
-/// What the list of a chunk says.
+/// The list of a chunk.
 fn list(manager: &Manager, chunk: ChunkId) -> Vec<Element> {
     manager.list(chunk).map(|list| list.elements.clone()).unwrap_or_default()
 }

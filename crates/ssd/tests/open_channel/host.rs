@@ -194,7 +194,7 @@ impl Host {
         };
         let resets = blocks.iter().map(|block| self.chunks[self.known_number(*block)].resets).collect();
         let covers = match operation {
-            // What is being reset may be gone when the flush is over.
+            // A chunk that is being reset may be gone when the flush is over.
             Operation::Flush => {
                 let is_reset = |known: &Known| known.cleared < known.resets;
                 let done = |known: &Known| if is_reset(known) { 0 } else { known.done };

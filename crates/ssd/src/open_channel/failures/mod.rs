@@ -92,7 +92,7 @@ pub struct Manager {
     early_close: EarlyClose,
 }
 
-/// What the tables say of a chunk and of the reserve of its parallel unit: as they were before a change.
+/// The entries of the tables for a chunk and for the reserve of its parallel unit: as they were before a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Before {
     chunk: ChunkId,
@@ -404,7 +404,7 @@ impl Manager {
         self.reserves[unit as usize].erased(failed);
     }
 
-    /// What the tables say of a chunk and its parallel unit.
+    /// The entries of the tables for a chunk and its parallel unit.
     pub fn before(&self, chunk: ChunkId) -> Before {
         let unit = self.unit_of(chunk) as usize;
         Before {
