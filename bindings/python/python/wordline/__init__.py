@@ -1,0 +1,67 @@
+"""Wordline simulates solid-state drives: what would this workload do to that SSD?
+
+>>> import wordline as wl
+>>> drive = wl.Device("nvme-tlc")
+>>> drive.ftl.over_provisioning = 0.28
+>>> load = wl.Workload("mixed-70-30", requests=1_000_000)
+>>> old, new = wl.run("nvme-tlc", load, seed=1), wl.run(drive, load, seed=1)
+>>> print(new.host.read_latency_us.p99, new.write_amplification)
+>>> wl.compare(old, new).chart("latency-tail", width=wl.COLUMN).save("tail.pdf")
+
+`Device` describes a device and `Workload` its requests, `run` runs one on the other, and `Session` goes step by step.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from ._compare import COLUMN, PAGE, Comparison, Figure, compare
+from ._device import Described, Device, presets
+from ._errors import ConfigError, DesignError, Error, Fault, Finding, Interrupted, TraceError
+from ._log import Log
+from ._run import Result, Start, run
+from ._session import Session, Standing
+from ._table import Table, Tables, Value
+from ._workload import Pace, Workload, workloads
+
+if TYPE_CHECKING:
+    from ._columns import ANSWER, Op
+
+__all__ = [
+    "ANSWER",
+    "COLUMN",
+    "PAGE",
+    "Comparison",
+    "ConfigError",
+    "Described",
+    "DesignError",
+    "Device",
+    "Error",
+    "Fault",
+    "Figure",
+    "Finding",
+    "Interrupted",
+    "Log",
+    "Op",
+    "Pace",
+    "Result",
+    "Session",
+    "Standing",
+    "Start",
+    "Table",
+    "Tables",
+    "TraceError",
+    "Value",
+    "Workload",
+    "compare",
+    "presets",
+    "run",
+    "workloads",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """What needs NumPy, which takes longer to import than everything else, is there when it is asked for."""
+    if name in ("ANSWER", "Op"):
+        from . import _columns
+
+        return getattr(_columns, name)
+    raise AttributeError(f"module 'wordline' has no attribute {name!r}")

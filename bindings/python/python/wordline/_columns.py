@@ -1,0 +1,86 @@
+"""Columns of requests and answers in NumPy, which is imported when first needed: with this module."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from ._errors import ConfigError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+Column: TypeAlias = "ArrayLike"
+"""An array of whole numbers, or one for all requests."""
+Operations: TypeAlias = "ArrayLike"
+"""An array of operations by their numbers, or one for all requests, by its number or name."""
+
+
+class Op(IntEnum):
+    """The operations by their numbers."""
+
+    READ = 0
+    WRITE = 1
+    DISCARD = 2
+    FLUSH = 3
+    WRITE_ZEROES = 4
+    COMPARE = 5
+
+
+ANSWER = np.dtype(
+    [
+        ("time_ps", np.int64),
+        ("latency_ps", np.int64),
+        ("sector", np.int64),
+        ("sectors", np.int64),
+        ("number", np.uint32),
+        ("operation", np.uint8),
+        ("failed", np.bool_),
+    ],
+    align=True,
+)
+"""An answer: when it was given, how long it took, where, the number of its request, its operation, and whether it failed."""
+
+
+def columns(times: Column, ops: Operations, sectors: Column, lengths: Column) -> list[NDArray[np.int64]]:
+    """The four columns as the native part takes them, of one length."""
+    named = {"times": times, "ops": operations(ops), "sectors": sectors, "lengths": lengths}
+    whole = [_whole(name, column) for name, column in named.items()]
+    try:
+        return [np.ascontiguousarray(np.atleast_1d(column)) for column in np.broadcast_arrays(*whole)]
+    except ValueError:
+        found = ", ".join(f"{column.size} {name}" for name, column in zip(named, whole, strict=True))
+        raise _refused("the columns", found, "arrays of one length, or one value for all") from None
+
+
+def operations(ops: Operations) -> Any:
+    """Operations by their numbers, where they have names."""
+    array = np.asarray(ops)
+    if array.dtype.kind != "U":
+        return array
+    named = {op.name.lower(): op.value for op in Op}
+    unknown = [name for name in np.unique(array).tolist() if name not in named]
+    if unknown:
+        raise _refused("ops", repr(unknown[0]), f"one of {', '.join(named)}")
+    return np.vectorize(named.__getitem__, otypes=[np.int64])(array)
+
+
+def _whole(name: str, column: Any) -> NDArray[np.int64]:
+    array = np.asarray(column)
+    if array.dtype.kind not in "iu" or array.ndim > 1:
+        shown = f"an array of {array.dtype} in {array.ndim} dimensions" if array.ndim else repr(column)
+        raise _refused(name, shown, "whole numbers in one dimension")
+    if array.dtype == np.uint64 and array.size and int(array.max()) > np.iinfo(np.int64).max:
+        raise _refused(name, str(int(array.max())), f"a whole number from 0 to {np.iinfo(np.int64).max}")
+    return array.astype(np.int64, copy=False)
+
+
+def _refused(what: str, found: str, wanted: str) -> ConfigError:
+    return ConfigError(f"{what}: found {found}, wanted {wanted}", [(None, None, what, found, wanted)])
+
+
+def answers_of(records: bytes) -> NDArray[Any]:
+    """Answers of the native part as an array, which has the bytes as they are."""
+    return np.frombuffer(records, ANSWER)

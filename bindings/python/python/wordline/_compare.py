@@ -1,0 +1,133 @@
+"""Results side by side, and charts of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+from ._errors import ConfigError
+
+if TYPE_CHECKING:
+    import altair
+
+    from ._run import Result
+
+COLUMN = 252
+"""The width of a column of a paper with two columns, in points: 3.5 inches, as in the templates of IEEE; ACM has 241."""
+PAGE = 516
+"""The width of a page of such a paper, in points: 7.16 inches, as in the templates of IEEE."""
+
+# Chosen: the text of captions in such papers has eight points.
+_TEXT = 8
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart, as Vega-Lite. In a notebook it shows itself, where Altair is there."""
+
+    name: str
+    """Its name, also that of its file in a report."""
+    title: str
+    """Its title. A figure of a given width is for a page that has a caption, and is without it."""
+    caption: str
+    """How to read it."""
+    spec: dict[str, Any]
+    """The Vega-Lite specification, with data."""
+
+    @property
+    def chart(self) -> altair.TopLevelMixin:
+        """The chart of Altair, which has more ways to change and to save it."""
+        import altair
+
+        chart: Any = altair.Chart.from_dict(self.spec)
+        return chart  # type: ignore[no-any-return]  # Altair gives the kind of chart that the specification is of
+
+    def save(self, path: str | PathLike[str], *, scale: float = 1, ppi: int = 300) -> None:
+        """Writes it to a file: PDF, SVG, PNG (``ppi`` pixels an inch), HTML or JSON, by its ending."""
+        chart: Any = self.chart
+        more = {"ppi": ppi} if str(path).endswith(".png") else {}
+        chart.save(path if isinstance(path, str) else str(path), scale_factor=scale, **more)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Any:
+        chart: Any = self.chart
+        return chart._repr_mimebundle_(include, exclude)
+
+
+class Comparison(Sequence["Result"]):
+    """Results side by side: what the others are compared with comes first. The text of it is the table of the command line."""
+
+    def __init__(self, results: Sequence[Result]) -> None:
+        self._results = tuple(results)
+        self._natives = [result.native for result in results]
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._results[at]
+
+    @cached_property
+    def _charts(self) -> dict[str, dict[str, Any]]:
+        return {chart["name"]: chart for chart in json.loads(_native.charts(self._natives))}
+
+    @property
+    def charts(self) -> list[str]:
+        """The names of the charts that there are of these results."""
+        return list(self._charts)
+
+    def chart(self, name: str, *, width: float | None = None, height: float | None = None) -> Figure:
+        """The chart of this name.
+
+        With a ``width`` in points, such as `COLUMN`, it is made for a page: as wide as that in all, with text of eight points and
+        without its title. Its ``height`` is then in points too; six tenths of the width if not given.
+        """
+        if name not in self._charts:
+            named = repr(name)
+            wanted = f"one of {', '.join(self._charts)}"
+            raise ConfigError(f"chart: found {named}, wanted {wanted}", [(None, None, "chart", named, wanted)])
+        found = dict(self._charts[name])
+        if width is not None or height is not None:
+            found["spec"] = _for_a_page(found["spec"], width, height)
+        return Figure(**found)
+
+    def table(self, columns: int = 100) -> str:
+        """The table of ``wordline compare``, for this many columns of text."""
+        return _native.comparison(self._natives, columns)
+
+    def report(self, folder: str | PathLike[str]) -> None:
+        """Writes ``report.html``, a page that needs no network, its charts and ``summary.json`` into a folder."""
+        _native.report(self._natives, folder)
+
+    def __str__(self) -> str:
+        return self.table(get_terminal_size((100, 24)).columns)
+
+    def __repr__(self) -> str:
+        return f"<wordline.Comparison of {', '.join(result.device for result in self._results)}>"
+
+
+def compare(*results: Result) -> Comparison:
+    """Results side by side, in a table and in charts. The first is what the others are compared with."""
+    if not results:
+        raise ConfigError("compare: found no result, wanted one or more")
+    return Comparison(results)
+
+
+def _for_a_page(spec: dict[str, Any], width: float | None, height: float | None) -> dict[str, Any]:
+    """The chart as large as that in all, and without what the caption says."""
+    width = width if width is not None else spec["width"]
+    text = {"labelFontSize": _TEXT, "titleFontSize": _TEXT}
+    config = {
+        **spec.get("config", {}),
+        "axis": {**text, "titleFontWeight": "normal"},
+        "legend": {**text, "orient": "top", "symbolSize": 40},
+        "font": "sans-serif",
+    }
+    without = {key: value for key, value in spec.items() if key not in ("title", "description")}
+    fitted = {"type": "fit", "contains": "padding"}
+    return {**without, "width": width, "height": height or round(0.6 * width), "autosize": fitted, "padding": 2, "config": config}

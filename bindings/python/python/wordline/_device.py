@@ -1,0 +1,129 @@
+"""Devices."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, Self, TypeAlias
+
+from . import _native
+from ._keys import DeviceKeys
+
+Described: TypeAlias = "Device | str | PathLike[str] | Mapping[str, Any]"
+"""A device, a preset by its name, a configuration file by its path, or a table of keys."""
+
+
+class Device(DeviceKeys):
+    """A device as it is described: a preset, a file or a table of keys, with settings on top, all of it checked.
+
+    >>> drive = Device("nvme-tlc")
+    >>> drive.ftl.over_provisioning = 0.28
+    >>> drive.ftl.over_provisioning
+    0.28
+
+    A text is the name of a preset, or the path of a file that ends in ``.toml``; a ``Path`` is a configuration file; a dict has
+    the keys of one, ``preset`` among them. ``settings`` go on top, by keys such as ``"ftl.over_provisioning"``.
+    It is not the running device: any number of runs and sessions are made of one description.
+    """
+
+    __slots__ = ("native",)
+    native: _native.Device
+
+    def __init__(self, described: Described = "nvme-tlc", settings: Mapping[str, Any] | None = None) -> None:
+        super().__init__(self, "")
+        self._become(_described(described))
+        if settings:
+            self.update(settings)
+
+    def _become(self, native: _native.Device) -> None:
+        object.__setattr__(self, "native", native)
+
+    @classmethod
+    def of(cls, described: Described) -> Device:
+        """The device itself, or that which is described."""
+        return described if isinstance(described, Device) else cls(described)
+
+    def get(self, key: str) -> Any:
+        """The value of a key such as ``"ftl.gc.victim.policy"``, a default among that; items of lists are counted from 0, as in
+        ``"pools.0.part.name"``. ``None`` where there is none. The empty key is all of them.
+        """
+        return self.native.get(key) if key else self.native.table()
+
+    def update(self, settings: Mapping[str, Any]) -> Self:
+        """Sets several keys at once, which need only fit together."""
+        self._become(self.native.with_keys(dict(settings)))
+        return self
+
+    def copy(self) -> Device:
+        """The same device, to be changed by itself."""
+        copied = Device.__new__(Device)
+        super(Device, copied).__init__(copied, "")
+        copied._become(self.native)
+        return copied
+
+    @property
+    def name(self) -> str:
+        """Its name in results."""
+        return self.native.name
+
+    @property
+    def description(self) -> str:
+        """Its description, in a line; may be empty."""
+        return self.native.description
+
+    @property
+    def capacity_bytes(self) -> int:
+        """Bytes that the host sees."""
+        return self.native.capacity
+
+    @property
+    def toml(self) -> str:
+        """All of it as one TOML document, which loads as the same device."""
+        return self.native.toml
+
+    def explain(self) -> str:
+        """The values that follow from its configuration, each with the formula that it follows from."""
+        return self.native.explain()
+
+    def __copy__(self) -> Device:
+        return self.copy()
+
+    def __deepcopy__(self, memo: object) -> Device:
+        return self.copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.name, self.toml)
+
+    def __repr__(self) -> str:
+        return f"<wordline.Device {self.name}: {self.description}>" if self.description else f"<wordline.Device {self.name}>"
+
+
+def _described(described: Described) -> _native.Device:
+    if isinstance(described, Device):
+        return described.native
+    if isinstance(described, str):
+        return _native.Device.preset(described)
+    if isinstance(described, Mapping):
+        named = described.get("name", described.get("preset"))
+        return _native.Device.of_keys(named if isinstance(named, str) else "device", described)
+    return _native.Device.file(fspath(described))
+
+
+def _restored(name: str, text: str) -> Device:
+    device = Device.__new__(Device)
+    super(Device, device).__init__(device, "")
+    device._become(_native.Device.of_toml(name, text))  # pyright: ignore[reportPrivateUsage]
+    return device
+
+
+def presets() -> list[dict[str, Any]]:
+    """All presets, with description, source, part and capacity."""
+    found: list[dict[str, Any]] = json.loads(_native.presets())
+    return found
+
+
+def load(path: str | PathLike[str]) -> Device:
+    """The device in a configuration file, whatever its name."""
+    return Device(Path(path))

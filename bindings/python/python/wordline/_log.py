@@ -1,0 +1,59 @@
+"""The log of every request of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars
+    import pyarrow
+
+    from . import _native
+
+
+class Log:
+    """Every request of a run, in the order of the answers, as a table of Arrow that others take without a copy:
+    ``polars.DataFrame(log)``, ``pyarrow.table(log)``, and whatever else knows the PyCapsule interface.
+
+    | column | is |
+    |---|---|
+    | ``submitted_ps``, ``latency_ps`` | picoseconds since the run began, and from there to the answer |
+    | ``operation`` | ``read``, ``write``, ``discard``, ``flush``, ``write_zeroes``, ``compare`` |
+    | ``sector``, ``sectors`` | the first sector of 512 bytes, and how many |
+    | ``failed`` | whether it was answered with an error |
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: _native.Log) -> None:
+        self._native = native
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return self._native.columns
+
+    def __arrow_c_schema__(self) -> object:
+        return self._native.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._native.__arrow_c_stream__(requested_schema)
+
+    def to_polars(self) -> polars.DataFrame:
+        """The log as a data frame of Polars."""
+        import polars
+
+        return polars.DataFrame(self)
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The log as a table of PyArrow."""
+
+
+        table: Any = pyarrow.table(self)  # pyright: ignore[reportUnknownMemberType]
+        return table
+
+    def __repr__(self) -> str:
+        return f"<wordline.Log of {len(self):,} requests>"

@@ -1,0 +1,124 @@
+"""Runs and their results."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, fields
+from os import PathLike
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+from . import _native
+from ._device import Described, Device
+from ._errors import Interrupted
+from ._log import Log
+from ._results import Summary
+from ._workload import Workload
+
+if TYPE_CHECKING:
+    from ._compare import Figure
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(Summary):
+    """The result of a run. The names are those of its JSON, and the text of it is the table of the command line."""
+
+    log: Log | None = None
+    """Every request, where the run was asked to log them."""
+    native: _native.Summary = field(kw_only=True)
+
+    @classmethod
+    def of(cls, native: _native.Summary, log: _native.Log | None = None) -> Result:
+        made = Summary.from_json(json.loads(native.json()))
+        values = {one.name: getattr(made, one.name) for one in fields(made)}
+        return cls(**values, log=None if log is None else Log(log), native=native)
+
+    def json(self) -> str:
+        """The result as JSON, as the command line writes it."""
+        return self.native.json_indented()
+
+    def table(self, columns: int = 100) -> str:
+        """The table of the command line, for this many columns of text."""
+        return self.native.table(columns)
+
+    def chart(self, name: str, *, width: float | None = None, height: float | None = None) -> Figure:
+        """A chart of this result alone; see `Comparison.chart`."""
+        from ._compare import compare
+
+        return compare(self).chart(name, width=width, height=height)
+
+    def report(self, folder: str | PathLike[str]) -> None:
+        """Writes ``report.html``, a page that needs no network, its charts and ``summary.json`` into a folder."""
+        _native.report([self.native], folder)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Result) and self.json() == other.json()
+
+    def __hash__(self) -> int:
+        return hash((self.digest, self.seed))
+
+    def __str__(self) -> str:
+        return self.table(get_terminal_size((100, 24)).columns)
+
+    def __repr__(self) -> str:
+        outcome = f"{self.outcome}, seed {self.seed}, digest {self.digest}"
+        return f"<wordline.Result of {self.workload.name} on {self.device}: {outcome}>"
+
+
+class Start(TypedDict, total=False):
+    """The device before the first request, and other settings of a run or a session."""
+
+    precondition: str | float
+    """``"empty"``, ``"filled"``, ``"steady-state"`` (of uniform writes), ``"steady-state:0.5"`` of a part, ``"workload"`` (aged with
+    the workload itself), ``"workload:3"`` with this many drive writes, or the fraction to fill; the workload's own if not given."""
+    from_snapshot: str | PathLike[str]
+    """The snapshot that the device is restored from, in place of a precondition."""
+    save_snapshot: str | PathLike[str]
+    """Where the device is saved after the run."""
+    cut_power_after: int
+    """Cuts the power once this many requests are answered; the device recovers, and the run goes on."""
+    cut_power_at: str
+    """Cuts the power at this time of the run, such as ``"20ms"``."""
+
+
+_START = frozenset(Start.__annotations__)
+
+
+def settings(seed: int, given: Start) -> dict[str, object]:
+    """The settings of a run as the native part takes them."""
+    for key in given:
+        if key not in _START:
+            raise TypeError(f"got an unexpected keyword argument {key!r}; there are seed, log, {', '.join(sorted(_START))}")
+    return {"seed": seed, **given}
+
+
+def run(
+    device: Described,
+    workload: Workload | str | None = None,
+    *,
+    seed: int = 0,
+    log: bool | str | PathLike[str] = False,
+    **start: Unpack[Start],
+) -> Result:
+    """Runs a workload on a device to its end. Equal device, workload and seed give an equal digest on any machine.
+
+    ``log=True`` keeps every request in `Result.log`; a path writes them to a Parquet file. Other threads go on meanwhile. Ctrl-C
+    ends the run with `Interrupted`, which has the result of what was answered by then.
+    """
+    given = settings(seed, start)
+    if not isinstance(log, bool):
+        given["log"] = log
+    native = _native.run(Device.of(device).native, Workload.of(workload).native, given, log is True)
+    return result_of(*native)
+
+
+def result_of(
+    native: _native.Summary | None, log: _native.Log | None = None, raised: BaseException | None = None
+) -> Result:
+    """The result, or the exception that ended the run early."""
+    result = None if native is None else Result.of(native, log)
+    if result is None or isinstance(raised, KeyboardInterrupt):
+        raise Interrupted(result) from None
+    if raised is not None:
+        raise raised
+    return result

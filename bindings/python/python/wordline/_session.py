@@ -1,0 +1,133 @@
+"""Sessions: runs that go on step by step, for hosts that decide by what happened, and for other simulators."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+
+from . import _native
+from ._device import Described, Device
+from ._run import Result, Start, result_of, settings
+from ._workload import Pace, Workload
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ._columns import Column, Operations
+
+
+class Standing(NamedTuple):
+    """Where a session stands."""
+
+    now_ps: int
+    """The present, in picoseconds since the session began."""
+    waiting: int
+    """Requests that were submitted and that the device has not taken yet."""
+    submitted: int
+    """Requests that the device has taken."""
+    answered: int
+    """Requests that were answered."""
+    outstanding: int
+    """Requests that the device has taken and that may still be answered."""
+    lost: int
+    """Requests that a power cut lost."""
+    recovers: bool
+    """Whether the device recovers from a power cut, and takes nothing."""
+
+
+class Session:
+    """A device at work, which is given requests and goes on as far as its caller wants. Whatever the steps, equal requests give an
+    equal digest.
+
+    >>> dev = Session("tiny", seed=1)
+    >>> dev.submit([0, 1_000_000], "read", [0, 8], 8)      # picoseconds, operations, first sectors, numbers of sectors
+    0
+    >>> dev.advance()                                      # until all are answered
+    True
+    >>> dev.answers()["latency_ps"]
+    array([...])
+    >>> dev.finish().host.reads
+    2
+
+    Times are in picoseconds since the session began, and sectors have 512 bytes. With a ``workload`` it draws its own requests.
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(
+        self,
+        device: Described,
+        workload: Workload | str | None = None,
+        *,
+        seed: int = 0,
+        pace: Pace | None = None,
+        **start: Unpack[Start],
+    ) -> None:
+        if workload is None:
+            requests = _native.Workload.submitted({**(pace or {})})
+        else:
+            requests = Workload.of(workload).native
+        self._native = _native.Session(Device.of(device).native, requests, settings(seed, start))
+
+    def submit(self, times: Column, ops: Operations, sectors: Column, lengths: Column) -> int:
+        """Submits requests, which the device takes at their times; an array each, or one value for all. Nothing happens before the
+        session goes on. Returns the number of the first one, counted from 0 in the order of submission: by that its answer can be told.
+
+        A request that is refused leaves those before it submitted; the exception says how many.
+        """
+        if type(times) is int and type(ops) is int and type(sectors) is int and type(lengths) is int:
+            return self._native.submit_one(times, ops, sectors, lengths)
+        from ._columns import columns
+
+        standing = self._native.standing
+        submitted, raised = self._native.submit(columns(times, ops, sectors, lengths))
+        if raised is not None:
+            raised.add_note(f"{submitted} requests before it were submitted")
+            raise raised
+        return standing[1] + standing[2]
+
+    def advance(self, until: int | None = None, *, answers: int | None = None, taken: bool = False) -> bool:
+        """Goes on to the time ``until``, in picoseconds: all that is due by then, and at that instant, has happened. Or until so many
+        more ``answers``; with ``answers=1`` no further than ``until``. Or until the device has ``taken`` every request. With nothing
+        said, until every request is answered. Returns false where it came to rest before that.
+
+        Other threads go on meanwhile. Ctrl-C raises ``KeyboardInterrupt``, and the session can go on from there.
+        """
+        return self._native.advance(until, answers, taken)
+
+    def answers(self) -> NDArray[Any]:
+        """The answers since they were last taken, in their order: an array of records with the fields ``time_ps``, ``latency_ps``,
+        ``sector``, ``sectors``, ``number``, ``operation`` and ``failed``.
+        """
+        from ._columns import answers_of
+
+        return answers_of(self._native.answers())
+
+    @property
+    def now_ps(self) -> int:
+        """The present, in picoseconds since the session began."""
+        return self._native.now
+
+    @property
+    def standing(self) -> Standing:
+        """Where it stands: its time, and how many requests wait, are outstanding and were answered."""
+        return Standing(*self._native.standing)
+
+    def result(self) -> Result:
+        """The result so far."""
+        return result_of(self._native.summary())
+
+    def cut_power(self) -> None:
+        """Cuts the power at the present instant, and switches it on again: outstanding requests are lost, and the device recovers as
+        the session goes on.
+        """
+        self._native.cut_power()
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Saves the device as a snapshot, from which ``from_snapshot`` restores it."""
+        self._native.save(path)
+
+    def finish(self) -> Result:
+        """Goes on until every request is answered, and ends the session. Returns the result, which is that of a run."""
+        native, raised = self._native.finish()
+        return result_of(native, None, raised)

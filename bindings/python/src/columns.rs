@@ -1,0 +1,64 @@
+//! Columns of requests, and of answers, as NumPy has them.
+
+use pyo3::buffer::PyBuffer;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use wordline_kernel::{Bytes, Duration, Instant};
+use wordline_lab::Answered;
+use wordline_lab::trace::{Op, Request};
+use wordline_ssd::{Operation, SECTOR};
+
+use crate::errors::refused;
+
+/// The operations, in the order of their numbers, by name.
+pub const OPERATIONS: [(Op, Operation, &str); Op::COUNT] = [
+    (Op::Read, Operation::Read, "read"),
+    (Op::Write, Operation::Write, "write"),
+    (Op::Discard, Operation::Discard, "discard"),
+    (Op::Flush, Operation::Flush, "flush"),
+    (Op::WriteZeroes, Operation::WriteZeroes, "write_zeroes"),
+    (Op::Compare, Operation::Compare, "compare"),
+];
+
+/// A request of its arrival in picoseconds, the number of its operation, its first sector and how many it has.
+pub fn request([time, op, sector, length]: [i64; 4]) -> PyResult<Request> {
+    // Far beyond any device, and no product overflows.
+    let most_sectors = u64::MAX / SECTOR.0 / 2;
+    let op = within("ops", op, Op::COUNT as u64 - 1)?;
+    let time = within("times", time, i64::MAX as u64)?;
+    let (sector, length) = (within("sectors", sector, most_sectors)?, within("lengths", length, most_sectors)?);
+    let request = Request::new(OPERATIONS[op as usize].0, SECTOR * sector, SECTOR * length);
+    Ok(Request { arrival: Instant::ZERO + Duration::from_ps(time), ..request })
+}
+
+fn within(name: &str, value: i64, most: u64) -> PyResult<u64> {
+    let number = u64::try_from(value).ok().filter(|number| *number <= most);
+    number.ok_or_else(|| refused(name, value, &format!("a whole number from 0 to {most}")))
+}
+
+/// Columns of 64-bit numbers, of one length.
+pub fn rows(py: Python<'_>, columns: [PyBuffer<i64>; 4]) -> PyResult<Vec<[i64; 4]>> {
+    let [times, ops, sectors, lengths] = columns;
+    let read = |column: PyBuffer<i64>| column.to_vec(py);
+    let (times, ops, sectors, lengths) = (read(times)?, read(ops)?, read(sectors)?, read(lengths)?);
+    let rows = times.into_iter().zip(ops).zip(sectors.into_iter().zip(lengths));
+    Ok(rows.map(|((time, op), (sector, length))| [time, op, sector, length]).collect())
+}
+
+/// Answers as the bytes of an array of records: time, latency, sector and sectors in 64 bits, number in 32, operation and whether it
+/// failed in 8, and two bytes that fill the record up.
+pub fn answers<'py>(py: Python<'py>, answers: &[Answered]) -> Bound<'py, PyBytes> {
+    let mut bytes = Vec::with_capacity(answers.len() * 40);
+    for Answered { number, operation, offset, size, time, latency, failed } in answers {
+        for word in [time.ps(), latency.ps(), offset.0 / SECTOR.0, sectors(*size)] {
+            bytes.extend_from_slice(&word.to_ne_bytes());
+        }
+        bytes.extend_from_slice(&number.to_ne_bytes());
+        bytes.extend_from_slice(&[*operation as u8, u8::from(*failed), 0, 0]);
+    }
+    PyBytes::new(py, &bytes)
+}
+
+fn sectors(size: Bytes) -> u64 {
+    size.0 / SECTOR.0
+}

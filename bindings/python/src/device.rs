@@ -1,0 +1,98 @@
+//! Devices as they are described.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use pyo3::types::PyMapping;
+use wordline_lab as lab;
+use wordline_lab::Registry;
+
+use crate::errors::of_device;
+use crate::values::{to_python, to_table, to_toml};
+
+/// A description of a device that was checked; with another setting it is another one.
+#[pyclass(frozen, module = "wordline._native")]
+pub struct Device(pub lab::Device);
+
+#[pymethods]
+impl Device {
+    /// The preset `name`, or the one in the file at that path.
+    #[staticmethod]
+    fn preset(name: &str) -> PyResult<Self> {
+        lab::Device::preset(name).map(Self).map_err(of_device)
+    }
+
+    /// The device in a configuration file.
+    #[staticmethod]
+    fn file(path: PathBuf) -> PyResult<Self> {
+        lab::Device::file(path).map(Self).map_err(of_device)
+    }
+
+    /// The device called `name` of a table of keys.
+    #[staticmethod]
+    fn of_keys(name: &str, keys: &Bound<'_, PyMapping>) -> PyResult<Self> {
+        let table = to_table("", keys)?;
+        lab::Device::of_keys(&Registry::default(), name, table).map(Self).map_err(of_device)
+    }
+
+    /// The device of a whole document in TOML, as [`toml`](Self::toml) gives it.
+    #[staticmethod]
+    fn of_toml(name: &str, text: &str) -> PyResult<Self> {
+        let table = text.parse().map_err(|error: toml::de::Error| {
+            crate::errors::refused(name, error.message(), "a TOML document")
+        })?;
+        lab::Device::of_keys(&Registry::default(), name, table).map(Self).map_err(of_device)
+    }
+
+    /// The same device with other values of these keys.
+    fn with_keys(&self, keys: &Bound<'_, PyMapping>) -> PyResult<Self> {
+        let mut all = Vec::new();
+        for item in keys.items()?.iter() {
+            let (key, value): (String, Bound<'_, PyAny>) = item.extract()?;
+            let value = to_toml(&key, &value)?;
+            all.push((key, value));
+        }
+        let keys = all.iter().map(|(key, value)| (key.as_str(), value.clone()));
+        self.0.with_all(keys).map(Self).map_err(of_device)
+    }
+
+    /// The value of `key`; `None` where there is none.
+    fn get<'py>(&self, py: Python<'py>, key: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.0.get(key).map(|value| to_python(py, &value)).transpose()
+    }
+
+    /// All keys.
+    fn table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &toml::Value::Table(self.0.configured.table()))
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    #[getter]
+    fn description(&self) -> &str {
+        &self.0.description
+    }
+
+    #[getter]
+    fn device_type(&self) -> &str {
+        self.0.configured.device_type()
+    }
+
+    #[getter]
+    fn toml(&self) -> &str {
+        &self.0.text
+    }
+
+    /// Bytes that the host sees.
+    #[getter]
+    fn capacity(&self) -> u64 {
+        self.0.capacity().0
+    }
+
+    fn explain(&self) -> String {
+        self.0.explain()
+    }
+}

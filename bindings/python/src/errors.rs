@@ -1,0 +1,68 @@
+//! Errors of the lab as exceptions of the package, with the sentences of the command line.
+
+use std::path::Path;
+
+use pyo3::prelude::*;
+use wordline_kernel::Complaints;
+use wordline_lab::{Error, Finding};
+
+/// The module that has the exceptions.
+const MODULE: &str = "wordline._errors";
+
+/// The exception of an error in the description of a device.
+pub fn of_device(error: Error) -> PyErr {
+    raised(&error, "ConfigError")
+}
+
+/// The exception of an error in a run, or in its requests. `others` are files that are no trace.
+pub fn of_run(error: Error, others: &[Option<&Path>]) -> PyErr {
+    let files = match &error {
+        Error::File { path, .. } | Error::Content { path, .. } if others.contains(&Some(path)) => "ConfigError",
+        _ => "TraceError",
+    };
+    raised(&error, files)
+}
+
+/// The exception of a setting that cannot be used.
+pub fn refused(key: &str, found: impl std::fmt::Display, wanted: &str) -> PyErr {
+    let (what, found, wanted) = (key.to_owned(), found.to_string(), wanted.to_owned());
+    of_device(Error::Argument { what, found, wanted })
+}
+
+/// The exception of the value of a key that TOML does not have.
+pub fn refused_key(key: &str, found: &str, wanted: &str) -> PyErr {
+    let mut wrong = Complaints::default();
+    wrong.add(key, found, wanted);
+    of_device(Error::Config(wrong))
+}
+
+/// The exception; one about the content of a file is of the class `files`.
+fn raised(error: &Error, files: &str) -> PyErr {
+    let class = match error {
+        Error::Config(_) | Error::Argument { .. } => "ConfigError",
+        Error::File { action: "write", .. } => "Error",
+        Error::File { .. } | Error::Content { .. } | Error::Line { .. } => files,
+        Error::WrongAnswer(_) => "DesignError",
+        Error::Stuck(_) | Error::Invariant(_) => "Fault",
+        _ => "Error",
+    };
+    let text = error.to_string();
+    // The configuration of a reproducer fills some screens.
+    let (message, reproducer) = match error.is_of_simulation() {
+        true => (text.lines().next().unwrap_or_default(), text.as_str()),
+        false => (text.as_str(), ""),
+    };
+    let findings: Vec<_> = error.findings().into_iter().map(fields).collect();
+    Python::attach(|py| {
+        let made = py
+            .import(MODULE)
+            .and_then(|module| module.getattr(class))
+            .and_then(|class| class.call1((message, findings, reproducer)));
+        made.map_or_else(|failed| failed, PyErr::from_value)
+    })
+}
+
+fn fields(finding: Finding) -> (Option<String>, Option<u64>, Option<String>, String, String) {
+    let Finding { file, line, key, found, wanted } = finding;
+    (file, line, key, found, wanted)
+}

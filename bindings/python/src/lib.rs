@@ -1,0 +1,49 @@
+//! The native part of the Python package `wordline`: it converts and delegates to `wordline_lab`, and has no defaults of its own. Its face
+//! for users is written in Python, in `python/wordline`.
+
+mod columns;
+mod device;
+mod errors;
+mod log;
+mod results;
+mod run;
+mod session;
+mod settings;
+mod values;
+mod workload;
+
+use pyo3::prelude::*;
+
+/// Large tables that are looked into at random: the allocator of the command line, for the same reason.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// The native part of the package `wordline`.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::device::Device;
+    #[pymodule_export]
+    use crate::log::Log;
+    #[pymodule_export]
+    use crate::results::{
+        Summary, charts, comparison, presets, report, schema_of_devices, schema_of_results, workloads,
+    };
+    #[pymodule_export]
+    use crate::run::run;
+    #[pymodule_export]
+    use crate::session::Session;
+    #[pymodule_export]
+    use crate::workload::Workload;
+
+    /// Panics that become errors are told by those; all others as ever.
+    #[pymodule_init]
+    fn quieten() {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !wordline_lab::caught::is_caught() {
+                before(panic);
+            }
+        }));
+    }
+}

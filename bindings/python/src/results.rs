@@ -1,0 +1,101 @@
+//! Results of runs, and lists of what there is, as JSON: the package makes dataclasses of it.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+use wordline_lab as lab;
+use wordline_lab::output::ReportFolder;
+use wordline_lab::report::{self as reports, Origin};
+use wordline_lab::workload::Generated;
+use wordline_lab::{Registry, config};
+
+use crate::errors::of_run;
+
+/// The result of a run.
+#[pyclass(frozen, module = "wordline._native")]
+pub struct Summary(pub lab::Summary);
+
+#[pymethods]
+impl Summary {
+    /// As JSON, in a line.
+    fn json(&self) -> String {
+        text(&self.0)
+    }
+
+    /// As JSON, as the command line writes it.
+    fn json_indented(&self) -> String {
+        reports::json(&self.0)
+    }
+
+    /// As the table for a terminal.
+    fn table(&self, columns: u16) -> String {
+        reports::table(&self.0, columns)
+    }
+}
+
+fn text(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("it has string keys")
+}
+
+fn all(runs: &[PyRef<'_, Summary>]) -> Vec<lab::Summary> {
+    runs.iter().map(|run| run.0.clone()).collect()
+}
+
+/// Several results side by side, as the table for a terminal.
+#[pyfunction]
+pub fn comparison(runs: Vec<PyRef<'_, Summary>>, columns: u16) -> String {
+    reports::comparison(&all(&runs), columns)
+}
+
+/// The charts of results, as a list in JSON.
+#[pyfunction]
+pub fn charts(runs: Vec<PyRef<'_, Summary>>) -> String {
+    let one = |chart: reports::Chart| {
+        let reports::Chart { name, title, caption, spec } = chart;
+        json!({ "name": name, "title": title, "caption": caption, "spec": spec })
+    };
+    text(&reports::charts(&all(&runs)).into_iter().map(one).collect::<Vec<Value>>())
+}
+
+/// Writes the report of results into a folder.
+#[pyfunction]
+pub fn report(runs: Vec<PyRef<'_, Summary>>, folder: PathBuf) -> PyResult<()> {
+    let runs = all(&runs);
+    let json = if let [run] = &runs[..] { reports::json(run) } else { reports::json_list(&runs) };
+    let texts: Vec<&str> = runs.iter().map(|run| run.configuration.as_str()).collect();
+    let command = runs.first().map(|run| run.provenance.command_line()).unwrap_or_default();
+    let origin = Origin { config: &texts.join("\n"), command: &command };
+    let written = ReportFolder::claim(&folder).and_then(|folder| reports::write(folder, &runs, &json, origin));
+    written.map_err(|error| of_run(error, &[Some(&folder)]))
+}
+
+/// The JSON Schema of the result of a run.
+#[pyfunction]
+pub fn schema_of_results() -> String {
+    reports::schema()
+}
+
+/// The JSON Schema of the description of a device.
+#[pyfunction]
+pub fn schema_of_devices() -> String {
+    config::schema(&Registry::default())
+}
+
+/// All presets, as a list in JSON.
+#[pyfunction]
+pub fn presets() -> PyResult<String> {
+    let found = config::presets(&Registry::default()).map_err(crate::errors::of_device)?;
+    Ok(text(&found))
+}
+
+/// All workloads with a name, as a list in JSON.
+#[pyfunction]
+pub fn workloads() -> String {
+    let one = |name: String| {
+        let generated = Generated::named(&name)?;
+        let (description, kind) = generated.description();
+        Some(json!({ "name": name, "description": description, "kind": kind }))
+    };
+    text(&Generated::names().into_iter().filter_map(one).collect::<Vec<Value>>())
+}

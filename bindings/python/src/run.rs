@@ -1,0 +1,131 @@
+//! Runs, which leave Python to its other threads and end when the user wants.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use wordline_lab as lab;
+use wordline_lab::provenance::Provenance;
+use wordline_lab::{CutAfter, Error, Observer, Reached, RunOptions, Until};
+
+use crate::device::Device;
+use crate::errors::of_run;
+use crate::log::{BATCH, Log, Logging};
+use crate::results::Summary;
+use crate::settings::Settings;
+use crate::workload::Workload;
+
+/// Time between two looks for a signal. Chosen: Ctrl-C is answered long before half a second, and the look costs nothing.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+
+/// An observer that ends a run where Python has a signal to handle that raises an exception.
+pub struct Watch {
+    look_at: Instant,
+    /// The exception that was raised.
+    pub raised: Option<PyErr>,
+}
+
+impl Watch {
+    /// One that begins to look now.
+    pub fn begin() -> Self {
+        Self { look_at: Instant::now() + BETWEEN_LOOKS, raised: None }
+    }
+
+    fn goes_on(&mut self) -> bool {
+        if self.raised.is_some() {
+            return false;
+        }
+        let now = Instant::now();
+        if now >= self.look_at {
+            self.look_at = now + BETWEEN_LOOKS;
+            self.raised = Python::attach(|py| py.check_signals()).err();
+        }
+        self.raised.is_none()
+    }
+}
+
+impl Observer for Watch {
+    fn progress(&mut self, _answered: u64) -> bool {
+        self.goes_on()
+    }
+
+    fn goes_on(&mut self, _done: u64) -> bool {
+        Watch::goes_on(self)
+    }
+}
+
+/// What a run gives: the result, the log if one was wanted, and the exception that ended it early.
+type Ran = (Option<Summary>, Option<Log>, Option<PyErr>);
+
+/// Runs a workload on a device; in memory where `log` says so, each request is logged.
+#[pyfunction]
+pub fn run(
+    py: Python<'_>,
+    device: &Device,
+    workload: &Workload,
+    settings: &Bound<'_, PyDict>,
+    log: bool,
+) -> PyResult<Ran> {
+    let options = options(&Settings(settings))?;
+    let (device, workload) = (&device.0, &workload.0);
+    let (result, raised) = py.detach(|| {
+        let mut watch = Watch::begin();
+        let result = match log {
+            true => logged(device, workload, &options, &mut watch).map(|(run, log)| (run, Some(log))),
+            false => lab::run(device, workload, &options, &mut watch).map(|run| (run, None)),
+        };
+        (result, watch.raised)
+    });
+    match (result, raised) {
+        (Ok((run, log)), raised) => Ok((Some(Summary(run)), log, raised)),
+        (Err(Error::Stopped), raised) => Ok((None, None, raised)),
+        (Err(error), _) => Err(of_run(error, &others(&options))),
+    }
+}
+
+/// The files of a run that are no trace.
+pub fn others(options: &RunOptions) -> [Option<&Path>; 3] {
+    [&options.from_snapshot, &options.save_snapshot, &options.log].map(Option::as_deref)
+}
+
+/// The same, step by step, with all answers.
+fn logged(
+    device: &lab::Device,
+    workload: &lab::Workload,
+    options: &RunOptions,
+    watch: &mut Watch,
+) -> lab::error::Result<(lab::Summary, Log)> {
+    let mut session = lab::Session::open_observed(device, workload, options, watch)?;
+    let mut log = Logging::begin();
+    loop {
+        let reached = session.advance_observed(Until::Answers(BATCH), watch)?;
+        log.add(&session.answers());
+        match reached {
+            Reached::Wanted => {}
+            Reached::Rest => return Ok((session.finish_observed(watch)?, log.end())),
+            Reached::Stopped => return Ok((session.summary(), log.end())),
+        }
+    }
+}
+
+/// Everything else that the caller asked of a run or a session.
+pub fn options(settings: &Settings<'_, '_>) -> PyResult<RunOptions> {
+    let after = settings.whole("cut_power_after", 1)?.map(CutAfter::Requests);
+    let at = settings.read("cut_power_at")?.map(CutAfter::Time);
+    Ok(RunOptions {
+        seed: settings.whole("seed", 0)?.unwrap_or_default(),
+        precondition: settings.read("precondition")?,
+        from_snapshot: settings.path("from_snapshot")?,
+        save_snapshot: settings.path("save_snapshot")?,
+        log: settings.path("log")?,
+        power_cut: after.or(at),
+        provenance: provenance(settings.0.py())?,
+    })
+}
+
+/// The program that runs it: the arguments of the interpreter.
+fn provenance(py: Python<'_>) -> PyResult<Provenance> {
+    let command = py.import("sys")?.getattr("orig_argv")?.extract()?;
+    Ok(Provenance::of(option_env!("WORDLINE_COMMIT"), command))
+}

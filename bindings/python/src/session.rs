@@ -1,0 +1,158 @@
+//! Sessions: runs that go on step by step.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, TryLockError};
+
+use pyo3::buffer::PyBuffer;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use wordline_kernel::{Duration, Instant};
+use wordline_lab as lab;
+use wordline_lab::{Error, Reached, Until};
+
+use crate::columns;
+use crate::device::Device;
+use crate::errors::{of_run, refused};
+use crate::results::Summary;
+use crate::run::{Watch, options, others};
+use crate::settings::Settings;
+use crate::workload::Workload;
+
+/// A device at work.
+#[pyclass(frozen, module = "wordline._native")]
+pub struct Session(Mutex<Option<lab::Session>>);
+
+/// Where a session stands: now, waiting, submitted, answered, outstanding, lost, and whether it recovers.
+type Standing = (u64, u64, u64, u64, u64, u64, bool);
+
+impl Session {
+    /// The session, for a thread that may hold Python: whoever has it may wait for that, so nobody waits for it.
+    fn lock(&self) -> PyResult<MutexGuard<'_, Option<lab::Session>>> {
+        match self.0.try_lock() {
+            Ok(session) => Ok(session),
+            Err(TryLockError::Poisoned(broken)) => Ok(broken.into_inner()),
+            Err(TryLockError::WouldBlock) => {
+                Err(refused("the session", "a call while it goes on in another one", "one call at a time"))
+            }
+        }
+    }
+
+    /// Calls `step` with the session, without holding Python up.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        step: impl FnOnce(&mut lab::Session) -> lab::error::Result<T> + Send,
+    ) -> PyResult<T> {
+        let mut session = self.lock()?;
+        let session = session.as_mut().ok_or_else(finished)?;
+        py.detach(|| step(session)).map_err(|error| of_run(error, &[]))
+    }
+}
+
+fn finished() -> PyErr {
+    refused("the session", "a call after its end", "a new session")
+}
+
+#[pymethods]
+impl Session {
+    /// A session on a device that is prepared as the settings say.
+    #[new]
+    fn new(py: Python<'_>, device: &Device, workload: &Workload, settings: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let options = options(&Settings(settings))?;
+        let (device, workload) = (&device.0, &workload.0);
+        let mut watch = Watch::begin();
+        let opened = py.detach(|| lab::Session::open_observed(device, workload, &options, &mut watch));
+        match (opened, watch.raised) {
+            (_, Some(raised)) => Err(raised),
+            (Ok(session), None) => Ok(Self(Mutex::new(Some(session)))),
+            (Err(error), None) => Err(of_run(error, &others(&options))),
+        }
+    }
+
+    /// Submits one request. Returns its number.
+    fn submit_one(&self, time: i64, op: i64, sector: i64, length: i64) -> PyResult<u64> {
+        let request = columns::request([time, op, sector, length])?;
+        let mut session = self.lock()?;
+        let session = session.as_mut().ok_or_else(finished)?;
+        session.submit(&request).map_err(|error| of_run(error, &[]))
+    }
+
+    /// Submits requests. Returns how many were, and the exception of the next one if it was refused.
+    fn submit(&self, py: Python<'_>, columns: [PyBuffer<i64>; 4]) -> PyResult<(usize, Option<PyErr>)> {
+        let rows = columns::rows(py, columns)?;
+        let mut session = self.lock()?;
+        let session = session.as_mut().ok_or_else(finished)?;
+        for (n, row) in rows.iter().enumerate() {
+            let submitted = columns::request(*row)
+                .and_then(|request| session.submit(&request).map_err(|error| of_run(error, &[])));
+            if let Err(error) = submitted {
+                return Ok((n, Some(error)));
+            }
+        }
+        Ok((rows.len(), None))
+    }
+
+    /// Goes on to a time in picoseconds, or until so many are answered, or all are taken; to rest where nothing is said. True where
+    /// that is reached, false at rest before it.
+    #[pyo3(signature = (until, answers, taken))]
+    fn advance(&self, py: Python<'_>, until: Option<u64>, answers: Option<u64>, taken: bool) -> PyResult<bool> {
+        let time = until.map(|ps| Instant::ZERO + Duration::from_ps(ps));
+        let until = match (time, answers, taken) {
+            (None, None, false) => Until::Rest,
+            (None, None, true) => Until::Taken,
+            (Some(time), None, false) => Until::Time(time),
+            (None, Some(answers), false) => Until::Answers(answers),
+            (Some(time), Some(1), false) => Until::AnswerBy(time),
+            _ => return Err(refused("advance", "more than one end", "a time, answers=N, a time with answers=1, or taken=True")),
+        };
+        let mut watch = Watch::begin();
+        let reached = self.with(py, |session| session.advance_observed(until, &mut watch))?;
+        match watch.raised {
+            Some(raised) => Err(raised),
+            None => Ok(reached == Reached::Wanted),
+        }
+    }
+
+    /// The answers since they were last taken, as the bytes of an array of records.
+    fn answers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let answers = self.lock()?.as_mut().ok_or_else(finished)?.answers();
+        Ok(columns::answers(py, &answers))
+    }
+
+    /// The present, in picoseconds.
+    #[getter]
+    fn now(&self) -> PyResult<u64> {
+        Ok(self.lock()?.as_ref().ok_or_else(finished)?.now().ps())
+    }
+
+    #[getter]
+    fn standing(&self) -> PyResult<Standing> {
+        let standing = self.lock()?.as_ref().ok_or_else(finished)?.standing();
+        let lab::Standing { now, waiting, submitted, answered, outstanding, lost, recovers } = standing;
+        Ok((now.ps(), waiting, submitted, answered, outstanding, lost, recovers))
+    }
+
+    /// The result so far.
+    fn summary(&self, py: Python<'_>) -> PyResult<Summary> {
+        self.with(py, |session| Ok(session.summary())).map(Summary)
+    }
+
+    fn cut_power(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, lab::Session::cut_power)
+    }
+
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        self.with(py, |session| session.save(&path))
+    }
+
+    /// Goes on to the end. Returns the result, and the exception that ended it early.
+    fn finish(&self, py: Python<'_>) -> PyResult<(Option<Summary>, Option<PyErr>)> {
+        let session = self.lock()?.take().ok_or_else(finished)?;
+        let mut watch = Watch::begin();
+        match (py.detach(|| session.finish_observed(&mut watch)), watch.raised) {
+            (Ok(run), raised) => Ok((Some(Summary(run)), raised)),
+            (Err(Error::Stopped), raised) => Ok((None, raised)),
+            (Err(error), _) => Err(of_run(error, &[])),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Settings that a caller gave by name, those that are left out missing; each is checked with the words of the command line.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use wordline_lab::words::found_and_wanted;
+
+use crate::errors::refused;
+use crate::values::shown;
+
+/// Settings by name.
+pub struct Settings<'a, 'py>(pub &'a Bound<'py, PyDict>);
+
+impl<'py> Settings<'_, 'py> {
+    /// The value of `name`, if there is one.
+    pub fn get(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        Ok(self.0.get_item(name)?.filter(|value| !value.is_none()))
+    }
+
+    /// A whole number from `least` on.
+    pub fn whole<T: TryFrom<u64>>(&self, name: &str, least: u64) -> PyResult<Option<T>> {
+        let Some(value) = self.get(name)? else { return Ok(None) };
+        // A truth is a number to Python, and a slip of whoever gave it.
+        let is_truth = value.is_instance_of::<pyo3::types::PyBool>();
+        let number = value.extract::<u64>().ok().filter(|number| *number >= least && !is_truth);
+        let most = u64::MAX >> (u64::BITS as usize - 8 * size_of::<T>());
+        let wanted = || refused(name, shown(&value), &format!("a whole number from {least} to {most}"));
+        number.and_then(|number| T::try_from(number).ok()).ok_or_else(wanted).map(Some)
+    }
+
+    /// A number.
+    pub fn number(&self, name: &str) -> PyResult<Option<f64>> {
+        let Some(value) = self.get(name)? else { return Ok(None) };
+        let number = value.extract::<f64>().ok().filter(|number| number.is_finite());
+        number.ok_or_else(|| refused(name, shown(&value), "a number, such as 0.5")).map(Some)
+    }
+
+    /// A text.
+    pub fn text(&self, name: &str) -> PyResult<Option<String>> {
+        let Some(value) = self.get(name)? else { return Ok(None) };
+        value.extract().map(Some).map_err(|_| refused(name, shown(&value), "text in quotes"))
+    }
+
+    /// A value that is read from text; a number will do where its text does.
+    pub fn read<T: FromStr<Err = String>>(&self, name: &str) -> PyResult<Option<T>> {
+        self.read_by(name, str::parse)
+    }
+
+    /// The same by a function of its own.
+    pub fn read_by<T>(&self, name: &str, read: impl Fn(&str) -> Result<T, String>) -> PyResult<Option<T>> {
+        let Some(value) = self.get(name)? else { return Ok(None) };
+        let text = value.str()?;
+        read(text.to_str()?).map(Some).map_err(|message| {
+            let (_, wanted) = found_and_wanted(&message, &message);
+            refused(name, shown(&value), &wanted)
+        })
+    }
+
+    /// A path.
+    pub fn path(&self, name: &str) -> PyResult<Option<PathBuf>> {
+        let Some(value) = self.get(name)? else { return Ok(None) };
+        value.extract().map(Some).map_err(|_| refused(name, shown(&value), "a path"))
+    }
+}

@@ -1,0 +1,107 @@
+//! Workloads as they are described.
+
+use pyo3::buffer::PyBuffer;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use wordline_kernel::Duration;
+use wordline_lab as lab;
+use wordline_lab::Origin;
+use wordline_lab::config::named;
+use wordline_lab::trace::workload::arrival::Bursts;
+use wordline_lab::trace::{Fit, Options};
+
+use crate::columns::{request, rows};
+use crate::errors::of_device;
+use crate::settings::Settings;
+
+/// Which requests, and at what pace.
+#[pyclass(frozen, module = "wordline._native")]
+pub struct Workload(pub lab::Workload);
+
+#[pymethods]
+impl Workload {
+    /// The embedded trace; or the workload, or the trace, that the settings name.
+    #[new]
+    fn new(settings: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let settings = Settings(settings);
+        let origin = origin(&settings)?;
+        paced(origin, &settings).map(Self)
+    }
+
+    /// Requests that a session is given one after the other.
+    #[staticmethod]
+    fn submitted(settings: &Bound<'_, PyDict>) -> PyResult<Self> {
+        paced(Origin::Submitted, &Settings(settings)).map(Self)
+    }
+
+    /// These requests, called `name` in the result.
+    #[staticmethod]
+    fn given(
+        py: Python<'_>,
+        name: String,
+        columns: [PyBuffer<i64>; 4],
+        settings: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let requests = rows(py, columns)?.into_iter().map(request).collect::<PyResult<Vec<_>>>()?;
+        paced(Origin::Given(name, requests.into()), &Settings(settings)).map(Self)
+    }
+
+    /// The preset on which it runs where no device is named.
+    #[getter]
+    fn usual_preset(&self) -> &'static str {
+        self.0.origin.usual_preset()
+    }
+}
+
+fn origin(settings: &Settings<'_, '_>) -> PyResult<Origin> {
+    let options = options(settings)?;
+    Ok(match (settings.path("trace")?, settings.text("name")?) {
+        (Some(path), None) => Origin::Trace(path, options),
+        (Some(path), Some(name)) => {
+            let wanted = format!("one of them: name={name:?} or trace={path:?}");
+            return Err(crate::errors::refused("workload", "a name and a trace", &wanted));
+        }
+        (None, named) if options != Options::default() => {
+            let with = named.as_deref().unwrap_or("the embedded trace");
+            return Err(crate::errors::refused(
+                "format or trace_options",
+                format!("it with {with}"),
+                "trace=FILE beside it",
+            ));
+        }
+        (None, Some(name)) => Origin::Named(name),
+        (None, None) => Origin::Embedded,
+    })
+}
+
+/// What the user said of the format of a trace.
+fn options(settings: &Settings<'_, '_>) -> PyResult<Options> {
+    let mut options = Options::default();
+    let mut set = |key: &str, value: &str| options.set(key, value).map_err(|error| of_device(error.into()));
+    if let Some(given) = settings.get("trace_options")? {
+        for item in given.cast::<pyo3::types::PyMapping>()?.items()?.iter() {
+            let (key, value): (String, Bound<'_, PyAny>) = item.extract()?;
+            set(&key, value.str()?.to_str()?)?;
+        }
+    }
+    if let Some(format) = settings.text("format")? {
+        set("format", &format)?;
+    }
+    Ok(options)
+}
+
+fn paced(origin: Origin, settings: &Settings<'_, '_>) -> PyResult<lab::Workload> {
+    Ok(lab::Workload {
+        origin,
+        traces: settings.path("traces")?,
+        requests: settings.whole("requests", 1)?,
+        fit: settings.read_by("fit", named::<Fit>)?.unwrap_or_default(),
+        time_scale: settings.number("time_scale")?,
+        queue_depth: settings.whole("queue_depth", 1)?,
+        bursts: settings.read::<Duration>("bursts")?.map(Bursts::halves),
+        times_of: settings.path("times_of")?,
+        queues: settings.whole("queues", 1)?,
+        namespace: settings.whole("namespace", 1)?,
+        think_time: settings.read("think_time")?,
+    })
+}
