@@ -1,4 +1,4 @@
-# The verbs of this repository. `make test` is enough on a machine with Rust and a C compiler.
+# The verbs of this repository. `make test` is enough on a machine with Rust, a C compiler and Python.
 
 CARGO ?= cargo
 
@@ -11,7 +11,11 @@ $(NEXTEST): VERSION := 0.9.148
 # What nextest says of each test, by .config/nextest.toml.
 TIMES := target/nextest/default/junit.xml
 
-.PHONY: help test times check lint deny advisories long bench tools
+# The environment of the Python package, which is built into it as users of maturin do.
+PYTHON := target/python
+IN_PYTHON := cd bindings/python && PATH="$(CURDIR)/$(PYTHON)/bin:$$PATH" VIRTUAL_ENV="$(CURDIR)/$(PYTHON)" CARGO_TARGET_DIR="$(CURDIR)/target"
+
+.PHONY: help test python times check lint deny advisories long bench tools wheel
 
 help: ## This list.
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
@@ -20,6 +24,22 @@ help: ## This list.
 # draws others each time. With the seeds 1, 2, 4, 5 and 6 nothing was found either in `ftl_oracle`, `snapshot` and `power_cut`.
 test: tools ## Install what is missing, then run all tests.
 	PROPTEST_RNG_SEED=3 $(CARGO) test --workspace --locked
+	$(MAKE) python
+
+python: tools $(PYTHON)/done ## Build the Python package, then run its tests and check its types.
+	$(IN_PYTHON) maturin develop --quiet --locked
+	$(IN_PYTHON) pytest
+	$(IN_PYTHON) mypy
+	$(IN_PYTHON) pyright
+
+wheel: tools $(PYTHON)/done ## The Python package as a wheel, in target/wheels.
+	$(IN_PYTHON) maturin build --release --locked
+
+$(PYTHON)/done: bindings/python/requirements.txt
+	@command -v python3 >/dev/null || { echo "error: python3 not found: install Python 3.11 or later" >&2; exit 1; }
+	python3 -m venv $(PYTHON)
+	$(PYTHON)/bin/pip install --quiet --disable-pip-version-check -r bindings/python/requirements.txt
+	@touch $@
 
 # nextest runs the tests of all programs side by side, each in a process of its own. Those that share runs in one process are left to `make test`.
 times: tools $(NEXTEST) ## Run the tests, each by itself, and list the ten slowest.
@@ -35,9 +55,12 @@ lint: tools
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
 	CUSTOM_LIBFUZZER_PATH=./libfuzzer.a $(CARGO) clippy --manifest-path fuzz/Cargo.toml --target-dir target --locked --quiet -- -D warnings
+	$(CARGO) fmt --manifest-path bindings/python/Cargo.toml --check
+	PYO3_BUILD_EXTENSION_MODULE=1 $(CARGO) clippy --manifest-path bindings/python/Cargo.toml --target-dir target --locked --quiet -- -D warnings
 
 deny: $(DENY) ## Licences, duplicates and sources of all dependencies, by deny.toml.
 	$(DENY) --workspace check licenses bans sources
+	$(DENY) --manifest-path bindings/python/Cargo.toml --config deny.toml --workspace check licenses bans sources
 
 advisories: $(DENY) ## Known faults of dependencies. Wants the database of RustSec, which is on the network.
 	$(DENY) --workspace check advisories

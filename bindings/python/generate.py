@@ -31,7 +31,7 @@ def docstring(text: str, indent: str) -> str:
 
 def camel(name: str) -> str:
     """The name of a class."""
-    return "".join(part[:1].upper() + part[1:] for part in re.split(r"[-_ ]", re.sub(r"(File|Kind)$", "", name)))
+    return "".join(part[:1].upper() + part[1:] for part in re.split(r"[-_ ]", name.removesuffix("File")))
 
 
 def usable(name: str) -> bool:
@@ -45,6 +45,7 @@ class Keys:
     def __init__(self, root: Json) -> None:
         self.definitions: Json = root["$defs"]
         self.classes: dict[str, str] = {}
+        self.tables: dict[str, list[Json]] = {}
         tables = [dict(one, title=one["title"]) for one in root["anyOf"]]
         self.table("DeviceKeys", tables, "The keys of a device, of whichever type.")
 
@@ -68,8 +69,11 @@ class Keys:
 
     def table(self, name: str, forms: list[Json], meaning: str) -> str:
         """Makes the class of a table. Returns its name."""
+        own = [form.get("properties", {}) for form in forms]
         if name in self.classes:
+            assert self.tables[name] == own, f"two tables are called {name}"
             return name
+        self.tables[name] = own
         self.classes[name] = ""  # its place, and an end for tables that hold themselves
         keys: dict[str, list[tuple[Json, str]]] = {}
         for form in forms:

@@ -10,7 +10,7 @@ const BESIDE: &str = "trace";
 const USE_BESIDE: [&str; 3] = ["lab", "experiments", "cli"];
 
 /// Crates outside the layers, which may use all of them.
-const OUTSIDE: [&str; 3] = ["tests", "bench", "fuzz"];
+const OUTSIDE: [&str; 4] = ["tests", "bench", "fuzz", "bindings"];
 
 /// Where designs are that use the layers from outside.
 const EXAMPLES: &str = "examples/";
@@ -70,14 +70,13 @@ fn table(text: &str, keys: &[&str]) -> Option<toml::Table> {
 }
 
 #[test]
-fn the_fuzz_targets_have_the_lints_of_the_workspace() {
+fn the_workspaces_beside_the_main_one_have_its_lints() {
     let files = files();
     let text = |path| &files.iter().find(|file: &&File| file.path == path).expect("it is there").text;
     let lints = table(text("Cargo.toml"), &["workspace", "lints"]);
-    assert!(
-        lints.is_some() && lints == table(text("fuzz/Cargo.toml"), &["lints"]),
-        "fuzz/Cargo.toml: other lints"
-    );
+    for beside in ["fuzz/Cargo.toml", "bindings/python/Cargo.toml"] {
+        assert!(lints.is_some() && lints == table(text(beside), &["lints"]), "{beside}: other lints");
+    }
 }
 
 #[test]

@@ -26,7 +26,8 @@ pub fn request([time, op, sector, length]: [i64; 4]) -> PyResult<Request> {
     let most_sectors = u64::MAX / SECTOR.0 / 2;
     let op = within("ops", op, Op::COUNT as u64 - 1)?;
     let time = within("times", time, i64::MAX as u64)?;
-    let (sector, length) = (within("sectors", sector, most_sectors)?, within("lengths", length, most_sectors)?);
+    let (sector, length) =
+        (within("sectors", sector, most_sectors)?, within("lengths", length, most_sectors)?);
     let request = Request::new(OPERATIONS[op as usize].0, SECTOR * sector, SECTOR * length);
     Ok(Request { arrival: Instant::ZERO + Duration::from_ps(time), ..request })
 }

@@ -7,7 +7,7 @@ use pyo3::types::PyMapping;
 use wordline_lab as lab;
 use wordline_lab::Registry;
 
-use crate::errors::of_device;
+use crate::errors::{of_device, refused, refused_key};
 use crate::values::{to_python, to_table, to_toml};
 
 /// A description of a device that was checked; with another setting it is another one.
@@ -38,9 +38,9 @@ impl Device {
     /// The device of a whole document in TOML, as [`toml`](Self::toml) gives it.
     #[staticmethod]
     fn of_toml(name: &str, text: &str) -> PyResult<Self> {
-        let table = text.parse().map_err(|error: toml::de::Error| {
-            crate::errors::refused(name, error.message(), "a TOML document")
-        })?;
+        let table = text
+            .parse()
+            .map_err(|error: toml::de::Error| refused(name, error.message(), "a TOML document"))?;
         lab::Device::of_keys(&Registry::default(), name, table).map(Self).map_err(of_device)
     }
 
@@ -49,6 +49,13 @@ impl Device {
         let mut all = Vec::new();
         for item in keys.items()?.iter() {
             let (key, value): (String, Bound<'_, PyAny>) = item.extract()?;
+            if key.contains('=') {
+                return Err(refused_key(
+                    &format!("--set {key}"),
+                    "not a key",
+                    "a key such as ftl.over_provisioning",
+                ));
+            }
             let value = to_toml(&key, &value)?;
             all.push((key, value));
         }

@@ -17,7 +17,9 @@ pub fn of_device(error: Error) -> PyErr {
 /// The exception of an error in a run, or in its requests. `others` are files that are no trace.
 pub fn of_run(error: Error, others: &[Option<&Path>]) -> PyErr {
     let files = match &error {
-        Error::File { path, .. } | Error::Content { path, .. } if others.contains(&Some(path)) => "ConfigError",
+        Error::File { path, .. } | Error::Content { path, .. } if others.contains(&Some(path)) => {
+            "ConfigError"
+        }
         _ => "TraceError",
     };
     raised(&error, files)

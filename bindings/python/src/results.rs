@@ -66,7 +66,8 @@ pub fn report(runs: Vec<PyRef<'_, Summary>>, folder: PathBuf) -> PyResult<()> {
     let texts: Vec<&str> = runs.iter().map(|run| run.configuration.as_str()).collect();
     let command = runs.first().map(|run| run.provenance.command_line()).unwrap_or_default();
     let origin = Origin { config: &texts.join("\n"), command: &command };
-    let written = ReportFolder::claim(&folder).and_then(|folder| reports::write(folder, &runs, &json, origin));
+    let written =
+        ReportFolder::claim(&folder).and_then(|folder| reports::write(folder, &runs, &json, origin));
     written.map_err(|error| of_run(error, &[Some(&folder)]))
 }
 

@@ -57,7 +57,12 @@ fn finished() -> PyErr {
 impl Session {
     /// A session on a device that is prepared as the settings say.
     #[new]
-    fn new(py: Python<'_>, device: &Device, workload: &Workload, settings: &Bound<'_, PyDict>) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        device: &Device,
+        workload: &Workload,
+        settings: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
         let options = options(&Settings(settings))?;
         let (device, workload) = (&device.0, &workload.0);
         let mut watch = Watch::begin();
@@ -95,7 +100,13 @@ impl Session {
     /// Goes on to a time in picoseconds, or until so many are answered, or all are taken; to rest where nothing is said. True where
     /// that is reached, false at rest before it.
     #[pyo3(signature = (until, answers, taken))]
-    fn advance(&self, py: Python<'_>, until: Option<u64>, answers: Option<u64>, taken: bool) -> PyResult<bool> {
+    fn advance(
+        &self,
+        py: Python<'_>,
+        until: Option<u64>,
+        answers: Option<u64>,
+        taken: bool,
+    ) -> PyResult<bool> {
         let time = until.map(|ps| Instant::ZERO + Duration::from_ps(ps));
         let until = match (time, answers, taken) {
             (None, None, false) => Until::Rest,
@@ -103,7 +114,13 @@ impl Session {
             (Some(time), None, false) => Until::Time(time),
             (None, Some(answers), false) => Until::Answers(answers),
             (Some(time), Some(1), false) => Until::AnswerBy(time),
-            _ => return Err(refused("advance", "more than one end", "a time, answers=N, a time with answers=1, or taken=True")),
+            _ => {
+                return Err(refused(
+                    "advance",
+                    "more than one end",
+                    "a time, answers=N, a time with answers=1, or taken=True",
+                ));
+            }
         };
         let mut watch = Watch::begin();
         let reached = self.with(py, |session| session.advance_observed(until, &mut watch))?;

@@ -6,16 +6,15 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from os import PathLike
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from . import _native
 from ._errors import ConfigError
 
 if TYPE_CHECKING:
-    import altair
-
     from ._run import Result
 
 COLUMN = 252
@@ -41,22 +40,18 @@ class Figure:
     """The Vega-Lite specification, with data."""
 
     @property
-    def chart(self) -> altair.TopLevelMixin:
+    def chart(self) -> Any:
         """The chart of Altair, which has more ways to change and to save it."""
-        import altair
-
-        chart: Any = altair.Chart.from_dict(self.spec)
-        return chart  # type: ignore[no-any-return]  # Altair gives the kind of chart that the specification is of
+        altair: Any = import_module("altair")  # its own types leave some of it open
+        return altair.Chart.from_dict(self.spec)
 
     def save(self, path: str | PathLike[str], *, scale: float = 1, ppi: int = 300) -> None:
         """Writes it to a file: PDF, SVG, PNG (``ppi`` pixels an inch), HTML or JSON, by its ending."""
-        chart: Any = self.chart
         more = {"ppi": ppi} if str(path).endswith(".png") else {}
-        chart.save(path if isinstance(path, str) else str(path), scale_factor=scale, **more)
+        self.chart.save(path if isinstance(path, str) else str(path), scale_factor=scale, **more)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Any:
-        chart: Any = self.chart
-        return chart._repr_mimebundle_(include, exclude)
+        return self.chart._repr_mimebundle_(include, exclude)
 
 
 class Comparison(Sequence["Result"]):
@@ -69,7 +64,11 @@ class Comparison(Sequence["Result"]):
     def __len__(self) -> int:
         return len(self._results)
 
-    def __getitem__(self, at: Any) -> Any:
+    @overload
+    def __getitem__(self, at: int) -> Result: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Result, ...]: ...
+    def __getitem__(self, at: int | slice) -> Result | tuple[Result, ...]:
         return self._results[at]
 
     @cached_property
@@ -120,7 +119,7 @@ def compare(*results: Result) -> Comparison:
 
 def _for_a_page(spec: dict[str, Any], width: float | None, height: float | None) -> dict[str, Any]:
     """The chart as large as that in all, and without what the caption says."""
-    width = width if width is not None else spec["width"]
+    across: float = spec["width"] if width is None else width
     text = {"labelFontSize": _TEXT, "titleFontSize": _TEXT}
     config = {
         **spec.get("config", {}),
@@ -130,4 +129,4 @@ def _for_a_page(spec: dict[str, Any], width: float | None, height: float | None)
     }
     without = {key: value for key, value in spec.items() if key not in ("title", "description")}
     fitted = {"type": "fit", "contains": "padding"}
-    return {**without, "width": width, "height": height or round(0.6 * width), "autosize": fitted, "padding": 2, "config": config}
+    return {**without, "width": across, "height": round(0.6 * across) if height is None else height, "autosize": fitted, "padding": 2, "config": config}

@@ -38,11 +38,11 @@ class Pool(Table):
         self._set("designs", value)
 
     @property
-    def frontier(self) -> Frontier:
+    def frontier(self) -> FrontierKind:
         """Which word line of an open block of the pool is programmed next; `ftl.frontier` says that for the first pool. One of
         `in-order`, `vertical`, `mixed`.
         """
-        return Frontier(self._device, self._at("frontier"))
+        return FrontierKind(self._device, self._at("frontier"))
 
     @frontier.setter
     def frontier(self, value: abc.Mapping[str, Any]) -> None:
@@ -1015,11 +1015,11 @@ class OpenChannel(Table):
         self._set("scheduling", value)
 
     @property
-    def tuner(self) -> Tuner:
+    def tuner(self) -> TunerKind:
         """Read levels with which pages are sensed; asked only where a rule of `faults` makes pages need a set of read levels. One of
         `nominal`, `last-good`.
         """
-        return Tuner(self._device, self._at("tuner"))
+        return TunerKind(self._device, self._at("tuner"))
 
     @tuner.setter
     def tuner(self, value: abc.Mapping[str, Any]) -> None:
@@ -1138,6 +1138,39 @@ class Collector(Table):
         self._set("requests", value)
 
 
+class WearKind(Table):
+    """The wear levellers that are built in."""
+
+    __slots__ = ()
+
+    @property
+    def k(self) -> int:
+        """A set has two to the power of this many blocks of a row. A whole number from 0."""
+        return self._get("k")
+
+    @k.setter
+    def k(self, value: int) -> None:
+        self._set("k", value)
+
+    @property
+    def policy(self) -> Literal["none", "bet"]:
+        """Which one: `none`, `bet`."""
+        return self._get("policy")
+
+    @policy.setter
+    def policy(self, value: Literal["none", "bet"]) -> None:
+        self._set("policy", value)
+
+    @property
+    def threshold(self) -> int:
+        """Sets are cleaned while there were this many erases for each set that saw one. A whole number from 0."""
+        return self._get("threshold")
+
+    @threshold.setter
+    def threshold(self, value: int) -> None:
+        self._set("threshold", value)
+
+
 class Wear(Table):
     """Levelling of the blocks' wear."""
 
@@ -1153,9 +1186,9 @@ class Wear(Table):
         self._set("allocation", value)
 
     @property
-    def levelling(self) -> Wear:
+    def levelling(self) -> WearKind:
         """Which blocks are cleaned because their data lie still. One of `none`, `bet`."""
-        return Wear(self._device, self._at("levelling"))
+        return WearKind(self._device, self._at("levelling"))
 
     @levelling.setter
     def levelling(self, value: abc.Mapping[str, Any]) -> None:
@@ -1189,7 +1222,7 @@ class TwoBit(Table):
         self._set("spare", value)
 
 
-class Tuner(Table):
+class TunerKind(Table):
     """The tuners that are built in."""
 
     __slots__ = ()
@@ -1320,7 +1353,7 @@ class Scheduling(Table):
         self._set("suspend_programs", value)
 
 
-class Router(Table):
+class RouterKind(Table):
     """The routers that are built in."""
 
     __slots__ = ()
@@ -1452,7 +1485,7 @@ class ReadRetry(Table):
         self._set("time", value)
 
 
-class Placement(Table):
+class PlacementKind(Table):
     """The placements that are built in."""
 
     __slots__ = ()
@@ -1584,7 +1617,7 @@ class Mapping(Table):
         self._set("whole_units", value)
 
 
-class Victim(Table):
+class VictimKind(Table):
     """The victim policies that are built in."""
 
     __slots__ = ()
@@ -1617,7 +1650,7 @@ class Victim(Table):
         self._set("window", value)
 
 
-class Relocator(Table):
+class RelocatorKind(Table):
     """The relocators that are built in."""
 
     __slots__ = ()
@@ -1641,7 +1674,7 @@ class Relocator(Table):
         self._set("streams", value)
 
 
-class Background(Table):
+class BackgroundKind(Table):
     """The background policies that are built in."""
 
     __slots__ = ()
@@ -1702,9 +1735,9 @@ class Gc(Table):
     __slots__ = ()
 
     @property
-    def background(self) -> Background:
+    def background(self) -> BackgroundKind:
         """Cleaning while the host rests. One of `none`, `idle-gc`, `idle-fold`."""
-        return Background(self._device, self._at("background"))
+        return BackgroundKind(self._device, self._at("background"))
 
     @background.setter
     def background(self, value: abc.Mapping[str, Any]) -> None:
@@ -1733,9 +1766,9 @@ class Gc(Table):
         self._set("preemptible", value)
 
     @property
-    def relocator(self) -> Relocator:
+    def relocator(self) -> RelocatorKind:
         """Where the valid pages of a victim go. One of `single`, `generations`, `valid-share`."""
-        return Relocator(self._device, self._at("relocator"))
+        return RelocatorKind(self._device, self._at("relocator"))
 
     @relocator.setter
     def relocator(self, value: abc.Mapping[str, Any]) -> None:
@@ -1787,16 +1820,16 @@ class Gc(Table):
         self._set("stop_at_free_blocks", value)
 
     @property
-    def victim(self) -> Victim:
+    def victim(self) -> VictimKind:
         """Which block is cleaned. One of `greedy`, `d-choices`, `random`, `fifo`, `windowed-greedy`, `cost-benefit`."""
-        return Victim(self._device, self._at("victim"))
+        return VictimKind(self._device, self._at("victim"))
 
     @victim.setter
     def victim(self, value: abc.Mapping[str, Any]) -> None:
         self._set("victim", value)
 
 
-class Frontier(Table):
+class FrontierKind(Table):
     """The frontiers that are built in."""
 
     __slots__ = ()
@@ -1820,7 +1853,7 @@ class Frontier(Table):
         self._set("policy", value)
 
 
-class Failure(Table):
+class FailureKind(Table):
     """The failure policies that are built in."""
 
     __slots__ = ()
@@ -1853,7 +1886,7 @@ class Failure(Table):
         self._set("reads", value)
 
 
-class Balancer(Table):
+class BalancerKind(Table):
     """The balancers that are built in."""
 
     __slots__ = ()
@@ -1892,11 +1925,11 @@ class Ftl(Table):
     __slots__ = ()
 
     @property
-    def balancer(self) -> Balancer:
+    def balancer(self) -> BalancerKind:
         """Pages that an idle row takes over from others. Wants a placement that gives pages homes. One of `none`, `stealing`,
         `valid-share`.
         """
-        return Balancer(self._device, self._at("balancer"))
+        return BalancerKind(self._device, self._at("balancer"))
 
     @balancer.setter
     def balancer(self, value: abc.Mapping[str, Any]) -> None:
@@ -1913,18 +1946,18 @@ class Ftl(Table):
         self._set("factory_bad_blocks", value)
 
     @property
-    def failure(self) -> Failure:
+    def failure(self) -> FailureKind:
         """Treatment of a block in which an operation failed. One of `retire`, `tolerate`."""
-        return Failure(self._device, self._at("failure"))
+        return FailureKind(self._device, self._at("failure"))
 
     @failure.setter
     def failure(self, value: abc.Mapping[str, Any]) -> None:
         self._set("failure", value)
 
     @property
-    def frontier(self) -> Frontier:
+    def frontier(self) -> FrontierKind:
         """Which word line of an open block is programmed next. One of `in-order`, `vertical`, `mixed`."""
-        return Frontier(self._device, self._at("frontier"))
+        return FrontierKind(self._device, self._at("frontier"))
 
     @frontier.setter
     def frontier(self, value: abc.Mapping[str, Any]) -> None:
@@ -1958,9 +1991,9 @@ class Ftl(Table):
         self._set("over_provisioning", value)
 
     @property
-    def placement(self) -> Placement:
+    def placement(self) -> PlacementKind:
         """Which channel, package, die and row a write goes to. One of `dynamic`, `fixed`."""
-        return Placement(self._device, self._at("placement"))
+        return PlacementKind(self._device, self._at("placement"))
 
     @placement.setter
     def placement(self, value: abc.Mapping[str, Any]) -> None:
@@ -1985,9 +2018,9 @@ class Ftl(Table):
         self._set("recovery", value)
 
     @property
-    def router(self) -> Router:
+    def router(self) -> RouterKind:
         """Which of the host's write streams a page goes to. One of `single`, `host`, `hot-cold`, `by-size`, `slc-cache`."""
-        return Router(self._device, self._at("router"))
+        return RouterKind(self._device, self._at("router"))
 
     @router.setter
     def router(self, value: abc.Mapping[str, Any]) -> None:
@@ -2013,11 +2046,11 @@ class Ftl(Table):
         self._set("slc_cache", value)
 
     @property
-    def tuner(self) -> Tuner:
+    def tuner(self) -> TunerKind:
         """Read levels with which pages are sensed; asked only where a rule of `faults` makes pages need a set of read levels. One of
         `nominal`, `last-good`.
         """
-        return Tuner(self._device, self._at("tuner"))
+        return TunerKind(self._device, self._at("tuner"))
 
     @tuner.setter
     def tuner(self, value: abc.Mapping[str, Any]) -> None:
@@ -3119,7 +3152,7 @@ class Decides(Table):
         self._set("victim", value)
 
 
-class Eviction(Table):
+class EvictionKind(Table):
     """The eviction policies that are built in."""
 
     __slots__ = ()
@@ -3134,7 +3167,7 @@ class Eviction(Table):
         self._set("policy", value)
 
 
-class Destage(Table):
+class DestageKind(Table):
     """The destage policies that are built in."""
 
     __slots__ = ()
@@ -3211,19 +3244,19 @@ class Buffer(Table):
         self._set("coalesce", value)
 
     @property
-    def destage(self) -> Destage:
+    def destage(self) -> DestageKind:
         """Which pages are written out as soon as they are written, with `mode = "write-back"`. One of `when-full`, `unless-hot`.
         """
-        return Destage(self._device, self._at("destage"))
+        return DestageKind(self._device, self._at("destage"))
 
     @destage.setter
     def destage(self, value: abc.Mapping[str, Any]) -> None:
         self._set("destage", value)
 
     @property
-    def eviction(self) -> Eviction:
+    def eviction(self) -> EvictionKind:
         """Which page is written out next when the buffer is too full. A flush goes by age. One of `fifo`, `lru`, `clock`."""
-        return Eviction(self._device, self._at("eviction"))
+        return EvictionKind(self._device, self._at("eviction"))
 
     @eviction.setter
     def eviction(self, value: abc.Mapping[str, Any]) -> None:
@@ -3304,9 +3337,9 @@ class Buffer(Table):
         self._set("read_cache", value)
 
     @property
-    def read_eviction(self) -> Eviction:
+    def read_eviction(self) -> EvictionKind:
         """Which page leaves the read cache when another comes in. One of `fifo`, `lru`, `clock`."""
-        return Eviction(self._device, self._at("read_eviction"))
+        return EvictionKind(self._device, self._at("read_eviction"))
 
     @read_eviction.setter
     def read_eviction(self, value: abc.Mapping[str, Any]) -> None:

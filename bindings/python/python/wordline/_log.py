@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import polars
-    import pyarrow
 
     from . import _native
 
@@ -48,12 +48,10 @@ class Log:
 
         return polars.DataFrame(self)
 
-    def to_arrow(self) -> pyarrow.Table:
+    def to_arrow(self) -> Any:
         """The log as a table of PyArrow."""
-
-
-        table: Any = pyarrow.table(self)  # pyright: ignore[reportUnknownMemberType]
-        return table
+        pyarrow: Any = import_module("pyarrow")  # it comes without types
+        return pyarrow.table(self)
 
     def __repr__(self) -> str:
         return f"<wordline.Log of {len(self):,} requests>"

@@ -1,0 +1,78 @@
+"""Devices: attributes are keys, and every slip is one sentence."""
+
+import copy
+import pickle
+from pathlib import Path
+
+import pytest
+
+import wordline as wl
+
+
+def test_an_attribute_is_a_key_of_the_configuration() -> None:
+    drive = wl.Device("nvme-tlc")
+    drive.ftl.over_provisioning = 0.28
+    drive.ftl.gc.victim = {"policy": "d-choices", "choices": 4}
+    drive.part.endurance = 500
+    assert drive.ftl.over_provisioning == drive["ftl"]["over_provisioning"] == 0.28
+    assert (drive.ftl.gc.victim.policy, drive.ftl.gc.victim.choices) == ("d-choices", 4)
+    assert drive.part.timing.to_dict() == wl.Device("nvme-tlc").part.timing, "a part keeps the times that it had"
+    assert 'over_provisioning = 0.28' in drive.toml
+    assert wl.Device("nvme-tlc").ftl.over_provisioning != 0.28, "a preset stays as it is"
+
+
+def test_a_preset_a_file_and_a_dict_describe_the_same_device(tmp_path: Path) -> None:
+    file = tmp_path / "drive.toml"
+    file.write_text('preset = "tiny"\n[ftl]\nover_provisioning = 0.3\n')
+    keys = {"preset": "tiny", "ftl": {"over_provisioning": 0.3}}
+    of_settings = wl.Device("tiny", {"ftl.over_provisioning": 0.3})
+    tables = [device.to_dict() for device in (of_settings, wl.Device(file), wl.Device(str(file)), wl.Device(keys))]
+    assert all(table == tables[0] for table in tables)
+    assert wl.Device(keys).name == "tiny"
+
+
+def test_keys_that_only_fit_together_are_set_together() -> None:
+    drive = wl.Device("tiny")
+    settings = {"ftl.gc.start_below_free_blocks": 4, "ftl.gc.stop_at_free_blocks": 4}
+    assert drive.update(settings).ftl.gc.stop_at_free_blocks == 4
+
+
+def test_a_refused_setting_leaves_the_device_as_it_was() -> None:
+    drive = wl.Device("tiny")
+    before = drive.toml
+    with pytest.raises(wl.ConfigError) as refused:
+        drive.ftl.over_provisioning = 1.5
+    (finding,) = refused.value.findings
+    assert (finding.key, finding.found) == ("ftl.over_provisioning", "1.5")
+    assert drive.toml == before
+
+
+def test_copies_change_by_themselves() -> None:
+    drive = wl.Device("tiny", {"ftl.over_provisioning": 0.3})
+    for copied in (drive.copy(), copy.deepcopy(drive), pickle.loads(pickle.dumps(drive))):
+        assert copied == drive and copied.name == drive.name
+        copied.ftl.over_provisioning = 0.4
+        assert copied != drive and drive.ftl.over_provisioning == 0.3
+
+
+def test_tables_and_lists_can_be_looked_through() -> None:
+    drive = wl.Device("centaur")
+    assert len(drive.pools) == 1 and [pool.part.name for pool in drive.pools] == [drive.pools[-1].part.name]
+    assert "ftl" in drive and "pool" not in drive and set(drive.ftl) == set(drive.ftl.to_dict())
+    assert {"ftl", "part", "update"} <= set(dir(drive)) and "over_provisioning" in dir(drive.ftl)
+    with pytest.raises(AttributeError, match="ftl.over_provisoning: no such key is set"):
+        getattr(drive.ftl, "over_provisoning")
+
+
+def test_every_key_of_every_preset_is_an_attribute_that_says_what_it_is() -> None:
+    def walk(table: wl.Table, path: str) -> int:
+        seen = 0
+        for key in table:
+            attribute = getattr(type(table), key, None)
+            assert isinstance(attribute, property) and attribute.__doc__, f"{path}{key}"
+            value = getattr(table, key)
+            seen += 1 + (walk(value, f"{path}{key}.") if isinstance(value, wl.Table) and key != "cells" else 0)
+        return seen
+
+    own = [preset["name"] for preset in wl.presets() if not preset["design"]]
+    assert sum(walk(wl.Device(name), f"{name}: ") for name in own) > 1_000

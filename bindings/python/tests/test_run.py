@@ -1,0 +1,118 @@
+"""Runs: results have the names of the JSON, and a run leaves Python to others."""
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import wordline as wl
+
+LOAD = wl.Workload("mixed-70-30", requests=2_000)
+
+
+def test_a_result_has_the_names_of_the_json() -> None:
+    result = wl.run("tiny", LOAD, seed=1)
+    whole: dict[str, Any] = json.loads(result.json())
+    assert result.outcome == "complete" and result.host.requests == 2_000
+    assert result.host.read_latency_us.p99 == whole["host"]["read_latency_us"]["p99"] > 0
+
+    def is_list(value: object) -> bool:
+        return isinstance(value, list)
+
+    def compare(value: Any, of: Any, path: str) -> None:
+        if dataclasses.is_dataclass(value):
+            assert set(of) <= {field.name for field in dataclasses.fields(value)}, path
+            for key, inner in of.items():
+                compare(getattr(value, key), inner, f"{path}.{key}")
+        elif is_list(of):
+            assert len(value) == len(of), path
+            for one, other in zip(value, of, strict=True):
+                compare(one, other, path)
+        else:
+            assert value == of, path
+
+    compare(result, whole, "result")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(result, "seed", 2)
+
+
+def test_equal_seeds_give_equal_digests_as_the_command_line_does() -> None:
+    digests = [wl.run("tiny", LOAD, seed=seed).digest for seed in (1, 1, 2)]
+    assert digests[0] == digests[1] != digests[2]
+    assert wl.run("tiny", LOAD, seed=1, log=True).digest == digests[0], "a log changes nothing"
+
+
+def test_a_device_without_flash_has_no_counts_of_it() -> None:
+    result = wl.run("fixed-latency", "randread-4k")
+    assert result.flash is None and result.write_amplification is None  # pyright: ignore[reportUnnecessaryComparison]
+    assert result.host.reads == result.host.requests > 0
+
+
+def test_the_metrics_of_a_design_are_there() -> None:
+    result = wl.run("cubeftl", wl.Workload("randwrite-4k", requests=200), precondition="empty")
+    assert result.others["cubeftl"]
+
+
+def test_a_result_is_a_table_a_page_and_a_hash(tmp_path: Path) -> None:
+    one, other = wl.run("tiny", LOAD, seed=1), wl.run("tiny", LOAD, seed=2)
+    assert "Host" in str(one) and one.digest in one.table(80)
+    one.report(tmp_path / "out")
+    assert "mixed-70-30" in (tmp_path / "out/report.html").read_text()
+    assert one != other and len({one, other, one}) == 2
+
+
+def test_requests_of_ones_own_run_as_a_workload() -> None:
+    load = wl.Workload.given([0, 10**9, 2 * 10**9], ["write", "read", "read"], [0, 0, 64], 8, name="three")
+    result = wl.run("tiny", load, precondition="empty")
+    assert (result.host.writes, result.host.reads, result.workload.name) == (1, 2, "three")
+
+
+def test_other_threads_go_on_during_a_run() -> None:
+    counted, over = 0, threading.Event()
+
+    def count() -> None:
+        nonlocal counted
+        while not over.wait(0.001):
+            counted += 1
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    result = wl.run("tiny", wl.Workload("randwrite-4k-steady", requests=30_000))
+    over.set()
+    thread.join()
+    # Had the run kept Python, it would have been counted to two or so; a wait takes a few milliseconds beside it.
+    assert counted > 10 * result.wall_seconds, f"{counted} in {result.wall_seconds} s"
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_ctrl_c_ends_a_run_within_half_a_second_with_what_it_has(log: bool) -> None:
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(wl.Interrupted) as stopped:
+        wl.run("tiny", wl.Workload("randwrite-4k-steady", requests=10**9), log=log)
+    late = time.monotonic()
+    assert isinstance(stopped.value, KeyboardInterrupt)
+    result = stopped.value.result
+    assert result is not None and result.outcome == "interrupted" and result.host.requests > 0
+    assert (result.log is not None) == log and time.monotonic() - late < 0.5
+
+
+def test_ctrl_c_ends_preconditioning() -> None:
+    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+    began = time.monotonic()
+    with pytest.raises(wl.Interrupted) as stopped:
+        wl.run("nvme-tlc", "randwrite-4k-steady", precondition="workload:1000")
+    assert stopped.value.result is None and time.monotonic() - began < 0.1 + 0.5
+
+
+def test_numpy_is_imported_when_first_needed() -> None:
+    script = "import sys, wordline as wl; wl.run('tiny', wl.Workload('randread-4k', requests=10)); assert 'numpy' not in sys.modules; wl.Op"
+    subprocess.run([sys.executable, "-c", script], check=True)
