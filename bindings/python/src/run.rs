@@ -55,7 +55,7 @@ impl Observer for Watch {
     }
 }
 
-/// What a run gives: the result, the log if one was wanted, and the exception that ended it early.
+/// The outcome of a run: the result, the log if one was wanted, and the exception that ended it early.
 type Ran = (Option<Summary>, Option<Log>, Option<PyErr>);
 
 /// Runs a workload on a device; in memory where `log` says so, each request is logged.

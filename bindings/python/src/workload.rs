@@ -74,7 +74,7 @@ fn origin(settings: &Settings<'_, '_>) -> PyResult<Origin> {
     })
 }
 
-/// What the user said of the format of a trace.
+/// The options that the user gave for a trace.
 fn options(settings: &Settings<'_, '_>) -> PyResult<Options> {
     let mut options = Options::default();
     let mut set = |key: &str, value: &str| options.set(key, value).map_err(|error| of_device(error.into()));

@@ -1,4 +1,4 @@
-"""What is generated is up to date."""
+"""Generated modules are up to date."""
 
 import os
 import runpy

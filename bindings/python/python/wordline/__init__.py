@@ -59,7 +59,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What needs NumPy, which takes longer to import than everything else, is there when it is asked for."""
+    """Names that need NumPy, which takes longer to import than everything else, are there when they are asked for."""
     if name in ("ANSWER", "Op"):
         from . import _columns
 
