@@ -59,7 +59,7 @@ def operations(ops: Operations) -> Any:
     """Operations by their numbers, where they have names."""
     array = np.asarray(ops)
     if array.dtype.kind != "U":
-        return array
+        return ops
     named = {op.name.lower(): op.value for op in Op}
     unknown = [name for name in np.unique(array).tolist() if name not in named]
     if unknown:

@@ -22,7 +22,6 @@ pub fn distribution(runs: &Runs<'_>) -> Option<Chart> {
     let mut encoding = json!({
         "x": { "field": "from", "type": "quantitative", "bin": { "binned": true, "step": width },
             "title": "Erases of a block", "axis": { "tickMinStep": 1 } },
-        "x2": { "field": "to" },
         "y": { "field": "share", "type": "quantitative", "title": "Blocks", "axis": { "format": ".3~p" },
             "stack": null },
         "tooltip": [{ "field": "run" }, { "field": "from", "title": "erases, from" },
@@ -34,8 +33,9 @@ pub fn distribution(runs: &Runs<'_>) -> Option<Chart> {
         // Bars would hide each other.
         encoding["color"] = runs.colour();
         encoding["x"]["bin"] = Value::Null;
-        encoding["x2"] = Value::Null;
         mark = json!({ "type": "line", "interpolate": "step-after" });
+    } else {
+        encoding["x2"] = json!({ "field": "to" });
     }
     chart(
         "wear-distribution",

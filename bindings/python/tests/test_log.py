@@ -1,0 +1,57 @@
+"""Logs: others take them without a copy."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow.parquet
+
+import wordline as wl
+
+LOAD = wl.Workload("mixed-70-30", requests=3_000)
+
+
+def logged() -> wl.Log:
+    log = wl.run("tiny", LOAD, seed=1, log=True).log
+    assert log is not None
+    return log
+
+
+def addresses(table: Any) -> list[int]:
+    """Where the values of the columns of a table of PyArrow are."""
+    return [chunk.buffers()[-1].address for column in table.columns for chunk in column.chunks]
+
+
+def test_a_log_has_the_rows_of_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "log.parquet"
+    wl.run("tiny", LOAD, seed=1, log=file)
+    log, read = logged().to_arrow(), pyarrow.parquet.read_table(file)
+    names = [op.name.lower() for op in wl.Op]
+    assert log.num_rows == read.num_rows == 3_000
+    for column in log.column_names:
+        expected = read[column].to_pylist()
+        if column == "operation":
+            expected = [names[number] for number in expected]
+        assert log[column].to_pylist() == expected, column
+
+
+def test_a_log_is_not_copied() -> None:
+    log = logged()
+    taken = [addresses(log.to_arrow()) for _ in range(2)]
+    assert taken[0] == taken[1], "each time the same memory"
+    # A copy would have to lie elsewhere, for the first one is still there.
+    kept, again = log.to_arrow(), pyarrow.table(pl.DataFrame(log))
+    numbers = [name for name in log.columns if name not in ("operation", "failed")]
+    assert addresses(kept.select(numbers)) == addresses(again.select(numbers))
+
+
+def test_a_log_outlives_its_run() -> None:
+    table = logged().to_arrow()
+    assert table.num_rows == 3_000 and table["latency_ps"].to_pylist()[0] > 0
+    frame = logged().to_polars()
+    assert frame.shape == (3_000, 6) and frame["latency_ps"].min() is not None
+
+
+def test_without_being_asked_a_run_logs_nothing() -> None:
+    assert wl.run("tiny", LOAD).log is None
+    assert len(logged()) == 3_000 and "3,000" in repr(logged())
