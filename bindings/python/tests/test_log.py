@@ -33,7 +33,7 @@ def test_a_log_has_the_rows_of_the_file(tmp_path: Path) -> None:
     names = [op.name.lower() for op in wl.Op]
     assert log.num_rows == read.num_rows == 3_000
     for column in log.column_names:
-        expected = read[column].to_pylist()
+        expected: list[Any] = read[column].to_pylist()
         if column == "operation":
             expected = [names[number] for number in expected]
         assert log[column].to_pylist() == expected, column
