@@ -93,6 +93,39 @@ def test_a_device_that_is_none(described: Any, sentence: str) -> None:
     assert isinstance(refused(lambda: wl.Device(described), sentence), wl.ConfigError)
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("ftl.over_provisioning", 1.5),
+        ("ftl.over_provisioning", "much"),
+        ("ftl.over_provisoning", 0.5),
+        ("ftl.gc.victim", {"policy": "gredy"}),
+        ("ftl.gc.victim", "greedy"),
+        ("ftl.gc.start_below_free_blocks", -1),
+        ("layout.channels", 0),
+        ("layout.channels", True),
+        ("buffer.size", "16 parsecs"),
+        ("front.interface", "nvmee"),
+        ("front.queue_depth", 0),
+        ("part.endurance", 2**40),
+    ],
+)
+def test_the_sentence_is_the_same_wherever_a_setting_is_written(key: str, value: Any, tmp_path: Path) -> None:
+    nested: Any = value
+    for part in reversed(key.split(".")):
+        nested = {part: nested}
+    shown = str(value).lower() if isinstance(value, bool) else repr(value).replace("{'policy': ", "{policy = ")
+    file = tmp_path / "drive.toml"
+    file.write_text(f'preset = "tiny"\n{key} = {shown}\n')
+    ways: list[Callable[[], object]] = [
+        lambda: wl.Device("tiny", {key: value}),
+        lambda: wl.Device({"preset": "tiny", **nested}),
+        lambda: wl.Device(file),
+    ]
+    sentences = [[finding[2:] for finding in refused(way, "found").findings] for way in ways]
+    assert sentences[0] == sentences[1] == sentences[2] and sentences[0]
+
+
 @pytest.mark.parametrize(("key", "value", "sentence"), SETTINGS)
 def test_a_setting_that_does_not_fit(key: str, value: Any, sentence: str) -> None:
     error = refused(lambda: wl.Device("tiny", {key: value}), sentence)

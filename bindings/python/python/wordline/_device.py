@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from os import PathLike, fspath
-from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 from . import _native
@@ -122,8 +121,3 @@ def presets() -> list[dict[str, Any]]:
     """All presets, with description, source, part and capacity."""
     found: list[dict[str, Any]] = json.loads(_native.presets())
     return found
-
-
-def load(path: str | PathLike[str]) -> Device:
-    """The device in a configuration file, whatever its name."""
-    return Device(Path(path))

@@ -52,10 +52,14 @@ class Result(Summary):
         _native.report([self.native], folder)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Result) and self.json() == other.json()
+        return isinstance(other, Result) and self._identity() == other._identity()
 
     def __hash__(self) -> int:
-        return hash((self.digest, self.seed))
+        return hash(self._identity())
+
+    def _identity(self) -> tuple[object, ...]:
+        """The parts that tell results apart: the same run once more differs in its times on the machine alone."""
+        return self.configuration, self.workload, self.seed, self.outcome, self.digest, self.host.requests
 
     def __str__(self) -> str:
         return self.table(get_terminal_size((100, 24)).columns)
