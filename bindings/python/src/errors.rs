@@ -31,6 +31,12 @@ pub fn refused(key: &str, found: impl std::fmt::Display, wanted: &str) -> PyErr 
     of_device(Error::Argument { what, found, wanted })
 }
 
+/// The exception of an answer of a design that is none.
+pub fn wrong_answer(design: &str, seam: &str, found: &str, wanted: &str) -> PyErr {
+    let text = format!("the design {design} answered `{seam}` wrongly: found {found}, wanted {wanted}");
+    raised(&Error::WrongAnswer(text), "DesignError")
+}
+
 /// The exception of the value of a key that TOML does not have.
 pub fn refused_key(key: &str, found: &str, wanted: &str) -> PyErr {
     let mut wrong = Complaints::default();

@@ -2,6 +2,7 @@
 //! for users is written in Python, in `python/wordline`.
 
 mod columns;
+mod design;
 mod device;
 mod errors;
 mod log;
@@ -21,6 +22,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// The native part of the package `wordline`.
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use crate::design::{Block, Kind, Random, Shown, check_contract};
     #[pymodule_export]
     use crate::device::Device;
     #[pymodule_export]

@@ -9,6 +9,7 @@ use wordline_lab as lab;
 use wordline_lab::provenance::Provenance;
 use wordline_lab::{CutAfter, Error, Observer, Reached, RunOptions, Until};
 
+use crate::design::with_design;
 use crate::device::Device;
 use crate::errors::of_run;
 use crate::log::{BATCH, Log, Logging};
@@ -68,7 +69,9 @@ pub fn run(
     log: bool,
 ) -> PyResult<Ran> {
     let options = options(&Settings(settings))?;
-    let (device, workload) = (&device.0, &workload.0);
+    let design =
+        Settings(settings).get("design")?.map(|object| with_design(&device.0, &object)).transpose()?;
+    let (device, workload) = (design.as_ref().map_or(&device.0, |(device, _)| device), &workload.0);
     let (result, raised) = py.detach(|| {
         let mut watch = Watch::begin();
         let result = match log {
@@ -77,7 +80,16 @@ pub fn run(
         };
         (result, watch.raised)
     });
+    let calls = design.as_ref().map(|(_, calls)| calls);
+    if let Some(raised) = calls.and_then(|calls| calls.take_raised()) {
+        return Err(raised);
+    }
     match (result, raised) {
+        (Ok((mut run, log)), raised) if calls.is_some() => {
+            let seconds = run.wall_seconds + run.precondition_seconds;
+            run.notes.extend(calls.map(|calls| calls.told(seconds)));
+            Ok((Some(Summary(run)), log, raised))
+        }
         (Ok((run, log)), raised) => Ok((Some(Summary(run)), log, raised)),
         (Err(Error::Stopped), raised) => Ok((None, None, raised)),
         (Err(error), _) => Err(of_run(error, &others(&options))),

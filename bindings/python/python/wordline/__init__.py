@@ -14,6 +14,7 @@
 from typing import TYPE_CHECKING, Any
 
 from ._compare import COLUMN, PAGE, Comparison, Figure, compare
+from ._design import Block, Counter, Design, Random, View, contract, counter
 from ._device import Described, Device, presets
 from ._errors import ConfigError, DesignError, Error, Fault, Finding, Interrupted, TraceError
 from ._log import Log
@@ -29,9 +30,12 @@ __all__ = [
     "ANSWER",
     "COLUMN",
     "PAGE",
+    "Block",
     "Comparison",
     "ConfigError",
+    "Counter",
     "Described",
+    "Design",
     "DesignError",
     "Device",
     "Error",
@@ -42,6 +46,7 @@ __all__ = [
     "Log",
     "Op",
     "Pace",
+    "Random",
     "Result",
     "Session",
     "Standing",
@@ -50,8 +55,11 @@ __all__ = [
     "Tables",
     "TraceError",
     "Value",
+    "View",
     "Workload",
     "compare",
+    "contract",
+    "counter",
     "presets",
     "run",
     "workloads",

@@ -51,6 +51,53 @@ class Log:
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
+class Kind:
+    def __new__(cls, name: str, looks_at: int, counters: Sequence[tuple[str, str, str]]) -> Self: ...
+
+class Block:
+    """A block that could be cleaned."""
+
+    @property
+    def number(self) -> int:
+        """Its number in the device."""
+    @property
+    def valid(self) -> int:
+        """Its valid logical pages."""
+    @property
+    def erases(self) -> int:
+        """How often it was erased."""
+    @property
+    def age(self) -> int:
+        """How many blocks of the device were opened since it was."""
+
+class View:
+    """The device as a design sees it when it is asked for a victim."""
+
+    @property
+    def pages(self) -> int:
+        """Logical pages of a block."""
+    @property
+    def row(self) -> int:
+        """The row of planes of which a block is to be cleaned."""
+    @property
+    def free_blocks(self) -> int:
+        """Its free blocks."""
+    @property
+    def now_ps(self) -> int:
+        """The time, in picoseconds."""
+    def oldest(self, count: int) -> list[Block]:
+        """The blocks that were closed first, the oldest at the front; there may be fewer."""
+    def fewest(self, count: int) -> list[Block]:
+        """The blocks with the fewest valid pages, fewest first; there may be fewer."""
+
+class Random:
+    """The design's own random stream: equal seeds give equal numbers."""
+
+    def below(self, bound: int) -> int:
+        """A whole number from 0 to below the bound, each equally likely."""
+    def random(self) -> float:
+        """A number from 0 to below 1."""
+
 class Session:
     def __new__(cls, device: Device, workload: Workload, settings: dict[str, object]) -> Self: ...
     def submit_one(self, time: int, op: int, sector: int, length: int) -> int: ...
@@ -69,6 +116,7 @@ class Session:
 def run(
     device: Device, workload: Workload, settings: dict[str, object], log: bool
 ) -> tuple[Summary | None, Log | None, BaseException | None]: ...
+def check_contract(design: object) -> None: ...
 def charts(runs: Sequence[Summary]) -> str: ...
 def comparison(runs: Sequence[Summary], columns: int) -> str: ...
 def report(runs: Sequence[Summary], folder: str | PathLike[str]) -> None: ...

@@ -9,6 +9,7 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from . import _native
+from ._design import Design
 from ._device import Described, Device
 from ._errors import Interrupted
 from ._log import Log
@@ -102,14 +103,18 @@ def run(
     *,
     seed: int = 0,
     log: bool | str | PathLike[str] = False,
+    design: Design | None = None,
     **start: Unpack[Start],
 ) -> Result:
     """Runs a workload on a device to its end. Equal device, workload and seed give an equal digest on any machine.
 
-    ``log=True`` keeps every request in `Result.log`; a path writes them to a Parquet file. Other threads go on meanwhile. Ctrl-C
+    ``log=True`` keeps every request in `Result.log`; a path writes them to a Parquet file. Other threads go on meanwhile.
+    A ``design`` in Python answers in place of those that the device names. Ctrl-C
     ends the run with `Interrupted`, which has the result of what was answered by then.
     """
     given = settings(seed, start)
+    if design is not None:
+        given["design"] = design
     if not isinstance(log, bool):
         given["log"] = log
     native = _native.run(Device.of(device).native, Workload.of(workload).native, given, log is True)

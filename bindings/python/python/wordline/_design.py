@@ -1,0 +1,111 @@
+"""Designs in Python: research ideas beside those that are built in, for decisions that are taken seldom."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
+
+from . import _native
+from ._errors import ConfigError
+from ._native import Block, Random, View
+
+__all__ = ["Block", "Counter", "Design", "Random", "View", "contract", "counter"]
+
+Counter: TypeAlias = int
+"""A counter of a design, which results have among its metrics."""
+
+
+@dataclass(frozen=True)
+class _Counted:
+    meaning: str
+    unit: str
+
+
+def counter(meaning: str, *, unit: str = "count") -> Counter:
+    """A counter that begins at 0: what it counts, and in which unit (``count``, ``logical pages``, ``pages``, ``blocks``,
+    ``block sets``, ``B``). Of a run the result has, in ``others``, what was added during it.
+    """
+    return cast(Counter, _Counted(meaning, unit))
+
+
+class Design:
+    """A design in Python. It looks at a view and answers; the device checks the answer.
+
+    >>> class Young(wl.Design, name="young"):
+    ...     weight: float = 1.0                        # a key of its configuration
+    ...     spared: wl.Counter = wl.counter("young victims spared", unit="blocks")
+    ...
+    ...     def victim(self, view, random):
+    ...         best = max(view.oldest(16), key=lambda b: (view.pages - b.valid) / (b.valid + 1) * b.age ** self.weight)
+    ...         self.spared += best.age < 1000
+    ...         return best
+
+    Fields with a type and a default are its configuration, and with its counters all that a snapshot of a device holds of it. Views
+    show at most ``looks_at`` blocks of each order. Each device has a copy of the object.
+    """
+
+    _kind: ClassVar[_native.Kind]
+    _fields: ClassVar[dict[str, Any]] = {}
+    _counters: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, *, name: str, looks_at: int = 16) -> None:
+        super().__init_subclass__()
+        if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
+            raise _refused("name of a design", repr(name), "small letters, digits and hyphens")
+        if not 1 <= looks_at <= 65_535:
+            raise _refused("looks_at", str(looks_at), "a whole number from 1 to 65535")
+        own = {key: getattr(cls, key, None) for key in inspect.get_annotations(cls) if not key.startswith("_")}
+        counted = {key: value for key, value in own.items() if isinstance(value, _Counted)}
+        fields = {key: value for key, value in own.items() if key not in counted}
+        for key, value in fields.items():
+            if not isinstance(value, bool | int | float | str):
+                raise _refused(f"{name}.{key}", repr(value), "a default that is a number, text, True or False")
+        if not callable(getattr(cls, "victim", None)):
+            raise _refused(f"the design {name}", "no answer to anything", "a method victim(self, view, random)")
+        for key in counted:
+            setattr(cls, key, 0)
+        cls._kind = _native.Kind(name, looks_at, [(key, value.meaning, value.unit) for key, value in counted.items()])
+        cls._fields, cls._counters = fields, tuple(counted)
+
+    if TYPE_CHECKING:
+
+        def victim(self, view: View, random: Random) -> Block | None:
+            """The block that is cleaned next, one of those that the view shows; ``None`` for none."""
+
+    def __init__(self, **settings: Any) -> None:
+        for key, value in settings.items():
+            if key not in self._fields:
+                near = get_close_matches(key, self._fields, 1)
+                wanted = f"one of {', '.join(self._fields)}" if self._fields else "none: there are none"
+                raise _refused(key, "an unknown key", wanted + (f"; did you mean {near[0]}?" if near else ""))
+            usual = self._fields[key]
+            if isinstance(usual, float) and type(value) is int:
+                value = float(value)
+            if type(value) is not type(usual):
+                raise _refused(key, repr(value), f"a value such as {usual!r}")
+            setattr(self, key, value)
+
+    def _save(self) -> str:
+        return json.dumps({key: getattr(self, key) for key in (*self._fields, *self._counters)})
+
+    def _load(self, saved: str) -> None:
+        for key, value in json.loads(saved).items():
+            setattr(self, key, value)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{key}={getattr(self, key)!r}' for key in self._fields)})"
+
+
+def contract(design: Design | type[Design]) -> None:
+    """Tries a design on small devices with writes, discards and flushes drawn at random, among them devices whose chips fail, whose power
+    is cut, and that are saved and restored: reads give back what was written, every answer is allowed. Raises what does not hold.
+    """
+    _native.check_contract(design() if isinstance(design, type) else design)
+
+
+def _refused(what: str, found: str, wanted: str) -> ConfigError:
+    return ConfigError(f"{what}: found {found}, wanted {wanted}", [(None, None, what, found, wanted)])
