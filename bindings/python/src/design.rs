@@ -200,7 +200,7 @@ impl PythonDesign {
         }
     }
 
-    /// What a call to the object gives; nothing where it raises an exception, which ends the run.
+    /// The result of a call to the object; nothing where it raises an exception, which ends the run.
     fn call<T>(&self, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
         Python::attach(call).map_err(|error| self.raise(error)).ok()
     }
