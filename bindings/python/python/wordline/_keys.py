@@ -933,10 +933,148 @@ class Part(Table):
         self._set("timing", value)
 
 
+class Failures(Table):
+    """The manager of program failures. Left out: they are reported to the host."""
+
+    __slots__ = ()
+
+    @property
+    def block_map(self) -> bool:
+        """Chunks are mapped to blocks, so that another block can take the place of one in which a program failed. Default: false.
+        """
+        return self._get("block_map")
+
+    @block_map.setter
+    def block_map(self, value: bool) -> None:
+        self._set("block_map", value)
+
+    @property
+    def early_close(self) -> Literal["pad", "keep-list"]:
+        """The treatment of a chunk that is closed before its end while its pages are in several blocks. One of `pad`, `keep-list`.
+        Default: "pad".
+        """
+        return self._get("early_close")
+
+    @early_close.setter
+    def early_close(self, value: Literal["pad", "keep-list"]) -> None:
+        self._set("early_close", value)
+
+    @property
+    def reserve(self) -> float:
+        """Fraction of the blocks of each parallel unit that are kept in reserve, rounded down. A number from 0 to 0.5. Default:
+        0.01.
+        """
+        return self._get("reserve")
+
+    @reserve.setter
+    def reserve(self, value: float) -> None:
+        self._set("reserve", value)
+
+    @property
+    def shift(self) -> bool:
+        """The host writes on at once in the other block, and pages are copied later, to where a shift of their offsets finds them.
+        Otherwise they are copied before the failed write is tried again. Default: false.
+        """
+        return self._get("shift")
+
+    @shift.setter
+    def shift(self, value: bool) -> None:
+        self._set("shift", value)
+
+    @property
+    def volatile_tables(self) -> bool:
+        """No journal of the tables is kept: after a power cut a page of each block is read instead. Default: false."""
+        return self._get("volatile_tables")
+
+    @volatile_tables.setter
+    def volatile_tables(self, value: bool) -> None:
+        self._set("volatile_tables", value)
+
+
+class UnitBuffer(Table):
+    """The write buffer. Left out: what is written waits without limit, and is answered when it is in flash."""
+
+    __slots__ = ()
+
+    @property
+    def completion(self) -> Literal["write-through", "write-back"]:
+        """When a write is answered. One of `write-through`, `write-back`. Default: "write-through"."""
+        return self._get("completion")
+
+    @completion.setter
+    def completion(self, value: Literal["write-through", "write-back"]) -> None:
+        self._set("completion", value)
+
+    @property
+    def protected(self) -> bool:
+        """Its contents outlive a power cut. Otherwise what was answered and not flushed is lost. Default: false."""
+        return self._get("protected")
+
+    @protected.setter
+    def protected(self, value: bool) -> None:
+        self._set("protected", value)
+
+    @property
+    def size(self) -> str:
+        """Its size for each parallel unit. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB)."""
+        return self._get("size")
+
+    @size.setter
+    def size(self, value: str | int) -> None:
+        self._set("size", value)
+
+    @property
+    def unreliable(self) -> bool:
+        """Write-back although nothing makes good for a program that fails: what was answered may be lost. Default: false."""
+        return self._get("unreliable")
+
+    @unreliable.setter
+    def unreliable(self, value: bool) -> None:
+        self._set("unreliable", value)
+
+
 class OpenChannel(Table):
     """An open-channel device as it is written."""
 
     __slots__ = ()
+
+    @property
+    def buffer(self) -> UnitBuffer:
+        """The write buffer. Left out: what is written waits without limit, and is answered when it is in flash."""
+        return UnitBuffer(self._device, self._at("buffer"))
+
+    @buffer.setter
+    def buffer(self, value: abc.Mapping[str, Any]) -> None:
+        self._set("buffer", value)
+
+    @property
+    def early_resets(self) -> bool:
+        """Chunks that are open may be reset. Default: true."""
+        return self._get("early_resets")
+
+    @early_resets.setter
+    def early_resets(self, value: bool) -> None:
+        self._set("early_resets", value)
+
+    @property
+    def failure(self) -> FailureKind:
+        """The treatment of a chunk or block in which a program or an erase failed: retired, or used again once it is erased. One of
+        `retire`, `tolerate`.
+        """
+        return FailureKind(self._device, self._at("failure"))
+
+    @failure.setter
+    def failure(self, value: abc.Mapping[str, Any]) -> None:
+        self._set("failure", value)
+
+    @property
+    def failures(self) -> Failures:
+        """The manager of program failures. Left out: they are reported to the host."""
+        return Failures(self._device, self._at("failures"))
+
+    @failures.setter
+    def failures(self, value: abc.Mapping[str, Any]) -> None:
+        self._set("failures", value)
 
     @property
     def faults(self) -> Tables[Fault]:
@@ -957,6 +1095,15 @@ class OpenChannel(Table):
         self._set("layout", value)
 
     @property
+    def link(self) -> Pcie:
+        """The link between host and device. Left out: commands and data reach the device at no cost."""
+        return Pcie(self._device, self._at("link"))
+
+    @link.setter
+    def link(self, value: abc.Mapping[str, Any]) -> None:
+        self._set("link", value)
+
+    @property
     def logical_block(self) -> str | None:
         """The least that is read: a page divided by a power of two. Left out: a page. Takes a size with a unit, such as "16KiB" (B,
         KiB, MiB, GiB, TiB, kB, MB, GB, TB).
@@ -966,6 +1113,33 @@ class OpenChannel(Table):
     @logical_block.setter
     def logical_block(self, value: str | int) -> None:
         self._set("logical_block", value)
+
+    @property
+    def max_open(self) -> int | None:
+        """Chunks that may be open at a time. Left out: no limit. A whole number from 0."""
+        return self._get("max_open")
+
+    @max_open.setter
+    def max_open(self, value: int) -> None:
+        self._set("max_open", value)
+
+    @property
+    def max_open_per_unit(self) -> int | None:
+        """Chunks of a parallel unit that may be open at a time. Left out: no limit. A whole number from 0."""
+        return self._get("max_open_per_unit")
+
+    @max_open_per_unit.setter
+    def max_open_per_unit(self, value: int) -> None:
+        self._set("max_open_per_unit", value)
+
+    @property
+    def multiple_resets(self) -> bool:
+        """Chunks that are free already may be reset. Default: false."""
+        return self._get("multiple_resets")
+
+    @multiple_resets.setter
+    def multiple_resets(self, value: bool) -> None:
+        self._set("multiple_resets", value)
 
     @property
     def mw_cunits(self) -> int:
@@ -1024,6 +1198,17 @@ class OpenChannel(Table):
     @tuner.setter
     def tuner(self, value: abc.Mapping[str, Any]) -> None:
         self._set("tuner", value)
+
+    @property
+    def ws_opt(self) -> int | None:
+        """Writes of a multiple of this many logical blocks are said to go fastest: a multiple of what one program writes. Left out:
+        what one program writes. A whole number from 0.
+        """
+        return self._get("ws_opt")
+
+    @ws_opt.setter
+    def ws_opt(self, value: int) -> None:
+        self._set("ws_opt", value)
 
 
 class Namespace(Table):
