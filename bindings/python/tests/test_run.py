@@ -50,6 +50,11 @@ def test_equal_seeds_give_equal_digests_as_the_command_line_does() -> None:
     assert wl.run("tiny", LOAD, seed=1, log=True).digest == digests[0], "a log changes nothing"
 
 
+def test_without_a_device_a_workload_has_its_usual_one() -> None:
+    result = wl.run(workload=wl.Workload(requests=100))
+    assert (result.device, result.host.requests) == ("nvme-tlc", 100) and result.workload.kind == "real_trace"
+
+
 def test_a_device_without_flash_has_no_counts_of_it() -> None:
     result = wl.run("fixed-latency", "randread-4k")
     assert result.flash is None and result.write_amplification is None  # pyright: ignore[reportUnnecessaryComparison]

@@ -30,7 +30,7 @@ class Device(DeviceKeys):
     __slots__ = ("native",)
     native: _native.Device
 
-    def __init__(self, described: Described = "nvme-tlc", settings: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, described: Described, settings: Mapping[str, Any] | None = None) -> None:
         super().__init__(self, "")
         self._become(_described(described))
         if settings:

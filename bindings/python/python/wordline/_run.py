@@ -98,7 +98,7 @@ def settings(seed: int, given: Start) -> dict[str, object]:
 
 
 def run(
-    device: Described,
+    device: Described | None = None,
     workload: Workload | str | None = None,
     *,
     seed: int = 0,
@@ -106,7 +106,8 @@ def run(
     design: Design | None = None,
     **start: Unpack[Start],
 ) -> Result:
-    """Runs a workload on a device to its end. Equal device, workload and seed give an equal digest on any machine.
+    """Runs a workload on a device to its end. Equal device, workload and seed give an equal digest on any machine. With neither it is
+    the recorded trace that comes with Wordline; a workload alone runs on its usual device, as on the command line.
 
     ``log=True`` keeps every request in `Result.log`; a path writes them to a Parquet file. Other threads go on meanwhile.
     A ``design`` in Python answers in place of those that the device names. Ctrl-C
@@ -117,8 +118,9 @@ def run(
         given["design"] = design
     if not isinstance(log, bool):
         given["log"] = log
-    native = _native.run(Device.of(device).native, Workload.of(workload).native, given, log is True)
-    return result_of(*native)
+    requests = Workload.of(workload).native
+    described = requests.usual_preset if device is None else device
+    return result_of(*_native.run(Device.of(described).native, requests, given, log is True))
 
 
 def result_of(
