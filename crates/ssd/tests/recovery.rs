@@ -113,6 +113,22 @@ fn a_checkpoint_leaves_the_first_page_of_each_block_and_what_was_written_since()
     assert_eq!((part.lost, part.returned), (0, 0));
 }
 
+#[test]
+fn a_discard_that_was_flushed_is_kept_or_forgotten_as_the_configuration_says() {
+    for (discards, returns) in [(DiscardsAtCut::Kept, false), (DiscardsAtCut::Forgotten, true)] {
+        let mut file = large(8, 128);
+        file.ftl.recovery.discards = discards;
+        let mut rig = Rig::new(file, 1);
+        for operation in [Operation::Write, Operation::Discard] {
+            rig.alone(operation, false, 3 * PAGE, PAGE);
+            rig.alone(Operation::Flush, false, 0, 0);
+        }
+        let recovered = cut_and_recover(&mut rig);
+        assert_eq!(rig.device.version_in_flash(LogicalPage(3)).is_some(), returns, "{discards:?}");
+        assert_eq!((recovered.lost, recovered.returned), (0, u64::from(returns)), "{discards:?}");
+    }
+}
+
 /// A device with a map in flash that is filled and then overwritten here and there, with a checkpoint after this many bytes each or without:
 /// its recovery after a cut, and the versions that are there then.
 fn overwritten_with_a_map_in_flash(checkpoint: Option<Bytes>) -> (Recovered, Vec<Option<u32>>) {

@@ -79,6 +79,18 @@ fn energy_is_the_sum_of_the_stages() {
 }
 
 #[test]
+fn an_erase_takes_its_power_as_long_as_it_takes() {
+    let mut chips = chips(1);
+    chips.put(Location(0), Stamp::PADDING);
+    let (die, program) = program(&chips, 0);
+    let done = run(&mut chips, &[(die, Command { operation: Operation::Erase, ..program })]);
+    let report = chips.energy(done[0].0 - Instant::ZERO);
+    let (power, time) = (chips.part().power.erase, chips.part().timing.erase);
+    assert_eq!(report.of(Stage::Ber), power.over(time));
+    assert!(report.of(Stage::Ber).0 > 0);
+}
+
+#[test]
 #[should_panic(expected = "programmed in order")]
 fn a_page_out_of_order_is_refused() {
     chips(1).put(Location(1), Stamp::PADDING);

@@ -241,5 +241,6 @@ fn a_power_cut_tears_the_suspended_erase_and_the_program_amid_it() {
     program_amid_an_erase(&mut chips, &mut calendar);
     let torn = chips.cut_power(calendar.now() + Duration::from_us(500), AtCut::Torn);
     assert_eq!((torn.erases, torn.programs, torn.pages), (1, 1, 1));
+    assert_eq!(chips.erases()[BlockSetId(0)], 1, "an erase that was torn wears the block");
     assert_eq!(chips.stamp(chips.pools().at(BlockSetId(1), 0)), Stamp::TORN);
 }
