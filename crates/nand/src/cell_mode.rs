@@ -120,21 +120,26 @@ impl Part {
         file.geometry.pairing = Pairing::WordLine;
         (file.timing.read, file.timing.program) = (vec![slc.read.into()], vec![slc.program.into()]);
         (file.timing.erase, file.timing.program_typical) = (slc.erase, None);
-        (file.timing.slc, file.timing.reprogram, file.cells) = (None, None, None);
+        (file.timing.slc, file.timing.reprogram, file.timing.two_bit) = (None, None, None);
+        file.cells = None;
         Some(file.check().expect("a part of one bit a cell asks less of its numbers"))
     }
 
     /// The part as its blocks are with two bits a cell: the two lowest pages of a word line with their times of sensing, and
-    /// the times that [`LunTimes`] has for programs. A program writes both pages, or, `again`, puts one in the place of another.
+    /// the times that the file or [`LunTimes`] has for programs. A program writes both pages, or, `again`, puts one in the place of another.
     fn in_two_bit_mode(&self, again: bool) -> Option<Self> {
         let reprogram = self.timing.reprogram.filter(|_| self.has_mode(CellMode::TwoBit))?;
         let mut file = self.file().clone();
         file.geometry.pages_per_block = self.pages().word_lines() * 2;
         (file.geometry.bits_per_cell, file.geometry.one_shot) = (2, !again);
         let program = if again { reprogram } else { LunTimes::of(self).two_bit_program };
-        file.timing.read = self.read_times()[..2].iter().map(|time| TimeRange::from(*time)).collect();
+        file.timing.read = match self.timing.two_bit {
+            Some(two_bit) => vec![two_bit.read.into()],
+            None => self.read_times()[..2].iter().map(|time| TimeRange::from(*time)).collect(),
+        };
         (file.timing.program, file.timing.program_typical) = (vec![program.into()], None);
-        (file.timing.slc, file.timing.reprogram, file.cells) = (None, None, None);
+        (file.timing.slc, file.timing.reprogram, file.timing.two_bit) = (None, None, None);
+        file.cells = None;
         Some(file.check().expect("a part of two bits a cell asks less of its numbers"))
     }
 
@@ -151,6 +156,7 @@ mod tests {
     use wordline_kernel::Duration;
 
     use super::*;
+    use crate::latency::TwoBitTiming;
     use crate::part::tests::mqsim_file;
 
     #[test]
@@ -173,5 +179,11 @@ mod tests {
         }
         assert_eq!((two.pages_per_program(), two.program_time(0)), (2, us(750)));
         assert_eq!((again.pages_per_program(), again.program_time(0)), (1, us(800)));
+
+        let mut file = part.file().clone();
+        file.timing.two_bit = Some(TwoBitTiming { read: us(40), program: us(500) });
+        let part = file.check().expect("the part is sound");
+        let two = part.in_mode(CellMode::TwoBit).expect("it has it");
+        assert_eq!((two.read_times(), two.program_time(0)), (&[us(40), us(40)][..], us(500)));
     }
 }

@@ -24,6 +24,16 @@ use crate::Part;
 use crate::geometry::PlaneBlock;
 use crate::part::MOST_BITS;
 
+/// Array times of a word line with two bits a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TwoBitTiming {
+    /// Sensing either page (tR).
+    pub read: Duration,
+    /// Programming both pages at once (tPROG).
+    pub program: Duration,
+}
+
 /// A time of the array as a part file gives it: one value, or a range, as in `"250us..2200us"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeRange {

@@ -11,7 +11,7 @@ use wordline_kernel::{Bytes, Complaints, Duration, Power};
 pub use crate::interface::{BusFile, BusTiming};
 
 use crate::cell::{AgedCells, AgedCellsFile};
-use crate::latency::{ByType, TimeRange, by_type};
+use crate::latency::{ByType, TimeRange, TwoBitTiming, by_type};
 use crate::pairing::{PageTable, Pairing};
 
 /// A part file as it is written.
@@ -118,6 +118,9 @@ pub struct ArrayTiming {
     /// Programming a word line again with more charge (ReSSD, section 3); left out: the part cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reprogram: Option<Duration>,
+    /// Times of word lines with two bits a cell; left out: those of the two lowest pages, and of the slowest program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub two_bit: Option<TwoBitTiming>,
 }
 
 /// Array times of a block in SLC mode.
@@ -146,6 +149,7 @@ impl ArrayTiming {
             suspend: Self::suspend(),
             slc: None,
             reprogram: None,
+            two_bit: None,
         }
     }
 
@@ -352,7 +356,10 @@ impl PartFile {
         count("timing.program", t.program.len(), g.one_shot, programs);
         let ranges = t.read.iter().chain(&t.program).flat_map(|range| [range.least, range.most]);
         let slc = t.slc.iter().flat_map(|slc| [slc.read, slc.program, slc.erase]);
-        for time in ranges.chain([t.erase]).chain(slc).chain(t.reprogram).chain(t.program_typical) {
+        let two_bit = t.two_bit.iter().flat_map(|two_bit| [two_bit.read, two_bit.program]);
+        for time in
+            ranges.chain([t.erase]).chain(slc).chain(two_bit).chain(t.reprogram).chain(t.program_typical)
+        {
             wrong.require(
                 (Duration::from_ns(1)..=Duration::from_ms(10_000)).contains(&time),
                 "timing",

@@ -3,9 +3,10 @@
 //! A word line with two bits a cell takes a new page in the place of one of its two, so often as
 //! [`LunTimes::reprograms`] says, while no word line of a later super layer is programmed.
 
-use super::{Chips, Command, Operation, Refusal};
+use super::{Chips, Command, Operation, Refusal, Stamp};
 use crate::CellMode;
 use crate::geometry::{DieId, PageId};
+use crate::locations::Location;
 use crate::onfi::LunTimes;
 
 impl Chips {
@@ -110,11 +111,22 @@ impl Chips {
         }
     }
 
-    /// A program of a word line again stopped half-way, or failed, in these planes: neither of its pages can be read.
+    /// A program of a word line again stopped half-way, or failed, in these planes: neither of its pages can be read, but for a
+    /// copy of the one that was to be kept, which such a program begins with reading.
     pub(super) fn spoil_again(&mut self, page: PageId, planes: u16) {
         let kept = self.kept_beside(page);
         self.pages.spoil_planes(page, 1, planes);
-        self.pages.spoil_planes(kept, 1, planes);
+        if !self.backs_up {
+            self.pages.spoil_planes(kept, 1, planes);
+        }
+    }
+
+    /// A page of a word line is replaced in no time, before the run: `stamps` of its locations from `first` on, in all planes.
+    pub fn put_again(&mut self, first: Location, stamps: &[Stamp]) {
+        self.note_again(self.pools.page_of(first));
+        for (at, stamp) in (first.0..).zip(stamps) {
+            self.pages.replace_one(Location(at), *stamp);
+        }
     }
 }
 

@@ -107,7 +107,7 @@ impl Chips {
         torn.programs += 1;
         torn.pages += u64::from(command.planes * self.pages_per_program(die, &command));
         if self.modes.is_some() && self.mode_of(&command).is_again() {
-            torn.partners += u64::from(command.planes);
+            torn.partners += if self.backs_up { 0 } else { u64::from(command.planes) };
             self.effect(die, &command);
             self.spoil_again(first, all_of(command.planes));
             return;
@@ -119,7 +119,8 @@ impl Chips {
 
     /// From now on, before a page is programmed into cells that hold another one already, that one is copied to a block
     /// of copies with one bit a cell. It takes the time of the copy, and a power cut tears the page alone. The blocks of
-    /// copies, and their wear, are not part of the geometry.
+    /// copies, and their wear, are not part of the geometry. A word line that is programmed again is read before in any case, so
+    /// that its copy takes no time.
     pub fn back_up_lower_pages(&mut self) {
         for (pool, times) in self.pools.iter().zip(&mut self.times) {
             // Whether pages are programmed one after another into the same cells.
@@ -127,6 +128,7 @@ impl Chips {
                 self.backs_up = true;
                 times.back_up_lower_pages(&pool.part);
             }
+            self.backs_up |= pool.part.has_mode(CellMode::TwoBit);
         }
     }
 

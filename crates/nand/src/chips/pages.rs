@@ -236,6 +236,11 @@ impl Pages {
         }
     }
 
+    /// Puts a stamp in the place of another one.
+    pub(super) fn replace_one(&mut self, location: Location, stamp: Stamp) {
+        self.stamps[location] = stamp;
+    }
+
     /// Puts what the registers of `die` hold in the place of what `planes` pages from `first` on held.
     pub(super) fn replace(&mut self, die: DieId, first: PageId, planes: u32) {
         let locations = &self.pools.of_die(die).locations;
