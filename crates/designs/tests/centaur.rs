@@ -145,7 +145,7 @@ fn worn(first: u64, second: u64) -> [PoolState; 2] {
 
 /// A piece of a unit of this many sectors.
 fn piece(sectors: u32, pools: &[PoolState]) -> Outgoing<'_> {
-    Outgoing { logical: 0, tag: 0, sectors, pools, home: None }
+    Outgoing { logical: 0, tag: 0, sectors, pools, from: None, home: None }
 }
 
 #[test]

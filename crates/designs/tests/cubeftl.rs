@@ -14,7 +14,7 @@ use wordline_nand::part::{ArrayTiming, PartFile};
 use wordline_nand::physics::MOST_STATES;
 use wordline_nand::{BlockSetId, LayerId, Layers, Outcome, Parameters, Part};
 use wordline_ssd::config::{BufferFile, FrontFile, FtlFile};
-use wordline_ssd::policy::frontier::{OpenBlock, WordLines};
+use wordline_ssd::policy::frontier::{Again, OpenBlock, WordLines};
 use wordline_ssd::{DeviceFile, Operation, contract};
 
 use crate::rig::{Rig, named};
@@ -138,7 +138,14 @@ fn order_of(next: impl Fn(&Choice<'_>, u32) -> u32, has_leader: impl Fn(u32, &[u
     let (shape, mut bits, mut order) = (WordLines { layers: 4, per_layer: 4 }, [0u64], Vec::new());
     for written in 0..shape.count() {
         let led = (0..shape.layers).map(|layer| u64::from(has_leader(layer, &order)) << layer).sum::<u64>();
-        let open = OpenBlock { block: BlockSetId(0), is_gc: false, written, shape, programmed: &bits };
+        let open = OpenBlock {
+            block: BlockSetId(0),
+            is_gc: false,
+            written,
+            shape,
+            programmed: &bits,
+            again: Again::NONE,
+        };
         let word_line = next(&Choice::of(&open, &[led]), written);
         assert_eq!(bits[0] >> word_line & 1, 0, "word line {word_line} twice");
         bits[0] |= 1 << word_line;
@@ -202,7 +209,14 @@ proptest! {
 fn a_layer_without_parameters_gets_another_leader() {
     // The leader of layer 1 is programmed, and what it showed is lost.
     let (shape, bits) = (WordLines { layers: 4, per_layer: 4 }, [0b0001_0001_0001u64]);
-    let open = OpenBlock { block: BlockSetId(0), is_gc: false, written: 3, shape, programmed: &bits };
+    let open = OpenBlock {
+        block: BlockSetId(0),
+        is_gc: false,
+        written: 3,
+        shape,
+        programmed: &bits,
+        again: Again::NONE,
+    };
     let choice = Choice::of(&open, &[0b101]);
     assert_eq!((choice.leader(), choice.follower()), (Some(5), Some(1)));
 }
@@ -222,7 +236,7 @@ proptest! {
         for layer in (0..layers).filter(|_| random.below(2) == 0) {
             led[layer as usize / 64] |= 1 << (layer % 64);
         }
-        let open = OpenBlock { block: BlockSetId(0), is_gc: false, written: 0, shape, programmed: &bits };
+        let open = OpenBlock { block: BlockSetId(0), is_gc: false, written: 0, shape, programmed: &bits, again: Again::NONE };
         let choice = Choice::of(&open, &led);
         let free = |led_ones: bool| (0..shape.count()).find(|word_line| {
             let layer = word_line / per_layer;

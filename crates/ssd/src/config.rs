@@ -211,7 +211,7 @@ impl DeviceFile {
             cache.check("ftl.slc_cache", part, locations, geometry, &mut wrong);
         }
         if let Some(two_bit) = &self.ftl.two_bit {
-            two_bit.check("ftl.two_bit", part, locations.pages(), geometry, &mut wrong);
+            two_bit.check("ftl.two_bit", self.again(), pools.first(), &mut wrong);
         }
         let faults = self.check_faults(&pools, &mut wrong);
         let most = self.logical_pages(&pools, unit, &faults, &mut wrong);

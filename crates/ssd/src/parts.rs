@@ -98,6 +98,7 @@ impl Parts {
                 _ => 0,
             }),
             by_gc: 0,
+            again: 0,
         };
         self.designs.demands(own, pools)
     }

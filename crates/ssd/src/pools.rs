@@ -207,7 +207,7 @@ fn check_modes(file: &DeviceFile, n: usize, pool: &Pool, wrong: &mut Complaints)
     }
     let key = format!("pools[{n}].two_bit");
     match &file.pools[n].two_bit {
-        Some(two_bit) => two_bit.check(&key, part, locations.pages(), geometry, wrong),
+        Some(two_bit) => two_bit.check(&key, file.again(), pool, wrong),
         None => wrong.require(
             !file.writes_in(n + 1, CellMode::TwoBit),
             &key,

@@ -16,6 +16,7 @@ counters! {
         host_programs: "flash.host_programs", LogicalPages, "Logical pages (mapping units) programmed for the host.";
         slc_programs: "flash.slc_programs", LogicalPages, "Logical pages among those of the host that were programmed in SLC mode.";
         two_bit_programs: "flash.two_bit_programs", LogicalPages, "Logical pages among those of the host that were programmed in the two-bit mode.";
+        reprogrammed: "flash.reprogrammed", LogicalPages, "Logical pages among those in the two-bit mode that replaced one of a word line that was programmed again.";
         programs_away: "flash.programs_away", LogicalPages, "Logical pages that went to another row of planes than their home.";
         unit_programs: "flash.unit_programs", LogicalPages, "Logical pages programmed because others of their unit were written, in a pool that is mapped by whole units, or because a design sent them there alone from another pool.";
         gc_programs: "flash.gc_programs", LogicalPages, "Logical pages (mapping units) programmed by garbage collection.";
@@ -57,7 +58,11 @@ impl Totals {
         match mode {
             CellMode::Native => {}
             CellMode::Slc => self.slc_programs += host,
-            CellMode::TwoBit | CellMode::Reprogrammed(_) => self.two_bit_programs += host,
+            CellMode::TwoBit => self.two_bit_programs += host,
+            CellMode::Reprogrammed(_) => {
+                self.two_bit_programs += host;
+                self.reprogrammed += host;
+            }
         }
     }
 
@@ -67,7 +72,11 @@ impl Totals {
         match mode {
             CellMode::Native => {}
             CellMode::Slc => self.slc_programs -= host,
-            CellMode::TwoBit | CellMode::Reprogrammed(_) => self.two_bit_programs -= host,
+            CellMode::TwoBit => self.two_bit_programs -= host,
+            CellMode::Reprogrammed(_) => {
+                self.two_bit_programs -= host;
+                self.reprogrammed -= host;
+            }
         }
         self.unit_programs -= carried;
         self.padding -= unit - host - carried;

@@ -20,6 +20,7 @@ mod policy_contract;
 mod pools;
 mod power_cut;
 mod recovery;
+mod rewrites;
 mod scheduling;
 mod slc_cache;
 mod snapshot;

@@ -96,7 +96,7 @@ static MOVED: wordline_kernel::Metric = wordline_kernel::Metric::new(
     "Programs of the collector in another mode than the native one.",
 );
 
-fn rig(file: &DeviceFile, design: impl Fn(&Config) -> Box<dyn Design>) -> Rig {
+pub fn rig(file: &DeviceFile, design: impl Fn(&Config) -> Box<dyn Design>) -> Rig {
     let config = file.clone().check().expect("the device is sound");
     let parts = Parts { designs: Combination::of(vec![design(&config)]), ..Parts::of(&config) };
     let config = parts.check(&config).unwrap_or_else(|wrong| panic!("{wrong}"));

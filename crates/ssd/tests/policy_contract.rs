@@ -15,7 +15,7 @@ use wordline_ssd::map::LogicalPage;
 use wordline_ssd::policy::background::{BackgroundKind, Resting};
 use wordline_ssd::policy::balancer::{BalancerKind, Reach, Waiting};
 use wordline_ssd::policy::failure::{After, Failed, Failure, FailureKind, MOST_FAILURES};
-use wordline_ssd::policy::frontier::{FrontierKind, OpenBlock, WordLines};
+use wordline_ssd::policy::frontier::{Again, FrontierKind, OpenBlock, WordLines};
 use wordline_ssd::policy::mapper::{CacheSize, Dftl, Mapper, TranslationPage};
 use wordline_ssd::policy::placement::{PlacementKind, RowSet};
 use wordline_ssd::policy::relocator::{Leaving, RelocatorKind};
@@ -159,7 +159,8 @@ fn word_lines(kind: &FrontierKind, shape: WordLines) -> Vec<u32> {
     let mut programmed = vec![0; shape.count().div_ceil(64) as usize];
     let block = BlockSetId(0);
     let order = (0..shape.count()).map(|written| {
-        let open = OpenBlock { block, is_gc: false, written, shape, programmed: &programmed };
+        let open =
+            OpenBlock { block, is_gc: false, written, shape, programmed: &programmed, again: Again::NONE };
         let next = frontier.next(&open);
         assert!(next < shape.count() && !open.is_programmed(next), "{kind:?} names {next} in {shape:?}");
         programmed[next as usize / 64] |= 1 << (next % 64);
@@ -399,7 +400,7 @@ proptest! {
             prop_assert_eq!(one.streams(), kind.streams());
             prop_assert!(one.cached().is_none_or(|stream| stream < one.streams()));
             for (logical, tag, sectors) in &pages {
-                let page = Outgoing { logical: *logical, tag: *tag, sectors: *sectors, pools: &[], home: None };
+                let page = Outgoing { logical: *logical, tag: *tag, sectors: *sectors, pools: &[], from: None, home: None };
                 let stream = one.route(&page);
                 prop_assert!(stream < one.streams(), "{:?}", kind);
                 prop_assert_eq!(stream, two.route(&page), "equal pages in equal order go equal ways");
@@ -452,7 +453,8 @@ proptest! {
 #[test]
 fn hot_pages_are_those_that_come_again_within_the_window() {
     let mut router = RouterKind::HotCold { window: 0.1 }.build(100);
-    let mut route = |logical| router.route(&Outgoing { logical, tag: 0, sectors: 8, pools: &[], home: None });
+    let mut route =
+        |logical| router.route(&Outgoing { logical, tag: 0, sectors: 8, pools: &[], from: None, home: None });
     assert_eq!((route(7), route(7)), (0, 1), "a page is cold until it comes again");
     assert_eq!((0..10).map(|page| route(20 + page)).max(), Some(0));
     assert_eq!(route(7), 0, "ten others came in between");

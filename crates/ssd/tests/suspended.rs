@@ -110,6 +110,18 @@ fn blocks_in_slc_mode_are_suspended_too() {
 }
 
 #[test]
+fn blocks_of_which_word_lines_are_programmed_again_are_suspended_too() {
+    let settings = Settings { streams: 2, again: 2, chances: [40, 60, 30], ..Settings::suspending(3) };
+    let mut file = contract::small_with_two_bits();
+    file.part.geometry.blocks_per_plane = 64;
+    (file.ftl.gc.start_below_free_blocks, file.ftl.gc.stop_at_free_blocks) = (5, 6);
+    contract::check(&file, |_| settings.design());
+    // Full blocks are set aside, too, and stay there.
+    let all = Settings { chances: [100, 0, 0], ..settings };
+    contract::check(&file, |_| all.design());
+}
+
+#[test]
 fn a_full_device_with_the_least_spare_space_never_runs_dry() {
     let never = [[100, 0, 0], [100, 5, 0], [30, 60, 0], [30, 30, 50]];
     for (limit, chances) in [1, 4].into_iter().flat_map(|limit| never.map(|chances| (limit, chances))) {

@@ -5,6 +5,7 @@ mod checkpoints;
 mod cubeftl;
 mod homes;
 mod suspended;
+mod two_bits;
 
 use wordline_kernel::{Seed, Stream};
 
@@ -100,6 +101,10 @@ impl Case {
         draw.random = Seed(seed).stream("case.suspended", number);
         if matches!(number % 8, 1 | 2) {
             draw.suspended();
+        }
+        draw.random = Seed(seed).stream("case.two-bits", number);
+        if number % 2 == 1 {
+            draw.two_bits();
         }
         Self { number, settings: draw.settings, start, depth, steps }
     }

@@ -40,6 +40,7 @@ fn promises_of(config: &Config) -> Promises {
     let file = &config.file;
     let parts = std::iter::once(&file.part).chain(file.pools.iter().map(|pool| &pool.part));
     let paired = parts.map(|part| &part.geometry).any(|part| part.bits_per_cell > 1 && !part.one_shot);
+    let paired = paired || file.again() > 0;
     let exposed = file.ftl.recovery.lower_pages == LowerPages::Exposed;
     let torn = file.ftl.recovery.programs_at_cut == ProgramsAtCut::Torn;
     let protected = file.buffer.power_loss_protection != Protection::None;

@@ -1,4 +1,4 @@
-//! A design that sends some pages to blocks in SLC mode, when they are written and when they are moved.
+//! A design that sends some pages to blocks in another mode, when they are written and when they are moved.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use wordline_ssd::{Config, Design};
 
 use crate::gathers::add_design;
 
-/// Sends one page in `every` to the stream in SLC mode.
+/// Sends one page in `every` to the stream in another mode.
 pub struct Sorts {
     settings: File,
 }
@@ -26,13 +26,15 @@ pub struct File {
     written: bool,
     /// The pool in which they are.
     pool: u8,
+    /// How often a word line is programmed again, where the mode is that of two bits; left out, it is SLC mode.
+    again: Option<u8>,
     /// Of the pages that the collector moves, one pair in `moves` goes to the other pool alone; none if 0.
     moves: u32,
 }
 
 impl Default for File {
     fn default() -> Self {
-        Self { every: 3, written: true, pool: 0, moves: 0 }
+        Self { every: 3, written: true, pool: 0, again: None, moves: 0 }
     }
 }
 
@@ -50,14 +52,21 @@ impl Design for Sorts {
     }
 
     fn needs(&self) -> Needs {
-        let named = [("usual", CellMode::Native), ("some", CellMode::Slc)];
-        let pool = self.settings.pool;
-        let both = named.map(|(name, mode)| WriteStream { mode, ..WriteStream::native(name, pool) }).to_vec();
+        let File { pool, again, .. } = self.settings;
+        let written = match again {
+            None => CellMode::Slc,
+            Some(0) => CellMode::TwoBit,
+            Some(times) => CellMode::Reprogrammed(times),
+        };
+        let both = |mode| {
+            let named = [("usual", CellMode::Native), ("some", mode)];
+            named.map(|(name, mode)| WriteStream { mode, ..WriteStream::native(name, pool) }).to_vec()
+        };
         let answers: &[Seam] =
             if self.settings.written { &[Seam::Stream, Seam::Relocate] } else { &[Seam::Relocate] };
         let before = (0..pool).map(|pool| WriteStream::native("usual", pool));
-        let streams = if self.settings.written { before.chain(both.clone()).collect() } else { Vec::new() };
-        Needs { streams, collector_streams: both, ..Needs::of(answers) }
+        let streams = if self.settings.written { before.chain(both(written)).collect() } else { Vec::new() };
+        Needs { streams, collector_streams: both(written.of_block()), ..Needs::of(answers) }
     }
 
     fn stream(&mut self, written: &Outgoing<'_>, pool: u8, _: &mut View<'_>) -> u8 {
@@ -76,7 +85,7 @@ impl Design for Sorts {
 
 impl DesignType for Sorts {
     const NAME: &'static str = "sorts";
-    const DESCRIPTION: &'static str = "Some pages go to blocks in SLC mode.";
+    const DESCRIPTION: &'static str = "Some pages go to blocks in another mode.";
 
     type File = File;
 

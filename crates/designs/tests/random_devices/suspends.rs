@@ -18,13 +18,14 @@ pub struct File {
     open_blocks: u8,
     streams: u8,
     slc: bool,
+    again: u8,
     chances: [u8; 3],
 }
 
 impl Default for File {
     fn default() -> Self {
-        let Settings { limit, open_blocks, streams, slc, chances, .. } = Settings::suspending(1);
-        Self { limit, open_blocks, streams, slc, chances }
+        let Settings { limit, open_blocks, streams, slc, again, chances, .. } = Settings::suspending(1);
+        Self { limit, open_blocks, streams, slc, again, chances }
     }
 }
 
@@ -35,8 +36,8 @@ impl DesignType for SetsAside {
     type File = File;
 
     fn build(file: &File, config: &Config) -> Box<dyn Design> {
-        let File { limit, open_blocks, streams, slc, chances } = *file;
+        let File { limit, open_blocks, streams, slc, again, chances } = *file;
         let pools = config.pools.count() as u8;
-        Settings { limit, open_blocks, streams, pools, slc, chances }.design()
+        Settings { limit, open_blocks, streams, pools, slc, again, chances }.design()
     }
 }

@@ -17,6 +17,8 @@ pub(super) struct File {
     slc: Option<u8>,
     /// That in which it is in the two-bit mode.
     two_bit: Option<u8>,
+    /// How often a word line is programmed again there.
+    again: u8,
 }
 
 /// The design.
@@ -32,8 +34,9 @@ impl Design for Answering {
     }
 
     fn needs(&self) -> Needs {
-        let File { seams, slc, two_bit } = &self.settings;
-        let in_modes = [(slc, CellMode::Slc), (two_bit, CellMode::TwoBit)];
+        let File { seams, slc, two_bit, again } = &self.settings;
+        let of_two_bits = if *again > 0 { CellMode::Reprogrammed(*again) } else { CellMode::TwoBit };
+        let in_modes = [(slc, CellMode::Slc), (two_bit, of_two_bits)];
         let in_mode = |(pool, mode): (&Option<u8>, CellMode)| {
             Some(WriteStream { mode, ..WriteStream::native("host", (*pool)?) })
         };

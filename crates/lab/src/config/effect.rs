@@ -190,9 +190,9 @@ pub const CONDITIONS: &[Condition] = &[
         gates: &["part", "pools"],
         works: |config| {
             let mut parts = config.pools.iter().map(|pool| &pool.part.geometry);
-            parts.any(|geometry| geometry.bits_per_cell > 1 && !geometry.one_shot)
+            parts.any(|geometry| geometry.bits_per_cell > 1 && !geometry.one_shot) || config.file.again() > 0
         },
-        wants: "a part of several bits a cell of which each page is programmed by itself",
+        wants: "a part of several bits a cell of which each page is programmed by itself, or a design that programs word lines again",
         reason: "no program touches another page",
     },
     Condition {
@@ -219,7 +219,7 @@ pub const CONDITIONS: &[Condition] = &[
         reason: "nothing else sends pages there",
     },
     Condition {
-        keys: &["part.timing.reprogram"],
+        keys: &["part.timing.reprogram", "part.timing.two_bit"],
         gates: &["ftl.two_bit"],
         works: |config| config.file.ftl.two_bit.is_some(),
         wants: "ftl.two_bit",

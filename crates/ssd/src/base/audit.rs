@@ -28,6 +28,7 @@ impl Base {
         );
         self.space.audit_super_blocks();
         self.space.audit_suspended();
+        self.space.audit_again(|location| self.flash.chips().reprograms(self.config.pools.page_of(location)));
         self.flash.audit(elapsed);
     }
 }

@@ -45,6 +45,12 @@ impl Base {
         space.take(row, stream, pages, &mut Asked { flash, policies })
     }
 
+    /// Has the word lines of a row named that are programmed again next; see [`Space::name_again`](crate::space::Space).
+    pub(crate) fn name_again(&mut self, row: RowId) {
+        let Self { space, flash, policies, .. } = self;
+        space.name_again(row, &mut Asked { flash, policies });
+    }
+
     /// One of these rows, of which there is at least one.
     #[inline]
     pub(crate) fn place(&mut self, rows: &RowSet) -> RowId {

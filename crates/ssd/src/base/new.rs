@@ -83,6 +83,9 @@ fn order_word_lines(policies: &Policies, config: &Config, flash: &mut Flash, spa
             let suspended = policies.may_suspend(n, space.streams());
             space.order(n, WordLines::of(part, geometry), policies.open_blocks(n), suspended);
         }
+        if let Some(most) = policies.again(n) {
+            space.program_again(n, most);
+        }
     }
 }
 

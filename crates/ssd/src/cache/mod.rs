@@ -360,7 +360,20 @@ impl Cache {
 
     /// Unmaps the page of a location that is valid no more, and notes it as lost but for the sectors in the buffer.
     pub(crate) fn lose_location(&mut self, location: Location, base: &mut Base, map: &mut Map) {
-        let Stamp { logical, version } = base.flash.chips().stamp(location);
+        self.lose_stamped(location, base.flash.stamp(location), base, map);
+    }
+
+    /// A program of the word line of a location failed, which held what `stamp` says: it is lost if it is still valid and cannot be read.
+    pub(crate) fn lose_beside(&mut self, location: Location, stamp: Stamp, base: &mut Base, map: &mut Map) {
+        if base.space.is_valid(location) && base.flash.stamp(location) != stamp {
+            base.space.invalidate(location);
+            self.lose_stamped(location, stamp, base, map);
+        }
+    }
+
+    /// The same of a location that held what `stamp` says.
+    fn lose_stamped(&mut self, location: Location, stamp: Stamp, base: &mut Base, map: &mut Map) {
+        let Stamp { logical, version } = stamp;
         let page = LogicalPage(logical);
         let was = map.clear(page);
         assert_eq!(was, Some(location), "a valid location is where its logical page is mapped to");

@@ -46,6 +46,11 @@ impl DeviceFile {
         self.demands.is_some_and(|demands| demands.pools_in(mode) >> pool & 1 != 0)
     }
 
+    /// How often a word line with two bits a cell may be programmed again, in blocks of some stream of the host.
+    pub fn again(&self) -> u8 {
+        self.demands.map_or(0, |demands| demands.again)
+    }
+
     /// The blocks of a pool for streams in the two-bit mode.
     pub fn two_bit_of(&self, pool: usize) -> Option<TwoBitFile> {
         pool.checked_sub(1).map_or(self.ftl.two_bit, |n| self.pools[n].two_bit)

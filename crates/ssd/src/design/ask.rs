@@ -6,7 +6,7 @@ use wordline_kernel::{Bytes, Duration, Instant, Metric};
 use wordline_nand::{BlockSetId, CellMode, Outcome, Parameters, RowId};
 
 use super::table::{Designs, ROUTES};
-use super::{Design, Gathered, Level, Observes, Seam, Seen, Sight, View, Waits, WrongAnswer};
+use super::{Design, Gathered, Level, Observes, Seam, Seen, Sight, View, Waits, WriteStream, WrongAnswer};
 use crate::parts::Policies;
 use crate::policy::background::Resting;
 use crate::policy::balancer::Waiting;
@@ -277,9 +277,20 @@ impl Policies {
         first
     }
 
-    /// Whether the word lines of a pool are programmed in another order than that of their numbers.
+    /// Whether the word lines of a pool are programmed in another order than that of their numbers, or again.
     pub(crate) fn orders_word_lines(&self, pool: usize) -> bool {
-        !self.frontiers[pool].is_in_order() || self.designs.owner(Seam::Frontier, pool).is_some()
+        !self.frontiers[pool].is_in_order()
+            || self.designs.owner(Seam::Frontier, pool).is_some()
+            || self.again(pool).is_some()
+    }
+
+    /// How often each stream of the host lets word lines of its blocks be programmed again, where one of a pool does.
+    pub(crate) fn again(&self, pool: usize) -> Option<Vec<u8>> {
+        let streams = &self.designs.routes.as_ref()?.streams;
+        let of_pool =
+            |stream: &WriteStream| if usize::from(stream.pool) == pool { stream.again() } else { 0 };
+        let most: Vec<u8> = streams.iter().map(of_pool).collect();
+        most.iter().any(|times| *times > 0).then_some(most)
     }
 
     /// Blocks of a pool that a stream may have open at once.
@@ -313,20 +324,21 @@ impl Policies {
         let pool = pools.number_of_row(pools.row_of_block(open.block));
         let answer = match self.designs.owner(Seam::Frontier, pool) {
             Some(design) => self.designs.ask(design, sight, |design, view| design.word_line(open, view)),
-            None => self.frontiers[pool].next(open),
+            None => open.due_again().unwrap_or_else(|| self.frontiers[pool].next(open)),
         };
-        if answer < open.shape.count() && !open.is_programmed(answer) {
+        let may = answer < open.shape.count() && !open.is_programmed(answer);
+        if may || open.can_be_programmed_again(answer) {
             return answer;
         }
         let allowed = || {
             format!(
-                "a word line of {:?} from 0 to {} that is not programmed",
+                "a word line of {:?} from 0 to {} that is not programmed, or can be programmed again",
                 open.block,
                 open.shape.count() - 1
             )
         };
         self.designs.note_wrong(Seam::Frontier, pool, format!("word line {answer}"), allowed);
-        open.first_unprogrammed()
+        open.again.word_lines.first().copied().unwrap_or_else(|| open.first_unprogrammed())
     }
 
     /// The victim that a design chooses among the candidates of a row, or among super blocks; none where no design answers.

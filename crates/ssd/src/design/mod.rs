@@ -33,7 +33,7 @@ use crate::policy::victim::{Candidates, Indexes};
 pub use crate::policy::demands::Demands;
 pub use crate::policy::seen::{Level, Observes, Seen, Writes};
 pub use crate::policy::tuner::ProgrammedPage;
-pub use crate::space::SuspendedBlocks;
+pub use crate::space::{SuspendedBlocks, WordLineFacts};
 pub use gathered::Gathered;
 pub use seam::{Seam, Seams};
 pub use table::Combination;
@@ -50,7 +50,9 @@ pub struct WriteStream {
     /// The pool that it is in.
     pub pool: u8,
     /// The mode in which its blocks are opened. Blocks are opened in another mode than the native one up to the share of each row for it
-    /// (`ftl.slc_cache` and `ftl.two_bit` in the first pool, the keys of `pools` in another); beyond that they are native.
+    /// (`ftl.slc_cache` and `ftl.two_bit` in the first pool, the keys of `pools` in another); beyond that they are native. A stream of the
+    /// host in the mode [`CellMode::Reprogrammed`] has blocks in the two-bit mode, of which each word line may be programmed again so
+    /// often.
     pub mode: CellMode,
     /// Blocks that it may have suspended at once in each row, if its design answers [`Seam::Frontier`] there. Room is kept for all of
     /// them: they count among the blocks at work, which `ftl.over_provisioning` has to leave.
@@ -71,7 +73,15 @@ impl WriteStream {
 
     /// Whether its blocks are opened in a mode.
     pub fn is_in(&self, mode: CellMode) -> bool {
-        self.mode == mode
+        self.mode.of_block() == mode
+    }
+
+    /// How often a word line of its blocks may be programmed again.
+    pub fn again(&self) -> u8 {
+        match self.mode {
+            CellMode::Reprogrammed(times) => times,
+            _ => 0,
+        }
     }
 }
 
@@ -165,9 +175,10 @@ pub trait Design: State + Send {
         0
     }
 
-    /// [`Seam::Frontier`]: a word line of that open block that is not programmed.
+    /// [`Seam::Frontier`]: a word line of that open block that is not programmed, or one that can be [programmed
+    /// again](OpenBlock::again), of which the program replaces a page. Where some can be, it may be asked more than once for a program.
     fn word_line(&mut self, open: &OpenBlock<'_>, _view: &mut View<'_>) -> u32 {
-        open.first_unprogrammed()
+        open.next_word_line()
     }
 
     /// [`Seam::Frontier`]: one of these open blocks of a stream to be set aside before it is full; none if they stay open. Of the one that is

@@ -136,10 +136,16 @@ impl Combination {
             let is_asked = row[Seam::Frontier as usize] != NOBODY;
             let of_host = routes.iter().flat_map(|routes| routes.suspended(pool));
             let all = of_host.chain(gathered.suspended[pool].iter().copied());
-            if is_asked { all.map(u32::from).sum() } else { 0 }
+            let suspended = if is_asked { all.map(u32::from).sum() } else { 0 };
+            // Of a stream that programs word lines again, a full block stays open beside the one at work.
+            let streams = routes.iter().flat_map(|routes| &routes.streams);
+            let full = streams.filter(|stream| usize::from(stream.pool) == pool && stream.again() > 0);
+            suspended + full.count() as u32
         };
         let suspended = table.iter().enumerate().map(suspended).max().unwrap_or(0);
-        Ok(Demands { host, gc: gathered.most(), open_blocks, suspended, in_modes, by_gc })
+        let again = routes.as_ref().and_then(|routes| routes.streams.iter().map(WriteStream::again).max());
+        let again = again.unwrap_or(0);
+        Ok(Demands { host, gc: gathered.most(), open_blocks, suspended, in_modes, by_gc, again })
     }
 
     /// Names the device of the contract for designs whose streams need blocks that `config` does not have; else nothing.
@@ -297,10 +303,13 @@ fn check_modes(needs: &Needs, name: &str, wrong: &mut Complaints) {
             wrong.add("designs", found, format!("a native one before it, for what finds no room in {mode}"));
         }
     }
-    let all = needs.streams.iter().chain(&needs.collector_streams);
-    for stream in all.filter(|stream| stream.mode.is_again()) {
-        let found = format!("{name} with the stream {} in blocks of {}", stream.name, stream.mode);
-        wrong.add("designs", found, "a mode that an erased block is opened in");
+    for stream in needs.collector_streams.iter().filter(|stream| stream.mode.is_again()) {
+        let found = format!("{name} with the stream {} of the collector in {}", stream.name, stream.mode);
+        wrong.add(
+            "designs",
+            found,
+            "a mode that an erased block is opened in: its victims are to gain blocks",
+        );
     }
 }
 
@@ -341,7 +350,7 @@ impl Gathered {
 
     /// Those of a pool whose blocks are opened in a mode, one bit each.
     pub fn in_mode(&self, pool: usize, mode: CellMode) -> u16 {
-        bits_of(self.modes[pool].iter().map(|own| *own == mode)) as u16
+        bits_of(self.modes[pool].iter().map(|own| own.of_block() == mode)) as u16
     }
 
     /// How many there are in the pool that has most.

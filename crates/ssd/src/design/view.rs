@@ -7,7 +7,7 @@ use crate::flash::Flash;
 use crate::lifetime::{Fullness, Worn};
 use crate::policy::seen::Level;
 use crate::pools::PoolState;
-use crate::space::{Space, State};
+use crate::space::{Space, State, WordLineFacts};
 
 /// The state of a block set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +104,16 @@ impl View<'_> {
             mode: space.mode(block),
             moved_by: space.moved_by(block),
         }
+    }
+
+    /// The state of a word line of a block with two bits a cell.
+    pub fn word_line(&self, block: BlockSetId, word_line: u32) -> WordLineFacts {
+        self.sight.space.word_line(block, word_line)
+    }
+
+    /// Word lines of a super layer in the pool of a block; none where no word line is programmed again.
+    pub fn super_layer(&self, block: BlockSetId) -> Option<u32> {
+        self.sight.space.per_super_layer(block)
     }
 
     /// The design's own random stream.

@@ -53,6 +53,11 @@ impl Flash {
     pub(super) fn carry_out_at_once(&mut self, die: DieId, command: Command) {
         let task = *self.queues.current(die);
         match task.operation {
+            Operation::Program if task.again > 0 => {
+                let stamps = self.payloads.get(task.payload, task.locations);
+                self.chips.put_again(task.location, stamps);
+                self.laid += u64::from(task.locations);
+            }
             Operation::Program => {
                 for n in 0..task.locations {
                     let stamp = self.payloads.get(task.payload, task.locations)[n as usize];

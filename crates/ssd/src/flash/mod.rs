@@ -190,15 +190,27 @@ impl Flash {
     pub fn program(
         &mut self,
         now: Instant,
-        (ticket, class): (Ticket, Class),
+        by: (Ticket, Class),
         first: Location,
         count: u32,
     ) -> (DieId, &mut [Stamp]) {
+        self.program_again(now, by, (first, count), 0)
+    }
+
+    /// The same, in the place of a page of a word line that is programmed again for the `times`-th time; 0 where it is not.
+    #[inline]
+    pub fn program_again(
+        &mut self,
+        now: Instant,
+        by: (Ticket, Class),
+        (first, count): (Location, u32),
+        times: u8,
+    ) -> (DieId, &mut [Stamp]) {
         let (die, page) = self.chips.pools().die_and_page_of(first);
         let payload = self.payloads.take();
-        let task = self.queues.push(die, now, ticket, class);
+        let task = self.queues.push(die, now, by.0, by.1);
         (task.operation, task.page, task.location) = (Operation::Program, page, first);
-        (task.locations, task.payload) = (count, payload);
+        (task.locations, task.payload, task.again) = (count, payload, times);
         let stamps = self.payloads.get_mut(payload, count);
         stamps.fill(Stamp::PADDING);
         (die, stamps)

@@ -1,7 +1,7 @@
 //! The service of the dies: what they do next, and what is suspended for it.
 
 use wordline_kernel::{Bytes, Instant, Schedule};
-use wordline_nand::{Command, DieId, Done, Geometry, Operation, PageId, Parameters};
+use wordline_nand::{CellMode, Command, DieId, Done, Geometry, Operation, PageId, Parameters};
 
 use super::decoder::{DecoderId, Decoders};
 use super::task::{Task, TaskId};
@@ -109,7 +109,7 @@ impl Flash {
         let Some(first) = queues.next(die, calendar.now(), mergeable) else {
             return self.resume(die, calendar);
         };
-        let (operation, page) = (first.operation, first.page);
+        let (operation, page, again) = (first.operation, first.page, first.again);
         let (mut planes, mut bytes) = (first.planes, u64::from(first.bytes));
         if first.following().is_some() {
             (planes, bytes) = queues.current_reads(die, geometry.page_size);
@@ -126,6 +126,9 @@ impl Flash {
             levels.choose(die, operation, &self.queues, &mut self.chips, tuner);
         }
         let mut command = Command::new(operation, page, planes, Bytes(bytes));
+        if again > 0 {
+            command = command.spelled(CellMode::Reprogrammed(again));
+        }
         if self.tunes_programs && operation == Operation::Program {
             command = self.tuned(die, command, tuner);
         }

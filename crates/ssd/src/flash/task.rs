@@ -38,6 +38,8 @@ pub struct Task {
     pub wanted: Stamp,
     /// How long its request waited for the place of the page before the task was queued.
     pub looked_up: Duration,
+    /// How often its word line is programmed again with it, of a program that replaces a page; else 0.
+    pub again: u8,
     /// Whether a read that fails is tried again.
     pub retried: bool,
     /// How often its pages were sensed again because they could not be read.
@@ -70,6 +72,7 @@ impl Task {
         bytes: 0,
         wanted: Stamp::PADDING,
         looked_up: Duration::ZERO,
+        again: 0,
         retried: true,
         tries: 0,
         level: 0,

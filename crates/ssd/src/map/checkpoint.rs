@@ -45,7 +45,8 @@ pub enum LowerPages {
     #[default]
     Exposed,
     /// Before each such program, the page that was programmed last into the word line is copied to a block of its own,
-    /// with one bit a cell. The program takes as much longer, and what was there before is safe.
+    /// with one bit a cell. The program takes as much longer, and what was there before is safe. A word line that is programmed again is
+    /// read before in any case, and takes no longer.
     BackedUp,
 }
 
@@ -56,7 +57,7 @@ pub struct RecoveryFile {
     /// The fate of programs and erases in progress when the power is cut.
     pub programs_at_cut: ProgramsAtCut,
     /// Protection of pages whose cells are programmed again: on parts of more than one bit a cell that are not
-    /// programmed in one go.
+    /// programmed in one go, and in blocks in the two-bit mode of which a stream programs word lines again.
     pub lower_pages: LowerPages,
     /// The fate of discards, and of pages of zeroes, once they are flushed.
     pub discards: DiscardsAtCut,

@@ -83,7 +83,9 @@ impl Map {
         let Some(known) = self.checkpoints().and_then(|checkpoints| checkpoints.known(block)) else {
             return true;
         };
-        let is_read = place >= known.programmed || known.erases != base.flash.chips().erases()[block];
+        let is_read = place >= known.programmed
+            || known.erases != base.flash.chips().erases()[block]
+            || base.space.may_change(block);
         // Which pages of a block were programmed in another order the checkpoint knows, and this watch does not; the map of whole units
         // is in memory, and in the directory as a whole.
         let is_in_memory = self.translation().is_some() && !base.space.is_mapped_by_page(at);

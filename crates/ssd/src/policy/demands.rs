@@ -18,6 +18,8 @@ pub struct Demands {
     pub in_modes: [u16; CellMode::OF_BLOCKS.len()],
     /// Those in which some of the collector go to blocks in another mode than the native one.
     pub by_gc: u16,
+    /// How often a word line may be programmed again at most, in blocks of some stream of the host.
+    pub again: u8,
 }
 
 impl Demands {

@@ -90,6 +90,11 @@ impl Recovery {
         let chips = flash.chips();
         space.forget(|block| chips.programmed(block), |block| chips.erases()[block]);
         space.look_at_word_lines(|location| chips.is_programmed(location));
+        space.look_at_rewrites(|location| match chips.stamp(location) {
+            Stamp::ERASED => None,
+            Stamp::TORN => Some(u8::MAX),
+            _ => Some(chips.reprograms(chips.pools().page_of(location))),
+        });
         core.base.set_modes();
         let (stale, tellers) = find_newest(core);
         core.map.settle(&mut core.base);
@@ -127,18 +132,24 @@ fn cut_flash(now: Instant, at_cut: AtCut, core: &mut Core, writer: &Writer) -> T
     flash.cut_power(now, at_cut, |task, chips| {
         let Pool { geometry, locations, .. } = config.pools.of_location(task.location);
         let block = locations.block_of(task.location);
-        if chips.is_programmed(task.location) || chips.is_dead(geometry.die_of(block)) {
+        let happened = match task.again {
+            0 => chips.is_programmed(task.location),
+            times => chips.reprograms(task.page) >= times,
+        };
+        if happened || chips.is_dead(geometry.die_of(block)) {
             return;
         }
         let mode = chips.mode(block);
         let side_by_side = locations.of_pages_side_by_side(geometry.planes_per_row);
         let unit = u64::from(match mode {
             CellMode::Native => locations.per_program,
+            CellMode::TwoBit if task.again > 0 => side_by_side,
             mode => side_by_side * mode.bits(geometry.bits_per_cell()),
         });
         match task.ticket {
             Ticket::HostUnit(row) => {
                 let Counted { host, carried, .. } = writer.group(row).counted();
+                let mode = if task.again > 0 { CellMode::Reprogrammed(task.again) } else { mode };
                 totals.take_back_group(host, carried, unit, mode);
             }
             Ticket::TableUnit(row) => totals.take_back_tables(writer.group(row).counted().data, unit),

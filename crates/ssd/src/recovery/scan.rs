@@ -137,7 +137,10 @@ fn pages_to_scan(block: BlockSetId, core: &Core) -> u32 {
 fn after_first_page(block: BlockSetId, core: &Core) -> u32 {
     let known = core.map.checkpoints().and_then(|checkpoints| checkpoints.known(block));
     match known {
-        Some(known) if known.erases == core.base.flash.chips().erases()[block] => {
+        Some(known)
+            if known.erases == core.base.flash.chips().erases()[block]
+                && !core.base.space.may_change(block) =>
+        {
             pages_of_locations(core.base.config.pools.of_block(block), known.programmed).max(1)
         }
         _ => 1,

@@ -47,6 +47,7 @@ impl Space {
             format!("row {row} counts {free} free and {good} good blocks and {valid} valid pages")
         })?;
         self.check_suspended(row)?;
+        self.check_again(row)?;
         self.streams.all().try_for_each(|stream| {
             let open = self.open[self.at(row, stream)];
             let is_open = |(block, place): (BlockSetId, u32)| {

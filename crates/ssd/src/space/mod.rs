@@ -4,6 +4,7 @@
 //! Free blocks of a row are kept by erase count (dynamic wear levelling: the least worn is opened next, the lowest number
 //! wins a tie, unless the [allocation](wear::Allocation) says otherwise). Each is opened in a cell mode (`modes.rs`). Closed blocks are [indexed](candidates) for the victim policy.
 
+mod again;
 mod block;
 pub mod candidates;
 mod factory;
@@ -14,6 +15,7 @@ mod news;
 mod openings;
 mod order;
 mod pool;
+mod rewrites;
 mod room;
 mod set_aside;
 pub mod slc_cache;
@@ -24,7 +26,7 @@ pub mod two_bit;
 mod valid;
 pub mod wear;
 
-use block::Block;
+use block::{Block, BlockMode};
 use candidates::{Candidates, Closed, Indexes, Valid};
 use news::News;
 use openings::Openings;
@@ -36,6 +38,7 @@ use wordline_nand::{BlockSetId, CellMode, Location, Pools, RowId};
 
 use crate::policy::seen::{Observes, Seen};
 
+pub use again::WordLineFacts;
 pub use block::State;
 pub use factory::bad_from_factory;
 pub use modes::{ModeShare, ModeStreams};
@@ -217,6 +220,9 @@ impl Space {
     /// if none is left to be opened, another stream of the same side takes the pages. A bug if there is no room. `next` is asked where
     /// word lines are not programmed by their numbers.
     pub fn take(&mut self, row: RowId, stream: StreamId, pages: u32, next: NextWordLine<'_>) -> Location {
+        if let Some(place) = self.named_again(row, stream) {
+            return self.take_again(row, stream, place);
+        }
         let (mut at, mut stream, pool) = (self.at(row, stream), stream, self.pools.number_of_row(row));
         if self.open[at].is_none() && !self.resumed(at, row, stream, next) {
             if self.may_open(row, self.streams.is_gc(stream)) {
@@ -236,8 +242,13 @@ impl Space {
         let full = after == self.capacity(block);
         let location =
             if has_order { self.location_in_order(at, block, place) } else { self.pools.at(block, place) };
+        if self.each[pool].again.is_some() {
+            self.note_word_line(at, location, full);
+        }
         if full {
-            self.table[block].state = State::Filling;
+            if !self.stays_open(at, pool, block) {
+                self.table[block].state = State::Filling;
+            }
             self.end_work(at, row);
         } else {
             self.open[at] = Some((block, after));
@@ -320,7 +331,9 @@ impl Space {
         let (row, stream) = (self.row_of(block), self.table[block].written_by);
         let at = self.at(row, stream);
         let is_at_work = self.open[at].is_some_and(|(open, _)| open == block);
-        if is_at_work && (!self.streams.is_gc(stream) || self.free(row) > 0) {
+        if self.leave_again(at, row, block) {
+            // Each of its word lines is programmed.
+        } else if is_at_work && (!self.streams.is_gc(stream) || self.free(row) > 0) {
             self.end_work(at, row);
         } else if !self.close_beside(at, row, block) && !self.end_rest(row, block) {
             return;
@@ -337,6 +350,7 @@ impl Space {
         self.table[block].condemned = true;
         let row = self.row_of(block);
         self.good[row] -= 1;
+        self.unname_again(row, block);
         if self.state(block) == State::Closed {
             self.closed.remove(row, self.valid(block), block);
             let (pool, _, known) = self.parts_of(block);
@@ -411,6 +425,8 @@ impl Space {
         let before = std::mem::replace(valid, *valid - lost);
         if *state == State::Closed && lost > 0 {
             self.closed.lose_page(row, before, before - lost, block);
+        } else if self.table[block].mode == BlockMode::TwoBit {
+            self.look_again(row, block);
         }
         if let Some(all) = &mut self.each[pool].super_blocks {
             all.count(block, self.table[block].state, lost, false);
@@ -434,6 +450,7 @@ impl Space {
         let (pool, row, known) = self.parts_of(block);
         pool.cleans(row, block, known);
         let state = std::mem::replace(&mut known.state, State::Victim);
+        self.unname_again(row, block);
         if state == State::Condemned || (state == State::Suspended && self.end_rest(row, block)) {
             return;
         }
@@ -487,9 +504,13 @@ impl Space {
     /// Notes that a read in `block` is done; true if a victim waited for it.
     #[inline]
     pub fn read_done(&mut self, block: BlockSetId) -> bool {
-        let Block { readers, state, .. } = &mut self.table[block];
+        let Block { readers, state, mode, .. } = &mut self.table[block];
         *readers -= 1;
-        *readers == 0 && *state == State::Victim
+        let (is_last, waits) = (*readers == 0, *state == State::Victim);
+        if is_last && *mode == BlockMode::TwoBit {
+            self.look_at_row_again(self.row_of(block));
+        }
+        is_last && waits
     }
 
     /// Forgets everything but what flash tells of itself: which blocks are bad, how many locations of each are

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use wordline_kernel::{Column, state};
 use wordline_nand::{BlockSetId, CellMode, Geometry, Pool, RowId};
 
+use super::pool::PoolSpace;
 use super::{Block, Space, State, StreamId};
 
 /// The streams whose blocks are opened in a mode, where its share of the row lasts: one bit each by their numbers.
@@ -51,6 +52,13 @@ pub struct ModeShare {
     pub spare: f64,
     /// They are opened in it while more blocks than this are free.
     pub spare_above: usize,
+}
+
+impl ModeShare {
+    /// Locations that a program writes that replaces a page of a word line.
+    pub fn unit_again(&self) -> u32 {
+        self.unit / 2
+    }
 }
 
 /// The blocks of a pool in a mode.
@@ -175,7 +183,14 @@ impl Space {
 
     /// Locations that programs in other modes than the native one write, in each pool that has such blocks.
     pub fn smaller_units(&self) -> impl Iterator<Item = u32> + '_ {
-        self.each.iter().flat_map(|pool| &pool.modes).map(|blocks| blocks.share.unit)
+        let units = |pool: &'_ PoolSpace| {
+            let again = pool.again.is_some();
+            let unit = move |share: &ModeShare| {
+                if again && share.mode == CellMode::TwoBit { share.unit_again() } else { share.unit }
+            };
+            pool.modes.iter().map(|blocks| unit(&blocks.share)).collect::<Vec<_>>()
+        };
+        self.each.iter().flat_map(units)
     }
 
     /// Whether blocks of a row are opened in a mode.
@@ -226,6 +241,7 @@ impl Space {
     #[inline]
     pub fn unit(&self, row: RowId, stream: StreamId) -> u32 {
         match self.mode_of_next(row, stream) {
+            Some(blocks) if self.named_again(row, stream).is_some() => blocks.share.unit_again(),
             Some(blocks) => blocks.share.unit,
             None => self.pools.per_program(row),
         }
@@ -236,15 +252,18 @@ impl Space {
     #[inline]
     pub fn cost(&self, row: RowId, stream: StreamId) -> u32 {
         match self.mode_of_next(row, stream) {
+            // A page that is replaced takes no room from the row.
+            Some(_) if self.named_again(row, stream).is_some() => 0,
             Some(blocks) => blocks.share.cost,
             None => self.pools.per_program(row),
         }
     }
 
-    /// The mode of the block that the next program of a stream goes to.
+    /// The mode of the next program of a stream.
     #[inline]
     pub fn writes_in(&self, row: RowId, stream: StreamId) -> CellMode {
-        self.mode_of_next(row, stream).map_or(CellMode::Native, ModeBlocks::mode)
+        let Some(blocks) = self.mode_of_next(row, stream) else { return CellMode::Native };
+        self.named_again(row, stream).map_or(blocks.mode(), |place| self.mode_again(place))
     }
 
     /// The same, with what is known of the blocks in it; none for the native mode.
@@ -253,9 +272,10 @@ impl Space {
         if self.modes(row).is_empty() {
             return None;
         }
-        let mode = match self.open[self.at(row, stream)] {
-            Some((block, _)) => self.mode(block),
-            None => self.mode_to_open(row, stream),
+        let mode = match (self.named_again(row, stream), self.open[self.at(row, stream)]) {
+            (Some(place), _) => self.mode(place.block),
+            (None, Some((block, _))) => self.mode(block),
+            (None, None) => self.mode_to_open(row, stream),
         };
         self.in_mode(row, mode)
     }

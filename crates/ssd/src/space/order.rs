@@ -6,7 +6,7 @@ use wordline_nand::{BlockSetId, Location, RowId};
 
 use super::suspended::{Rests, Suspended, SuspendedBlocks};
 use super::{Space, State, StreamId, Streams};
-use crate::policy::frontier::{OpenBlock, WordLines};
+use crate::policy::frontier::{Again, OpenBlock, WordLines};
 use crate::policy::seen::Seen;
 
 /// Which word lines of each open block of a pool were named. A stream of a row may have several open blocks, each in a slot. One of
@@ -20,6 +20,8 @@ pub(super) struct Order {
     /// Bits of the open block in each slot of each stream, row by row.
     programmed: Vec<u64>,
     words: usize,
+    /// The bits of a block of which each word line is programmed.
+    full: Vec<u64>,
     /// The word line that the block at work of each stream is at.
     at: Vec<u32>,
     /// The slot of each stream's block at work.
@@ -30,7 +32,7 @@ pub(super) struct Order {
     pub suspended: Suspended,
 }
 
-state!(Order { values { works, others } parts { programmed, at, suspended } fixed { shape, begins, slots, words } });
+state!(Order { values { works, others } parts { programmed, at, suspended } fixed { shape, begins, slots, words, full } });
 
 /// Answers which block and word line of a stream is programmed next.
 pub trait AnswersNext {
@@ -74,6 +76,7 @@ impl Order {
             slots,
             programmed: vec![0; streams * slots * words],
             words,
+            full: full_bits(shape.count(), words),
             at: vec![0; streams],
             works: vec![0; streams],
             others: vec![None; streams * slots],
@@ -92,13 +95,18 @@ impl Order {
     }
 
     /// The slot of the block at work of the stream noted at `at`.
-    fn works(&self, at: usize) -> usize {
+    pub(super) fn works(&self, at: usize) -> usize {
         self.slots(at).start + self.works[at - self.begins]
     }
 
     /// The bits of the open block in a slot.
-    fn bits(&self, slot: usize) -> &[u64] {
+    pub(super) fn bits(&self, slot: usize) -> &[u64] {
         &self.programmed[slot * self.words..][..self.words]
+    }
+
+    /// The bits of a block of which each word line is programmed.
+    pub(super) fn all_ones(&self) -> &[u64] {
+        &self.full
     }
 
     fn bits_mut(&mut self, slot: usize) -> &mut [u64] {
@@ -117,6 +125,15 @@ impl Order {
         self.works[at - self.begins] = slot - self.slots(at).start;
         self.others[slot].take()
     }
+}
+
+/// One bit each of `count` word lines, in so many words.
+fn full_bits(count: u32, words: usize) -> Vec<u64> {
+    let word = |n: usize| match (count as usize).saturating_sub(64 * n) {
+        rest @ 0..64 => (1 << rest) - 1,
+        _ => u64::MAX,
+    };
+    (0..words).map(word).collect()
 }
 
 /// Open blocks of a stream that are shown without memory of their own being asked for. Chosen: designs have one or two.
@@ -215,14 +232,21 @@ impl Space {
             written: place * order.shape.count() / self.capacity(block),
             shape: order.shape,
             programmed: order.bits(slot),
+            again: Again::NONE,
         };
         let in_slot = |slot: usize| if slot == works { self.open[at] } else { order.others[slot] };
         if order.slots == 1 {
             let open = self.open[at].map(|open| shown(works, open)).expect("a block is at work");
             return show(std::slice::from_ref(&open), &[works]);
         }
-        let nothing =
-            OpenBlock { block: BlockSetId(0), is_gc: false, written: 0, shape: order.shape, programmed: &[] };
+        let nothing = OpenBlock {
+            block: BlockSetId(0),
+            is_gc: false,
+            written: 0,
+            shape: order.shape,
+            programmed: &[],
+            again: Again::NONE,
+        };
         let (mut few, mut few_slots) = ([nothing; FEW], [0; FEW]);
         let (mut many, mut many_slots) = (Vec::new(), Vec::new());
         let (open, slots) = if order.slots <= FEW {
@@ -280,6 +304,45 @@ impl Space {
         let order = self.of(row).order.as_ref()?;
         let (at, is_gc) = (self.at(row, stream), self.streams.is_gc(stream));
         Some(SuspendedBlocks::new(&order.suspended, at, row, (stream.0, is_gc), unit))
+    }
+
+    /// Sets a block of a stream aside of which each word line is programmed, if the design says so; whether it did.
+    pub(super) fn set_full_aside(
+        &mut self,
+        at: usize,
+        row: RowId,
+        stream: StreamId,
+        full: BlockSetId,
+        next: NextWordLine<'_>,
+    ) -> bool {
+        let Some(order) = self.of(row).order.as_ref().filter(|order| order.suspended.has_room(at)) else {
+            return false;
+        };
+        if !self.may_open(row, false) {
+            return false;
+        }
+        let Some(suspended) = self.suspended_of(row, stream, None) else { return false };
+        let shape = order.shape;
+        let open = OpenBlock {
+            block: full,
+            is_gc: false,
+            written: shape.count(),
+            shape,
+            programmed: &order.full,
+            again: Again::NONE,
+        };
+        if next.suspends(std::slice::from_ref(&open), &suspended, self).is_none() {
+            return false;
+        }
+        self.leave_again(at, row, full);
+        let rests =
+            Rests { block: full, place: self.capacity(full), unit: self.capacity(full) / shape.count() };
+        let order = self.of_mut(row).order.as_mut().expect("it was just there");
+        let Order { suspended, full: bits, .. } = &mut **order;
+        suspended.add(at, rests, bits);
+        self.table[full].state = State::Suspended;
+        self.note(Seen::Suspended { block: full });
+        true
     }
 
     /// Suspends an open block of the stream noted at `at`, with the word lines that are written of it.

@@ -5,11 +5,14 @@
 use wordline_kernel::{Column, state};
 use wordline_nand::{BlockSetId, CellMode, Location, RowId};
 
+use super::again::{Again, Place};
 use super::block::BlockMode;
 use super::modes::{ModeBlocks, ModeShare};
+use super::order::NextWordLine;
 use super::order::Order;
 use super::super_blocks::SuperBlocks;
 use super::{Block, Space, State, StreamId, Streams};
+use crate::policy::frontier::{self, OpenBlock};
 
 /// The properties that the rows of a pool have in common.
 pub(super) struct PoolSpace {
@@ -29,13 +32,15 @@ pub(super) struct PoolSpace {
     pub modes: Vec<ModeBlocks>,
     /// None where word lines are programmed by their numbers.
     pub order: Option<Box<Order>>,
+    /// None where no word line is programmed again.
+    pub again: Option<Box<Again>>,
     /// None where blocks are cleaned one by one.
     pub super_blocks: Option<Box<SuperBlocks>>,
 }
 
 state!(PoolSpace {
     values { valid, most }
-    parts { order, super_blocks }
+    parts { order, again, super_blocks }
     lists { modes }
     fixed { kept, at_work, marks, whole_unit }
 });
@@ -52,6 +57,7 @@ impl PoolSpace {
             most: u64::MAX,
             modes: Vec::new(),
             order: None,
+            again: None,
             super_blocks: None,
         }
     }
@@ -120,6 +126,9 @@ impl PoolSpace {
     #[inline]
     pub fn cleaned(&mut self, row: RowId, block: BlockSetId, known: &mut Block) {
         self.leaves_mode(row, known);
+        if let Some(again) = &mut self.again {
+            again.forget_block(block);
+        }
         if let Some(all) = &mut self.super_blocks {
             all.remove(block);
         }
@@ -127,6 +136,9 @@ impl PoolSpace {
 
     /// A row is out of use.
     pub fn lose_row(&mut self, row: RowId) {
+        if let Some(again) = &mut self.again {
+            again.forget_row(row);
+        }
         if let Some(all) = &mut self.super_blocks {
             all.lose_row(row);
         }
@@ -143,6 +155,9 @@ impl PoolSpace {
     pub fn forget(&mut self) {
         (self.valid, self.most) = (0, u64::MAX);
         self.modes.iter_mut().for_each(ModeBlocks::forget);
+        if let Some(again) = &mut self.again {
+            again.forget();
+        }
         if let Some(all) = &mut self.super_blocks {
             all.forget();
         }
@@ -302,6 +317,204 @@ impl Space {
         match one.whole_unit {
             Some(unit) => self.pages_alone(pool, location, unit),
             None => 1,
+        }
+    }
+
+    /// Lets word lines of a pool be programmed again from now on, as often as each stream of the host says in `most`; after
+    /// [`order`](Self::order).
+    pub fn program_again(&mut self, pool: usize, most: Vec<u8>) {
+        let one = self.pools.get(pool);
+        let begins = self.at(one.geometry.first_row(), StreamId(0));
+        let streams = usize::from(self.streams.host + self.streams.gc);
+        let mut of_all = most;
+        of_all.resize(streams, 0);
+        // Each such stream may have a block at work beside a full one.
+        self.each[pool].at_work += of_all.iter().map(|times| u32::from(*times > 0)).sum::<u32>();
+        self.each[pool].again = Some(Box::new(Again::new(one, begins, of_all)));
+    }
+
+    /// The places of a row where word lines are programmed again are to be named anew.
+    #[inline]
+    pub fn look_at_row_again(&mut self, row: RowId) {
+        if let Some(again) = &mut self.of_mut(row).again {
+            again.look_at(row);
+        }
+    }
+
+    /// The same, because a block of the row in the two-bit mode lost a page.
+    #[inline]
+    pub(super) fn look_again(&mut self, row: RowId, block: BlockSetId) {
+        if let Some(again) = &mut self.of_mut(row).again {
+            again.set_lost_page(block, true);
+            again.look_at(row);
+        }
+    }
+
+    /// No place in a block of a row is to be written.
+    #[inline]
+    pub(super) fn unname_again(&mut self, row: RowId, block: BlockSetId) {
+        let at = self.at(row, self.table[block].written_by);
+        if let Some(again) = &mut self.of_mut(row).again {
+            again.unname(at, block);
+            again.look_at(row);
+        }
+    }
+
+    /// A row of which the places are to be [named](Self::name_again).
+    pub fn take_unnamed(&mut self) -> Option<RowId> {
+        self.each.iter_mut().filter_map(|pool| pool.again.as_mut()).find_map(|again| again.take_unnamed())
+    }
+
+    /// Has a word line named that the next program of each stream of a row goes to, where some can be programmed again. A block of which
+    /// each word line is programmed, and none can be programmed again now, is set aside if its design says so; else it closes.
+    pub fn name_again(&mut self, row: RowId, next: NextWordLine<'_>) {
+        for stream in (0..self.streams.host).map(StreamId) {
+            let again = self.of(row).again.as_ref();
+            let Some(again) = again.filter(|again| again.most(stream.0) > 0) else { continue };
+            let at = self.at(row, stream);
+            if let Some(full) = again.full(at) {
+                self.keep_full(at, row, stream, full, &mut *next);
+            }
+            self.forget_lost_pages(row, stream);
+            let named = self.ask_again(row, stream, &mut *next);
+            self.of_mut(row).again.as_mut().expect("it was just there").name(at, named);
+        }
+    }
+
+    /// A block of a stream is full: it stays open while a page of it can be replaced.
+    fn keep_full(
+        &mut self,
+        at: usize,
+        row: RowId,
+        stream: StreamId,
+        full: BlockSetId,
+        next: NextWordLine<'_>,
+    ) {
+        if self.table[full].programs > 0 || self.places_again(full).next().is_some() {
+            return;
+        }
+        if !self.set_full_aside(at, row, stream, full, next) {
+            self.close(full);
+        }
+    }
+
+    /// Blocks of a stream of a row that have nothing to be programmed again are not looked at until they lose a page.
+    fn forget_lost_pages(&mut self, row: RowId, stream: StreamId) {
+        let blocks = self.suspended_of(row, stream, None).into_iter().flat_map(|suspended| suspended.iter());
+        let has_none = |block: &BlockSetId| {
+            let again = self.of(row).again.as_ref().expect("the caller saw it");
+            again.lost_page(*block) && self.is_quiet(*block) && self.places_again(*block).next().is_none()
+        };
+        let done: Vec<BlockSetId> = blocks.map(|open| open.block).filter(has_none).collect();
+        let again = self.of_mut(row).again.as_mut().expect("the caller saw it");
+        done.into_iter().for_each(|block| again.set_lost_page(block, false));
+    }
+
+    /// Asks for the next word line of a stream: the place in it, if it is programmed again.
+    fn ask_again(&self, row: RowId, stream: StreamId, next: NextWordLine<'_>) -> Option<Place> {
+        let per_super_layer = self.of(row).again.as_ref()?.per_super_layer();
+        let found = self.places_of(row, stream);
+        let lines = |places: &Vec<Place>| places.iter().map(|place| place.word_line).collect::<Vec<u32>>();
+        let lines: Vec<Vec<u32>> = found.iter().map(|(_, places)| lines(places)).collect();
+        let shown = found.iter().zip(&lines).map(|((open, _), word_lines)| OpenBlock {
+            again: frontier::Again { word_lines, per_super_layer },
+            ..*open
+        });
+        let shown: Vec<OpenBlock<'_>> = shown.collect();
+        if shown.is_empty() {
+            return None;
+        }
+        let (which, word_line) = next.next(&shown, self);
+        found[which].1.iter().copied().find(|place| place.word_line == word_line)
+    }
+
+    /// The place of the next program of a stream, which replaces a page.
+    #[inline(never)]
+    pub(super) fn take_again(&mut self, row: RowId, stream: StreamId, place: Place) -> Location {
+        let at = self.at(row, stream);
+        let first = self.location_of(place);
+        self.table[place.block].programs += 1;
+        let again = self.of_mut(row).again.as_mut().expect("a place in it was named");
+        again.replaced(place);
+        again.name(at, None);
+        first
+    }
+
+    /// A word line of the block at work of the stream noted at `at` is programmed, from `first` on; `is_last` says whether it was the last one.
+    #[inline(never)]
+    pub(super) fn note_word_line(&mut self, at: usize, first: Location, is_last: bool) {
+        let (block, place) = self.pools.of_location(first).locations.split(first);
+        if self.mode(block) != CellMode::TwoBit {
+            return;
+        }
+        let pool = self.pools.number_of_block(block);
+        let shape =
+            self.each[pool].order.as_ref().expect("word lines that are programmed again are ordered").shape();
+        let word_line = place / (self.capacity(block) / shape.count());
+        let stream = self.table[block].written_by;
+        let again = self.each[pool].again.as_mut().expect("the caller saw it");
+        again.programmed(block, word_line);
+        if !is_last || again.most(stream.0) == 0 {
+            return;
+        }
+        let before = again.full(at);
+        again.set_full(at, Some(block));
+        if let Some(before) = before {
+            again.unname(at, before);
+            self.table[before].state = State::Filling;
+            self.close_when_written(before);
+        }
+    }
+
+    /// Whether a block of the stream noted at `at`, of which each word line is programmed, stays open to be programmed again.
+    #[inline]
+    pub(super) fn stays_open(&self, at: usize, pool: usize, block: BlockSetId) -> bool {
+        self.each[pool].again.as_ref().is_some_and(|again| again.full(at) == Some(block))
+    }
+
+    /// A block is not programmed again any more; whether it was open for that alone.
+    pub(super) fn leave_again(&mut self, at: usize, row: RowId, block: BlockSetId) -> bool {
+        self.of_mut(row).again.as_mut().is_some_and(|again| again.leave(at, block))
+    }
+
+    /// A program of a word line failed, from `first` on: it is not programmed again.
+    pub(crate) fn spoil_word_line(&mut self, first: Location) {
+        let (block, place) = self.pools.of_location(first).locations.split(first);
+        let pool = self.pools.number_of_block(block);
+        if self.mode(block) == CellMode::TwoBit
+            && let Some(order) = &self.each[pool].order
+        {
+            let word_line = place / (self.capacity(block) / order.shape().count());
+            self.each[pool].again.iter_mut().for_each(|again| again.spoiled(block, word_line));
+        }
+    }
+
+    /// Finds out again how often word lines were programmed again, from what flash tells of their locations: none where a word line is not
+    /// programmed or cannot be read.
+    pub fn look_at_rewrites(&mut self, times: impl Fn(Location) -> Option<u8>) {
+        for pool in 0..self.each.len() {
+            let (Some(order), Some(_)) = (&self.each[pool].order, &self.each[pool].again) else { continue };
+            let count = order.shape().count();
+            for block in self.pools.get(pool).geometry.all_blocks() {
+                if self.mode(block) != CellMode::TwoBit || self.state(block) == State::Free {
+                    continue;
+                }
+                let unit = self.capacity(block) / count;
+                for word_line in 0..count {
+                    let first = self.pools.at(block, word_line * unit).0;
+                    let found: Vec<Option<u8>> =
+                        (first..first + unit).map(|at| times(Location(at))).collect();
+                    let is_programmed = found.iter().any(Option::is_some);
+                    let again = self.each[pool].again.as_mut().expect("it was just there");
+                    if is_programmed {
+                        let whole = found.iter().all(|times| times.is_some_and(|times| times != u8::MAX));
+                        again.found(block, word_line, found[0].filter(|_| whole));
+                    }
+                }
+            }
+            for row in self.pools.get(pool).geometry.all_rows() {
+                self.look_at_row_again(row);
+            }
         }
     }
 

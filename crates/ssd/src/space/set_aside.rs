@@ -45,7 +45,8 @@ impl Space {
                     && self.row_of(*block) == row
                     && self.table[*block].written_by == stream
                     && self.state(*block) == State::Suspended
-                    && (1..self.capacity(*block)).contains(place)
+                    && (1..=self.capacity(*block) - u32::from(!self.may_change(*block)) * unit)
+                        .contains(place)
                     && self.capacity(*block) == unit * order.shape().count()
             };
             ensure(blocks.len() <= limit && blocks.iter().all(is_own), || {

@@ -80,7 +80,9 @@ impl Space {
     pub fn has_room(&self, row: RowId, stream: StreamId, pages: u32) -> bool {
         let gc = self.streams.is_gc(stream);
         (gc || !self.is_full(row, pages))
-            && (self.may_open(row, gc) || self.open_block(row, stream).is_some())
+            && (self.may_open(row, gc)
+                || self.open_block(row, stream).is_some()
+                || self.named_again(row, stream).is_some())
     }
 
     /// Whether the host's stream can write something to the row that is not full: to a block of its own, or, where it
@@ -89,6 +91,7 @@ impl Space {
     pub fn takes(&self, row: RowId, stream: StreamId, may_share: bool) -> bool {
         self.may_open(row, false)
             || self.open[self.at(row, stream)].is_some()
+            || self.named_again(row, stream).is_some()
             || (may_share && self.can_share(row, stream))
     }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
 use wordline_nand::{BlockSetId, RowId};
 
-use crate::policy::frontier::{OpenBlock, WordLines};
+use crate::policy::frontier::{Again, OpenBlock, WordLines};
 
 /// A block that is set aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,13 +156,13 @@ pub struct SuspendedBlocks<'a> {
     row: RowId,
     stream: u8,
     is_gc: bool,
-    /// Locations of a word line, where only blocks with as many of them are shown.
+    /// Locations of a word line, where only blocks with as many of them are shown that can be opened again.
     unit: Option<u32>,
 }
 
 impl<'a> SuspendedBlocks<'a> {
     /// Those of a stream of a row that is noted at `at`, by its number and side; with a `unit`, those of which a word line has that many
-    /// locations.
+    /// locations, and not each one is programmed.
     pub(super) fn new(
         suspended: &'a Suspended,
         at: usize,
@@ -200,8 +200,10 @@ impl<'a> SuspendedBlocks<'a> {
         let shape = suspended.shape;
         let bits = programmed.chunks(suspended.words);
         blocks.iter().zip(bits).filter_map(move |(Rests { block, place, unit }, programmed)| {
-            let shown = OpenBlock { block: *block, is_gc, written: place / unit, shape, programmed };
-            wanted.is_none_or(|wanted| wanted == *unit).then_some(shown)
+            let (written, again) = (place / unit, Again::NONE);
+            let shown = OpenBlock { block: *block, is_gc, written, shape, programmed, again };
+            let may_open = |wanted| wanted == *unit && written < shape.count();
+            wanted.is_none_or(may_open).then_some(shown)
         })
     }
 }

@@ -3,7 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Complaints;
-use wordline_nand::{CellMode, Geometry, Part};
+use wordline_nand::onfi::LunTimes;
+use wordline_nand::{CellMode, Pool};
+
+use crate::policy::frontier::WordLines;
 
 /// Blocks that are opened in the two-bit mode, for the streams that a design has in this mode.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,8 +28,12 @@ impl Default for TwoBitFile {
 }
 
 impl TwoBitFile {
-    /// Complaints about the settings below this key on these chips, of which `pages` share a location.
-    pub fn check(&self, key: &str, part: &Part, pages: u32, geometry: &Geometry, wrong: &mut Complaints) {
+    /// Complaints about the settings below this key on these chips.
+    ///
+    /// Word lines are to be programmed again up to `again` times.
+    pub fn check(&self, key: &str, again: u8, pool: &Pool, wrong: &mut Complaints) {
+        let Pool { part, geometry, locations } = pool;
+        let pages = locations.pages();
         let bits = geometry.bits_per_cell();
         if !part.has_mode(CellMode::TwoBit) {
             let found = format!("the part {}", part.name);
@@ -46,6 +53,20 @@ impl TwoBitFile {
         let blocks = geometry.blocks_per_plane;
         let wanted = format!("fewer than the {blocks} blocks of a row of planes");
         wrong.require(self.blocks < blocks, &format!("{key}.blocks"), self.blocks, wanted);
+        let most = LunTimes::of(part).reprograms;
+        wrong.require(
+            u32::from(again) <= most,
+            "designs",
+            format!("a stream in {}", CellMode::Reprogrammed(again)),
+            format!("at most {most} times, which the word lines of the part {} stand", part.name),
+        );
+        let shape = WordLines::of(part, geometry);
+        wrong.require(
+            again == 0 || shape.count() * bits == geometry.pages_per_block,
+            "designs",
+            format!("a stream in {}, with the part {}", CellMode::Reprogrammed(again), part.name),
+            "a part with as many word lines in each layer",
+        );
         let planes = geometry.planes_per_row;
         wrong.require(
             planes.is_multiple_of(pages),

@@ -49,6 +49,7 @@ impl Writer {
         }
         self.rows.end(row, group);
         core.base.space.program_done(first);
+        core.base.space.look_at_row_again(row);
         self.rows.note(row, &core.base, &core.reclaim);
         core.map.note_checkpoint(&mut core.base);
         if let Some(extent) = extent {
@@ -108,6 +109,12 @@ impl Writer {
     fn host_program_failed(&mut self, failed: Failed, row: RowId, first: Location, core: &mut Core) {
         let group = self.rows.take(row);
         core.base.space.program_done(first);
+        core.base.space.spoil_word_line(first);
+        core.base.space.look_at_row_again(row);
+        group
+            .kept
+            .iter()
+            .for_each(|(at, stamp)| core.cache.lose_beside(*at, *stamp, &mut core.base, &mut core.map));
         group.entries().for_each(|id| core.cache.program_failed(id));
         match group.extent {
             Some(extent) => self.queue.extent_failed(extent, &group, core),

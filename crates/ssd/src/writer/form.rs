@@ -1,7 +1,7 @@
 //! Program units: formed of complete pages of the host, of sub-requests or of pages of tables, and queued in rows that take them.
 
 use wordline_kernel::Schedule;
-use wordline_nand::RowId;
+use wordline_nand::{CellMode, Location, RowId};
 
 use crate::engines::Core;
 use crate::event::Event;
@@ -16,11 +16,23 @@ impl Writer {
     /// one.
     pub(crate) fn move_on(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         self.rows.forget_opened();
+        if self.rows.have_modes() {
+            self.name_again(core);
+        }
         self.queue.draw(self.rows.programming(), core, calendar);
         self.write_tables(core, calendar);
         let formed = self.form_of_pages(core, calendar);
         let formed_whole = self.has_units() && self.form_whole_units(core, calendar);
         formed | formed_whole
+    }
+
+    /// Has the word lines named that are programmed again next: the rows take program units of that size.
+    #[inline(never)]
+    fn name_again(&mut self, core: &mut Core) {
+        while let Some(row) = core.base.space.take_unnamed() {
+            core.base.name_again(row);
+            self.rows.note(row, &core.base, &core.reclaim);
+        }
     }
 
     /// Forms groups of the pages that wait, list by list: in the row that is their home, or in those that take them.
@@ -188,6 +200,7 @@ impl Writer {
             self.note_sent(row, core);
         }
         let (pages, cost) = (core.base.space.unit(row, stream), core.base.space.cost(row, stream));
+        let mode = core.base.space.writes_in(row, stream);
         let first = core.map.take_place(row, stream, pages, &mut core.base);
         if let Some(extent) = self.rows.group(row).extent {
             self.subs().extent_goes_to(extent, first, core);
@@ -195,12 +208,24 @@ impl Writer {
         core.reclaim.spend(row, cost);
         self.rows.note(row, &core.base, &core.reclaim);
         core.base.set_mode(row, core.base.config.pools.page_of(first));
+        let times = if let CellMode::Reprogrammed(times) = mode { times } else { 0 };
+        if times > 0 {
+            self.keep_beside(row, first, core);
+        }
         let group = &self.rows.group(row).stamps;
-        let flash = &mut core.base.flash;
-        let (die, stamps) = flash.program(calendar.now(), (ticket, Class::Write), first, group.len() as u32);
+        let (by, program) = ((ticket, Class::Write), (first, group.len() as u32));
+        let (die, stamps) = core.base.flash.program_again(calendar.now(), by, program, times);
         stamps.copy_from_slice(group);
         core.base.kick(die, calendar);
         self.collect(row, core, calendar);
+    }
+
+    /// Notes what the other page of a word line holds that is programmed again: it is lost if the program fails.
+    #[cold]
+    fn keep_beside(&mut self, row: RowId, first: Location, core: &Core) {
+        let kept = core.base.space.kept_beside(first).map(Location);
+        let valid = kept.filter(|at| core.base.space.is_valid(*at));
+        self.rows.group_to_fill(row).kept = valid.map(|at| (at, core.base.flash.stamp(at))).collect();
     }
 
     /// Forms program units in other rows than their pages' homes; false if there are none.

@@ -2,7 +2,7 @@
 //! from wherever it is. Groups of pages of tables are stamps alone.
 
 use serde::{Deserialize, Serialize};
-use wordline_nand::Stamp;
+use wordline_nand::{Location, Stamp};
 
 use crate::cache::buffer::{EntryId, NONE};
 
@@ -15,6 +15,8 @@ pub(crate) struct Group {
     pub(super) stamps: Vec<Stamp>,
     /// The sub-request of which this is the whole extent, each page at its place; none for pages that go wherever there is room.
     pub(super) extent: Option<u32>,
+    /// The valid pages beside those that are replaced, where a word line is programmed again.
+    pub(super) kept: Vec<(Location, Stamp)>,
 }
 
 /// Pages in a group.
@@ -101,5 +103,6 @@ impl Group {
         self.entries.clear();
         self.stamps.clear();
         self.extent = None;
+        self.kept.clear();
     }
 }

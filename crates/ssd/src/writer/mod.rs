@@ -13,7 +13,7 @@ use std::fmt::{self, Write};
 use std::ops::Range;
 
 use wordline_kernel::{Schedule, state};
-use wordline_nand::RowId;
+use wordline_nand::{CellMode, RowId};
 
 use crate::base::Base;
 use crate::cache::buffer::EntryId;
@@ -190,9 +190,14 @@ impl Writer {
 /// The pages that make a program unit at least, of each list of complete pages.
 fn new_units(config: &Config, streams: Streams, shares: &[Vec<ModeShare>], has_homes: bool) -> Vec<u32> {
     let lists = usize::from(streams.host) as u32;
+    let least_unit = |share: &ModeShare| match share.mode {
+        CellMode::TwoBit if config.file.again() > 0 => share.unit_again(),
+        _ => share.unit,
+    };
     let of_host =
         |row| shares[config.pools.number_of_row(row)].iter().filter(|share| share.streams.host != 0);
-    let unit = |row| of_host(row).fold(config.pools.per_program(row), |least, share| least.min(share.unit));
+    let unit =
+        |row| of_host(row).fold(config.pools.per_program(row), |least, share| least.min(least_unit(share)));
     match has_homes {
         true => (0..config.pools.rows() * lists).map(|list| unit(RowId(list / lists))).collect(),
         false => vec![config.pools.all_rows().map(unit).min().unwrap_or(1); lists as usize],

@@ -205,9 +205,16 @@ impl Rows {
     fn note_modes(&mut self, row: RowId, base: &Base) {
         let Self { modes, accepting, .. } = self;
         for one in modes {
-            let in_mode = base.space.writes_in(row, StreamId(one.stream as u8)) == one.mode;
-            one.rows.set(row, in_mode && accepting[one.stream].contains(row));
+            let mode = base.space.writes_in(row, StreamId(one.stream as u8));
+            let is_in = mode.of_block() == one.mode.of_block() && mode.is_again() == one.mode.is_again();
+            one.rows.set(row, is_in && accepting[one.stream].contains(row));
         }
+    }
+
+    /// Whether some stream goes to blocks in another mode than the native one.
+    #[inline]
+    pub fn have_modes(&self) -> bool {
+        !self.modes.is_empty()
     }
 
     /// The rows that take a program of a stream in its mode; none where there is no such row, or the stream is native.
@@ -279,10 +286,14 @@ struct ModeRows {
 state!(ModeRows { values { rows } fixed { stream, mode, unit } });
 
 impl ModeRows {
-    /// Those of the streams of the host that a share of a mode is for.
+    /// Those of the streams of the host that a share of a mode is for: programs that replace a page of a word line before others.
     pub fn of(share: &ModeShare, config: &Config) -> impl Iterator<Item = Self> {
         let (ModeShare { mode, unit, streams, .. }, rows) = (*share, config.pools.rows());
+        let again = (CellMode::Reprogrammed(1), share.unit_again());
+        let has_again = mode == CellMode::TwoBit && config.file.again() > 0;
+        let units = has_again.then_some(again).into_iter().chain([(mode, unit)]);
         let streams = (0..u32::BITS as usize).filter(move |stream| streams.host >> stream & 1 != 0);
-        streams.map(move |stream| Self { stream, mode, unit, rows: RowSet::new(rows) })
+        let one = move |stream, (mode, unit)| Self { stream, mode, unit, rows: RowSet::new(rows) };
+        streams.flat_map(move |stream| units.clone().map(move |unit| one(stream, unit)))
     }
 }

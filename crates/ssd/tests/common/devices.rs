@@ -449,6 +449,7 @@ fn sets_aside() -> impl Strategy<Value = sets_aside::Settings> {
             limit,
             open_blocks,
             streams,
+            again: 0,
             pools: 1,
             slc: false,
             chances,

@@ -24,6 +24,8 @@ pub struct Settings {
     pub pools: u8,
     /// Whether the second stream of the host, and of the collector, is in SLC mode.
     pub slc: bool,
+    /// How often word lines of the second stream of the host are programmed again, in the two-bit mode; 0 where they are not.
+    pub again: u8,
     /// Of a hundred questions, how many are answered with a block to be suspended, to be opened again, and with a suspended victim.
     pub chances: [u8; 3],
 }
@@ -31,7 +33,7 @@ pub struct Settings {
 impl Settings {
     /// One stream a side, which suspends so many blocks, and everything as often as not.
     pub const fn suspending(limit: u16) -> Self {
-        Self { limit, open_blocks: 1, streams: 1, pools: 1, slc: false, chances: [50; 3] }
+        Self { limit, open_blocks: 1, streams: 1, pools: 1, slc: false, again: 0, chances: [50; 3] }
     }
 
     /// The design.
@@ -76,7 +78,12 @@ fn check(shown: &OpenBlock<'_>, state: State, view: &View<'_>) {
     assert_eq!((facts.state, facts.moved_by.is_some()), (state, shown.is_gc), "{:?}", shown.block);
     let programmed: u32 = shown.programmed.iter().map(|word| word.count_ones()).sum();
     assert_eq!(programmed, shown.written, "{:?}", shown.block);
-    assert!(shown.written < shown.shape.count(), "{:?} is not full", shown.block);
+    let may_be_full = facts.mode == CellMode::TwoBit;
+    assert!(shown.written < shown.shape.count() || may_be_full, "{:?} is not full", shown.block);
+    for line in shown.again.word_lines {
+        let facts = view.word_line(shown.block, *line);
+        assert!(shown.is_programmed(*line) && facts.again.is_some() && facts.valid.contains(&0), "{facts:?}");
+    }
 }
 
 impl SetsAside {
@@ -85,7 +92,7 @@ impl SetsAside {
         assert!(suspended.count() <= usize::from(self.settings.limit));
         for one in suspended.iter() {
             check(&one, State::Suspended, view);
-            assert!(one.written > 0 && suspended.has(one.block));
+            assert!(one.written > 0 && suspended.has(one.block) && one.again.word_lines.is_empty());
         }
     }
 }
@@ -96,14 +103,19 @@ impl Design for SetsAside {
     }
 
     fn needs(&self) -> Needs {
-        let Settings { limit, open_blocks, streams, pools, slc, .. } = self.settings;
-        let mode = move |n: u8| if slc && n == 1 { CellMode::Slc } else { CellMode::Native };
-        let stream = move |n, pool| WriteStream { mode: mode(n), ..WriteStream::native("one", pool) };
-        let in_pool = |pool| (0..streams).map(move |n| stream(n, pool).suspending(limit));
-        let streams: Vec<WriteStream> = (0..pools).flat_map(in_pool).collect();
+        let Settings { limit, open_blocks, streams, pools, slc, again, .. } = self.settings;
+        let mode = move |n: u8, again: u8| match n {
+            1 if slc => CellMode::Slc,
+            1 if again > 0 => CellMode::Reprogrammed(again),
+            _ => CellMode::Native,
+        };
+        let stream =
+            move |n, again, pool| WriteStream { mode: mode(n, again), ..WriteStream::native("one", pool) };
+        let in_pool = |pool, again| (0..streams).map(move |n| stream(n, again, pool).suspending(limit));
+        let of_all = |again| (0..pools).flat_map(|pool| in_pool(pool, again)).collect();
         Needs {
-            collector_streams: streams.clone(),
-            streams,
+            collector_streams: of_all(0),
+            streams: of_all(again),
             open_blocks,
             observes: Observes::BLOCKS | Observes::LOST_PAGES,
             ..Needs::of(&[Seam::Stream, Seam::Frontier, Seam::Victim, Seam::Relocate])
@@ -119,14 +131,22 @@ impl Design for SetsAside {
     }
 
     fn open_block(&mut self, open: &[OpenBlock<'_>], view: &mut View<'_>) -> usize {
-        open.iter().for_each(|one| check(one, State::Open, view));
+        // Suspended blocks are shown where a word line of them can be programmed again.
+        let state = |one: &OpenBlock<'_>, view: &View<'_>| match one.again.word_lines {
+            [] => State::Open,
+            _ => view.block(one.block).state,
+        };
+        open.iter().for_each(|one| check(one, state(one, view), view));
         view.random().below(open.len() as u64) as usize
     }
 
     fn word_line(&mut self, open: &OpenBlock<'_>, view: &mut View<'_>) -> u32 {
-        check(open, State::Open, view);
-        let left: Vec<u32> = (0..open.shape.count()).filter(|line| !open.is_programmed(*line)).collect();
-        one_of(&left, view).expect("an open block is not full")
+        let is_suspended =
+            !open.again.word_lines.is_empty() && view.block(open.block).state == State::Suspended;
+        check(open, if is_suspended { State::Suspended } else { State::Open }, view);
+        let left = (0..open.shape.count()).filter(|line| !open.is_programmed(*line));
+        let left: Vec<u32> = left.chain(open.again.word_lines.iter().copied()).collect();
+        one_of(&left, view).expect("some word line can be programmed")
     }
 
     fn suspends(
@@ -146,7 +166,7 @@ impl Design for SetsAside {
     fn resumes(&mut self, suspended: &SuspendedBlocks<'_>, view: &mut View<'_>) -> Option<BlockSetId> {
         self.check_suspended(suspended, view);
         let all: Vec<BlockSetId> = suspended.iter().map(|one| one.block).collect();
-        assert!(!all.is_empty());
+        assert!(!all.is_empty() && suspended.iter().all(|one| one.written < one.shape.count()));
         is_drawn(self.settings.chances[1], view).then(|| one_of(&all, view)).flatten()
     }
 

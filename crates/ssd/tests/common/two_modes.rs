@@ -18,9 +18,10 @@ pub fn small_with_slc() -> DeviceFile {
 }
 
 /// [`small`] with chips of three bits a cell that have a two-bit mode, and with blocks of each row for streams in that mode: two, and
-/// as many of the others that are spare.
+/// as many of the others that are spare. Pages beside those that are replaced are safe from power cuts.
 pub fn small_with_two_bits() -> DeviceFile {
     use crate::config::TwoBitFile;
+    use crate::map::checkpoint::LowerPages;
     let us = Duration::from_us;
     let mut file = small();
     (file.part.geometry.bits_per_cell, file.part.geometry.one_shot) = (3, true);
@@ -30,5 +31,6 @@ pub fn small_with_two_bits() -> DeviceFile {
     file.ftl.over_provisioning = 0.5;
     (file.ftl.gc.start_below_free_blocks, file.ftl.gc.stop_at_free_blocks) = (4, 5);
     file.ftl.two_bit = Some(TwoBitFile { blocks: 2, spare: 1.0 });
+    file.ftl.recovery.lower_pages = LowerPages::BackedUp;
     file
 }

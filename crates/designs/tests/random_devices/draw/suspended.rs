@@ -25,7 +25,18 @@ impl Draw {
         ];
         self.settings.retain(|setting| !replaced.iter().any(|key| setting.starts_with(key)));
         let (limit, open, streams) = (self.from(1, 4), self.from(1, 3), self.from(1, 2));
-        let blocks = 32 + 2 * streams * (limit + open) + self.from(0, 8);
+        let blocks = 36 + 2 * streams * (limit + open) + self.from(0, 8);
+        // The second stream is in the two-bit mode where chips have it.
+        let bits = ["part.geometry.bits_per_cell=3", "part.geometry.bits_per_cell=4"];
+        let again = match streams == 2 && bits.iter().any(|bits| has(self, bits)) && self.unit_fits() {
+            true => self.from(0, 2),
+            false => 0,
+        };
+        if again > 0 {
+            let blocks = self.from(1, 4);
+            self.set("ftl.two_bit", format!("{{ blocks = {blocks} }}"));
+            self.set("part.timing.reprogram", "'200us'");
+        }
         let start = 4 + streams + self.from(0, 2);
         let chances = [(); 3].map(|()| self.pick(&[0, 10, 50, 90, 100]));
         self.set("part.geometry.blocks_per_plane", blocks);
@@ -35,7 +46,7 @@ impl Draw {
         self.set(
             "design.sets-aside",
             format!(
-                "{{ limit = {limit}, open_blocks = {open}, streams = {streams}, chances = {chances:?} }}"
+                "{{ limit = {limit}, open_blocks = {open}, streams = {streams}, again = {again}, chances = {chances:?} }}"
             ),
         );
     }

@@ -25,18 +25,54 @@ pub struct OpenBlock<'a> {
     pub block: BlockSetId,
     /// Whether the collector writes it.
     pub is_gc: bool,
-    /// Word lines that are programmed, or being programmed: fewer than there are.
+    /// Word lines that are programmed, or being programmed: fewer than there are, but in a block that is programmed again alone.
     pub written: u32,
     /// The shape of all blocks.
     pub shape: WordLines,
     /// One bit a word line: whether it is programmed, or being programmed.
     pub programmed: &'a [u64],
+    /// The word lines that can be programmed again now.
+    pub again: Again<'a>,
+}
+
+/// The word lines of an open block that can be programmed again now: they hold two bits a cell, and a page of them is not valid.
+#[derive(Clone, Copy, Debug)]
+pub struct Again<'a> {
+    /// By number, in the last super layer of the block that is being programmed.
+    pub word_lines: &'a [u32],
+    /// Word lines of a super layer.
+    pub per_super_layer: u32,
+}
+
+impl Again<'_> {
+    /// None can.
+    pub const NONE: Self = Self { word_lines: &[], per_super_layer: 1 };
 }
 
 impl OpenBlock<'_> {
     /// Whether a word line is programmed, or being programmed.
     pub fn is_programmed(&self, word_line: u32) -> bool {
         self.programmed[word_line as usize / 64] >> (word_line % 64) & 1 != 0
+    }
+
+    /// Whether a word line can be programmed again now.
+    pub fn can_be_programmed_again(&self, word_line: u32) -> bool {
+        self.again.word_lines.contains(&word_line)
+    }
+
+    /// The word line to be programmed again when each one of its super layer is programmed: after the first one of the next super
+    /// layer it cannot be any more.
+    pub fn due_again(&self) -> Option<u32> {
+        let first = *self.again.word_lines.first()?;
+        let per = self.again.per_super_layer;
+        let begin = first / per * per;
+        let is_done = (begin..(begin + per).min(self.shape.count())).all(|line| self.is_programmed(line));
+        is_done.then_some(first)
+    }
+
+    /// The next word line: one that is [due](Self::due_again), or the first that is not programmed.
+    pub fn next_word_line(&self) -> u32 {
+        self.due_again().unwrap_or_else(|| self.first_unprogrammed())
     }
 
     /// The first word line that is not programmed, by number.

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Bytes;
 use wordline_kernel::snapshot::State;
+use wordline_nand::Location;
 
 use crate::command::SECTOR;
 use crate::pools::PoolState;
@@ -32,6 +33,8 @@ pub struct Outgoing<'a> {
     pub sectors: u32,
     /// The pools; none in a device with a single one.
     pub pools: &'a [PoolState],
+    /// Where flash holds the page, or the first page of the unit; none where it holds nothing of it, or where no design says the stream.
+    pub from: Option<Location>,
     /// The pool that holds the first page of the unit; none where flash holds nothing of it, or there is a single pool.
     pub home: Option<u8>,
 }

@@ -162,8 +162,10 @@ impl WriteQueue {
         }
         let entry = core.cache.entry(id);
         let (logical, tag, sectors) = (entry.logical.0, entry.tag, entry.sectors.count());
-        let outgoing = Outgoing { logical, tag, sectors, pools: &[], home: None };
-        if core.base.policies.designs.routes() {
+        let routes = core.base.policies.designs.routes();
+        let from = if routes { core.map.get(entry.logical) } else { None };
+        let outgoing = Outgoing { logical, tag, sectors, pools: &[], from, home: None };
+        if routes {
             core.base.policies.designs.note_level(core.cache.level());
         }
         let Base { policies, flash, space, .. } = &mut core.base;

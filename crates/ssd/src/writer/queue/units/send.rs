@@ -152,9 +152,10 @@ impl WriteQueue {
             core.base.policies.designs.note_level(core.cache.level());
         }
         let pools = &core.base.config.pools;
-        let home = core.map.get(LogicalPage(logical)).map(|at| pools.number_of_row(pools.row_of(at)) as u8);
+        let from = core.map.get(LogicalPage(logical));
+        let home = from.map(|at| pools.number_of_row(pools.row_of(at)) as u8);
         let Base { policies, flash, space, states, .. } = &mut core.base;
-        let outgoing = Outgoing { logical, tag, sectors, pools: states, home };
+        let outgoing = Outgoing { logical, tag, sectors, pools: states, from, home };
         let chosen = policies.route(&outgoing, Sight { flash, space });
         let subs = self.subs.as_mut().expect(THERE);
         let pool = subs.pool_of(chosen);

@@ -1,0 +1,181 @@
+//! The word lines of the block table that can be programmed again: which pages of them, and in which mode.
+
+use wordline_nand::{BlockSetId, CellMode, Location, Pool, RowId};
+
+use super::again::{Again, Place, WordLineFacts};
+use super::{Space, State, StreamId};
+use crate::policy::frontier::{self, OpenBlock};
+use crate::snapshot::ensure;
+
+impl Space {
+    /// Whether word lines of some pool are programmed again.
+    pub fn programs_again(&self) -> bool {
+        self.each.iter().any(|pool| pool.again.is_some())
+    }
+
+    /// Whether a block can hold other pages than before without having been erased.
+    pub fn may_change(&self, block: BlockSetId) -> bool {
+        let again = self.each[self.pools.number_of_block(block)].again.as_ref();
+        again.is_some_and(|again| again.most(self.table[block].written_by.0) > 0)
+            && self.mode(block) == CellMode::TwoBit
+    }
+
+    /// Locations of a page of a word line, in all planes.
+    fn side(&self, block: BlockSetId) -> u32 {
+        let Pool { geometry, locations, .. } = self.pools.of_block(block);
+        locations.of_pages_side_by_side(geometry.planes_per_row)
+    }
+
+    /// The first location of a place.
+    pub(super) fn location_of(&self, place: Place) -> Location {
+        let Place { block, word_line, page } = place;
+        self.pools.at(block, (word_line * 2 + page) * self.side(block))
+    }
+
+    /// The place of the next program of a stream, if it replaces a page.
+    #[inline]
+    pub(super) fn named_again(&self, row: RowId, stream: StreamId) -> Option<Place> {
+        self.of(row).again.as_ref()?.named(self.at(row, stream))
+    }
+
+    /// The mode of a program of a place.
+    pub(super) fn mode_again(&self, place: Place) -> CellMode {
+        let again = self.each[self.pools.number_of_block(place.block)].again.as_ref();
+        let times = again.and_then(|again| again.times(place.block, place.word_line)).unwrap_or(0);
+        CellMode::Reprogrammed(times + 1)
+    }
+
+    /// The state of a word line; nothing in a block that is not in the two-bit mode.
+    pub fn word_line(&self, block: BlockSetId, word_line: u32) -> WordLineFacts {
+        if self.mode(block) != CellMode::TwoBit {
+            return WordLineFacts { again: None, valid: [0, 0] };
+        }
+        let again = self.each[self.pools.number_of_block(block)].again.as_ref();
+        let again = again.and_then(|again| again.times(block, word_line));
+        let valid = |page| self.valid_at(Place { block, word_line, page });
+        WordLineFacts { again, valid: [valid(0), valid(1)] }
+    }
+
+    fn valid_at(&self, place: Place) -> u32 {
+        let first = self.location_of(place).0;
+        (first..first + self.side(place.block)).map(|at| u32::from(self.is_valid(Location(at)))).sum()
+    }
+
+    /// The word lines of the pool of a block that can be programmed again, if those of the block can.
+    fn again_in(&self, block: BlockSetId) -> Option<&Again> {
+        let known = &self.table[block];
+        let takes = matches!(known.state, State::Open | State::Suspended) && !known.condemned;
+        let again = self.each[self.pools.number_of_block(block)].again.as_deref()?;
+        (takes && self.mode(block) == CellMode::TwoBit).then_some(again)
+    }
+
+    /// The places of a block that can be written again, a page of each word line at most, once no program of it is under way.
+    pub(super) fn places_again(&self, block: BlockSetId) -> impl Iterator<Item = Place> + '_ {
+        self.again_in(block).into_iter().flat_map(move |again| {
+            let most = again.most(self.table[block].written_by.0);
+            let may = move |line: &u32| again.times(block, *line).is_some_and(|times| times < most);
+            again.in_last_super_layer(block).filter(may).filter_map(move |word_line| {
+                let mut pages = [0, 1].map(|page| Place { block, word_line, page }).into_iter();
+                pages.find(|place| self.valid_at(*place) == 0)
+            })
+        })
+    }
+
+    /// Whether the places of a block can be written now: no program of it is under way, and no read of it is queued, which would find the
+    /// new page in the place of the old one.
+    pub(super) fn is_quiet(&self, block: BlockSetId) -> bool {
+        self.table[block].programs == 0 && self.table[block].readers == 0
+    }
+
+    /// The blocks of a stream of a row in which some place can be written now, and its block at work, the one opened first before the
+    /// others; nothing where there is no such place.
+    pub(super) fn places_of(&self, row: RowId, stream: StreamId) -> Vec<(OpenBlock<'_>, Vec<Place>)> {
+        let at = self.at(row, stream);
+        let (Some(again), Some(order)) = (&self.of(row).again, &self.of(row).order) else {
+            return Vec::new();
+        };
+        let places = |block: BlockSetId| match again.lost_page(block) && self.is_quiet(block) {
+            true => self.places_again(block).collect(),
+            false => Vec::new(),
+        };
+        let (shape, is_gc) = (order.shape(), self.streams.is_gc(stream));
+        let full = again.full(at).map(|block| OpenBlock {
+            block,
+            is_gc,
+            written: shape.count(),
+            shape,
+            programmed: order.all_ones(),
+            again: frontier::Again::NONE,
+        });
+        let suspended =
+            self.suspended_of(row, stream, None).into_iter().flat_map(|suspended| suspended.iter());
+        let beside = full.into_iter().chain(suspended).map(|open| (open, places(open.block)));
+        let mut all: Vec<_> = beside.filter(|(_, places)| !places.is_empty()).collect();
+        let at_work = self.open[at].map(|(block, place)| {
+            let written = place * shape.count() / self.capacity(block);
+            let programmed = order.bits(order.works(at));
+            let open = OpenBlock { block, is_gc, written, shape, programmed, again: frontier::Again::NONE };
+            (open, places(block))
+        });
+        if let Some(at_work) = at_work.filter(|(_, places)| !all.is_empty() || !places.is_empty()) {
+            all.push(at_work);
+        }
+        all.sort_by_key(|(open, _)| self.opening_of(open.block));
+        all
+    }
+
+    /// Word lines of a super layer of the pool of a block, where word lines are programmed again.
+    pub fn per_super_layer(&self, block: BlockSetId) -> Option<u32> {
+        Some(self.each[self.pools.number_of_block(block)].again.as_ref()?.per_super_layer())
+    }
+
+    /// The locations of the other page of the word line that a program of `first` replaced a page of; none if it replaced none.
+    pub(crate) fn kept_beside(&self, first: Location) -> std::ops::Range<u32> {
+        let (block, place) = self.pools.of_location(first).locations.split(first);
+        let side = self.side(block);
+        let word_line = place / (2 * side);
+        let is_again = self.word_line(block, word_line).again.is_some_and(|times| times > 0);
+        let other = self.pools.at(block, word_line * 2 * side + (side - place % (2 * side) / side * side)).0;
+        if is_again { other..other + side } else { 0..0 }
+    }
+
+    /// Checks what is known of the word lines against the chips, which say how often that of a location was programmed again; a bug if
+    /// it is wrong.
+    pub(crate) fn audit_again(&self, times: impl Fn(Location) -> u8) {
+        for pool in self.each.iter().zip(self.pools.iter()) {
+            let (Some(again), Pool { geometry, .. }) = (&pool.0.again, pool.1) else { continue };
+            for block in geometry.all_blocks().filter(|block| self.mode(*block) == CellMode::TwoBit) {
+                for word_line in 0..again.per_block() {
+                    let Some(known) = again.times(block, word_line) else { continue };
+                    let there = times(self.location_of(Place { block, word_line, page: 0 }));
+                    let under_way = u8::from(self.table[block].programs > 0);
+                    assert!(
+                        known >= there && known - there <= under_way,
+                        "word line {word_line} of {block:?} was programmed again {there} times, not {known}"
+                    );
+                }
+            }
+        }
+    }
+
+    /// Checks what was loaded of a row: the blocks that stay open are there, and so are the places named.
+    pub(super) fn check_again(&self, row: RowId) -> Result<(), String> {
+        let Some(again) = &self.of(row).again else { return Ok(()) };
+        ensure(again.is_whole(), || "word lines that are programmed again of another device".to_owned())?;
+        for stream in self.streams.all() {
+            let at = self.at(row, stream);
+            let is_own = |block: BlockSetId| {
+                self.blocks_of(row).any(|own| own == block) && self.state(block) == State::Open
+            };
+            let is_place = |place: Place| {
+                (is_own(place.block) || self.state(place.block) == State::Suspended)
+                    && place.word_line < again.per_block()
+                    && place.page < 2
+            };
+            ensure(again.full(at).is_none_or(is_own) && again.named(at).is_none_or(is_place), || {
+                format!("row {row} programs word lines of stream {} again that are not there", stream.0)
+            })?;
+        }
+        Ok(())
+    }
+}
