@@ -1,0 +1,144 @@
+//! A design in its own crate: pages that are written often go to blocks with two bits a cell. A page of such a word line that is
+//! written again makes room for another one there, without an erase.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::metrics::{Unit, Value};
+use wordline_kernel::{Complaints, Metric, state};
+use wordline_lab::devices::{DesignType, Registry};
+use wordline_nand::{BlockSetId, CellMode};
+use wordline_ssd::design::{Needs, Seam, SuspendedBlocks, View, WriteStream};
+use wordline_ssd::policy::frontier::OpenBlock;
+use wordline_ssd::policy::router::Outgoing;
+use wordline_ssd::{Config, Design};
+
+/// Counts the writes of each page.
+pub struct TwoBit {
+    file: File,
+    /// Writes of each page, halved from time to time.
+    writes: Vec<u8>,
+    /// Writes until all counts are halved.
+    left: u32,
+    /// Pages that went to blocks with two bits a cell, if the row had some for them.
+    hot: u64,
+}
+
+state!(TwoBit { values { writes, left, hot } fixed { file } });
+
+static HOT: Metric =
+    Metric::new("two_bit.hot", Unit::LogicalPages, "Logical pages of the host that are written often.");
+
+impl Design for TwoBit {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    /// Word lines of hot blocks are programmed again. Blocks that wait for a page to become invalid may be set aside.
+    fn needs(&self) -> Needs {
+        let mode =
+            if self.file.times > 0 { CellMode::Reprogrammed(self.file.times) } else { CellMode::TwoBit };
+        let hot = WriteStream { mode, ..WriteStream::native("hot", 0) }.suspending(self.file.waiting);
+        let streams = vec![WriteStream::native("cold", 0), hot];
+        Needs { streams, ..Needs::of(&[Seam::Stream, Seam::Frontier]) }
+    }
+
+    fn stream(&mut self, written: &Outgoing<'_>, _pool: u8, _: &mut View<'_>) -> u8 {
+        let writes = &mut self.writes[written.logical as usize];
+        *writes = writes.saturating_add(1);
+        let is_hot = *writes >= self.file.hot_writes;
+        self.left -= 1;
+        if self.left == 0 {
+            self.writes.iter_mut().for_each(|writes| *writes /= 2);
+            self.left = self.writes.len() as u32;
+        }
+        self.hot += u64::from(is_hot);
+        u8::from(is_hot)
+    }
+
+    /// A block with a place to be programmed again goes first, so that no room is taken that need not be.
+    fn open_block(&mut self, open: &[OpenBlock<'_>], _: &mut View<'_>) -> usize {
+        open.iter().position(|one| !one.again.word_lines.is_empty()).unwrap_or(0)
+    }
+
+    fn word_line(&mut self, open: &OpenBlock<'_>, _: &mut View<'_>) -> u32 {
+        open.again.word_lines.first().copied().unwrap_or_else(|| open.first_unprogrammed())
+    }
+
+    /// A block waits at the end of a super layer: when the next one is begun, none of its word lines can be programmed again.
+    fn suspends(
+        &mut self,
+        open: &[OpenBlock<'_>],
+        _suspended: &SuspendedBlocks<'_>,
+        view: &mut View<'_>,
+    ) -> Option<BlockSetId> {
+        let is_at_end = |one: &&OpenBlock<'_>| {
+            let per_super_layer = view.super_layer(one.block).unwrap_or(1);
+            let is_hot = view.block(one.block).mode == CellMode::TwoBit;
+            is_hot && one.written > 0 && one.written.is_multiple_of(per_super_layer)
+        };
+        open.iter().find(is_at_end).map(|one| one.block)
+    }
+
+    /// The one that waited longest goes on with its next super layer.
+    fn resumes(&mut self, suspended: &SuspendedBlocks<'_>, _: &mut View<'_>) -> Option<BlockSetId> {
+        let is_enough = suspended.count() >= usize::from(self.file.waiting);
+        suspended.iter().next().filter(|_| is_enough).map(|one| one.block)
+    }
+
+    fn measure(&self) -> Vec<(&'static Metric, Value)> {
+        vec![(&HOT, Value::Count(self.hot))]
+    }
+}
+
+/// Its settings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct File {
+    /// Writes from which on a page goes to blocks with two bits a cell.
+    pub hot_writes: u8,
+    /// How often a word line is programmed again.
+    pub times: u8,
+    /// Blocks of a row that wait for pages to become invalid, at most.
+    pub waiting: u16,
+}
+
+impl Default for File {
+    /// Chosen: a page is hot that is written sixteen times as often as the mean page.
+    fn default() -> Self {
+        Self { hot_writes: 16, times: 1, waiting: 4 }
+    }
+}
+
+impl DesignType for TwoBit {
+    const NAME: &'static str = "two-bit";
+    const DESCRIPTION: &'static str =
+        "Pages that are written often go to word lines that are programmed again without an erase.";
+
+    type File = File;
+
+    fn check(file: &File, _: &Config) -> Result<(), Complaints> {
+        let mut wrong = Complaints::default();
+        wrong.require(file.hot_writes > 0, "hot_writes", file.hot_writes, "1 or more");
+        wrong.require(file.times <= 2, "times", file.times, "at most 2");
+        wrong.require((1..=8).contains(&file.waiting), "waiting", file.waiting, "from 1 to 8");
+        wrong.or_ok(())
+    }
+
+    fn build(file: &File, config: &Config) -> Box<dyn Design> {
+        let pages = config.logical_pages;
+        Box::new(Self { file: file.clone(), writes: vec![0; pages as usize], left: pages, hot: 0 })
+    }
+
+    fn metrics() -> Vec<&'static Metric> {
+        vec![&HOT]
+    }
+
+    fn presets() -> &'static [(&'static str, &'static str)] {
+        &[("two-bit", include_str!("../two-bit.toml"))]
+    }
+}
+
+/// The devices and designs of `wordline`, with one more design.
+pub fn registry() -> Registry {
+    Registry::default().with_design::<TwoBit>()
+}
