@@ -5,6 +5,7 @@ pub mod centaur;
 mod configured;
 pub mod cubeftl;
 mod registry;
+pub mod ressd;
 
 pub use configured::{Chosen, DesignsFile};
 pub use registry::{DesignType, Designs, Entry, Settings};

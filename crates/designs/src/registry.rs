@@ -13,6 +13,7 @@ use wordline_ssd::{Config, Design};
 
 use crate::centaur::{Centaur, SlcMlcHybrid};
 use crate::cubeftl::CubeFtl;
+use crate::ressd::ReSsd;
 
 /// A design as a configuration names it.
 pub trait DesignType: 'static {
@@ -55,7 +56,7 @@ pub struct Designs(Arc<Vec<Arc<dyn Entry>>>);
 impl Default for Designs {
     /// Those that are built in.
     fn default() -> Self {
-        Self::none().with::<Centaur>().with::<CubeFtl>().with::<SlcMlcHybrid>()
+        Self::none().with::<Centaur>().with::<CubeFtl>().with::<ReSsd>().with::<SlcMlcHybrid>()
     }
 }
 

@@ -2,4 +2,5 @@
 
 mod centaur;
 mod cubeftl;
+mod ressd;
 mod rig;

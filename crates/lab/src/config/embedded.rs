@@ -32,7 +32,7 @@ pub const PRESETS: &[Embedded] = embed!("presets":
     "bench-512g" "bench-512g-4k" "centaur" "centaur-2d" "centaur-3d" "centaur-3d-paged" "centaur-cubeftl" "centaur-dedicated" "centaur-extra-12"
     "centaur-extra-3" "centaur-extra-6" "centaur-iso-die" "cubeftl" "cubeftl-device" "cubeftl-factors" "cubeftl-minus"
     "cubeftl-minus-factors" "ft-passd" "mqsim-64g" "mqsim-64g-when-full"
-    "nvme-qlc" "nvme-tlc" "nvme-tlc-1t" "pageftl" "pageftl-factors" "ressd" "ssdsim-64g" "tiny" "tiny-tlc" "vertftl" "vertftl-factors" "z-nand"
+    "nvme-qlc" "nvme-tlc" "nvme-tlc-1t" "pageftl" "pageftl-factors" "ressd" "ressd-baseline" "ressd-tlc" "ssdsim-64g" "tiny" "tiny-tlc" "vertftl" "vertftl-factors" "z-nand"
 );
 
 /// Those of the device with a fixed latency.

@@ -213,7 +213,9 @@ mod tests {
         assert!(["eviction/fifo", "victim/fifo"].iter().all(|name| fifo.iter().any(|found| found == name)));
         assert_eq!(
             found("design"),
-            Ok(["design/centaur", "design/cubeftl", "design/slc-mlc-hybrid"].map(str::to_owned).to_vec())
+            Ok(["design/centaur", "design/cubeftl", "design/ressd", "design/slc-mlc-hybrid"]
+                .map(str::to_owned)
+                .to_vec())
         );
         assert_eq!(found("centaur"), Ok(vec!["design/centaur".into()]));
         assert_eq!(found("victim/fifo"), Ok(vec!["victim/fifo".into()]));

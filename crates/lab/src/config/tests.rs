@@ -42,7 +42,7 @@ fn every_preset_loads_and_has_the_flash_it_says() {
         ("bench-512g", 512.0),
         ("mqsim-64g", 64.0),
         ("ssdsim-64g", 64.0),
-        ("ressd", 576.0),
+        ("ressd-tlc", 576.0),
         ("ft-passd", 192.0),
     ] {
         let info = all.iter().find(|info| info.name == name).expect(name);

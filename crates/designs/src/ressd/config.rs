@@ -1,0 +1,105 @@
+//! The settings of ReSSD.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Complaints, Duration, Metric};
+use wordline_nand::CellMode;
+use wordline_nand::onfi::LunTimes;
+use wordline_ssd::policy::frontier::WordLines;
+use wordline_ssd::{Config, Design};
+
+use super::{LEVELS, ReSsd, metrics};
+use crate::DesignType;
+
+/// The fate of a block of which no word line of the last super layer can be programmed again now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhenAllValid {
+    /// While a word line has a rewrite left the block is suspended as a candidate; else the next super layer is begun (section 4.2).
+    #[default]
+    Suspend,
+    /// The next super layer is begun (the text of figure 8).
+    NextSuperLayer,
+}
+
+/// The settings of ReSSD.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReSsdFile {
+    /// Ages of the data that a write replaces: below the first it is of the hottest level, and so on; of no level from the last on.
+    pub thresholds: [Duration; LEVELS],
+    /// How often word lines of hot blocks are programmed again: 0 for the baseline, which separates writes by their levels alone.
+    pub rewrites: u8,
+    /// Candidates that each level may have at once in a row of planes. 0 suspends none.
+    pub candidates: u16,
+    /// The fate of a block of which all pages are valid.
+    pub when_all_valid: WhenAllValid,
+}
+
+impl Default for ReSsdFile {
+    /// ReSSD, sections 4.1, 4.2 and 6.1. The paper does not limit candidates: 8 is chosen.
+    fn default() -> Self {
+        Self {
+            thresholds: [30, 60, 120].map(|minutes| Duration::from_ms(minutes * 60_000)),
+            rewrites: 2,
+            candidates: 8,
+            when_all_valid: WhenAllValid::Suspend,
+        }
+    }
+}
+
+impl ReSsdFile {
+    fn check(&self, config: &Config, wrong: &mut Complaints) {
+        let rises = self.thresholds.windows(2).all(|pair| pair[0] < pair[1]);
+        let found = self.thresholds.map(|age| age.to_string()).join(", ");
+        wrong.require(
+            rises && self.thresholds[0] > Duration::ZERO,
+            "thresholds",
+            found,
+            "ages that rise, above 0",
+        );
+        let pool = config.pools.first();
+        let limits = LunTimes::of(&pool.part);
+        let (rewrites, most) = (u32::from(self.rewrites), limits.reprograms);
+        let wanted = format!("at most {most}, which word lines of the part {} stand", pool.part.name);
+        wrong.require(rewrites <= most, "rewrites", rewrites, wanted);
+        let most = pool.geometry.blocks_per_plane / 8;
+        let wanted = format!("at most {most}, an eighth of the blocks of a row of planes");
+        wrong.require(u32::from(self.candidates) <= most, "candidates", self.candidates, wanted);
+        if self.rewrites == 0 {
+            return;
+        }
+        if !pool.part.has_mode(CellMode::TwoBit) {
+            let wanted = "a one-shot part of three bits a cell or more with the time part.timing.reprogram, or rewrites = 0";
+            wrong.add("", format!("the part {}", pool.part.name), wanted);
+            return;
+        }
+        let layers = WordLines::of(&pool.part, &pool.geometry).layers;
+        let per = limits.layers_per_super_layer;
+        let wanted = format!("whole super layers of {per} layers");
+        wrong.require(layers.is_multiple_of(per), "", format!("blocks of {layers} layers"), wanted);
+    }
+}
+
+impl DesignType for ReSsd {
+    const NAME: &'static str = "ressd";
+    const DESCRIPTION: &'static str = "ReSSD: updates of young data go to blocks with two bits a cell, of which word lines with an invalid page \
+        are programmed again without an erase. Wants `part.timing.reprogram` and `ftl.two_bit`.";
+    const PAGE: &'static str = include_str!("../../../../docs/designs/ressd.md");
+
+    type File = ReSsdFile;
+
+    fn check(file: &ReSsdFile, config: &Config) -> Result<(), Complaints> {
+        let mut wrong = Complaints::default();
+        file.check(config, &mut wrong);
+        wrong.or_ok(())
+    }
+
+    fn build(file: &ReSsdFile, config: &Config) -> Box<dyn Design> {
+        Box::new(ReSsd::new(file, config))
+    }
+
+    fn metrics() -> Vec<&'static Metric> {
+        metrics::ALL.to_vec()
+    }
+}

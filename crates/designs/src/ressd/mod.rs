@@ -1,0 +1,195 @@
+//! ReSSD: updates of young data go to blocks with two bits a cell, of which word lines are programmed again (ReSSD, section 4). With
+//! other settings it is the baseline, which separates writes by the age of what they replace.
+
+mod config;
+mod metrics;
+
+use wordline_kernel::metrics::Value;
+use wordline_kernel::{Duration, Instant, Metric, state};
+use wordline_nand::{BlockSetId, CellMode, Location};
+use wordline_ssd::design::{Needs, Observes, Seam, Seen, SuspendedBlocks, View, WriteStream};
+use wordline_ssd::policy::frontier::OpenBlock;
+use wordline_ssd::policy::router::Outgoing;
+use wordline_ssd::space::State;
+use wordline_ssd::{Config, Design};
+
+use crate::DesignType;
+pub use config::{ReSsdFile, WhenAllValid};
+use metrics::Counts;
+
+/// Levels of hot data.
+pub const LEVELS: usize = 3;
+
+/// The names of the streams: normal data, and each level, the hottest first.
+const NAMES: [&str; LEVELS + 1] = ["normal", "hot-1", "hot-2", "hot-3"];
+
+/// The time stamp of a block of which nothing is known: nothing of it was written in the run.
+const NEVER: u64 = u64::MAX;
+
+/// ReSSD.
+pub struct ReSsd {
+    settings: ReSsdFile,
+    /// The time stamp of each block: when it was opened, or when its last super layer was begun, in picoseconds; or [`NEVER`].
+    stamps: Vec<u64>,
+    /// Super layers of each block that were begun.
+    begun: Vec<u32>,
+    counts: Counts,
+}
+
+state!(ReSsd { values { stamps, begun, counts } fixed { settings } });
+
+impl ReSsd {
+    /// At its start, in a device of `config`. `file` is checked.
+    pub fn new(file: &ReSsdFile, config: &Config) -> Self {
+        let blocks = config.pools.block_sets() as usize;
+        Self {
+            settings: file.clone(),
+            stamps: vec![NEVER; blocks],
+            begun: vec![0; blocks],
+            counts: Counts::default(),
+        }
+    }
+
+    /// The level of data that replace others of this age, counted from 0; none for normal data.
+    fn level_of(&self, age: Duration) -> Option<usize> {
+        self.settings.thresholds.iter().position(|threshold| age < *threshold)
+    }
+
+    /// The age of the data at a location; none if it was written before the run.
+    fn age(&self, from: Location, view: &View<'_>) -> Option<Duration> {
+        let stamp = self.stamps[view.pools().block_of(from).0 as usize];
+        (stamp != NEVER).then(|| view.now().since(Instant::from_ps(stamp)))
+    }
+
+    fn stamp(&mut self, block: BlockSetId, now: Instant) {
+        self.stamps[block.0 as usize] = now.ps();
+    }
+
+    /// Notes that a word line of a hot block was programmed, if it is the first one of its super layer.
+    fn programmed(&mut self, first: Location, view: &View<'_>) {
+        let pools = view.pools();
+        let block = pools.block_of(first);
+        let Some(per_super_layer) = view.super_layer(block) else { return };
+        if view.block(block).mode != CellMode::TwoBit {
+            return;
+        }
+        let pool = pools.of_location(first);
+        let side = pool.locations.of_pages_side_by_side(pool.geometry.planes_per_row);
+        let super_layer = pool.locations.split(first).1 / (2 * side) / per_super_layer;
+        let begun = &mut self.begun[block.0 as usize];
+        if super_layer >= *begun {
+            *begun = super_layer + 1;
+            self.counts.super_layers += 1;
+            self.stamp(block, view.now());
+        }
+    }
+
+    /// Whether a word line of the super layer of a hot block that was begun last has a rewrite left.
+    fn has_rewrite_left(&self, open: &OpenBlock<'_>, view: &View<'_>) -> bool {
+        let Some(per) = view.super_layer(open.block) else { return false };
+        let Some(last) = (0..open.shape.count()).rev().find(|line| open.is_programmed(*line)) else {
+            return false;
+        };
+        let begin = last / per * per;
+        (begin..begin + per).any(|line| {
+            let again = view.word_line(open.block, line).again;
+            again.is_some_and(|times| times < self.settings.rewrites)
+        })
+    }
+
+    /// Whether all word lines of the super layers that were begun of a hot block are programmed.
+    fn is_between_super_layers(open: &OpenBlock<'_>, view: &View<'_>) -> bool {
+        let per = view.super_layer(open.block).unwrap_or(1);
+        open.written > 0 && open.written.is_multiple_of(per)
+    }
+
+    fn is_hot(block: BlockSetId, view: &View<'_>) -> bool {
+        view.block(block).mode == CellMode::TwoBit
+    }
+}
+
+impl Design for ReSsd {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn needs(&self) -> Needs {
+        let ReSsdFile { rewrites, candidates, when_all_valid, .. } = self.settings;
+        let suspended = if when_all_valid == WhenAllValid::Suspend { candidates } else { 0 };
+        let stream = |(level, name)| match rewrites {
+            times @ 1.. if level > 0 => WriteStream {
+                mode: CellMode::Reprogrammed(times),
+                ..WriteStream::native(name, 0).suspending(suspended)
+            },
+            _ => WriteStream::native(name, 0),
+        };
+        let streams = NAMES.into_iter().enumerate().map(stream).collect();
+        let answers: &[Seam] = if rewrites > 0 { &[Seam::Stream, Seam::Frontier] } else { &[Seam::Stream] };
+        let of_rewrites = if rewrites > 0 { Observes::PROGRAMMED } else { Observes::NOTHING };
+        Needs { streams, observes: Observes::BLOCKS | of_rewrites, ..Needs::of(answers) }
+    }
+
+    fn stream(&mut self, written: &Outgoing<'_>, _pool: u8, view: &mut View<'_>) -> u8 {
+        self.counts.updates += u64::from(written.from.is_some());
+        let age = written.from.and_then(|from| self.age(from, view));
+        let stream = age.and_then(|age| self.level_of(age)).map_or(0, |level| level + 1);
+        self.counts.pages[stream] += 1;
+        stream as u8
+    }
+
+    /// A block of which a word line is to be programmed again, the one opened first; else the one that is open.
+    fn open_block(&mut self, open: &[OpenBlock<'_>], view: &mut View<'_>) -> usize {
+        let is_open = |one: &OpenBlock<'_>| {
+            one.written < one.shape.count() && view.block(one.block).state == State::Open
+        };
+        open.iter()
+            .position(|one| one.due_again().is_some())
+            .or_else(|| open.iter().position(is_open))
+            .unwrap_or(0)
+    }
+
+    /// Once all word lines of the super layer are programmed, the one that was programmed again least often (figure 9).
+    fn word_line(&mut self, open: &OpenBlock<'_>, view: &mut View<'_>) -> u32 {
+        if open.due_again().is_none() {
+            return open.first_unprogrammed();
+        }
+        let times = |line: &u32| view.word_line(open.block, *line).again.unwrap_or(u8::MAX);
+        let next = open.again.word_lines.iter().copied().min_by_key(times);
+        next.unwrap_or_else(|| open.first_unprogrammed())
+    }
+
+    fn suspends(
+        &mut self,
+        open: &[OpenBlock<'_>],
+        _suspended: &SuspendedBlocks<'_>,
+        view: &mut View<'_>,
+    ) -> Option<BlockSetId> {
+        let is_candidate = |one: &&OpenBlock<'_>| {
+            Self::is_hot(one.block, view)
+                && Self::is_between_super_layers(one, view)
+                && self.has_rewrite_left(one, view)
+        };
+        open.iter().find(is_candidate).map(|one| one.block)
+    }
+
+    fn resumes(&mut self, suspended: &SuspendedBlocks<'_>, view: &mut View<'_>) -> Option<BlockSetId> {
+        suspended.iter().find(|one| !self.has_rewrite_left(one, view)).map(|one| one.block)
+    }
+
+    fn observe(&mut self, seen: &Seen<'_>, view: &mut View<'_>) {
+        match seen {
+            Seen::Opened { block, .. } => {
+                self.begun[block.0 as usize] = 0;
+                self.stamp(*block, view.now());
+            }
+            Seen::Programmed { first, failed: false, .. } => self.programmed(*first, view),
+            Seen::Suspended { .. } => self.counts.suspended += 1,
+            Seen::Resumed { .. } => self.counts.resumed += 1,
+            _ => {}
+        }
+    }
+
+    fn measure(&self) -> Vec<(&'static Metric, Value)> {
+        self.counts.measure()
+    }
+}
