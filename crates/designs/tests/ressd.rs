@@ -1,7 +1,7 @@
 //! ReSSD in a small device: the figures of its paper step by step, its filter, and the contract of designs.
 
 use wordline_designs::Designs;
-use wordline_designs::ressd::{ReSsd, ReSsdFile, WhenAllValid};
+use wordline_designs::ressd::{Overhead, ReSsd, ReSsdFile, WhenAllValid};
 use wordline_kernel::Duration;
 use wordline_nand::{BlockSetId, CellMode};
 use wordline_ssd::space::State;
@@ -215,6 +215,16 @@ fn it_keeps_the_contract_of_designs() {
         let settings = ReSsdFile { thresholds: ages, rewrites, candidates, when_all_valid };
         contract::check(&file, |config| Box::new(ReSsd::new(&settings, config)));
     }
+}
+
+#[test]
+fn its_memory_follows_from_blocks_planes_and_word_lines() {
+    let config = one_plane().check().expect("the device is sound");
+    let overhead = Overhead::of(&config);
+    // 96 blocks of 8 word lines on one plane: three pointers of 7 and 3 bits.
+    let Overhead { stamps, tags, pointers, word_lines, saved_per_block } = overhead;
+    assert_eq!((stamps, tags, pointers, word_lines), (384, 36, 4, 576));
+    assert_eq!((overhead.total(), saved_per_block), (1_000, 56));
 }
 
 #[test]

@@ -88,6 +88,7 @@ embedded![
     "ressd/fig03",
     "ressd/fig05",
     "ressd/fig06",
+    "ressd/overhead",
     "ressd/table1",
     "ressd/table2",
     "ressd/table2-two-moves",

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::Metric;
 use wordline_kernel::metrics::{Unit, Value};
 
-use super::LEVELS;
+use super::{LEVELS, Overhead};
 
 static NORMAL: Metric =
     Metric::new("ressd.normal", Unit::LogicalPages, "Pages of the host that went to normal blocks.");
@@ -27,10 +27,37 @@ static RESUMED: Metric = Metric::new(
     Unit::Count,
     "Candidates that were opened again for their next super layer.",
 );
+static STAMPS: Metric = Metric::new("ressd.stamp_bytes", Unit::Bytes, "Memory of the time stamps of blocks.");
+static TAGS: Metric =
+    Metric::new("ressd.tag_bytes", Unit::Bytes, "Memory of the levels of blocks, and of which are candidates.");
+static POINTERS: Metric =
+    Metric::new("ressd.pointer_bytes", Unit::Bytes, "Memory of the open hot blocks and word lines of each plane.");
+static WORD_LINES: Metric =
+    Metric::new("ressd.word_line_bytes", Unit::Bytes, "Memory of the status of word lines.");
+static TOTAL: Metric = Metric::new("ressd.overhead_bytes", Unit::Bytes, "Memory of these four together.");
+static SAVED: Metric = Metric::new(
+    "ressd.saved_bytes_per_block",
+    Unit::Bytes,
+    "Memory of the map that a block with two pages on a word line saves.",
+);
 
 /// All of them.
-pub static ALL: &[&Metric] =
-    &[&NORMAL, &HOT[0], &HOT[1], &HOT[2], &UPDATES, &SUPER_LAYERS, &SUSPENDED, &RESUMED];
+pub static ALL: &[&Metric] = &[
+    &NORMAL,
+    &HOT[0],
+    &HOT[1],
+    &HOT[2],
+    &UPDATES,
+    &SUPER_LAYERS,
+    &SUSPENDED,
+    &RESUMED,
+    &STAMPS,
+    &TAGS,
+    &POINTERS,
+    &WORD_LINES,
+    &TOTAL,
+    &SAVED,
+];
 
 /// The numbers of a device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -49,9 +76,12 @@ pub struct Counts {
 
 impl Counts {
     /// The value of each metric.
-    pub fn measure(&self) -> Vec<(&'static Metric, Value)> {
+    pub fn measure(&self, overhead: &Overhead) -> Vec<(&'static Metric, Value)> {
         let Self { pages: [normal, one, two, three], updates, super_layers, suspended, resumed } = *self;
         let values = [normal, one, two, three, updates, super_layers, suspended, resumed];
-        ALL.iter().copied().zip(values.map(Value::Count)).collect()
+        let Overhead { stamps, tags, pointers, word_lines, saved_per_block } = *overhead;
+        let bytes = [stamps, tags, pointers, word_lines, overhead.total(), saved_per_block];
+        let bytes = bytes.map(|bytes| Value::Number(bytes as f64));
+        ALL.iter().copied().zip(values.map(Value::Count).into_iter().chain(bytes)).collect()
     }
 }

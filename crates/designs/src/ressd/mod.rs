@@ -3,6 +3,7 @@
 
 mod config;
 mod metrics;
+mod overhead;
 
 use wordline_kernel::metrics::Value;
 use wordline_kernel::{Duration, Instant, Metric, state};
@@ -16,6 +17,7 @@ use wordline_ssd::{Config, Design};
 use crate::DesignType;
 pub use config::{ReSsdFile, WhenAllValid};
 use metrics::Counts;
+pub use overhead::Overhead;
 
 /// Levels of hot data.
 pub const LEVELS: usize = 3;
@@ -34,9 +36,10 @@ pub struct ReSsd {
     /// Super layers of each block that were begun.
     begun: Vec<u32>,
     counts: Counts,
+    overhead: Overhead,
 }
 
-state!(ReSsd { values { stamps, begun, counts } fixed { settings } });
+state!(ReSsd { values { stamps, begun, counts } fixed { settings, overhead } });
 
 impl ReSsd {
     /// At its start, in a device of `config`. `file` is checked.
@@ -47,6 +50,7 @@ impl ReSsd {
             stamps: vec![NEVER; blocks],
             begun: vec![0; blocks],
             counts: Counts::default(),
+            overhead: Overhead::of(config),
         }
     }
 
@@ -190,6 +194,6 @@ impl Design for ReSsd {
     }
 
     fn measure(&self) -> Vec<(&'static Metric, Value)> {
-        self.counts.measure()
+        self.counts.measure(&self.overhead)
     }
 }
