@@ -290,6 +290,14 @@ pub fn all() -> impl Iterator<Item = &'static Metric> {
     Totals::METRICS.iter().chain(Counts::METRICS).chain(derived)
 }
 
+/// The metric that devices may have of this name.
+///
+/// # Panics
+/// If there is none.
+pub fn of_name(name: &str) -> Metric {
+    *all().find(|metric| metric.name == name).expect("a metric of this name")
+}
+
 /// The energy of a pool.
 pub(crate) const ENERGY_OF_POOL: Metric =
     Metric::new("energy_joules", Unit::Joules, "Energy of its flash, operations and idle time.");

@@ -31,7 +31,7 @@ pub const CELLS: &[Embedded] =
 pub const PRESETS: &[Embedded] = embed!("presets":
     "bench-512g" "bench-512g-4k" "centaur" "centaur-2d" "centaur-3d" "centaur-3d-paged" "centaur-cubeftl" "centaur-dedicated" "centaur-extra-12"
     "centaur-extra-3" "centaur-extra-6" "centaur-iso-die" "cubeftl" "cubeftl-device" "cubeftl-factors" "cubeftl-minus"
-    "cubeftl-minus-factors" "ft-passd" "mqsim-64g" "mqsim-64g-when-full"
+    "cubeftl-minus-factors" "ft-passd-conventional" "mqsim-64g" "mqsim-64g-when-full"
     "nvme-qlc" "nvme-tlc" "nvme-tlc-1t" "pageftl" "pageftl-factors" "ressd" "ssdsim-64g" "tiny" "tiny-tlc" "vertftl" "vertftl-factors" "z-nand"
 );
 
@@ -39,7 +39,8 @@ pub const PRESETS: &[Embedded] = embed!("presets":
 pub const OTHER_PRESETS: &[Embedded] = embed!("presets": "fixed-latency");
 
 /// Those of the host FTL after pblk.
-pub const PBLK_PRESETS: &[Embedded] = embed!("presets": "pblk");
+pub const PBLK_PRESETS: &[Embedded] = 
+    embed!("presets": "ft-passd" "ft-passd-ocssd" "ft-passd-unreliable" "ft-passd-without-shift" "pblk");
 
 /// Those of all types of devices.
 #[cfg(test)]

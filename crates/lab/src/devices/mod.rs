@@ -7,6 +7,7 @@
 mod configured;
 mod device_type;
 mod fixed_latency;
+mod open_channel;
 mod pblk;
 mod reading;
 mod registry;
@@ -21,6 +22,7 @@ pub(crate) use crate::config::schema::SSD_FILE;
 pub use configured::{Configured, as_ssd};
 pub use device_type::{ChipsInfo, DeviceType};
 pub use fixed_latency::{FixedLatency, FixedLatencyFile};
+pub use open_channel::OpenChannelSsd;
 pub use pblk::Pblk;
 pub(crate) use reading::{of_document, type_of};
 pub use registry::{Registry, TypeInfo};

@@ -232,7 +232,7 @@ fn metrics(values: &[(&str, Value)]) -> Metrics {
         let value = values.iter().find(|(name, _)| *name == metric.name).map(|(_, value)| *value);
         let none = match metric.unit {
             _ if metric.may_be_absent() => Value::Absent,
-            Unit::Ratio | Unit::Fraction | Unit::Joules => Value::Number(0.0),
+            Unit::Ratio | Unit::Fraction | Unit::Microseconds | Unit::Joules => Value::Number(0.0),
             _ => Value::Count(0),
         };
         metrics.add(*metric, value.unwrap_or(none));

@@ -7,6 +7,7 @@ use wordline_nand::{BlockSetId, EnergyReport, Pool};
 use super::OpenChannel;
 use super::chunks::ChunkId;
 use super::in_flight::InFlight;
+use super::spans::Until;
 use crate::faults::Faults;
 use crate::flash;
 use crate::lifetime::Worn;
@@ -31,6 +32,7 @@ counters! {
         erase_failures: "vector.erase_failures", Count, "Erases for resets that failed.";
         repaired: "failures.repaired", Count, "Failed programs that the device made good for.";
         migrated: "failures.migrated", Count, "Chunks whose pages were brought together in one block.";
+        copied_first: "failures.copied_first", Pages, "Programs of a die among these copies that a failed program waited for.";
         repair_programs: "failures.programs", Count, "Program commands that copied pages within the device, or padded chunks.";
         reserve_erases: "failures.erases", Count, "Erases of reserve blocks.";
         journal_programs: "failures.journal_programs", Count, "Program commands that recorded changes of the tables.";
@@ -75,6 +77,19 @@ const RESERVE: Metric = Metric::new(
 );
 const LISTS: Metric =
     Metric::new("failures.open_lists", Unit::Count, "Chunks whose pages are in several blocks at the end.");
+const WRITE_ANSWERS: [Metric; 2] = [
+    Metric::new("vector.write_mean", Unit::Microseconds, "Mean time from a vector write to its answer; null without writes."),
+    Metric::new("vector.write_max", Unit::Microseconds, "Longest time from a vector write to its answer; null without writes."),
+];
+const RETRIES: [Metric; 2] = [
+    Metric::new("failures.retry_mean", Unit::Microseconds, "Mean time from a failed program until its data were in flash; null without one."),
+    Metric::new("failures.retry_max", Unit::Microseconds, "Longest time from a failed program until its data were in flash; null without one."),
+];
+const BUFFER_USE: Metric = Metric::new(
+    "failures.buffer_use",
+    Unit::Fraction,
+    "Mean part of the buffer of the parallel unit in use when a program failed; null without a failure.",
+);
 const IN_STATE: [Metric; 4] = [
     Metric::new("chunks.free", Unit::Count, "Chunks that are free at the end."),
     Metric::new("chunks.open", Unit::Count, "Chunks that are open at the end."),
@@ -84,14 +99,18 @@ const IN_STATE: [Metric; 4] = [
 
 /// All metrics that the device has.
 pub fn all() -> impl Iterator<Item = &'static Metric> {
-    let of_flash = [&SENSED, &PROGRAMS, &ERASES, &ENERGY, &RESERVE, &LISTS];
-    Counts::METRICS.iter().chain(flash::Counts::METRICS).chain(of_flash).chain(&IN_STATE)
+    let of_flash = [&SENSED, &PROGRAMS, &ERASES, &ENERGY, &RESERVE, &LISTS, &BUFFER_USE];
+    let spans = WRITE_ANSWERS.iter().chain(&RETRIES);
+    Counts::METRICS.iter().chain(flash::Counts::METRICS).chain(of_flash).chain(spans).chain(&IN_STATE)
 }
 
 /// The counts of the device at some time.
 #[derive(Clone, Debug)]
 pub struct Mark {
     counts: Counts,
+    write_answers: Until,
+    retries: Until,
+    buffer_use: (f64, u64),
     flash: flash::Counts,
     chips: wordline_nand::chips::Counts,
     energy: EnergyReport,
@@ -104,6 +123,9 @@ impl OpenChannel {
     pub(super) fn mark_now(&self, now: Instant) -> Mark {
         Mark {
             counts: self.counts.clone(),
+            write_answers: self.write_answers.now(),
+            retries: self.retries.spans.now(),
+            buffer_use: self.retries.buffer_use,
             flash: self.flash.counts().clone(),
             chips: self.chips().counts(),
             energy: self.chips().energy(now - Instant::ZERO),
@@ -127,6 +149,16 @@ impl OpenChannel {
             let count = self.chunks.iter().filter(|(_, entry)| entry.state == state).count();
             metrics.add(*metric, count as u64);
         }
+        let spans = [
+            (WRITE_ANSWERS, self.write_answers.since(mark.write_answers)),
+            (RETRIES, self.retries.spans.since(mark.retries)),
+        ];
+        for (metrics_of, values) in spans {
+            metrics_of.into_iter().zip(values).for_each(|(metric, value)| metrics.add(metric, value));
+        }
+        let (sum, count) = self.retries.buffer_use;
+        let (sum, count) = (sum - mark.buffer_use.0, count - mark.buffer_use.1);
+        metrics.add(BUFFER_USE, (count > 0).then(|| sum / count as f64));
         let manager = self.failures();
         metrics.add(RESERVE, manager.map_or(0, |manager| manager.reserve_blocks()) as u64);
         metrics.add(LISTS, manager.map_or(0, |manager| manager.lists().count()) as u64);

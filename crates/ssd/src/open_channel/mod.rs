@@ -25,7 +25,10 @@ mod physical_device;
 mod progress;
 mod repairs;
 mod resets;
+mod spans;
 mod writes;
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Digest, Instant, Schedule, Seed, state};
@@ -45,6 +48,7 @@ use hands::Repairs;
 use in_flight::{Commands, InFlight, NOWHERE, Stage};
 use link::HostLink;
 use resets::Resets;
+use spans::Spans;
 
 pub use config::{FailuresFile, OpenChannelConfig, OpenChannelFile};
 pub use metrics::{Counts, Mark, all as metrics};
@@ -100,6 +104,9 @@ pub struct OpenChannel {
     answers: Vec<Answer>,
     notifications: Vec<Notification>,
     counts: Counts,
+    /// From writes to their answers.
+    write_answers: Spans,
+    retries: Retries,
     /// Program commands that a power cut ended.
     cut_programs: u64,
     recovering: Option<Recovering>,
@@ -108,10 +115,21 @@ pub struct OpenChannel {
 }
 
 state!(OpenChannel {
-    values { chunks, commands, buffers, resets, answers, notifications, counts, cut_programs, recovering, recovery, digest }
+    values { chunks, commands, buffers, resets, answers, notifications, counts, write_answers, retries, cut_programs, recovering, recovery, digest }
     parts { flash, policies, link, repairs }
     fixed { config }
 });
+
+/// The programs that failed and were tried again in another block.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Retries {
+    /// Since when the data of a chunk wait for that.
+    waiting: BTreeMap<ChunkId, Instant>,
+    /// From failures until their data were in flash.
+    spans: Spans,
+    /// The parts of their buffers that were in use, added up, and how many there were.
+    buffer_use: (f64, u64),
+}
 
 /// A recovery from a power cut.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -158,6 +176,8 @@ impl OpenChannel {
             answers: Vec::new(),
             notifications: Vec::new(),
             counts: Counts::default(),
+            write_answers: Spans::default(),
+            retries: Retries::default(),
             cut_programs: 0,
             recovering: None,
             recovery: None,
@@ -456,7 +476,11 @@ impl OpenChannel {
     }
 
     fn answer(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
-        self.answers.push(self.commands.take(number).answer(calendar.now()));
+        let answer = self.commands.take(number).answer(calendar.now());
+        if answer.operation == Operation::Write && self.flash.takes_time() {
+            self.write_answers.add(answer.latency);
+        }
+        self.answers.push(answer);
         self.serve_idle(calendar);
     }
 
