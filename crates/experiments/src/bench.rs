@@ -198,7 +198,10 @@ fn requests_of(point: &Point) -> Result<Asked> {
             let source = Source { name: workload.description.clone(), kind: SourceKind::Synthetic };
             let pace = match (workload.arrival.queue_depth(), workload.bursts) {
                 (Some(depth), Some(Bursts { on, off })) => Pace::Bursts { depth, on, off },
-                (depth, _) => depth.map_or(open, closed),
+                (Some(depth), None) => {
+                    Pace::Closed { depth, think: workload.think_time.unwrap_or(Duration::ZERO) }
+                }
+                (None, _) => open,
             };
             Ok(Asked { source, requests, total: workload.requests, pace, extent: capacity })
         }

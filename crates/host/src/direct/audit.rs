@@ -10,12 +10,10 @@ impl<D: PhysicalDevice> Direct<D> {
     /// Checks that a chunk holds what pages and reads need of it.
     pub(super) fn audit_all(&self) {
         let mut holds = self.places.holds();
-        for sent in self.slots.iter().flatten().filter(|sent| matches!(sent.work, Work::Read(_))) {
-            for place in &sent.places {
-                holds[(place.0 / self.layout.blocks_per_chunk) as usize] += 1;
-            }
+        for place in self.slots.iter().flatten().flat_map(super::Sent::held) {
+            holds[(place.0 / self.layout.blocks_per_chunk) as usize] += 1;
         }
-        assert!(self.places.is_held(&holds), "what is held of chunks is what pages and reads need");
+        assert!(self.places.is_held(&holds), "what is held of chunks is what pages and commands need");
     }
 
     /// Whether a state that was read can be one of the host.
@@ -28,12 +26,15 @@ impl<D: PhysicalDevice> Direct<D> {
         let is_right = self.slots.iter().flatten().all(|sent| {
             let is_known = match sent.work {
                 Work::Write(number) | Work::Read(number) => {
-                    self.requests.has(number) && sent.places.len() == sent.stamps.len() && !sent.places.is_empty()
+                    self.requests.has(number)
+                        && sent.places.len() == sent.stamps.len()
+                        && !sent.places.is_empty()
                 }
                 Work::Close(unit) | Work::Reset(unit) => unit < self.layout.units && sent.places.len() == 1,
                 Work::Flush(number) => number.is_none_or(|number| self.requests.has(number)),
             };
-            let is_page = |stamp: &wordline_nand::Stamp| !stamp.is_data() || stamp.logical < self.layout.pages;
+            let is_page =
+                |stamp: &wordline_nand::Stamp| !stamp.is_data() || stamp.logical < self.layout.pages;
             is_known && sent.places.iter().all(is_there) && sent.stamps.iter().all(is_page)
         });
         let free = self.slots.iter().filter(|slot| slot.is_none()).count();

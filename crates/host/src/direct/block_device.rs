@@ -72,9 +72,7 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
     fn power_cut(&mut self, now: Instant) -> PowerCut {
         let torn = self.device.power_cut(now).torn;
         for sent in self.slots.drain(..).flatten() {
-            if matches!(sent.work, super::Work::Read(_)) {
-                sent.places.iter().for_each(|place| self.places.let_go(*place));
-            }
+            sent.held().for_each(|place| self.places.let_go(place));
         }
         self.free.clear();
         self.heads.forget();
@@ -109,13 +107,19 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
             let count = u64::from(FILLED_AT_ONCE.min(pages - page));
             let sectors = self.sectors_of_a_page;
             let (sector, sectors) = (u64::from(page) * sectors, count * sectors);
-            self.take(Command { operation: Operation::Write, sector, sectors, ..Command::default() }, &mut calendar);
+            self.take(
+                Command { operation: Operation::Write, sector, sectors, ..Command::default() },
+                &mut calendar,
+            );
             while let Some(event) = calendar.advance() {
                 self.handle(event, &mut calendar);
             }
             self.forget_answers();
-            let written =
-                Written { pages: u64::from(page), filled: u64::from(self.layout.pages), expected: u64::from(pages) };
+            let written = Written {
+                pages: u64::from(page),
+                filled: u64::from(self.layout.pages),
+                expected: u64::from(pages),
+            };
             if !look(written) {
                 goes_on = false;
                 break;
@@ -130,7 +134,8 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
 
     /// Nothing is ever moved: a full device is as steady as it gets.
     fn fill_steady_while(&mut self, _seed: Seed, fraction: Option<f64>, look: Look<'_>) -> Option<Steady> {
-        self.fill_while(fraction.unwrap_or(1.0), look).then_some(Steady { overwritten: 0, amplification: None })
+        self.fill_while(fraction.unwrap_or(1.0), look)
+            .then_some(Steady { overwritten: 0, amplification: None })
     }
 
     fn age(&mut self, next: Next<'_>, depth: Option<u32>) -> Option<Agenda<Self::Event>> {

@@ -48,6 +48,10 @@ impl Heads {
         Self { heads: (0..layout.units).map(head).collect(), next: 0, is_flushing: false }
     }
 
+    pub(super) fn get(&self, unit: u32) -> &Head {
+        &self.heads[unit as usize]
+    }
+
     pub(super) fn get_mut(&mut self, unit: u32) -> &mut Head {
         &mut self.heads[unit as usize]
     }
@@ -102,7 +106,11 @@ impl Heads {
             head.others.iter().chain(&head.resetting).all(is_of_it)
                 && head.open.is_none_or(|(chunk, next)| is_of_it(&chunk) && next < layout.blocks_per_chunk)
                 && head.pieces.iter().all(|piece| has(piece.request) && !piece.stamps.is_empty())
-                && head.pieces.iter().flat_map(|piece| &piece.stamps).all(|stamp| stamp.logical < layout.pages)
+                && head
+                    .pieces
+                    .iter()
+                    .flat_map(|piece| &piece.stamps)
+                    .all(|stamp| stamp.logical < layout.pages)
         };
         let is_right = self.heads.len() == layout.units as usize
             && self.next < layout.units
@@ -125,9 +133,13 @@ impl Head {
         self.others.extend(self.open.take().map(|(chunk, _)| chunk));
     }
 
-    /// Takes the first of the other chunks that can be written next.
-    pub(super) fn take(&mut self, can_be: impl Fn(u32) -> bool) -> Option<u32> {
-        let at = self.others.iter().position(|chunk| can_be(*chunk))?;
-        self.others.remove(at)
+    /// The other chunks, in the order in which they were written last.
+    pub(super) fn others(&self) -> impl Iterator<Item = u32> {
+        self.others.iter().copied()
+    }
+
+    /// Takes one of the other chunks.
+    pub(super) fn take(&mut self, chunk: u32) {
+        self.others.retain(|other| *other != chunk);
     }
 }

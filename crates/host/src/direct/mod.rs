@@ -95,6 +95,15 @@ struct Sent {
     flush: u64,
 }
 
+impl Sent {
+    /// The places that it needs to stay as they are: those that it reads, and those of pages that it writes.
+    fn held(&self) -> impl Iterator<Item = Place> {
+        let needs = matches!(self.work, Work::Read(_) | Work::Write(_));
+        let held = self.places.iter().zip(&self.stamps).filter(move |(_, stamp)| needs && stamp.is_data());
+        held.map(|(place, _)| *place)
+    }
+}
+
 /// Whether the device has power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Power {
@@ -211,7 +220,11 @@ impl<D: PhysicalDevice> Direct<D> {
                 let sent = self.slots[answer.tag as usize].take().expect("a command is answered once");
                 self.answered(answer, sent, calendar);
             }
-            let any = self.heads.units_that_wait().into_iter().fold(false, |any, unit| self.write_on(unit, calendar) | any);
+            let any = self
+                .heads
+                .units_that_wait()
+                .into_iter()
+                .fold(false, |any, unit| self.write_on(unit, calendar) | any);
             if answers.is_empty() && !any && self.device.answers().is_empty() {
                 return;
             }

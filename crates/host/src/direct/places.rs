@@ -25,7 +25,7 @@ pub(super) struct Places {
     /// The version that is there, and the last one that was sent.
     versions: Vec<u32>,
     sent: Vec<u32>,
-    /// Places of each chunk that are in the map, at risk, or being read.
+    /// Places of each chunk that are in the map, at risk, or of commands in flight.
     held: Vec<u32>,
     at_risk: BTreeMap<u32, AtRisk>,
     blocks_per_chunk: u32,
@@ -105,7 +105,7 @@ impl Places {
 
     /// A page is nowhere from now on.
     pub(super) fn trim(&mut self, page: u32) {
-        // What is still being written of it is older than that.
+        // Versions that are still being written of it are older than that.
         self.versions[page as usize] = self.sent[page as usize];
         if let Some(old) = self.get(page) {
             self.let_go(old);

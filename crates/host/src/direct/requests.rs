@@ -130,10 +130,10 @@ impl<D: PhysicalDevice> Direct<D> {
         let mut any = false;
         while !self.heads.get_mut(unit).pieces.is_empty() {
             let Some((chunk, next)) = self.heads.get_mut(unit).open else {
-                match self.open(unit, calendar) {
-                    true => any = true,
-                    false => return any,
+                if !self.open(unit, calendar) {
+                    return self.move_on(unit) || any;
                 }
+                any = true;
                 continue;
             };
             any = true;
@@ -162,6 +162,8 @@ impl<D: PhysicalDevice> Direct<D> {
                 continue;
             }
             self.requests.get_mut(number).parts += 1;
+            let written = (first..first + count as u32).map(Place);
+            written.for_each(|place| self.places.hold(place));
             let head = self.heads.get_mut(unit);
             head.open = Some((chunk, next + wanted));
             if next + wanted == blocks_per_chunk {
@@ -175,21 +177,43 @@ impl<D: PhysicalDevice> Direct<D> {
         any
     }
 
+    /// Pieces that wait for a parallel unit without a chunk that can be written goes to the next one that has one; whether there is one.
+    fn move_on(&mut self, unit: u32) -> bool {
+        if self.heads.get_mut(unit).resetting.is_some() || self.heads.is_flushing {
+            return false;
+        }
+        let units = self.layout.units;
+        let others = (1..units).map(|n| (unit + n) % units);
+        let Some(other) = others.into_iter().find(|other| self.has_room(*other)) else { return false };
+        let pieces = std::mem::take(&mut self.heads.get_mut(unit).pieces);
+        self.heads.get_mut(other).pieces.extend(pieces);
+        true
+    }
+
+    fn has_room(&self, unit: u32) -> bool {
+        let head = self.heads.get(unit);
+        head.open.is_some()
+            || head.resetting.is_some()
+            || head.others().any(|chunk| self.can_be_written(chunk))
+    }
+
+    /// Whether a chunk is free, or can be reset.
+    fn can_be_written(&self, chunk: u32) -> bool {
+        match self.device.report(self.layout.chunk(chunk)).state {
+            ChunkState::Free => true,
+            ChunkState::Open | ChunkState::Closed => self.places.is_free(chunk),
+            ChunkState::Offline => false,
+        }
+    }
+
     /// Opens another chunk of a parallel unit, one that is free or of which nothing is needed; whether there is one at once, or something
     /// was tried.
     fn open(&mut self, unit: u32, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         if self.heads.get_mut(unit).resetting.is_some() {
             return false;
         }
-        let Self { heads, device, places, layout, .. } = self;
-        let state = |chunk: u32| device.report(layout.chunk(chunk)).state;
-        let can_be = |chunk: u32| match state(chunk) {
-            ChunkState::Free => true,
-            ChunkState::Open | ChunkState::Closed => places.is_free(chunk),
-            ChunkState::Offline => false,
-        };
-        let head = heads.get_mut(unit);
-        let Some(chunk) = head.take(can_be) else {
+        let next = self.heads.get(unit).others().find(|chunk| self.can_be_written(*chunk));
+        let Some(chunk) = next else {
             let waits_for_flush = self.places.has_risk() && !self.heads.is_flushing;
             if waits_for_flush {
                 self.heads.is_flushing = true;
@@ -197,14 +221,16 @@ impl<D: PhysicalDevice> Direct<D> {
             }
             return waits_for_flush;
         };
-        let state = state(chunk);
+        let state = self.device.report(self.layout.chunk(chunk)).state;
+        let head = self.heads.get_mut(unit);
+        head.take(chunk);
         if state == ChunkState::Free {
             head.open = Some((chunk, 0));
             return true;
         }
         head.resetting = Some(chunk);
-        let first = Place(chunk * layout.blocks_per_chunk);
-        let closes = state == ChunkState::Open && !device.geometry().capabilities.early_resets;
+        let first = Place(chunk * self.layout.blocks_per_chunk);
+        let closes = state == ChunkState::Open && !self.device.geometry().capabilities.early_resets;
         if closes {
             let sent = Sent { work: Work::Close(unit), places: vec![first], stamps: Vec::new(), flush: 0 };
             if self.send(sent, calendar) {
@@ -230,12 +256,8 @@ impl<D: PhysicalDevice> Direct<D> {
             return;
         }
         self.flushes += 1;
-        let sent = Sent {
-            work: Work::Flush(number),
-            places: Vec::new(),
-            stamps: Vec::new(),
-            flush: self.flushes,
-        };
+        let sent =
+            Sent { work: Work::Flush(number), places: Vec::new(), stamps: Vec::new(), flush: self.flushes };
         if let Some(number) = number {
             self.requests.get_mut(number).parts += 1;
         }
@@ -260,6 +282,7 @@ impl<D: PhysicalDevice> Direct<D> {
                 true => again.push_back(*stamp),
                 false => self.places.written(stamp.logical, stamp.version, *place, flushes),
             }
+            self.places.let_go(*place);
         }
         let has_failed = !again.is_empty();
         if answer.failure.is_some() {
@@ -337,7 +360,8 @@ impl<D: PhysicalDevice> Direct<D> {
         if request.parts > 0 {
             return;
         }
-        let is_forced = std::mem::take(&mut request.is_forced) && matches!(request.command.operation, Operation::Write | Operation::WriteZeroes);
+        let is_forced = std::mem::take(&mut request.is_forced)
+            && matches!(request.command.operation, Operation::Write | Operation::WriteZeroes);
         if is_forced && !request.failed {
             return self.flush(Some(number), calendar);
         }

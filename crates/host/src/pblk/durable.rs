@@ -1,4 +1,4 @@
-//! What outlives a power cut: flushes of a device that answers writes before that.
+//! Flushes, which make writes outlive a power cut on a device that answers them before that.
 //!
 //! A *point* counts flushes. What the device has answered by now is safe at the point that [`Durable::point`] gives, once the flush with that
 //! number is over. One flush is in flight at a time, and covers all that was answered before it. On other devices what was

@@ -382,7 +382,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
         let block = self.layout.block(place);
         let report = self.port.device.report(block.chunk);
-        // What cannot be read of a chunk that has ended never will be.
+        // Blocks of a chunk that has ended and cannot be read never will be.
         report.state != ChunkState::Open || block.block < report.readable
     }
 

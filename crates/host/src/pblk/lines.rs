@@ -315,7 +315,8 @@ impl Lines {
 
     /// Takes the line that has been free for longest, to make it ready, if the point that it waits for is reached.
     pub(super) fn take_free(&mut self, is_reached: impl Fn(u64) -> bool) -> Option<LineId> {
-        let line = self.free.pop_front_if(|line| is_reached(self.table[*line].point))?;
+        let line = *self.free.front().filter(|line| is_reached(self.table[**line].point))?;
+        self.free.pop_front();
         self.table[line].state = LineState::Open;
         Some(line)
     }

@@ -84,7 +84,14 @@ state!(Port<D: State> {
 
 impl<D: PhysicalDevice> Port<D> {
     pub(super) fn new(device: D) -> Self {
-        Self { device, slots: Vec::new(), free: Vec::new(), failed: VecDeque::new(), spare: Vec::new(), blocks: Vec::new() }
+        Self {
+            device,
+            slots: Vec::new(),
+            free: Vec::new(),
+            failed: VecDeque::new(),
+            spare: Vec::new(),
+            blocks: Vec::new(),
+        }
     }
 
     /// A command without places.

@@ -26,6 +26,9 @@ pub(super) const EMETA: u32 = u32::MAX - 17;
 /// Lines that wait for their emeta at the most before the writer waits for one of them (Linux 5.10: PBLK_DATA_LINES).
 const CLOSING_LINES: usize = 4;
 
+/// Lines with open chunks at the most: those that are written and opened beside those.
+pub(super) const OPEN_LINES: u32 = CLOSING_LINES as u32 + 2;
+
 /// The line that is written.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Cursor {
@@ -126,7 +129,13 @@ impl Writer {
         }
         let line = *line;
         self.current = None;
-        self.closing.push_back(Closing { line, strips: lines.emeta_of(line), in_flight: 0, is_whole: true, point: None });
+        self.closing.push_back(Closing {
+            line,
+            strips: lines.emeta_of(line),
+            in_flight: 0,
+            is_whole: true,
+            point: None,
+        });
         None
     }
 
@@ -285,9 +294,8 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
         let writer = &self.writer;
         // Lines wait for their emeta as long as one is stranded, whose data need room.
-        let is_full = writer.closing.len() >= CLOSING_LINES
-            && writer.again.is_empty()
-            && !self.lines.has_stranded();
+        let is_full =
+            writer.closing.len() >= CLOSING_LINES && writer.again.is_empty() && !self.lines.has_stranded();
         if writer.current.is_some() || writer.opening.is_some() || is_full {
             return false;
         }

@@ -3,8 +3,8 @@
 use wordline_host::direct::Spread;
 use wordline_kernel::{Bytes, Duration, Schedule};
 use wordline_nand::faults::{Fails, FaultFile};
+use wordline_ssd::Operation;
 use wordline_ssd::physical_device::PhysicalDevice;
-use wordline_ssd::{BlockDevice, Operation};
 
 use super::{build, file};
 use crate::pblk::rig::{Host, Kind};
@@ -56,7 +56,8 @@ fn writes_go_to_one_parallel_unit_after_the_other() {
     let least = program * 8;
     assert!((least..least + TRANSFER * 32).contains(&took), "four at the same time: {took}");
     let geometry = host.device.device().geometry();
-    let written = geometry.all_chunks().filter(|chunk| host.device.device().report(*chunk).write_pointer == 8);
+    let written =
+        geometry.all_chunks().filter(|chunk| host.device.device().report(*chunk).write_pointer == 8);
     let units: Vec<_> = written.map(|chunk| (chunk.group, chunk.unit)).collect();
     assert_eq!(units, [(0, 0), (0, 1), (1, 0), (1, 1)]);
 }
@@ -108,20 +109,32 @@ fn keys_that_do_not_fit_are_named() {
         ("open_channel.mw_cunits", wrong(&|file| file.open_channel.mw_cunits = 2)),
         ("open_channel.max_open", wrong(&|file| file.open_channel.max_open = Some(3))),
         ("over_provisioning", wrong(&|file| file.over_provisioning = 1.0)),
-        ("open_channel.failures.reserve", wrong(&|file| {
-            file.open_channel.failures.as_mut().expect("it has a manager").reserve = 0.0;
-        })),
-        ("open_channel.buffer.size", wrong(&|file| {
-            file.open_channel.buffer.as_mut().expect("it has one").size = Bytes(512);
-        })),
+        (
+            "open_channel.failures.reserve",
+            wrong(&|file| {
+                file.open_channel.failures.as_mut().expect("it has a manager").reserve = 0.0;
+            }),
+        ),
+        (
+            "open_channel.buffer.size",
+            wrong(&|file| {
+                file.open_channel.buffer.as_mut().expect("it has one").size = Bytes(512);
+            }),
+        ),
         ("open_channel.buffer.completion", wrong(&|file| file.open_channel.failures = None)),
-        ("open_channel.failures.shift", wrong(&|file| {
-            file.open_channel.failures.as_mut().expect("it has a manager").block_map = false;
-        })),
+        (
+            "open_channel.failures.shift",
+            wrong(&|file| {
+                file.open_channel.failures.as_mut().expect("it has a manager").block_map = false;
+            }),
+        ),
         ("open_channel.ws_opt", wrong(&|file| file.open_channel.ws_opt = Some(0))),
-        ("open_channel.max_open_per_unit", wrong(&|file| {
-            (file.open_channel.max_open, file.open_channel.max_open_per_unit) = (Some(4), Some(5));
-        })),
+        (
+            "open_channel.max_open_per_unit",
+            wrong(&|file| {
+                (file.open_channel.max_open, file.open_channel.max_open_per_unit) = (Some(4), Some(5));
+            }),
+        ),
     ] {
         assert!(text.contains(key), "{key}: {text}");
     }

@@ -52,22 +52,22 @@ fn a_flush_waits_until_the_data_are_in_flash() {
     }
 }
 
-/// Programs of this kind of device that fail.
-fn failing(kind: Kind) -> Host {
-    let rule = FaultFile { every: Some(350), ..FaultFile::new(Fails::Program) };
+/// A device of this kind whose programs may fail.
+fn failing(kind: Kind, probability: f64) -> Host {
+    let rule = FaultFile { probability: Some(probability), ..FaultFile::new(Fails::Program) };
     Host::new(with(kind.below(medium(), 6, 14), vec![rule]))
 }
 
 #[test]
 fn the_oracle_catches_what_an_unreliable_device_loses_and_the_device_counts_it() {
     let caught = catch_unwind(AssertUnwindSafe(|| {
-        let mut host = failing(Kind::Unreliable);
+        let mut host = failing(Kind::Unreliable, 0.02);
         host.may_fail = false;
         use_and_cut(&mut host);
     }));
     assert!(caught.is_err(), "answered writes were lost");
     // The same run without the oracle's refusal of failed commands: the losses are counted.
-    let mut host = failing(Kind::Unreliable);
+    let mut host = failing(Kind::Unreliable, 0.02);
     for n in 0..200 {
         host.run_down_to(5);
         host.submit(Operation::Write, false, n * 13, 2);
@@ -87,7 +87,7 @@ fn the_oracle_catches_what_an_unreliable_device_loses_and_the_device_counts_it()
 #[test]
 fn devices_with_a_manager_lose_nothing_in_the_same_run() {
     for kind in [Kind::Shift, Kind::Copies] {
-        let mut host = failing(kind);
+        let mut host = failing(kind, 0.002);
         use_and_cut(&mut host);
         let repaired = host.device.device().counts().repaired;
         assert!(repaired > 0, "{kind:?}: programs failed");
@@ -98,7 +98,8 @@ fn devices_with_a_manager_lose_nothing_in_the_same_run() {
 #[test]
 fn a_chunk_that_goes_offline_is_read_and_its_line_retired() {
     // One block beside the journal makes good for the first of them.
-    let rule = |nth| FaultFile { nth: Some(nth), die: Some(Numbers::from(0)), ..FaultFile::new(Fails::Program) };
+    let rule =
+        |nth| FaultFile { nth: Some(nth), die: Some(Numbers::from(0)), ..FaultFile::new(Fails::Program) };
     for kind in [Kind::Shift, Kind::Copies] {
         let mut host = Host::new(with(kind.below(medium(), 6, 3), [10, 30, 70].map(rule).to_vec()));
         for n in 0..400 {
@@ -116,7 +117,7 @@ fn a_chunk_that_goes_offline_is_read_and_its_line_retired() {
         assert_eq!(host.failed, 0, "{kind:?}: enough chunks are left");
         assert_eq!(host.device.device().counts().blocks_lost, 0, "{kind:?}");
         host.read_all();
-        // What the flush covers is nowhere in a buffer alone.
+        // Nothing that the flush covers is in a buffer alone.
         host.cut_power();
         host.read_all();
         assert_eq!(host.device.recovery().expect("it is over").lost, 0, "{kind:?}");

@@ -26,18 +26,27 @@ fn kinds(of: &'static [Kind]) -> impl Strategy<Value = (Kind, u64, u32)> {
 /// these kinds.
 fn devices() -> impl Strategy<Value = PblkFile> {
     let chips = (12u32..40, prop::sample::select(vec![8u32, 16, 32]), 1u32..3, 1u32..4, 1u32..3);
-    (chips, 0.3f64..0.9, prop::option::of(1u64..64), 0u32..9, 1u32..9, 1u32..9, kinds(&Kind::ALL)).prop_filter_map(
-        "a device that pblk takes",
-        |((lines, pages, planes, channels, dies), over_provisioning, ring, unreadable, readers, requests, kind)| {
-            let mut file = file([lines, pages, planes, channels, dies], 1, over_provisioning);
-            file.write_buffer = ring.map(|ring| wordline_kernel::Bytes::kib(4 * ring));
-            file.open_channel.mw_cunits = unreadable;
-            (file.gc.readers, file.gc.requests) = (readers, requests);
-            let (kind, programs, reserve) = kind;
-            let file = kind.below(file, programs, reserve);
-            file.clone().check().is_ok().then_some(file)
-        },
-    )
+    (chips, 0.3f64..0.9, prop::option::of(1u64..64), 0u32..9, 1u32..9, 1u32..9, kinds(&Kind::ALL))
+        .prop_filter_map(
+            "a device that pblk takes",
+            |(
+                (lines, pages, planes, channels, dies),
+                over_provisioning,
+                ring,
+                unreadable,
+                readers,
+                requests,
+                kind,
+            )| {
+                let mut file = file([lines, pages, planes, channels, dies], 1, over_provisioning);
+                file.write_buffer = ring.map(|ring| wordline_kernel::Bytes::kib(4 * ring));
+                file.open_channel.mw_cunits = unreadable;
+                (file.gc.readers, file.gc.requests) = (readers, requests);
+                let (kind, programs, reserve) = kind;
+                let file = kind.below(file, programs, reserve);
+                file.clone().check().is_ok().then_some(file)
+            },
+        )
 }
 
 fn rule(fails: Fails, every: Option<u64>, probability: Option<f64>) -> FaultFile {

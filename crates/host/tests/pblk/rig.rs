@@ -339,7 +339,10 @@ impl<D: BlockDevice> Host<D> {
         }
         if command.tag > known.settled.0 {
             known.settled = (command.tag, content);
-            self.unknown.remove(&page);
+            // A later write that failed before this one was answered may be there all the same.
+            let later: Vec<Content> = (command.tag + 1..=self.tag).map(Content::of).collect();
+            self.unknown.entry(page).or_default().retain(|content| later.contains(content));
+            self.unknown.retain(|_, contents| !contents.is_empty());
         }
         if command.fua {
             known.flushed(command.tag, content);

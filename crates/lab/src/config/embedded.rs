@@ -39,13 +39,16 @@ pub const PRESETS: &[Embedded] = embed!("presets":
 pub const OTHER_PRESETS: &[Embedded] = embed!("presets": "fixed-latency");
 
 /// Those of the host FTL after pblk.
-pub const PBLK_PRESETS: &[Embedded] = 
+pub const PBLK_PRESETS: &[Embedded] =
     embed!("presets": "ft-passd" "ft-passd-ocssd" "ft-passd-unreliable" "ft-passd-without-shift" "pblk");
+
+/// Those of open-channel SSDs without an FTL.
+pub const OPEN_CHANNEL_PRESETS: &[Embedded] = embed!("presets": "ft-passd-open-channel");
 
 /// Those of all types of devices.
 #[cfg(test)]
 pub fn all_presets() -> Vec<Embedded> {
-    [PRESETS, OTHER_PRESETS, PBLK_PRESETS].concat()
+    [PRESETS, OTHER_PRESETS, PBLK_PRESETS, OPEN_CHANNEL_PRESETS].concat()
 }
 
 /// The text of `name`, if it is there.

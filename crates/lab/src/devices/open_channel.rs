@@ -7,6 +7,7 @@ use wordline_ssd::block_device::Shape;
 use wordline_ssd::{OpenChannel, open_channel};
 
 use super::device_type::{ChipsInfo, DeviceType};
+use crate::config::embedded::{Embedded, OPEN_CHANNEL_PRESETS};
 use crate::config::explain::Section;
 
 /// A host without an FTL on an open-channel SSD that was checked.
@@ -68,5 +69,9 @@ impl DeviceType for OpenChannelSsd {
     fn metrics() -> Vec<&'static Metric> {
         let of_ssds = |metric: &&Metric| wordline_ssd::metrics::all().any(|known| known.name == metric.name);
         direct::metrics().chain(open_channel::metrics().filter(|metric| !of_ssds(metric))).collect()
+    }
+
+    fn presets() -> &'static [Embedded] {
+        OPEN_CHANNEL_PRESETS
     }
 }

@@ -41,7 +41,7 @@ impl OpenChannel {
             changing.chain(forgotten.lost).chain(forgotten.programming).chain(at_work).collect();
         self.chunks.forget();
         self.resets.forget();
-        self.retries.waiting.clear();
+        self.measured.retries.waiting.clear();
         // A recovery that was cut off has to find out about the chunks of before.
         chunks.extend(self.recovering.take().into_iter().flat_map(|recovering| recovering.chunks));
         chunks.sort_unstable();

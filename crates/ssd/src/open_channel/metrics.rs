@@ -6,6 +6,7 @@ use wordline_nand::{BlockSetId, EnergyReport, Pool};
 
 use super::OpenChannel;
 use super::chunks::ChunkId;
+use super::failures::{memory, table};
 use super::in_flight::InFlight;
 use super::spans::Until;
 use crate::faults::Faults;
@@ -75,15 +76,49 @@ const RESERVE: Metric = Metric::new(
     Unit::Blocks,
     "Block sets in reserve at the end, over all parallel units.",
 );
+/// The memory of tables, as FT-PASSD reckons it.
+const TABLES: [Metric; 3] = [
+    Metric::new(
+        "failures.map_bytes",
+        Unit::Bytes,
+        "Memory of the map of its blocks, in as many bits as tell them apart; 0 without a manager.",
+    ),
+    Metric::new(
+        "failures.shift_bytes",
+        Unit::Bytes,
+        "Memory of the table of shifts, in as many bits as tell pages of a block apart; 0 without shifts.",
+    ),
+    Metric::new(
+        "failures.page_map_bytes",
+        Unit::Bytes,
+        "Memory that a map of its pages would take in the same way, for comparison.",
+    ),
+];
 const LISTS: Metric =
     Metric::new("failures.open_lists", Unit::Count, "Chunks whose pages are in several blocks at the end.");
 const WRITE_ANSWERS: [Metric; 2] = [
-    Metric::new("vector.write_mean", Unit::Microseconds, "Mean time from a vector write to its answer; null without writes."),
-    Metric::new("vector.write_max", Unit::Microseconds, "Longest time from a vector write to its answer; null without writes."),
+    Metric::new(
+        "vector.write_mean",
+        Unit::Microseconds,
+        "Mean time from a vector write to its answer; null without writes.",
+    ),
+    Metric::new(
+        "vector.write_max",
+        Unit::Microseconds,
+        "Longest time from a vector write to its answer; null without writes.",
+    ),
 ];
 const RETRIES: [Metric; 2] = [
-    Metric::new("failures.retry_mean", Unit::Microseconds, "Mean time from a failed program until its data were in flash; null without one."),
-    Metric::new("failures.retry_max", Unit::Microseconds, "Longest time from a failed program until its data were in flash; null without one."),
+    Metric::new(
+        "failures.retry_mean",
+        Unit::Microseconds,
+        "Mean time from a failed program until its data were in flash; null without one.",
+    ),
+    Metric::new(
+        "failures.retry_max",
+        Unit::Microseconds,
+        "Longest time from a failed program until its data were in flash; null without one.",
+    ),
 ];
 const BUFFER_USE: Metric = Metric::new(
     "failures.buffer_use",
@@ -100,7 +135,7 @@ const IN_STATE: [Metric; 4] = [
 /// All metrics that the device has.
 pub fn all() -> impl Iterator<Item = &'static Metric> {
     let of_flash = [&SENSED, &PROGRAMS, &ERASES, &ENERGY, &RESERVE, &LISTS, &BUFFER_USE];
-    let spans = WRITE_ANSWERS.iter().chain(&RETRIES);
+    let spans = WRITE_ANSWERS.iter().chain(&RETRIES).chain(&TABLES);
     Counts::METRICS.iter().chain(flash::Counts::METRICS).chain(of_flash).chain(spans).chain(&IN_STATE)
 }
 
@@ -123,9 +158,9 @@ impl OpenChannel {
     pub(super) fn mark_now(&self, now: Instant) -> Mark {
         Mark {
             counts: self.counts.clone(),
-            write_answers: self.write_answers.now(),
-            retries: self.retries.spans.now(),
-            buffer_use: self.retries.buffer_use,
+            write_answers: self.measured.write_answers.now(),
+            retries: self.measured.retries.spans.now(),
+            buffer_use: self.measured.retries.buffer_use,
             flash: self.flash.counts().clone(),
             chips: self.chips().counts(),
             energy: self.chips().energy(now - Instant::ZERO),
@@ -150,19 +185,34 @@ impl OpenChannel {
             metrics.add(*metric, count as u64);
         }
         let spans = [
-            (WRITE_ANSWERS, self.write_answers.since(mark.write_answers)),
-            (RETRIES, self.retries.spans.since(mark.retries)),
+            (WRITE_ANSWERS, self.measured.write_answers.since(mark.write_answers)),
+            (RETRIES, self.measured.retries.spans.since(mark.retries)),
         ];
         for (metrics_of, values) in spans {
             metrics_of.into_iter().zip(values).for_each(|(metric, value)| metrics.add(metric, value));
         }
-        let (sum, count) = self.retries.buffer_use;
+        let (sum, count) = self.measured.retries.buffer_use;
         let (sum, count) = (sum - mark.buffer_use.0, count - mark.buffer_use.1);
         metrics.add(BUFFER_USE, (count > 0).then(|| sum / count as f64));
         let manager = self.failures();
+        for (metric, bytes) in TABLES.iter().zip(self.table_bytes()) {
+            metrics.add(*metric, bytes);
+        }
         metrics.add(RESERVE, manager.map_or(0, |manager| manager.reserve_blocks()) as u64);
         metrics.add(LISTS, manager.map_or(0, |manager| manager.lists().count()) as u64);
         metrics
+    }
+
+    /// The memory of the map of blocks, of the table of shifts, and of a map of pages.
+    fn table_bytes(&self) -> [u64; 3] {
+        let geometry = &self.config.pools.first().geometry;
+        let blocks = u64::from(geometry.block_sets());
+        let pages = self.config.geometry.blocks_per_chunk / self.config.geometry.ws_min;
+        let [map, shift] = memory(blocks, pages).map(|bytes| bytes.0);
+        let all_pages = blocks * u64::from(pages);
+        let (has_map, shifts) =
+            (self.failures().is_some(), self.failures().is_some_and(|manager| manager.shifts()));
+        [map * u64::from(has_map), shift * u64::from(shifts), table(all_pages, all_pages).0]
     }
 
     pub(super) fn detail_since(&self, mark: &Mark, now: Instant) -> Detail {

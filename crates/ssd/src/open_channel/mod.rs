@@ -28,8 +28,6 @@ mod resets;
 mod spans;
 mod writes;
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Digest, Instant, Schedule, Seed, state};
 use wordline_nand::{BlockSetId, DieId, Done, Layers, Location, Operation as Work, Stamp};
@@ -48,7 +46,7 @@ use hands::Repairs;
 use in_flight::{Commands, InFlight, NOWHERE, Stage};
 use link::HostLink;
 use resets::Resets;
-use spans::Spans;
+use spans::Measured;
 
 pub use config::{FailuresFile, OpenChannelConfig, OpenChannelFile};
 pub use metrics::{Counts, Mark, all as metrics};
@@ -104,9 +102,7 @@ pub struct OpenChannel {
     answers: Vec<Answer>,
     notifications: Vec<Notification>,
     counts: Counts,
-    /// From writes to their answers.
-    write_answers: Spans,
-    retries: Retries,
+    measured: Measured,
     /// Program commands that a power cut ended.
     cut_programs: u64,
     recovering: Option<Recovering>,
@@ -115,21 +111,10 @@ pub struct OpenChannel {
 }
 
 state!(OpenChannel {
-    values { chunks, commands, buffers, resets, answers, notifications, counts, write_answers, retries, cut_programs, recovering, recovery, digest }
+    values { chunks, commands, buffers, resets, answers, notifications, counts, measured, cut_programs, recovering, recovery, digest }
     parts { flash, policies, link, repairs }
     fixed { config }
 });
-
-/// The programs that failed and were tried again in another block.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Retries {
-    /// Since when the data of a chunk wait for that.
-    waiting: BTreeMap<ChunkId, Instant>,
-    /// From failures until their data were in flash.
-    spans: Spans,
-    /// The parts of their buffers that were in use, added up, and how many there were.
-    buffer_use: (f64, u64),
-}
 
 /// A recovery from a power cut.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -176,8 +161,7 @@ impl OpenChannel {
             answers: Vec::new(),
             notifications: Vec::new(),
             counts: Counts::default(),
-            write_answers: Spans::default(),
-            retries: Retries::default(),
+            measured: Measured::default(),
             cut_programs: 0,
             recovering: None,
             recovery: None,
@@ -478,7 +462,7 @@ impl OpenChannel {
     fn answer(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
         let answer = self.commands.take(number).answer(calendar.now());
         if answer.operation == Operation::Write && self.flash.takes_time() {
-            self.write_answers.add(answer.latency);
+            self.measured.write_answers.add(answer.latency);
         }
         self.answers.push(answer);
         self.serve_idle(calendar);

@@ -1,7 +1,30 @@
 //! Spans of time that the device measures: from a write to its answer, and from a program that failed until its data are in flash.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
-use wordline_kernel::Duration;
+use wordline_kernel::{Duration, Instant};
+
+use super::chunks::ChunkId;
+
+/// The spans of a device.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Measured {
+    /// From writes to their answers.
+    pub(super) write_answers: Spans,
+    pub(super) retries: Retries,
+}
+
+/// The programs that failed and were tried again in another block.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Retries {
+    /// Since when the data of a chunk wait for that.
+    pub(super) waiting: BTreeMap<ChunkId, Instant>,
+    /// From failures until their data were in flash.
+    pub(super) spans: Spans,
+    /// The parts of their buffers that were in use, added up, and how many there were.
+    pub(super) buffer_use: (f64, u64),
+}
 
 /// The spans of a kind: how many, how long together, and the longest since any of them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -162,8 +162,8 @@ impl OpenChannel {
             }
         } else {
             let unit = self.buffers.remove(queue, id);
-            if let Some(failed) = self.retries.waiting.remove(&chunk) {
-                self.retries.spans.add(calendar.now() - failed);
+            if let Some(failed) = self.measured.retries.waiting.remove(&chunk) {
+                self.measured.retries.spans.add(calendar.now() - failed);
             }
             self.chunks.get_mut(chunk).programmed += size;
             self.counts.blocks_written += u64::from(size);
@@ -183,11 +183,11 @@ impl OpenChannel {
 
     /// A program of a chunk failed, and is to be tried again.
     fn note_failure(&mut self, chunk: ChunkId, now: Instant) {
-        let (sum, count) = self.retries.buffer_use;
-        if let Entry::Vacant(vacant) = self.retries.waiting.entry(chunk) {
+        let (sum, count) = self.measured.retries.buffer_use;
+        if let Entry::Vacant(vacant) = self.measured.retries.waiting.entry(chunk) {
             vacant.insert(now);
             let used = self.buffers.use_of(self.chunks.unit_of(chunk));
-            self.retries.buffer_use = (sum + used, count + 1);
+            self.measured.retries.buffer_use = (sum + used, count + 1);
         }
     }
 
@@ -214,7 +214,7 @@ impl OpenChannel {
 
     /// A program of a chunk failed, and no block is left for it: the chunk is out of use. What was answered of it can be read.
     pub(super) fn end_offline(&mut self, chunk: ChunkId, calendar: &mut impl Schedule<Event>) {
-        self.retries.waiting.remove(&chunk);
+        self.measured.retries.waiting.remove(&chunk);
         self.give_up(chunk, true, calendar);
         let entry = self.chunks.get_mut(chunk);
         entry.next = entry.written;
@@ -295,7 +295,7 @@ impl OpenChannel {
         if is_busy || self.repairs.as_ref().is_some_and(|repairs| repairs.is_busy(queue)) {
             return self.resets.wait(reset);
         }
-        self.retries.waiting.remove(&chunk);
+        self.measured.retries.waiting.remove(&chunk);
         for id in self.buffers.of_chunk(queue, chunk) {
             self.buffers.remove(queue, id);
             self.chunks.get_mut(chunk).is_void = true;
