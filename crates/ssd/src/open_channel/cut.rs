@@ -41,7 +41,6 @@ impl OpenChannel {
             changing.chain(forgotten.lost).chain(forgotten.programming).chain(at_work).collect();
         self.chunks.forget();
         self.resets.forget();
-        self.measured.retries.waiting.clear();
         // A recovery that was cut off has to find out about the chunks of before.
         chunks.extend(self.recovering.take().into_iter().flat_map(|recovering| recovering.chunks));
         chunks.sort_unstable();
@@ -53,6 +52,7 @@ impl OpenChannel {
     /// The chunks that dies worked on for the manager of failures; what is not recorded did not happen.
     fn cut_repairs(&mut self) -> Vec<ChunkId> {
         let Some(repairs) = &mut self.repairs else { return Vec::new() };
+        repairs.retries.forget_all();
         let AtWork { mut chunks, undone, unread } = repairs.cut();
         for Recorded { before, is_bad, is_void } in undone {
             let entry = self.chunks.get_mut(before.chunk());

@@ -8,7 +8,7 @@ use super::OpenChannel;
 use super::chunks::ChunkId;
 use super::failures::{memory, table};
 use super::in_flight::InFlight;
-use super::spans::Until;
+use super::spans::{RetriesUntil, Until};
 use crate::faults::Faults;
 use crate::flash;
 use crate::lifetime::Worn;
@@ -144,8 +144,7 @@ pub fn all() -> impl Iterator<Item = &'static Metric> {
 pub struct Mark {
     counts: Counts,
     write_answers: Until,
-    retries: Until,
-    buffer_use: (f64, u64),
+    retries: RetriesUntil,
     flash: flash::Counts,
     chips: wordline_nand::chips::Counts,
     energy: EnergyReport,
@@ -158,9 +157,8 @@ impl OpenChannel {
     pub(super) fn mark_now(&self, now: Instant) -> Mark {
         Mark {
             counts: self.counts.clone(),
-            write_answers: self.measured.write_answers.now(),
-            retries: self.measured.retries.spans.now(),
-            buffer_use: self.measured.retries.buffer_use,
+            write_answers: self.commands.write_answers.now(),
+            retries: self.repairs.as_ref().map(|repairs| repairs.retries.now()).unwrap_or_default(),
             flash: self.flash.counts().clone(),
             chips: self.chips().counts(),
             energy: self.chips().energy(now - Instant::ZERO),
@@ -184,16 +182,13 @@ impl OpenChannel {
             let count = self.chunks.iter().filter(|(_, entry)| entry.state == state).count();
             metrics.add(*metric, count as u64);
         }
-        let spans = [
-            (WRITE_ANSWERS, self.measured.write_answers.since(mark.write_answers)),
-            (RETRIES, self.measured.retries.spans.since(mark.retries)),
-        ];
-        for (metrics_of, values) in spans {
-            metrics_of.into_iter().zip(values).for_each(|(metric, value)| metrics.add(metric, value));
+        let retries = self.repairs.as_ref().map(|repairs| repairs.retries.since(mark.retries));
+        let (retries, buffer_use) = retries.unwrap_or_default();
+        let answers = self.commands.write_answers.since(mark.write_answers);
+        for (of, spans) in [(WRITE_ANSWERS, answers), (RETRIES, retries)] {
+            of.into_iter().zip(spans).for_each(|(metric, span)| metrics.add(metric, span));
         }
-        let (sum, count) = self.measured.retries.buffer_use;
-        let (sum, count) = (sum - mark.buffer_use.0, count - mark.buffer_use.1);
-        metrics.add(BUFFER_USE, (count > 0).then(|| sum / count as f64));
+        metrics.add(BUFFER_USE, buffer_use);
         let manager = self.failures();
         for (metric, bytes) in TABLES.iter().zip(self.table_bytes()) {
             metrics.add(*metric, bytes);

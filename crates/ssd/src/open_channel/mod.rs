@@ -46,7 +46,6 @@ use hands::Repairs;
 use in_flight::{Commands, InFlight, NOWHERE, Stage};
 use link::HostLink;
 use resets::Resets;
-use spans::Measured;
 
 pub use config::{FailuresFile, OpenChannelConfig, OpenChannelFile};
 pub use metrics::{Counts, Mark, all as metrics};
@@ -102,7 +101,6 @@ pub struct OpenChannel {
     answers: Vec<Answer>,
     notifications: Vec<Notification>,
     counts: Counts,
-    measured: Measured,
     /// Program commands that a power cut ended.
     cut_programs: u64,
     recovering: Option<Recovering>,
@@ -111,7 +109,7 @@ pub struct OpenChannel {
 }
 
 state!(OpenChannel {
-    values { chunks, commands, buffers, resets, answers, notifications, counts, measured, cut_programs, recovering, recovery, digest }
+    values { chunks, commands, buffers, resets, answers, notifications, counts, cut_programs, recovering, recovery, digest }
     parts { flash, policies, link, repairs }
     fixed { config }
 });
@@ -161,7 +159,6 @@ impl OpenChannel {
             answers: Vec::new(),
             notifications: Vec::new(),
             counts: Counts::default(),
-            measured: Measured::default(),
             cut_programs: 0,
             recovering: None,
             recovery: None,
@@ -460,11 +457,7 @@ impl OpenChannel {
     }
 
     fn answer(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
-        let answer = self.commands.take(number).answer(calendar.now());
-        if answer.operation == Operation::Write && self.flash.takes_time() {
-            self.measured.write_answers.add(answer.latency);
-        }
-        self.answers.push(answer);
+        self.answers.push(self.commands.answer(number, calendar.now(), self.flash.takes_time()));
         self.serve_idle(calendar);
     }
 

@@ -1,29 +1,71 @@
 //! Spans of time that the device measures: from a write to its answer, and from a program that failed until its data are in flash.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant};
 
 use super::chunks::ChunkId;
 
-/// The spans of a device.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Measured {
-    /// From writes to their answers.
-    pub(super) write_answers: Spans,
-    pub(super) retries: Retries,
-}
-
-/// The programs that failed and were tried again in another block.
+/// The programs that failed and are tried again in another block.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Retries {
     /// Since when the data of a chunk wait for that.
-    pub(super) waiting: BTreeMap<ChunkId, Instant>,
+    waiting: BTreeMap<ChunkId, Instant>,
     /// From failures until their data were in flash.
-    pub(super) spans: Spans,
+    spans: Spans,
     /// The parts of their buffers that were in use, added up, and how many there were.
-    pub(super) buffer_use: (f64, u64),
+    buffer_use: (f64, u64),
+}
+
+/// The retries until some time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RetriesUntil {
+    spans: Until,
+    buffer_use: (f64, u64),
+}
+
+impl Retries {
+    /// A program of a chunk failed, when this part of its buffer was in use. Its data may have waited already.
+    pub(super) fn failed(&mut self, chunk: ChunkId, now: Instant, used: f64) {
+        if let Entry::Vacant(vacant) = self.waiting.entry(chunk) {
+            vacant.insert(now);
+            let (sum, count) = self.buffer_use;
+            self.buffer_use = (sum + used, count + 1);
+        }
+    }
+
+    /// The next data of a chunk are in flash.
+    #[inline]
+    pub(super) fn wrote(&mut self, chunk: ChunkId, now: Instant) {
+        if !self.waiting.is_empty()
+            && let Some(failed) = self.waiting.remove(&chunk)
+        {
+            self.spans.add(now - failed);
+        }
+    }
+
+    /// The data of a chunk do not wait any more.
+    pub(super) fn forget(&mut self, chunk: ChunkId) {
+        self.waiting.remove(&chunk);
+    }
+
+    /// The power is cut: nothing waits.
+    pub(super) fn forget_all(&mut self) {
+        self.waiting.clear();
+    }
+
+    pub(super) fn now(&self) -> RetriesUntil {
+        RetriesUntil { spans: self.spans.now(), buffer_use: self.buffer_use }
+    }
+
+    /// The mean and the longest time since then, and the mean use of buffers; none without failures.
+    pub(super) fn since(&self, before: RetriesUntil) -> ([Option<f64>; 2], Option<f64>) {
+        let (sum, count) = self.buffer_use;
+        let (sum, count) = (sum - before.buffer_use.0, count - before.buffer_use.1);
+        (self.spans.since(before.spans), (count > 0).then(|| sum / count as f64))
+    }
 }
 
 /// The spans of a kind: how many, how long together, and the longest since any of them.

@@ -1,7 +1,5 @@
 //! The changes of chunks: writes, copies, resets, closes, and what follows if their programs and erases fail.
 
-use std::collections::btree_map::Entry;
-
 use wordline_kernel::{Instant, Schedule};
 use wordline_nand::BlockSetId;
 
@@ -162,13 +160,11 @@ impl OpenChannel {
             }
         } else {
             let unit = self.buffers.remove(queue, id);
-            if let Some(failed) = self.measured.retries.waiting.remove(&chunk) {
-                self.measured.retries.spans.add(calendar.now() - failed);
-            }
             self.chunks.get_mut(chunk).programmed += size;
             self.counts.blocks_written += u64::from(size);
             if let Some(repairs) = &mut self.repairs {
                 repairs.wrote(chunk);
+                repairs.retries.wrote(chunk, calendar.now());
             }
             if let Some(number) = unit.command {
                 self.chunks.written(chunk, size);
@@ -183,12 +179,8 @@ impl OpenChannel {
 
     /// A program of a chunk failed, and is to be tried again.
     fn note_failure(&mut self, chunk: ChunkId, now: Instant) {
-        let (sum, count) = self.measured.retries.buffer_use;
-        if let Entry::Vacant(vacant) = self.measured.retries.waiting.entry(chunk) {
-            vacant.insert(now);
-            let used = self.buffers.use_of(self.chunks.unit_of(chunk));
-            self.measured.retries.buffer_use = (sum + used, count + 1);
-        }
+        let used = self.buffers.use_of(self.chunks.unit_of(chunk));
+        self.repairs.iter_mut().for_each(|repairs| repairs.retries.failed(chunk, now, used));
     }
 
     /// The policy's treatment of a block in which a program or an erase failed.
@@ -214,7 +206,7 @@ impl OpenChannel {
 
     /// A program of a chunk failed, and no block is left for it: the chunk is out of use. What was answered of it can be read.
     pub(super) fn end_offline(&mut self, chunk: ChunkId, calendar: &mut impl Schedule<Event>) {
-        self.measured.retries.waiting.remove(&chunk);
+        self.repairs.iter_mut().for_each(|repairs| repairs.retries.forget(chunk));
         self.give_up(chunk, true, calendar);
         let entry = self.chunks.get_mut(chunk);
         entry.next = entry.written;
@@ -295,7 +287,7 @@ impl OpenChannel {
         if is_busy || self.repairs.as_ref().is_some_and(|repairs| repairs.is_busy(queue)) {
             return self.resets.wait(reset);
         }
-        self.measured.retries.waiting.remove(&chunk);
+        self.repairs.iter_mut().for_each(|repairs| repairs.retries.forget(chunk));
         for id in self.buffers.of_chunk(queue, chunk) {
             self.buffers.remove(queue, id);
             self.chunks.get_mut(chunk).is_void = true;
