@@ -7,7 +7,7 @@ use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Duration, Instant, Metric, Metrics};
 use wordline_nand::EnergyReport;
 
-pub use detail::{Detail, DieDetail, PoolDetail};
+pub use detail::{Detail, DieDetail, MemberDetail, PoolDetail};
 
 use crate::base::Base;
 use crate::device::{SubRequestCounts, Totals, WriteBack};

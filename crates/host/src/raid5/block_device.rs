@@ -6,12 +6,12 @@ use wordline_ssd::ageing::{self, Ages};
 use wordline_ssd::block_device::{Next, Oldest, PowerCut, Programmed, Shape};
 use wordline_ssd::design::WrongAnswer;
 use wordline_ssd::device::{Content, Look, Recovered, Steady, Written};
-use wordline_ssd::metrics::Detail;
+use wordline_ssd::metrics::{Detail, MemberDetail};
 use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{Answer, BlockDevice, Command};
+use wordline_ssd::{Answer, BlockDevice, Command, SECTOR};
 
 use super::heads::Step;
-use super::members::Holds;
+use super::members::{Holds, Work};
 use super::{DEGRADED, Event, MEMBERS, Mark, Power, Raid5};
 
 /// How many times longer than a member an array may stand still: a command waits for rows that wait for others, which read and write.
@@ -233,7 +233,8 @@ impl<D: Ages> BlockDevice for Raid5<D> {
 
     fn mark(&self, now: Instant) -> Self::Mark {
         let devices = self.devices().iter().map(|device| device.mark(now)).collect();
-        Mark { counts: self.counts.clone(), devices, degraded: self.timers.degraded_until(now), at: now }
+        let (work, degraded) = (self.members.work().to_vec(), self.timers.degraded_until(now));
+        Mark { counts: self.counts.clone(), devices, work, degraded, at: now }
     }
 
     fn programmed(&self) -> Programmed {
@@ -257,11 +258,29 @@ impl<D: Ages> BlockDevice for Raid5<D> {
 
     fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail {
         let devices = self.devices().iter().zip(&mark.devices);
-        Detail::join(devices.map(|(device, mark)| device.detail(mark, now)))
+        let of_device = |((number, work), (device, mark)): ((u16, Work), (&D, &D::Mark))| {
+            let mut detail = device.detail(mark, now);
+            detail.members = vec![MemberDetail {
+                role: self.members.role(number),
+                reads: work.reads,
+                read_bytes: work.read_sectors * SECTOR.0,
+                writes: work.writes,
+                written_bytes: work.written_sectors * SECTOR.0,
+                parity_bytes: work.parity_sectors * SECTOR.0,
+                pools: detail.pools.len(),
+            }];
+            detail
+        };
+        let work = self.members.work().iter().zip(&mark.work).map(|(now, before)| now.since(before));
+        Detail::join((0..).zip(work).zip(devices).map(of_device))
     }
 
     fn lengths(&self) -> Vec<usize> {
-        let own = self.intent.lengths().into_iter().chain([self.heads.count() as usize, self.labels.len()]);
+        let own = self.intent.lengths().into_iter().chain([
+            self.heads.count() as usize,
+            self.labels.len(),
+            self.members.work().len(),
+        ]);
         own.chain(self.devices().iter().flat_map(D::lengths)).collect()
     }
 

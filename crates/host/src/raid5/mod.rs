@@ -38,7 +38,7 @@ use heads::{HeadId, Heads};
 use intent::Intent;
 pub use layout::Layout;
 use lost::Lost;
-use members::{Holds, Members};
+use members::{Holds, Members, Work};
 use requests::Requests;
 pub use settings::{ArrayFile, FailureFile, Parity, Settings, check_members};
 use sync::Sync;
@@ -145,6 +145,7 @@ state!(Raid5<D: State> {
 pub struct Mark<M> {
     counts: Counts,
     devices: Vec<M>,
+    work: Vec<Work>,
     degraded: Duration,
     at: Instant,
 }

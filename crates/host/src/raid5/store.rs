@@ -110,8 +110,11 @@ impl<D: BlockDevice> Raid5<D> {
         head.step = Step::Storing;
         head.left = blocks.count_ones();
         let rows = 1 + head.batch.len() as u64;
-        self.counts.parity_writes += rows * u64::from(blocks & row.parity != 0);
         let block = self.settings.striping.block;
+        if blocks & row.parity != 0 {
+            self.counts.parity_writes += rows;
+            self.members.note_parity(row.parity_member, rows * block);
+        }
         for member in each(blocks) {
             let contents = self.followed.as_ref().map(|followed| {
                 let all = std::iter::once(&id).chain(&self.heads.get(id).batch);

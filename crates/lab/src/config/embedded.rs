@@ -45,10 +45,13 @@ pub const PBLK_PRESETS: &[Embedded] =
 /// Those of open-channel SSDs without an FTL.
 pub const OPEN_CHANNEL_PRESETS: &[Embedded] = embed!("presets": "ft-passd-open-channel");
 
+/// Those of RAID-5.
+pub const RAID5_PRESETS: &[Embedded] = embed!("presets": "raid5-mlc" "raid5-tiny" "raid5-tlc");
+
 /// Those of all types of devices.
 #[cfg(test)]
 pub fn all_presets() -> Vec<Embedded> {
-    [PRESETS, OTHER_PRESETS, PBLK_PRESETS, OPEN_CHANNEL_PRESETS].concat()
+    [PRESETS, OTHER_PRESETS, PBLK_PRESETS, OPEN_CHANNEL_PRESETS, RAID5_PRESETS].concat()
 }
 
 /// The text of `name`, if it is there.

@@ -9,6 +9,7 @@ mod device_type;
 mod fixed_latency;
 mod open_channel;
 mod pblk;
+mod raid5;
 mod reading;
 mod registry;
 mod ssd;
@@ -24,6 +25,7 @@ pub use device_type::{ChipsInfo, DeviceType};
 pub use fixed_latency::{FixedLatency, FixedLatencyFile};
 pub use open_channel::OpenChannelSsd;
 pub use pblk::Pblk;
+pub use raid5::{Raid5, Raid5File};
 pub(crate) use reading::{of_document, type_of};
 pub use registry::{Registry, TypeInfo};
 #[cfg(test)]
