@@ -204,7 +204,7 @@ impl<D: BlockDevice> Members<D> {
         self.work[usize::from(device)].parity_sectors += sectors;
     }
 
-    /// What a device is to the array, in words.
+    /// The part of a device in the array, in words.
     pub fn role(&self, device: u16) -> String {
         let member = (0..).zip(&self.members).find(|(_, member)| member.device == device);
         match member {

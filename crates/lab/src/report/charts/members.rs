@@ -24,7 +24,7 @@ fn rows(runs: &Runs<'_>, of: impl Fn(&MemberUse) -> Vec<Value>) -> (Vec<Value>, 
     (rows, bars)
 }
 
-/// What each device was sent to write: data and parity.
+/// The data and the parity that each device was sent to write.
 pub fn written(runs: &Runs<'_>) -> Option<Chart> {
     let (rows, bars) = rows(runs, |member| {
         let data = member.written_bytes - member.parity_bytes;
