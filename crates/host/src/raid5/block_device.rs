@@ -11,8 +11,12 @@ use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{Answer, BlockDevice, Command, SECTOR};
 
 use super::heads::Step;
+use super::intervals::Sum;
 use super::members::{Holds, Work};
-use super::{DEGRADED, Event, MEMBERS, Mark, Power, Raid5};
+use super::{
+    DATA_INTERVAL, DEGRADED, DEGRADED_TIME, Event, INTERVAL_RATIO, MEMBERS, Mark, PARITY_INTERVAL,
+    PARITY_SHARE, Power, Raid5,
+};
 
 /// How many times longer than a member an array may stand still: a command waits for rows that wait for others, which read and write.
 /// Chosen.
@@ -24,6 +28,10 @@ const MOST_TOLD: usize = 32;
 impl<D: BlockDevice> Raid5<D> {
     fn members_alone(&self) -> usize {
         self.settings.striping.members as usize
+    }
+
+    fn interval_sums(&self) -> [Sum; 2] {
+        self.intervals.as_ref().map_or_else(Default::default, |intervals| intervals.sums())
     }
 
     /// The events of a device among those of the array.
@@ -234,7 +242,14 @@ impl<D: Ages> BlockDevice for Raid5<D> {
     fn mark(&self, now: Instant) -> Self::Mark {
         let devices = self.devices().iter().map(|device| device.mark(now)).collect();
         let (work, degraded) = (self.members.work().to_vec(), self.timers.degraded_until(now));
-        Mark { counts: self.counts.clone(), devices, work, degraded, at: now }
+        Mark {
+            counts: self.counts.clone(),
+            devices,
+            work,
+            intervals: self.interval_sums(),
+            degraded,
+            at: now,
+        }
     }
 
     fn programmed(&self) -> Programmed {
@@ -248,11 +263,20 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         let devices = self.devices().iter().zip(&mark.devices);
         let mut metrics = Metrics::join(devices.map(|(device, mark)| device.metrics(mark, now)));
         metrics.add(MEMBERS, self.settings.striping.members);
+        let number = |value: Option<f64>| value.map_or(Value::Absent, Value::Number);
         let time = now.since(mark.at).ps();
-        let degraded = self.timers.degraded_until(now).saturating_sub(mark.degraded).ps();
-        let share = (time > 0).then(|| degraded as f64 / time as f64);
-        metrics.add(DEGRADED, share.map_or(Value::Absent, Value::Number));
-        self.counts.since(&mark.counts).add_to(&mut metrics);
+        let degraded = self.timers.degraded_until(now).saturating_sub(mark.degraded);
+        metrics.add(DEGRADED, number((time > 0).then(|| degraded.ps() as f64 / time as f64)));
+        metrics.add(DEGRADED_TIME, degraded.ps() / 1_000_000);
+        let counts = self.counts.since(&mark.counts);
+        let share = counts.parity_writes as f64 / counts.data_writes as f64;
+        metrics.add(PARITY_SHARE, number((counts.data_writes > 0).then_some(share)));
+        let sums = self.interval_sums();
+        let [data, parity] = std::array::from_fn(|of| sums[of].since(&mark.intervals[of]).mean());
+        metrics.add(DATA_INTERVAL, number(data));
+        metrics.add(PARITY_INTERVAL, number(parity));
+        metrics.add(INTERVAL_RATIO, number(data.zip(parity).map(|(data, parity)| parity / data)));
+        counts.add_to(&mut metrics);
         metrics
     }
 
@@ -280,6 +304,7 @@ impl<D: Ages> BlockDevice for Raid5<D> {
             self.heads.count() as usize,
             self.labels.len(),
             self.members.work().len(),
+            self.intervals.as_ref().map_or(0, |intervals| intervals.pages()),
         ]);
         own.chain(self.devices().iter().flat_map(D::lengths)).collect()
     }

@@ -7,6 +7,7 @@ use wordline_ssd::device::Content;
 use wordline_ssd::{BlockDevice, Command, Operation};
 
 use super::heads::{HeadId, Job, Step};
+use super::intervals::Of;
 use super::members::{Over, Why};
 use super::plan::Row;
 use super::sync::{Sync, Task};
@@ -114,6 +115,9 @@ impl<D: BlockDevice> Raid5<D> {
         if blocks & row.parity != 0 {
             self.counts.parity_writes += rows;
             self.members.note_parity(row.parity_member, rows * block);
+            (row.row..row.row + rows).for_each(|row_of_batch| {
+                self.note_written(row_of_batch, row.parity, Of::Parity, calendar.now())
+            });
         }
         for member in each(blocks) {
             let contents = self.followed.as_ref().map(|followed| {
