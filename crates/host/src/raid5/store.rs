@@ -115,9 +115,9 @@ impl<D: BlockDevice> Raid5<D> {
         if blocks & row.parity != 0 {
             self.counts.parity_writes += rows;
             self.members.note_parity(row.parity_member, rows * block);
-            (row.row..row.row + rows).for_each(|row_of_batch| {
-                self.note_written(row_of_batch, row.parity, Of::Parity, calendar.now())
-            });
+            for of_batch in row.row..row.row + rows {
+                self.note_written(of_batch, row.parity, Of::Parity, calendar.now());
+            }
         }
         for member in each(blocks) {
             let contents = self.followed.as_ref().map(|followed| {
