@@ -405,11 +405,9 @@ fn check_workload(workload: &Workload, wrong: &mut Complaints) {
                     format!("a queue depth, for the requests of `{profile}` have no times"),
                 ),
                 Ok(found) if *duration == Lasts::AsExtract && found.chosen.recorded_requests.is_none() => {
-                    wrong.add(
-                        "volume.duration",
-                        "as-extract",
-                        format!("as-chosen: how many requests were recorded of `{profile}` is not known"),
-                    )
+                    let wanted =
+                        format!("as-chosen: how many requests were recorded of `{profile}` is not known");
+                    wrong.add("volume.duration", "as-extract", wanted);
                 }
                 Err(trace::Error::Argument { found, wanted, .. }) => {
                     wrong.add("volume.profile", found, wanted);
