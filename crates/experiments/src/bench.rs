@@ -16,7 +16,7 @@ use crate::write_sizes::{self, WriteSizes};
 use wordline_lab::arrivals::Incoming;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::job::Job;
-use wordline_lab::load::{Load, Start};
+use wordline_lab::load::{CutAfter, Load, Start};
 use wordline_lab::observer::While;
 use wordline_lab::provenance::Provenance;
 use wordline_lab::run::run_job;
@@ -65,8 +65,12 @@ impl Lab {
 
 impl Bench for Lab {
     fn simulate(&self, point: &Point, stop: &AtomicBool) -> Result<Summary> {
-        let Point { config_text, workload, precondition, covers_volume, traces, seed, .. } = point;
-        let run = format!("{config_text}{workload:?}{precondition:?}{covers_volume}{traces:?}{seed}");
+        let Point {
+            config_text, workload, precondition, covers_volume, power_cut_after, traces, seed, ..
+        } = point;
+        let run = format!(
+            "{config_text}{workload:?}{precondition:?}{covers_volume}{power_cut_after:?}{traces:?}{seed}"
+        );
         if let Some(summary) = self.known().get(&run) {
             return Ok(summary.clone());
         }
@@ -149,7 +153,7 @@ fn simulate(point: &Point, stop: &AtomicBool) -> Result<Summary> {
         seed: point.seed,
         log: None,
         save_snapshot: None,
-        power_cut: None,
+        power_cut: point.power_cut_after.map(CutAfter::Requests),
         notes: Vec::new(),
         provenance: Provenance::default(),
         trace_file: None,
@@ -198,7 +202,10 @@ fn requests_of(point: &Point) -> Result<Asked> {
             let source = Source { name: workload.description.clone(), kind: SourceKind::Synthetic };
             let pace = match (workload.arrival.queue_depth(), workload.bursts) {
                 (Some(depth), Some(Bursts { on, off })) => Pace::Bursts { depth, on, off },
-                (depth, _) => depth.map_or(open, closed),
+                (Some(depth), None) => {
+                    Pace::Closed { depth, think: workload.think_time.unwrap_or(Duration::ZERO) }
+                }
+                (None, _) => open,
             };
             Ok(Asked { source, requests, total: workload.requests, pace, extent: capacity })
         }

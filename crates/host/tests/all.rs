@@ -2,5 +2,6 @@
 
 #![allow(missing_docs)]
 
+mod direct;
 mod pblk;
 mod raid5;

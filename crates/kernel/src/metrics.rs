@@ -40,6 +40,8 @@ pub enum Unit {
     BlockSets,
     /// Bytes.
     Bytes,
+    /// Microseconds.
+    Microseconds,
     /// Joules.
     Joules,
     /// A part of a whole, 1 being all of it.
@@ -58,6 +60,7 @@ impl Unit {
             Self::Blocks => "blocks",
             Self::BlockSets => "block sets",
             Self::Bytes => "B",
+            Self::Microseconds => "us",
             Self::Joules => "J",
             Self::Fraction => "fraction",
             Self::Ratio => "ratio",

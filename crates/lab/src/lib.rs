@@ -43,6 +43,7 @@ pub mod job;
 pub mod load;
 mod log;
 mod measure;
+mod members;
 mod metrics;
 pub mod nand;
 pub mod observer;

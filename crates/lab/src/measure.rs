@@ -15,7 +15,7 @@ use crate::provenance::TraceFile;
 use crate::record::Record;
 use crate::report::Quantity;
 use crate::summary::{DesignChart, Host, Latency, Outcome, Share, Summary, TimeShare, Window, Windows};
-use crate::{pools, wear};
+use crate::{members, pools, wear};
 
 /// Measurements under way.
 pub struct Measurements<D: BlockDevice> {
@@ -188,6 +188,7 @@ impl<D: BlockDevice> Measurements<D> {
             link_utilisation: busy(&detail.links),
             channel_utilisation: busy(&detail.buses),
             pools: pools::used(&detail.pools, &die_utilisation),
+            members: members::used(&detail, &die_utilisation),
             die_utilisation,
             wear,
             power_cuts: Vec::new(),

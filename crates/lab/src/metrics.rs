@@ -46,7 +46,7 @@ fn schema_of(metrics: impl Iterator<Item = &'static Metric>) -> Schema {
     let mut sections = serde_json::Map::new();
     for metric in metrics {
         let kind = match metric.unit {
-            Unit::Fraction | Unit::Ratio | Unit::Joules => "number",
+            Unit::Fraction | Unit::Ratio | Unit::Microseconds | Unit::Joules => "number",
             _ if metric.name.ends_with("mean_bytes") => "number",
             _ => "integer",
         };

@@ -73,6 +73,9 @@ pub struct Summary {
     /// The pools, in their order; left out where there is one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<PoolUse>,
+    /// The devices that the device is made of; left out where it is not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<MemberUse>,
     /// The power cuts; left out without any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub power_cuts: Vec<PowerCut>,
@@ -151,6 +154,41 @@ pub struct PoolUse {
     #[serde(flatten)]
     #[schemars(with = "PoolMetricsSchema")]
     pub metrics: Metrics,
+}
+
+/// A device that is part of an array.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct MemberUse {
+    /// Its role at the end: `member 0`, `member 0, failed`, `member 0, rebuilt` while it is, `spare`, or `failed`.
+    pub role: String,
+    /// Its NAND part, that of its first pool.
+    pub part: String,
+    /// Reads that it was sent.
+    pub reads: u64,
+    /// Writes that it was sent.
+    pub writes: u64,
+    /// Bytes of the reads.
+    pub read_bytes: u64,
+    /// Bytes of the writes.
+    pub written_bytes: u64,
+    /// Bytes of parity among those written.
+    pub parity_bytes: u64,
+    /// Flash pages programmed, padding included.
+    pub programs: u64,
+    /// Blocks erased; those of the planes of a row together count as one.
+    pub erases: u64,
+    /// Erases of a block in the run; those of the planes of a row together count as one.
+    pub erases_per_block: f64,
+    /// The part of its lifetime that the run spent, of the pool that spent most.
+    pub spent_lifetime: f64,
+    /// Erases of its least worn block.
+    pub least_worn: u32,
+    /// Erases of its most worn block.
+    pub most_worn: u32,
+    /// Its blocks that are out of use.
+    pub bad_blocks: u64,
+    /// Part of the run during which one of its dies was busy, in the mean of them.
+    pub dies_busy: f64,
 }
 
 /// How the run ended.

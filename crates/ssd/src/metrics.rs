@@ -7,7 +7,7 @@ use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Duration, Instant, Metric, Metrics};
 use wordline_nand::EnergyReport;
 
-pub use detail::{Detail, DieDetail, PoolDetail};
+pub use detail::{Detail, DieDetail, MemberDetail, PoolDetail};
 
 use crate::base::Base;
 use crate::device::{SubRequestCounts, Totals, WriteBack};
@@ -288,6 +288,14 @@ const OF_POOLS: &[Derived] = &[
 pub fn all() -> impl Iterator<Item = &'static Metric> {
     let derived = DERIVED.iter().chain(OF_POOLS).map(|(metric, _)| metric);
     Totals::METRICS.iter().chain(Counts::METRICS).chain(derived)
+}
+
+/// The metric that devices may have of this name.
+///
+/// # Panics
+/// If there is none.
+pub fn of_name(name: &str) -> Metric {
+    *all().find(|metric| metric.name == name).expect("a metric of this name")
 }
 
 /// The energy of a pool.

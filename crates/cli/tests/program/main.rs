@@ -13,6 +13,7 @@ mod inputs;
 mod nand;
 mod outputs;
 mod policies;
+mod raid5;
 mod runs;
 mod scripts;
 #[cfg(unix)]

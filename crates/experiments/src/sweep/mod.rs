@@ -37,6 +37,9 @@ const PRECONDITION: &str = "precondition";
 /// The key of the preset that the device builds on.
 const PRESET: &str = "preset";
 
+/// The key of the power cut, where that is varied.
+const POWER_CUT: &str = "power_cut_after";
+
 /// One run for each combination of varied keys.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -50,8 +53,10 @@ pub struct Sweep {
     pub workload: Workload,
     /// Its state before; left out: a generated workload's own, and filled for a trace.
     pub precondition: Option<Before>,
-    /// The varied keys, `workload.` before those of the workload, `preset` for the preset and `precondition` for the state
-    /// before; the last one varies fastest.
+    /// How many requests are answered when the power is cut and comes back; left out: it is not cut.
+    pub power_cut_after: Option<u64>,
+    /// The varied keys, `workload.` before those of the workload, `preset` for the preset, `precondition` for the state
+    /// before and `power_cut_after` for the power cut; the last one varies fastest.
     #[serde(default)]
     pub vary: Vec<Axis>,
     /// The scaled-down sweep; left out: it is whole.
@@ -135,10 +140,24 @@ pub struct Volume {
     pub profile: String,
     /// Requests outstanding, whatever their times are; left out: at their own times.
     pub queue_depth: Option<u32>,
+    /// The time that the whole profile takes; a recorded trace has its own.
+    #[serde(default)]
+    pub duration: Lasts,
     /// The part of the requests that is run: of a profile with the footprint in proportion, of a recorded trace the first
     /// ones.
     #[serde(default = "whole")]
     pub scale: f64,
+}
+
+/// The time that a profile takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Lasts {
+    /// As the profile chooses.
+    #[default]
+    AsChosen,
+    /// The part of that which its requests are of the whole recording.
+    AsExtract,
 }
 
 fn whole() -> f64 {
@@ -160,6 +179,8 @@ pub struct Point {
     pub precondition: Precondition,
     /// Whether more than that is filled where the volume's addresses reach further.
     pub covers_volume: bool,
+    /// How many requests are answered when the power is cut, if it is.
+    pub power_cut_after: Option<u64>,
     /// The folder of recorded traces, where there is one.
     pub traces: Option<PathBuf>,
     /// The seed of all random streams.
@@ -250,6 +271,9 @@ impl Points for Sweep {
         let before = layers.take(PRECONDITION).map(toml::Value::try_into::<Before>).transpose();
         let before = before.map_err(|error| refused(path, PRECONDITION, error.message(), "a state"))?;
         let before = before.or(self.precondition);
+        let cut = layers.take(POWER_CUT).map(toml::Value::try_into::<u64>).transpose();
+        let cut = cut.map_err(|error| refused(path, POWER_CUT, error.message(), "a number of requests"))?;
+        let power_cut_after = cut.or(self.power_cut_after);
         let workload: Workload = layers
             .take(WORKLOAD)
             .expect("it was put there")
@@ -265,7 +289,17 @@ impl Points for Sweep {
         let precondition = precondition(before, &workload);
         let covers_volume = matches!(before, Some(Before::Steady { covers_volume: true, .. }));
         let (traces, seed) = (options.traces.clone(), options.seed);
-        Ok(Point { settings, device, config_text, workload, precondition, covers_volume, traces, seed })
+        Ok(Point {
+            settings,
+            device,
+            config_text,
+            workload,
+            precondition,
+            covers_volume,
+            power_cut_after,
+            traces,
+            seed,
+        })
     }
 }
 
@@ -362,7 +396,7 @@ fn check_workload(workload: &Workload, wrong: &mut Complaints) {
             wrong.require(*requests != Some(0), "replayed.requests", 0, "at least 1");
             wrong.require(*queue_depth != Some(0), "replayed.queue_depth", 0, "at least 1");
         }
-        Workload::Volume(Volume { profile, queue_depth, scale }) => {
+        Workload::Volume(Volume { profile, queue_depth, scale, duration }) => {
             match Profile::named(profile) {
                 // All requests at once would wait without bound.
                 Ok(found) if queue_depth.is_none() && found.chosen.duration.is_none() => wrong.add(
@@ -370,6 +404,11 @@ fn check_workload(workload: &Workload, wrong: &mut Complaints) {
                     "none",
                     format!("a queue depth, for the requests of `{profile}` have no times"),
                 ),
+                Ok(found) if *duration == Lasts::AsExtract && found.chosen.recorded_requests.is_none() => {
+                    let wanted =
+                        format!("as-chosen: how many requests were recorded of `{profile}` is not known");
+                    wrong.add("volume.duration", "as-extract", wanted);
+                }
                 Err(trace::Error::Argument { found, wanted, .. }) => {
                     wrong.add("volume.profile", found, wanted);
                 }

@@ -8,11 +8,13 @@ use super::*;
 use crate::known::lists;
 
 /// Whether an experiment is run where `WORDLINE_LONG` is set alone, as `make long` does: those of whole SSDs that take longer than any
-/// test of `make test` may, which are the sweeps of Centaur and most of cubeFTL under applications.
+/// test of `make test` may, which are the sweeps of Centaur, most of cubeFTL under applications and fifteen volumes on an array.
 pub(super) fn is_long(id: &str) -> bool {
     let of_cube = ["bursts-cells", "cells", "factors", "model", "threads"];
     let is_of_cube = id.strip_prefix("cubeftl/fig17-").is_some_and(|rest| of_cube.contains(&rest));
-    ("centaur/fig11".."centaur/table1").contains(&id) || is_of_cube || id == "validation/suspend"
+    ("centaur/fig11".."centaur/table1").contains(&id)
+        || is_of_cube
+        || ["ressd/parity", "validation/suspend"].contains(&id)
 }
 
 /// Whether documents are written anew.

@@ -71,6 +71,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.ring.check()?;
         self.port.check()?;
         self.front.check()?;
+        self.durable.check(self.ring.synced())?;
         self.lines.check()?;
         self.collector.check(lines, places, pages)?;
         self.recovery.check(lines, places)?;
@@ -116,10 +117,11 @@ impl<D: PhysicalDevice> Pblk<D> {
             Work::Smeta(line)
             | Work::Emeta(line)
             | Work::Reset(line)
+            | Work::Close(line)
             | Work::List(line)
             | Work::Collect(line) => line.0 < self.layout.lines,
             Work::Data => sent.positions.len() == sent.places.len(),
-            Work::Pad | Work::Scan => true,
+            Work::Pad | Work::Scan | Work::Flush => true,
         };
         let positions = self.ring.positions();
         is_known

@@ -42,7 +42,7 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
             Event::Device(event) => {
                 self.port.device.handle(event, &mut calendar.within(Event::Device));
                 match self.recovery.power {
-                    Power::On if self.port.answers() > 0 => self.go_on(calendar),
+                    Power::On if self.port.has_news() => self.go_on(calendar),
                     Power::On => {}
                     Power::Off | Power::Back(_) => self.recover_on(calendar),
                 }
@@ -73,6 +73,7 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
         self.port.forget();
         self.map.forget();
         self.ring.forget();
+        self.durable.forget(self.ring.head());
         self.limiter.forget();
         self.lines.forget();
         self.writer.forget();

@@ -90,6 +90,15 @@ impl Collector {
         self.victims.is_empty() && self.moved.is_empty()
     }
 
+    /// A read of a line is sent in two parts.
+    pub(super) fn waits_for_one_more(&mut self, line: LineId, of_list: bool) {
+        self.readers += 1;
+        let victim = self.victims.iter_mut().find(|victim| victim.line == line);
+        let victim = victim.expect("it waits for its reads");
+        victim.reads += 1;
+        victim.lists += u32::from(of_list);
+    }
+
     /// How much of a line is referred to by what is collected.
     pub(super) fn references(&self, line: LineId) -> u32 {
         let of_victims = self.victims.iter().filter(|victim| victim.line == line).count();
@@ -130,7 +139,7 @@ impl<D: PhysicalDevice> Pblk<D> {
     pub(super) fn collect(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let mut any = false;
         while let Some(line) = self.lines.next_emptied() {
-            self.lines.free(line);
+            self.lines.free(line, self.durable.point());
             self.counts.lines_freed += 1;
             self.update_limiter();
             any = true;

@@ -123,6 +123,15 @@ fn check_device(geometry: &Geometry, wrong: &mut Complaints) {
         format!("ws_opt {strip} in chunks of {size} logical blocks"),
         format!("a multiple of ws_min that divides a chunk, at most {MOST_BLOCKS}"),
     );
+    let lines = super::writer::OPEN_LINES;
+    for (key, open, of_line) in [
+        ("open_channel.max_open", geometry.max_open, geometry.units()),
+        ("open_channel.max_open_per_unit", geometry.max_open_per_unit, 1),
+    ] {
+        let least = lines * of_line;
+        let wanted = format!("at least {least}, the chunks of {lines} lines; leave it out for no limit");
+        wrong.require(open == 0 || open >= least, key, open, wanted);
+    }
     let places = u64::from(geometry.chunks()) * u64::from(size);
     wrong.require(
         places < MOST_PLACES,

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Instant, Schedule, state};
-use wordline_ssd::physical_device::{Answer as DeviceAnswer, MOST_BLOCKS, PhysicalDevice};
+use wordline_ssd::physical_device::{Answer as DeviceAnswer, ChunkState, MOST_BLOCKS, PhysicalDevice};
 use wordline_ssd::{Answer, Command, Operation};
 
 use super::layout::{Page, Place};
@@ -68,6 +68,17 @@ impl Front {
         self.slots[number as usize].as_mut().expect("it is not answered yet")
     }
 
+    /// A read of a command is sent in two parts.
+    pub(super) fn waits_for_one_more(&mut self, number: u32) {
+        self.get_mut(number).reads += 1;
+    }
+
+    /// Whether the next of the commands that wait for the flash waits for entries that the device has, and may still lose: those from
+    /// position `covered` to `synced`.
+    pub(super) fn waits_for_flash(&self, covered: u64, synced: u64) -> bool {
+        self.flushes.front().is_some_and(|(position, _)| (covered + 1..=synced).contains(position))
+    }
+
     /// Whether there is such a command.
     pub(super) fn has(&self, number: u32) -> bool {
         self.slots.get(number as usize).is_some_and(Option::is_some)
@@ -114,9 +125,9 @@ impl Front {
     }
 
     /// A command that waits for entries that are in flash now.
-    fn take_flushed(&mut self, synced: u64) -> Option<u32> {
+    fn take_flushed(&mut self, covered: u64) -> Option<u32> {
         let (position, number) = *self.flushes.front()?;
-        if position > synced {
+        if position > covered {
             return None;
         }
         self.flushes.pop_front();
@@ -370,13 +381,16 @@ impl<D: PhysicalDevice> Pblk<D> {
             return true;
         }
         let block = self.layout.block(place);
-        block.block < self.port.device.report(block.chunk).readable
+        let report = self.port.device.report(block.chunk);
+        // Blocks of a chunk that has ended and cannot be read never will be.
+        report.state != ChunkState::Open || block.block < report.readable
     }
 
     /// Answers the commands that waited for entries that are in flash now; whether there were any.
     pub(super) fn end_flushes(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let mut any = false;
-        while let Some(number) = self.front.take_flushed(self.ring.synced()) {
+        let covered = self.durable.covered(self.ring.synced());
+        while let Some(number) = self.front.take_flushed(covered) {
             self.done(number, calendar);
             any = true;
         }

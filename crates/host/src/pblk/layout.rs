@@ -169,10 +169,14 @@ impl Layout {
         Chunk { group: (unit % self.groups) as u16, unit: (unit / self.groups) as u16, chunk: line.0 }
     }
 
+    /// The parallel unit of a chunk.
+    pub fn unit_of_chunk(&self, chunk: Chunk) -> u32 {
+        u32::from(chunk.unit) * self.groups + u32::from(chunk.group)
+    }
+
     /// The place of a logical block.
     pub fn place(&self, block: LogicalBlock) -> Place {
-        let unit = u32::from(block.chunk.unit) * self.groups + u32::from(block.chunk.group);
-        let strip = block.block / self.strip * self.units + unit;
+        let strip = block.block / self.strip * self.units + self.unit_of_chunk(block.chunk);
         Place(block.chunk.chunk * self.per_line() + strip * self.strip + block.block % self.strip)
     }
 

@@ -38,7 +38,9 @@ pub(super) enum ChunkUse {
     Good,
     /// A write to it failed since it was reset: it takes no more.
     Early,
-    /// It is offline.
+    /// It went offline since its line was opened: what it holds can be read.
+    Retired,
+    /// It is offline, and no part of its line.
     Bad,
 }
 
@@ -60,6 +62,10 @@ pub(super) struct Line {
     pub(super) is_listed: bool,
     /// Whether a write to it failed, or it has no emeta: it is collected first.
     pub(super) has_failed: bool,
+    /// Whether some of it may be in the memory of the device for good, because a chunk of it went offline.
+    is_stranded: bool,
+    /// The point from which on all newer copies of what it held are safe, while it is free.
+    point: u64,
 }
 
 /// All lines.
@@ -78,6 +84,8 @@ pub(super) struct Lines {
     free_chunks: u32,
     /// Lines with a write error that are closed or being collected.
     failed_lines: u32,
+    /// Lines that are stranded.
+    stranded: u32,
     /// Lines that may be freed.
     emptied: Vec<LineId>,
     /// Lines opened so far.
@@ -87,7 +95,7 @@ pub(super) struct Lines {
 }
 
 state!(Lines {
-    values { table, chunks, free, free_chunks, failed_lines, emptied, opened, is_settled }
+    values { table, chunks, free, free_chunks, failed_lines, stranded, emptied, opened, is_settled }
     parts { valid, contents }
     fixed { layout }
 });
@@ -104,6 +112,8 @@ impl Lines {
             references: 0,
             is_listed: false,
             has_failed: false,
+            is_stranded: false,
+            point: 0,
         };
         let places = (layout.lines * layout.per_line()) as usize;
         let mut lines = Self {
@@ -115,30 +125,57 @@ impl Lines {
             free: VecDeque::new(),
             free_chunks: 0,
             failed_lines: 0,
+            stranded: 0,
             emptied: Vec::new(),
             opened: 0,
             is_settled: false,
         };
         lines.look_at_chunks(state_of);
-        lines.table.ids().for_each(|line| lines.make_free(line));
+        lines.table.ids().for_each(|line| lines.renew(line));
         lines
     }
 
-    /// Notes which chunks are offline.
+    /// Notes which chunks are offline. Smeta says which ones were no part of their line when that was opened; that is known here.
     pub(super) fn look_at_chunks(&mut self, state_of: impl Fn(Chunk) -> ChunkState) {
         for line in self.table.ids() {
             for unit in 0..self.layout.units {
-                let is_bad = state_of(self.layout.chunk(line, unit)) == ChunkState::Offline;
-                *self.chunk_mut(line, unit) = if is_bad { ChunkUse::Bad } else { ChunkUse::Good };
+                let is_offline = state_of(self.layout.chunk(line, unit)) == ChunkState::Offline;
+                let chunk = self.chunk_mut(line, unit);
+                *chunk = match (is_offline, *chunk) {
+                    (_, ChunkUse::Bad) => ChunkUse::Bad,
+                    (true, _) => ChunkUse::Retired,
+                    (false, _) => ChunkUse::Good,
+                };
             }
         }
     }
 
+    /// Frees a line that holds nothing. Failed chunks of it are reset as the others are, and go offline then; those that are offline are no
+    /// part of it from now on.
+    fn renew(&mut self, line: LineId) {
+        for unit in 0..self.layout.units {
+            let chunk = self.chunk_mut(line, unit);
+            *chunk = match *chunk {
+                ChunkUse::Early => ChunkUse::Good,
+                ChunkUse::Retired => ChunkUse::Bad,
+                other => other,
+            };
+        }
+        self.make_free(line);
+    }
+
+    /// After a power cut nothing was found in a line, which may be written again from some point on.
+    pub(super) fn not_found(&mut self, line: LineId, point: u64) {
+        self.table[line].point = point;
+        self.renew(line);
+    }
+
     /// Puts a line where it belongs of which nothing is written: behind the free ones, or out of use.
-    pub(super) fn make_free(&mut self, line: LineId) {
+    fn make_free(&mut self, line: LineId) {
         let chunks = self.chunks_of(line);
         let entry = &mut self.table[line];
-        entry.has_failed = false;
+        self.stranded -= u32::from(entry.is_stranded);
+        (entry.has_failed, entry.is_stranded) = (false, false);
         if chunks < self.layout.least_chunks {
             entry.state = LineState::Bad;
         } else {
@@ -170,7 +207,7 @@ impl Lines {
         &mut self.chunks[(line.0 * self.layout.units + unit) as usize]
     }
 
-    /// Chunks of a line that are not offline.
+    /// Chunks of a line, without bad ones.
     pub(super) fn chunks_of(&self, line: LineId) -> u32 {
         (0..self.layout.units).filter(|unit| self.chunk_use(line, *unit) != ChunkUse::Bad).count() as u32
     }
@@ -185,8 +222,46 @@ impl Lines {
     /// A chunk of a line that is open takes no more writes.
     pub(super) fn closed_early(&mut self, place: Place) {
         let (line, unit) = (self.layout.line_of(place), self.layout.unit_of(self.layout.strip_of(place)));
-        *self.chunk_mut(line, unit) = ChunkUse::Early;
+        let chunk = self.chunk_mut(line, unit);
+        if *chunk == ChunkUse::Good {
+            *chunk = ChunkUse::Early;
+        }
         self.table[line].has_failed = true;
+    }
+
+    /// A chunk takes no more writes, whatever its line does; whether that matters to its line, which is collected before others then.
+    pub(super) fn ends(&mut self, line: LineId, unit: u32, is_offline: bool) -> bool {
+        let state = self.table[line].state;
+        if matches!(state, LineState::Free | LineState::Bad) || self.chunk_use(line, unit) == ChunkUse::Bad {
+            return false;
+        }
+        let chunk = self.chunk_mut(line, unit);
+        if is_offline {
+            *chunk = ChunkUse::Retired;
+        } else if *chunk == ChunkUse::Good {
+            *chunk = ChunkUse::Early;
+        }
+        let had_failed = std::mem::replace(&mut self.table[line].has_failed, true);
+        let is_counted = matches!(state, LineState::Closed | LineState::Collected);
+        self.failed_lines += u32::from(is_counted && !had_failed);
+        self.is_settled = false;
+        true
+    }
+
+    /// Some of a line may be in the memory of the device for good.
+    pub(super) fn strand(&mut self, line: LineId) {
+        let was = std::mem::replace(&mut self.table[line].is_stranded, true);
+        self.stranded += u32::from(!was);
+    }
+
+    /// Whether there is such a line.
+    pub(super) fn has_stranded(&self) -> bool {
+        self.stranded > 0
+    }
+
+    /// The point that the last of the free lines waits for.
+    pub(super) fn wanted_point(&self) -> Option<u64> {
+        self.free.back().map(|line| self.table[*line].point)
     }
 
     /// Whether a strip of a line can be written, as far as its chunk is concerned.
@@ -218,6 +293,17 @@ impl Lines {
         last..end.max(last)
     }
 
+    /// The strips of a line for data, without those of bad chunks.
+    pub(super) fn parts_of(&self, line: LineId) -> impl Iterator<Item = u32> {
+        let is_there = move |strip: &u32| self.chunk_use(line, self.layout.unit_of(*strip)) != ChunkUse::Bad;
+        self.data_of(line).filter(is_there)
+    }
+
+    /// Whether a chunk of a line is offline that is a part of it.
+    pub(super) fn has_retired(&self, line: LineId) -> bool {
+        (0..self.layout.units).any(|unit| self.chunk_use(line, unit) == ChunkUse::Retired)
+    }
+
     /// Free lines' chunks, those of the line that is made ready among them.
     pub(super) fn free_chunks(&self) -> u32 {
         self.free_chunks
@@ -227,9 +313,10 @@ impl Lines {
         self.failed_lines
     }
 
-    /// Takes the line that has been free for longest, to make it ready.
-    pub(super) fn take_free(&mut self) -> Option<LineId> {
-        let line = self.free.pop_front()?;
+    /// Takes the line that has been free for longest, to make it ready, if the point that it waits for is reached.
+    pub(super) fn take_free(&mut self, is_reached: impl Fn(u64) -> bool) -> Option<LineId> {
+        let line = *self.free.front().filter(|line| is_reached(self.table[**line].point))?;
+        self.free.pop_front();
         self.table[line].state = LineState::Open;
         Some(line)
     }
@@ -259,13 +346,7 @@ impl Lines {
 
     /// The smeta of a line could not be written: it is free again.
     pub(super) fn not_opened(&mut self, line: LineId) {
-        for unit in 0..self.layout.units {
-            let chunk = self.chunk_mut(line, unit);
-            if *chunk == ChunkUse::Early {
-                *chunk = ChunkUse::Good;
-            }
-        }
-        self.make_free(line);
+        self.renew(line);
     }
 
     /// All of a line is written.
@@ -278,16 +359,11 @@ impl Lines {
         self.note_empty(line);
     }
 
-    /// A line that holds nothing is free. The failed chunks of it are reset as the others are, and go offline then.
-    pub(super) fn free(&mut self, line: LineId) {
+    /// A line that holds nothing is free, and may be written again from some point on.
+    pub(super) fn free(&mut self, line: LineId, point: u64) {
         self.failed_lines -= u32::from(self.table[line].has_failed);
-        for unit in 0..self.layout.units {
-            let chunk = self.chunk_mut(line, unit);
-            if *chunk == ChunkUse::Early {
-                *chunk = ChunkUse::Good;
-            }
-        }
-        self.make_free(line);
+        self.table[line].point = point;
+        self.renew(line);
     }
 
     /// The next line that holds nothing and that nothing concerns any more.
@@ -365,6 +441,7 @@ impl Lines {
         self.free.clear();
         self.emptied.clear();
         (self.free_chunks, self.failed_lines, self.opened, self.is_settled) = (0, 0, 0, false);
+        self.stranded = 0;
         for line in self.table.ids() {
             if !self.table[line].is_listed {
                 self.forget_contents(line);
@@ -373,7 +450,7 @@ impl Lines {
             // The recovery finds out its state.
             (entry.state, entry.sequence) = (LineState::Open, 0);
             (entry.valid, entry.blocks, entry.pending, entry.references) = (0, 0, 0, 0);
-            entry.has_failed = false;
+            (entry.has_failed, entry.is_stranded) = (false, false);
         }
     }
 
@@ -386,9 +463,7 @@ impl Lines {
 
     /// A line with a sequence number was found after a power cut.
     pub(super) fn found(&mut self, line: LineId, sequence: u32) {
-        let data = self.data_of(line);
-        let strips = data.filter(|strip| self.chunk_use(line, self.layout.unit_of(*strip)) != ChunkUse::Bad);
-        let blocks = strips.count() as u32 * self.layout.strip;
+        let blocks = self.parts_of(line).count() as u32 * self.layout.strip;
         self.opened = self.opened.max(sequence);
         let entry = &mut self.table[line];
         (entry.state, entry.sequence, entry.blocks) = (LineState::Open, sequence, blocks);
@@ -422,6 +497,10 @@ impl Lines {
         let is_there = |line: &LineId| (line.0 as usize) < self.table.len();
         if !self.free.iter().chain(&self.emptied).all(is_there) {
             return Err("lines that are not there".into());
+        }
+        let stranded = self.table.iter().filter(|line| line.is_stranded).count();
+        if stranded as u32 != self.stranded {
+            return Err(format!("{stranded} lines are stranded, not {}", self.stranded));
         }
         for (line, entry) in self.table.entries() {
             let valid = self.layout.places_of(line).filter(|place| self.is_valid(Place(*place))).count();

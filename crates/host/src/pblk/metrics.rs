@@ -27,6 +27,8 @@ counters! {
         read_from_ring: "pblk.read_from_ring", LogicalPages, "Pages that the host read from the ring.";
         read_from_flash: "pblk.read_from_flash", LogicalPages, "Pages that the host read from the device.";
         trimmed_pages: "pblk.trimmed_pages", LogicalPages, "Pages that the host trimmed.";
+        flushes: "pblk.flushes", Count, "Flushes sent to a device that answers writes before they outlive a power cut.";
+        refused: "pblk.refused", LogicalPages, "Logical blocks of commands that the device refused, because their chunks had ended.";
         limited: "pblk.limited", Count, "Writes that the rate limiter held up.";
         chunks_lost: "pblk.chunks_lost", Count, "Chunks that went offline when they were reset.";
     }
@@ -52,11 +54,6 @@ pub struct Mark<M> {
     pub(super) device: M,
 }
 
-/// The metric of every SSD that has this name.
-fn of_ssds(name: &str) -> Metric {
-    *wordline_ssd::metrics::all().find(|metric| metric.name == name).expect("SSDs have it")
-}
-
 impl<D: PhysicalDevice> Pblk<D> {
     pub(super) fn mark_now(&self, now: Instant) -> Mark<D::Mark> {
         Mark { counts: self.counts.clone(), device: self.port.device.mark(now) }
@@ -70,6 +67,7 @@ impl<D: PhysicalDevice> Pblk<D> {
             metrics.add(*metric, self.lines.in_state(state));
         }
         let page = self.port.device.geometry().block_size;
+        let of_ssds = wordline_ssd::metrics::of_name;
         let bytes = |pages: u64| Value::Count((page * pages).0);
         let of_pages = counts.host_pages + counts.moved_pages;
         let metadata = counts.smeta_blocks + counts.emeta_blocks;

@@ -11,6 +11,8 @@ mod block_device;
 mod collector;
 mod config;
 mod contents;
+mod durable;
+mod ended;
 mod filling;
 mod front;
 mod layout;
@@ -26,6 +28,7 @@ mod writer;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Digest, Duration, Schedule, state};
+use wordline_ssd::physical_device::Answer;
 use wordline_ssd::{PhysicalDevice, SECTOR};
 
 pub use collector::CollectorFile;
@@ -35,6 +38,7 @@ pub use metrics::{Counts, Mark, all as metrics};
 
 use collector::Collector;
 use contents::Followed;
+use durable::Durable;
 use front::Front;
 use limiter::Limiter;
 use lines::Lines;
@@ -67,6 +71,7 @@ pub struct Pblk<D> {
     writer: Writer,
     collector: Collector,
     front: Front,
+    durable: Durable,
     recovery: Recovery,
     counts: Counts,
     digest: Digest,
@@ -75,7 +80,7 @@ pub struct Pblk<D> {
 
 state!(Pblk<D: State> {
     values { counts, digest }
-    parts { port, map, ring, limiter, lines, writer, collector, front, recovery }
+    parts { port, map, ring, limiter, lines, writer, collector, front, durable, recovery }
     fixed { layout, command_time, sectors_of_a_page, followed }
 });
 
@@ -92,6 +97,7 @@ impl<D: PhysicalDevice> Pblk<D> {
             writer: Writer::new(&layout),
             collector: Collector::new(collector),
             front: Front::new(),
+            durable: Durable::new(device.geometry().capabilities.volatile_writes),
             recovery: Recovery::new(),
             counts: Counts::default(),
             digest: Digest::default(),
@@ -135,6 +141,7 @@ impl<D: PhysicalDevice> Pblk<D> {
             any |= self.collect(calendar);
             any |= self.admit(calendar);
             any |= self.write_out(calendar);
+            any |= self.make_durable(calendar);
             any |= self.end_flushes(calendar);
             if !any && !self.break_stall(calendar) {
                 return;
@@ -147,36 +154,52 @@ impl<D: PhysicalDevice> Pblk<D> {
         for place in &sent.places {
             self.lines.refer(self.layout.line_of(*place));
         }
-        self.port.send(sent, &self.layout, &mut calendar.within(Event::Device));
-    }
-
-    /// Takes the answers of the device; whether there were any.
-    fn take_answers(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
-        let count = self.port.answers();
-        if count == 0 {
-            return false;
-        }
-        for at in 0..count {
-            let (answer, sent) = self.port.take(at);
+        if let Err(sent) = self.port.send(sent, &self.layout, &mut calendar.within(Event::Device)) {
             for place in &sent.places {
                 self.lines.release(self.layout.line_of(*place));
             }
-            match sent.work {
-                Work::Data => self.data_written(&answer, &sent),
-                Work::Smeta(line) => self.smeta_written(line, &answer, &sent),
-                Work::Emeta(line) => self.emeta_written(line, &answer, &sent),
-                Work::Reset(line) => self.chunk_reset(line, &answer, &sent),
-                Work::Read(number) => self.host_read(number, &answer, &sent, calendar),
-                Work::List(line) => self.list_read(line, &answer),
-                Work::Collect(line) => self.pages_read(line, &answer, &sent),
-                Work::Pad => {}
-                Work::Scan => self.scanned(&answer, &sent.places),
-            }
-            self.port.give_back(sent);
+            self.refused(sent, calendar);
+        }
+    }
+
+    /// Takes the notifications and answers of the device; whether there were any.
+    fn take_answers(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        if !self.port.has_news() {
+            return false;
+        }
+        self.take_notifications();
+        let count = self.port.answers();
+        for at in 0..count {
+            let (answer, sent) = self.port.take(at);
+            self.answered(&answer, sent, calendar);
         }
         self.port.forget_answers();
+        while let Some((answer, sent)) = self.port.take_failed() {
+            self.answered(&answer, sent, calendar);
+        }
         self.sync();
         true
+    }
+
+    /// A command is over.
+    fn answered(&mut self, answer: &Answer, sent: Sent, calendar: &mut impl Schedule<Event<D::Event>>) {
+        for place in &sent.places {
+            self.lines.release(self.layout.line_of(*place));
+        }
+        match sent.work {
+            Work::Data => self.data_written(answer, &sent),
+            Work::Smeta(line) => self.smeta_written(line, answer, &sent),
+            Work::Emeta(line) => self.emeta_written(line, answer, &sent),
+            Work::Reset(line) => self.chunk_reset(line, answer, &sent),
+            Work::Close(line) => self.reset_closed(line, &sent, calendar),
+            Work::Read(number) => self.host_read(number, answer, &sent, calendar),
+            Work::List(line) => self.list_read(line, answer),
+            Work::Collect(line) => self.pages_read(line, answer, &sent),
+            Work::Pad => {}
+            Work::Scan => self.scanned(answer, &sent.places),
+            Work::Flush => self.flushed(answer),
+        }
+        self.port.give_back(sent);
     }
 
     /// Nothing is in flight, and somebody waits: what would wait for more to be written is written as it is, and entries that are in flash
@@ -186,6 +209,7 @@ impl<D: PhysicalDevice> Pblk<D> {
             return false;
         }
         self.write_emeta(None, calendar)
+            || self.make_durable(calendar)
             || self.ring.waiting() > 0 && self.writer.force(self.ring.head())
             || self.leave_ring()
     }

@@ -1,12 +1,15 @@
 //! The commands to the device that are in flight, and what each is for.
 
+use std::collections::VecDeque;
+
 use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Schedule, state};
 use wordline_nand::Stamp;
 use wordline_ssd::PhysicalDevice;
-use wordline_ssd::physical_device::{Answer, Command, LogicalBlock};
+use wordline_ssd::physical_device::{Answer, Command, LogicalBlock, Operation};
 
+use super::ended::failing;
 use super::layout::{Layout, LineId, Place};
 
 /// The position, in a write, of a logical block of padding.
@@ -21,6 +24,8 @@ pub(super) enum Work {
     Emeta(LineId),
     /// Resets a chunk of the line that is made ready.
     Reset(LineId),
+    /// Closes a chunk of that line before, on a device that resets no open ones.
+    Close(LineId),
     /// Reads for a request.
     Read(u32),
     /// Reads the emeta of a line that is collected.
@@ -31,6 +36,21 @@ pub(super) enum Work {
     Pad,
     /// Reads after a power cut.
     Scan,
+    /// Makes what was written outlive a power cut.
+    Flush,
+}
+
+impl Work {
+    /// The operation of the command.
+    pub(super) fn operation(self) -> Operation {
+        match self {
+            Self::Data | Self::Smeta(_) | Self::Emeta(_) | Self::Pad => Operation::Write,
+            Self::Reset(_) => Operation::Reset,
+            Self::Close(_) => Operation::Close,
+            Self::Read(_) | Self::List(_) | Self::Collect(_) | Self::Scan => Operation::Read,
+            Self::Flush => Operation::Flush,
+        }
+    }
 }
 
 /// A command in flight.
@@ -50,19 +70,28 @@ pub(super) struct Port<D> {
     /// By tag.
     slots: Vec<Option<Sent>>,
     free: Vec<u32>,
+    /// Commands that the device refused, whose failure is still to be seen.
+    failed: VecDeque<Sent>,
     spare: Vec<Sent>,
     blocks: Vec<LogicalBlock>,
 }
 
 state!(Port<D: State> {
-    values { slots, free }
+    values { slots, free, failed }
     parts { device }
     fixed { spare, blocks }
 });
 
 impl<D: PhysicalDevice> Port<D> {
     pub(super) fn new(device: D) -> Self {
-        Self { device, slots: Vec::new(), free: Vec::new(), spare: Vec::new(), blocks: Vec::new() }
+        Self {
+            device,
+            slots: Vec::new(),
+            free: Vec::new(),
+            failed: VecDeque::new(),
+            spare: Vec::new(),
+            blocks: Vec::new(),
+        }
     }
 
     /// A command without places.
@@ -81,24 +110,38 @@ impl<D: PhysicalDevice> Port<D> {
         self.spare.push(sent);
     }
 
-    /// Sends a command that breaks no rule: a reset, a write where it has stamps, a read else.
-    pub(super) fn send(&mut self, sent: Sent, layout: &Layout, calendar: &mut impl Schedule<D::Event>) {
+    /// Sends a command, or gives it back because the device refuses it.
+    pub(super) fn send(
+        &mut self,
+        sent: Sent,
+        layout: &Layout,
+        calendar: &mut impl Schedule<D::Event>,
+    ) -> Result<(), Sent> {
         self.locate(&sent.places, layout);
         let tag = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
             self.slots.len() as u32 - 1
         });
-        let command = match sent.work {
-            Work::Data | Work::Smeta(_) | Work::Emeta(_) | Work::Pad => {
-                Command::write(tag, &self.blocks, &sent.stamps)
-            }
-            Work::Reset(_) => Command::reset(tag, &self.blocks),
-            Work::Read(_) | Work::List(_) | Work::Collect(_) | Work::Scan => Command::read(tag, &self.blocks),
-        };
-        self.device
-            .submit(&command, calendar)
-            .unwrap_or_else(|refusal| panic!("pblk broke a rule of its device: {refusal}"));
+        let operation = sent.work.operation();
+        let stamps: &[Stamp] = if operation == Operation::Write { &sent.stamps } else { &[] };
+        let command = Command { operation, tag, blocks: &self.blocks, to: &[], stamps };
+        if self.device.submit(&command, calendar).is_err() {
+            self.free.push(tag);
+            return Err(sent);
+        }
         self.slots[tag as usize] = Some(sent);
+        Ok(())
+    }
+
+    /// The device refused a command: it counts as failed.
+    pub(super) fn fail(&mut self, sent: Sent) {
+        self.failed.push_back(sent);
+    }
+
+    /// A command that was refused, and an answer that says so.
+    pub(super) fn take_failed(&mut self) -> Option<(Answer, Sent)> {
+        let sent = self.failed.pop_front()?;
+        Some((failing(&sent), sent))
     }
 
     /// The logical blocks of places, into a list that is used again. Places side by side in a strip are so in their chunk.
@@ -117,6 +160,11 @@ impl<D: PhysicalDevice> Port<D> {
         }
     }
 
+    /// Whether there is something to look at.
+    pub(super) fn has_news(&self) -> bool {
+        self.answers() > 0 || !self.device.notifications().is_empty() || !self.failed.is_empty()
+    }
+
     /// How many answers there are.
     pub(super) fn answers(&self) -> usize {
         self.device.answers().len()
@@ -133,23 +181,24 @@ impl<D: PhysicalDevice> Port<D> {
     /// All answers were taken.
     pub(super) fn forget_answers(&mut self) {
         self.device.forget_answers();
-        self.device.forget_notifications();
     }
 
     /// Whether no command is in flight.
     pub(super) fn is_idle(&self) -> bool {
-        self.slots.len() == self.free.len()
+        self.slots.len() == self.free.len() && self.failed.is_empty()
     }
 
     /// The commands in flight.
     pub(super) fn in_flight(&self) -> impl Iterator<Item = &Sent> {
-        self.slots.iter().flatten()
+        self.slots.iter().flatten().chain(&self.failed)
     }
 
     /// Nothing is in flight any more.
     pub(super) fn forget(&mut self) {
         self.slots.clear();
         self.free.clear();
+        self.failed.clear();
+        self.device.forget_notifications();
     }
 
     /// Whether the free tags are those of no command.

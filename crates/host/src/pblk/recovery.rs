@@ -256,7 +256,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.lines.forget_contents(line);
         self.lines.get_mut(line).is_listed = false;
         let data: Vec<Place> =
-            self.lines.data_of(line).flat_map(|strip| self.readable(line, strip)).collect();
+            self.lines.parts_of(line).flat_map(|strip| self.readable(line, strip)).collect();
         self.recovery.ask(data);
         self.recovery.phase = Phase::Pages;
     }
@@ -274,7 +274,8 @@ impl<D: PhysicalDevice> Pblk<D> {
 
     /// Takes over the list of a line: what it says holds until a later one says something else.
     fn take_over(&mut self, line: LineId, has_emeta: bool) {
-        for strip in self.lines.data_of(line) {
+        let strips: Vec<u32> = self.lines.parts_of(line).collect();
+        for strip in strips {
             // Chunks of a line that was free may have been reset since its list was written.
             for place in self.readable(line, strip) {
                 let stamp = self.lines.content(place);
@@ -296,13 +297,13 @@ impl<D: PhysicalDevice> Pblk<D> {
                 self.lines.validate(place);
             }
         }
-        let done = std::mem::take(&mut self.recovery.done);
+        let (done, point) = (std::mem::take(&mut self.recovery.done), self.durable.point());
         for (line, has_emeta) in &done {
-            self.lines.close(*line, *has_emeta);
+            self.lines.close(*line, *has_emeta && !self.lines.has_retired(*line));
         }
         for line in self.lines.ids() {
             if !done.iter().any(|(found, _)| *found == line) {
-                self.lines.make_free(line);
+                self.lines.not_found(line, point);
             }
         }
         self.update_limiter();

@@ -11,8 +11,9 @@ use wordline_nand::Stamp;
 use wordline_ssd::PhysicalDevice;
 use wordline_ssd::physical_device::{Answer, ChunkState};
 
+use super::durable::Durable;
 use super::layout::{Layout, LineId, Place};
-use super::lines::Lines;
+use super::lines::{ChunkUse, Lines};
 use super::map::Address;
 use super::port::{PADDING, Sent, Work};
 use super::ring::{Origin, Progress, page_of};
@@ -24,6 +25,9 @@ pub(super) const EMETA: u32 = u32::MAX - 17;
 
 /// Lines that wait for their emeta at the most before the writer waits for one of them (Linux 5.10: PBLK_DATA_LINES).
 const CLOSING_LINES: usize = 4;
+
+/// Lines with open chunks at the most: those that are written and opened beside those.
+pub(super) const OPEN_LINES: u32 = CLOSING_LINES as u32 + 2;
 
 /// The line that is written.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -54,6 +58,8 @@ struct Closing {
     strips: Vec<u32>,
     in_flight: u32,
     is_whole: bool,
+    /// The point from which on its data are safe, once all are in the device. Its emeta is written after that, since it lists them.
+    point: Option<u64>,
 }
 
 /// The lines that are written, and what is written next.
@@ -123,7 +129,13 @@ impl Writer {
         }
         let line = *line;
         self.current = None;
-        self.closing.push_back(Closing { line, strips: lines.emeta_of(line), in_flight: 0, is_whole: true });
+        self.closing.push_back(Closing {
+            line,
+            strips: lines.emeta_of(line),
+            in_flight: 0,
+            is_whole: true,
+            point: None,
+        });
         None
     }
 
@@ -150,10 +162,22 @@ impl Writer {
     }
 
     /// A strip of emeta that may be written now: beside a write to this parallel unit, or wherever one is idle.
-    fn take_emeta(&mut self, beside: Option<u32>, lines: &Lines, layout: &Layout) -> Option<(LineId, u32)> {
+    fn take_emeta(
+        &mut self,
+        beside: Option<u32>,
+        lines: &Lines,
+        layout: &Layout,
+        durable: &Durable,
+    ) -> Option<(LineId, u32)> {
         for closing in &mut self.closing {
             if lines.get(closing.line).pending > 0 {
                 return None;
+            }
+            if !closing.strips.is_empty() {
+                let point = *closing.point.get_or_insert_with(|| durable.point());
+                if !durable.is_reached(point) {
+                    return None;
+                }
             }
             while closing.strips.pop_if(|strip| !lines.takes(closing.line, *strip)).is_some() {
                 closing.is_whole = false;
@@ -170,6 +194,22 @@ impl Writer {
             return Some((closing.line, strip));
         }
         None
+    }
+
+    /// The last point that the emeta of a line waits for.
+    pub(super) fn wanted_point(&self) -> Option<u64> {
+        self.closing.iter().filter_map(|closing| closing.point).max()
+    }
+
+    /// A line takes no more data, and gets no more emeta.
+    pub(super) fn end_line(&mut self, line: LineId) {
+        if self.current.take_if(|cursor| cursor.line == line).is_some() {
+            let of_line = Closing { line, strips: Vec::new(), in_flight: 0, is_whole: false, point: None };
+            self.closing.push_back(of_line);
+        } else if let Some(closing) = self.closing.iter_mut().find(|closing| closing.line == line) {
+            closing.strips.clear();
+            closing.is_whole = false;
+        }
     }
 
     /// A line that is closing and has nothing more to write or to wait for, and whether it has all of its emeta.
@@ -244,18 +284,18 @@ impl<D: PhysicalDevice> Pblk<D> {
     /// Makes the next line ready, and opens it if none is open; whether something was done.
     fn prepare(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         if self.writer.next.is_none() {
-            let Some(line) = self.lines.take_free() else { return false };
-            let is_written = |unit: &u32| {
-                let report = self.port.device.report(self.layout.chunk(line, *unit));
-                matches!(report.state, ChunkState::Open | ChunkState::Closed)
+            let Some(line) = self.lines.take_free(|point| self.durable.is_reached(point)) else {
+                return false;
             };
-            let to_reset: Vec<u32> = (0..self.layout.units).filter(is_written).collect();
+            let to_reset = self.look_at(line);
             let first = self.lines.strips(line).next().map(|strip| self.layout.unit_of(strip));
             let has_smeta = first.is_some() && to_reset.first().copied() == first;
             self.writer.next = Some(Next { line, to_reset, resetting: 0, has_smeta });
         }
         let writer = &self.writer;
-        let is_full = writer.closing.len() >= CLOSING_LINES && writer.again.is_empty();
+        // Lines wait for their emeta as long as one is stranded, whose data need room.
+        let is_full =
+            writer.closing.len() >= CLOSING_LINES && writer.again.is_empty() && !self.lines.has_stranded();
         if writer.current.is_some() || writer.opening.is_some() || is_full {
             return false;
         }
@@ -274,10 +314,41 @@ impl<D: PhysicalDevice> Pblk<D> {
         true
     }
 
+    /// The parallel units whose chunks of a line are to be reset. Those that went offline while it was free are no part of it.
+    fn look_at(&mut self, line: LineId) -> Vec<u32> {
+        let mut to_reset = Vec::new();
+        for unit in 0..self.layout.units {
+            match self.port.device.report(self.layout.chunk(line, unit)).state {
+                ChunkState::Open | ChunkState::Closed => to_reset.push(unit),
+                ChunkState::Offline if self.lines.chunk_use(line, unit) != ChunkUse::Bad => {
+                    self.lines.is_offline(line, unit);
+                }
+                ChunkState::Free | ChunkState::Offline => {}
+            }
+        }
+        to_reset
+    }
+
+    /// Resets a chunk of the next line; before that it is closed, if the device resets no open ones.
     fn reset(&mut self, line: LineId, unit: u32, calendar: &mut impl Schedule<Event<D::Event>>) {
-        let mut sent = self.port.blank(Work::Reset(line));
+        let is_open = self.port.device.report(self.layout.chunk(line, unit)).state == ChunkState::Open;
+        let closes = is_open && !self.device().geometry().capabilities.early_resets;
+        let work = if closes { Work::Close(line) } else { Work::Reset(line) };
+        let mut sent = self.port.blank(work);
         sent.places.extend(self.layout.places_in(line, unit).take(1));
         self.send(sent, calendar);
+    }
+
+    /// A chunk of the next line is closed, and can be reset.
+    pub(super) fn reset_closed(
+        &mut self,
+        line: LineId,
+        sent: &Sent,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
+        let mut reset = self.port.blank(Work::Reset(line));
+        reset.places.extend(&sent.places);
+        self.send(reset, calendar);
     }
 
     /// Opens a line: its smeta is written before anything else.
@@ -478,7 +549,8 @@ impl<D: PhysicalDevice> Pblk<D> {
         beside: Option<u32>,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) -> bool {
-        let Some((line, strip)) = self.writer.take_emeta(beside, &self.lines, &self.layout) else {
+        let Some((line, strip)) = self.writer.take_emeta(beside, &self.lines, &self.layout, &self.durable)
+        else {
             return false;
         };
         let entry = self.lines.get_mut(line);

@@ -6,13 +6,17 @@ use wordline_ssd::ageing::{self, Ages};
 use wordline_ssd::block_device::{Next, Oldest, PowerCut, Programmed, Shape};
 use wordline_ssd::design::WrongAnswer;
 use wordline_ssd::device::{Content, Look, Recovered, Steady, Written};
-use wordline_ssd::metrics::Detail;
+use wordline_ssd::metrics::{Detail, MemberDetail};
 use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{Answer, BlockDevice, Command};
+use wordline_ssd::{Answer, BlockDevice, Command, SECTOR};
 
 use super::heads::Step;
-use super::members::Holds;
-use super::{DEGRADED, Event, MEMBERS, Mark, Power, Raid5};
+use super::intervals::Sum;
+use super::members::{Holds, Work};
+use super::{
+    DATA_INTERVAL, DEGRADED, DEGRADED_TIME, Event, INTERVAL_RATIO, MEMBERS, Mark, PARITY_INTERVAL,
+    PARITY_SHARE, Power, Raid5,
+};
 
 /// How many times longer than a member an array may stand still: a command waits for rows that wait for others, which read and write.
 /// Chosen.
@@ -24,6 +28,10 @@ const MOST_TOLD: usize = 32;
 impl<D: BlockDevice> Raid5<D> {
     fn members_alone(&self) -> usize {
         self.settings.striping.members as usize
+    }
+
+    fn interval_sums(&self) -> [Sum; 2] {
+        self.intervals.as_ref().map_or_else(Default::default, |intervals| intervals.sums())
     }
 
     /// The events of a device among those of the array.
@@ -233,7 +241,15 @@ impl<D: Ages> BlockDevice for Raid5<D> {
 
     fn mark(&self, now: Instant) -> Self::Mark {
         let devices = self.devices().iter().map(|device| device.mark(now)).collect();
-        Mark { counts: self.counts.clone(), devices, degraded: self.timers.degraded_until(now), at: now }
+        let (work, degraded) = (self.members.work().to_vec(), self.timers.degraded_until(now));
+        Mark {
+            counts: self.counts.clone(),
+            devices,
+            work,
+            intervals: self.interval_sums(),
+            degraded,
+            at: now,
+        }
     }
 
     fn programmed(&self) -> Programmed {
@@ -247,21 +263,49 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         let devices = self.devices().iter().zip(&mark.devices);
         let mut metrics = Metrics::join(devices.map(|(device, mark)| device.metrics(mark, now)));
         metrics.add(MEMBERS, self.settings.striping.members);
+        let number = |value: Option<f64>| value.map_or(Value::Absent, Value::Number);
         let time = now.since(mark.at).ps();
-        let degraded = self.timers.degraded_until(now).saturating_sub(mark.degraded).ps();
-        let share = (time > 0).then(|| degraded as f64 / time as f64);
-        metrics.add(DEGRADED, share.map_or(Value::Absent, Value::Number));
-        self.counts.since(&mark.counts).add_to(&mut metrics);
+        let degraded = self.timers.degraded_until(now).saturating_sub(mark.degraded);
+        metrics.add(DEGRADED, number((time > 0).then(|| degraded.ps() as f64 / time as f64)));
+        metrics.add(DEGRADED_TIME, degraded.ps() / 1_000_000);
+        let counts = self.counts.since(&mark.counts);
+        let share = counts.parity_writes as f64 / counts.data_writes as f64;
+        metrics.add(PARITY_SHARE, number((counts.data_writes > 0).then_some(share)));
+        let sums = self.interval_sums();
+        let [data, parity] = std::array::from_fn(|of| sums[of].since(&mark.intervals[of]).mean());
+        metrics.add(DATA_INTERVAL, number(data));
+        metrics.add(PARITY_INTERVAL, number(parity));
+        metrics.add(INTERVAL_RATIO, number(data.zip(parity).map(|(data, parity)| parity / data)));
+        counts.add_to(&mut metrics);
         metrics
     }
 
     fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail {
         let devices = self.devices().iter().zip(&mark.devices);
-        Detail::join(devices.map(|(device, mark)| device.detail(mark, now)))
+        let of_device = |((number, work), (device, mark)): ((u16, Work), (&D, &D::Mark))| {
+            let mut detail = device.detail(mark, now);
+            detail.members = vec![MemberDetail {
+                role: self.members.role(number),
+                reads: work.reads,
+                read_bytes: work.read_sectors * SECTOR.0,
+                writes: work.writes,
+                written_bytes: work.written_sectors * SECTOR.0,
+                parity_bytes: work.parity_sectors * SECTOR.0,
+                pools: detail.pools.len(),
+            }];
+            detail
+        };
+        let work = self.members.work().iter().zip(&mark.work).map(|(now, before)| now.since(before));
+        Detail::join((0..).zip(work).zip(devices).map(of_device))
     }
 
     fn lengths(&self) -> Vec<usize> {
-        let own = self.intent.lengths().into_iter().chain([self.heads.count() as usize, self.labels.len()]);
+        let own = self.intent.lengths().into_iter().chain([
+            self.heads.count() as usize,
+            self.labels.len(),
+            self.members.work().len(),
+            self.intervals.as_ref().map_or(0, |intervals| intervals.pages()),
+        ]);
         own.chain(self.devices().iter().flat_map(D::lengths)).collect()
     }
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The order of data and parity over the members, by the names of md.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "Raid5Layout")]
 pub enum Layout {
     /// Parity goes from the last member to the first; data begin on the first member.
     LeftAsymmetric,

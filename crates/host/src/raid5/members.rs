@@ -94,9 +94,54 @@ pub struct Over {
     pub found: Option<Vec<Content>>,
 }
 
+/// The work that a device of an array was given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Work {
+    /// Reads.
+    pub reads: u64,
+    /// Their sectors.
+    pub read_sectors: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Their sectors.
+    pub written_sectors: u64,
+    /// Sectors of parity among those written.
+    pub parity_sectors: u64,
+}
+
+impl Work {
+    /// The work since an earlier time.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            reads: self.reads - before.reads,
+            read_sectors: self.read_sectors - before.read_sectors,
+            writes: self.writes - before.writes,
+            written_sectors: self.written_sectors - before.written_sectors,
+            parity_sectors: self.parity_sectors - before.parity_sectors,
+        }
+    }
+
+    fn count(&mut self, command: &Command) {
+        match command.operation {
+            Operation::Read => {
+                self.reads += 1;
+                self.read_sectors += command.sectors;
+            }
+            Operation::Write => {
+                self.writes += 1;
+                self.written_sectors += command.sectors;
+            }
+            _ => {}
+        }
+    }
+}
+
 /// The members of an array.
 pub struct Members<D> {
     devices: Vec<D>,
+    /// The work of each device.
+    work: Vec<Work>,
     members: Vec<Member>,
     /// Those that hold less than all.
     lacking: Set,
@@ -113,7 +158,7 @@ pub struct Members<D> {
 }
 
 state!(Members<D: State> {
-    values { members, lacking, ahead, spares, sent, free }
+    values { work, members, lacking, ahead, spares, sent, free }
     lists { devices }
     fixed { over, follows }
 });
@@ -125,6 +170,7 @@ impl<D: BlockDevice> Members<D> {
         let all = devices.len() as u16;
         let count = count as u16;
         Self {
+            work: vec![Work::default(); devices.len()],
             devices,
             members: (0..count).map(member).collect(),
             lacking: 0,
@@ -145,6 +191,29 @@ impl<D: BlockDevice> Members<D> {
     /// The devices, to be changed.
     pub fn devices_mut(&mut self) -> &mut [D] {
         &mut self.devices
+    }
+
+    /// The work of each device.
+    pub fn work(&self) -> &[Work] {
+        &self.work
+    }
+
+    /// Sectors of those that a member is sent are parity.
+    pub fn note_parity(&mut self, member: u16, sectors: u64) {
+        let device = self.members[usize::from(member)].device;
+        self.work[usize::from(device)].parity_sectors += sectors;
+    }
+
+    /// The part of a device in the array, in words.
+    pub fn role(&self, device: u16) -> String {
+        let member = (0..).zip(&self.members).find(|(_, member)| member.device == device);
+        match member {
+            Some((number, Member { holds: Holds::All, .. })) => format!("member {number}"),
+            Some((number, Member { holds: Holds::Below { .. }, .. })) => format!("member {number}, rebuilt"),
+            Some((number, Member { holds: Holds::Nothing, .. })) => format!("member {number}, failed"),
+            None if self.spares.contains(&device) => "spare".into(),
+            None => "failed".into(),
+        }
     }
 
     /// The members in their order.
@@ -263,6 +332,7 @@ impl<D: BlockDevice> Members<D> {
             // The run ends with it, and the device takes no more commands.
             return;
         }
+        self.work[usize::from(device)].count(&command);
         let tag = self.free.pop().unwrap_or_else(|| {
             self.sent.push(None);
             self.sent.len() as u32 - 1

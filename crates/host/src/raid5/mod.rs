@@ -13,6 +13,7 @@ mod commands;
 mod contents;
 pub mod heads;
 pub mod intent;
+pub mod intervals;
 pub mod layout;
 pub mod lost;
 pub mod members;
@@ -36,9 +37,10 @@ use wordline_ssd::{Answer, BlockDevice};
 use contents::Followed;
 use heads::{HeadId, Heads};
 use intent::Intent;
+use intervals::{Intervals, Of, Sum};
 pub use layout::Layout;
 use lost::Lost;
-use members::{Holds, Members};
+use members::{Holds, Members, Work};
 use requests::Requests;
 pub use settings::{ArrayFile, FailureFile, Parity, Settings, check_members};
 use sync::Sync;
@@ -97,10 +99,42 @@ pub const DEGRADED: Metric = Metric::new(
     "Part of the time in which a member held less than all; null without any time.",
 );
 
+/// See there.
+pub const DEGRADED_TIME: Metric =
+    Metric::new("raid5.degraded_us", Unit::Count, "Microseconds in which a member held less than all.");
+/// See there.
+pub const PARITY_SHARE: Metric = Metric::new(
+    "raid5.parity_share",
+    Unit::Ratio,
+    "Blocks of parity written for each block of data of which something was written; null without any.",
+);
+/// See there.
+pub const DATA_INTERVAL: Metric = Metric::new(
+    "raid5.data_interval_us",
+    Unit::Ratio,
+    "Mean microseconds between two writes of a block of data; null unless `array.intervals` is set.",
+);
+/// See there.
+pub const PARITY_INTERVAL: Metric = Metric::new(
+    "raid5.parity_interval_us",
+    Unit::Ratio,
+    "Mean microseconds between two writes of a block of parity; null unless `array.intervals` is set.",
+);
+/// See there.
+pub const INTERVAL_RATIO: Metric = Metric::new(
+    "raid5.interval_ratio",
+    Unit::Ratio,
+    "The interval of parity as a part of that of data; null unless `array.intervals` is set.",
+);
+
 /// All metrics of an array, beside those of its members.
 pub fn metrics() -> Vec<&'static Metric> {
-    Counts::METRICS.iter().chain([&MEMBERS, &DEGRADED]).collect()
+    Counts::METRICS.iter().chain(&OTHERS).collect()
 }
+
+/// Those that are no counters.
+const OTHERS: [Metric; 7] =
+    [MEMBERS, DEGRADED, DEGRADED_TIME, PARITY_SHARE, DATA_INTERVAL, PARITY_INTERVAL, INTERVAL_RATIO];
 
 /// Whether the array has power.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,12 +165,14 @@ pub struct Raid5<D> {
     labels: Vec<u64>,
     /// Rows that are stored together with the first of them. Between two events there are none.
     batch: Vec<HeadId>,
+    /// None unless it is measured.
+    intervals: Option<Box<Intervals>>,
     /// None unless contents are followed.
     followed: Option<Box<Followed>>,
 }
 
 state!(Raid5<D: State> {
-    values { sync, timers, power, counts, digest, answers, flushed, labels }
+    values { sync, timers, power, counts, digest, answers, flushed, labels, intervals }
     parts { members, heads, requests, intent, lost }
     fixed { settings, batch, followed }
 });
@@ -145,6 +181,8 @@ state!(Raid5<D: State> {
 pub struct Mark<M> {
     counts: Counts,
     devices: Vec<M>,
+    work: Vec<Work>,
+    intervals: [Sum; 2],
     degraded: Duration,
     at: Instant,
 }
@@ -167,6 +205,10 @@ impl<D: BlockDevice> Raid5<D> {
             heads: Heads::new(settings.file.stripe_cache, striping.members),
             intent: Intent::new(striping.rows()),
             labels: vec![label; devices.len()],
+            intervals: settings
+                .file
+                .intervals
+                .then(|| Box::new(Intervals::new(striping.rows() * striping.members))),
             members: Members::new(devices, count),
             settings,
             requests: Requests::default(),
@@ -223,6 +265,13 @@ impl<D: BlockDevice> Raid5<D> {
     pub fn is_lost(&self, sector: u64) -> bool {
         let (member, of_member) = self.settings.striping.place(sector);
         self.lost.touches(member, &(of_member..of_member + 1), self.settings.striping.block)
+    }
+
+    /// Blocks of a row are written, those of these members.
+    fn note_written(&mut self, row: u64, blocks: way::Set, of: Of, now: Instant) {
+        let Some(intervals) = &mut self.intervals else { return };
+        let members = self.settings.striping.members;
+        way::each(blocks).for_each(|member| intervals.written(row * members + u64::from(member), of, now));
     }
 
     /// The counts.

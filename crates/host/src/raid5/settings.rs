@@ -55,6 +55,9 @@ pub struct ArrayFile {
     pub sync_slowest: Bytes,
     /// The most bytes of a member that it handles a second.
     pub sync_fastest: Bytes,
+    /// Whether the time between two writes of a block is measured, for data and for parity.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub intervals: bool,
     /// Members that fail in a run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<FailureFile>,
@@ -77,6 +80,7 @@ impl Default for ArrayFile {
             read_modify_write: ReadModifyWrite::default(),
             sync_slowest: Bytes::kib(1_000),
             sync_fastest: Bytes::kib(200_000),
+            intervals: false,
             failures: Vec::new(),
             scrub_after: None,
         }

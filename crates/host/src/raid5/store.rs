@@ -7,6 +7,7 @@ use wordline_ssd::device::Content;
 use wordline_ssd::{BlockDevice, Command, Operation};
 
 use super::heads::{HeadId, Job, Step};
+use super::intervals::Of;
 use super::members::{Over, Why};
 use super::plan::Row;
 use super::sync::{Sync, Task};
@@ -110,8 +111,14 @@ impl<D: BlockDevice> Raid5<D> {
         head.step = Step::Storing;
         head.left = blocks.count_ones();
         let rows = 1 + head.batch.len() as u64;
-        self.counts.parity_writes += rows * u64::from(blocks & row.parity != 0);
         let block = self.settings.striping.block;
+        if blocks & row.parity != 0 {
+            self.counts.parity_writes += rows;
+            self.members.note_parity(row.parity_member, rows * block);
+            for of_batch in row.row..row.row + rows {
+                self.note_written(of_batch, row.parity, Of::Parity, calendar.now());
+            }
+        }
         for member in each(blocks) {
             let contents = self.followed.as_ref().map(|followed| {
                 let all = std::iter::once(&id).chain(&self.heads.get(id).batch);

@@ -5,6 +5,7 @@ use wordline_ssd::{BlockDevice, Command};
 
 use super::contents::With;
 use super::heads::{HeadId, Job, Sectors, Step, sectors};
+use super::intervals::Of;
 use super::members::{Over, Why};
 use super::plan::{Next, Row};
 use super::sync::Task;
@@ -270,6 +271,8 @@ impl<D: BlockDevice> Raid5<D> {
         head.known = (head.known | head.written) & !if modifies { 0 } else { row.parity };
         let writes = head.written;
         self.counts.data_writes += u64::from(writes.count_ones());
+        self.note_written(row.row, writes, Of::Data, calendar.now());
+        let head = self.heads.get_mut(id);
         let is_full = head.whole == row.data() && head.rewrite == 0 && row.missing == 0;
         let parity = if row.has_parity() { self.compute_parity(id, row) } else { 0 };
         if is_full && !self.heads.get(id).turns.fua {
@@ -304,7 +307,9 @@ impl<D: BlockDevice> Raid5<D> {
             head.since = (calendar.now(), epoch);
         }
         head.stale |= head.covered.iter().fold(0, |all, covered| all | covered);
-        self.counts.data_writes += u64::from(head.written.count_ones());
+        let written = head.written;
+        self.counts.data_writes += u64::from(written.count_ones());
+        self.note_written(row.row, written, Of::Data, calendar.now());
         self.apply(id, row, with);
         self.store_parts(id, row, calendar);
     }

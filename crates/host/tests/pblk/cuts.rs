@@ -4,7 +4,7 @@ use wordline_nand::faults::{Fails, FaultFile};
 use wordline_ssd::map::checkpoint::ProgramsAtCut;
 use wordline_ssd::{BlockDevice, Operation};
 
-use super::rig::{Host, medium, tiny, with};
+use super::rig::{Host, Kind, medium, tiny, with};
 
 /// Writes of all kinds, some of them flushed, over all pages of a tiny device; enough that lines are collected. False once so many events
 /// have happened.
@@ -57,6 +57,38 @@ fn what_was_flushed_outlives_a_cut_at_every_event() {
         cut_everywhere(1, || {
             let mut file = tiny();
             file.open_channel.programs_at_cut = programs_at_cut;
+            Host::new(file)
+        });
+    }
+}
+
+#[test]
+fn it_outlives_a_cut_at_every_event_over_devices_with_a_buffer() {
+    for kind in Kind::ALL {
+        for programs in [1, 6] {
+            cut_everywhere(3, || Host::new(kind.below(tiny(), programs, 4)));
+        }
+    }
+}
+
+#[test]
+fn it_outlives_a_cut_at_every_event_where_devices_with_a_buffer_make_good_for_failures() {
+    for kind in [Kind::WriteThrough, Kind::Shift, Kind::Copies] {
+        for nth in [3, 17, 40, 77] {
+            let rule = FaultFile { nth: Some(nth), ..FaultFile::new(Fails::Program) };
+            cut_everywhere(7, || Host::new(with(kind.below(tiny(), 4, 4), vec![rule.clone()])));
+        }
+    }
+}
+
+#[test]
+fn it_outlives_a_cut_at_every_event_where_chunks_go_offline() {
+    // Two blocks beside the journal are used up soon.
+    for kind in [Kind::Shift, Kind::Copies] {
+        let rule = FaultFile { every: Some(37), ..FaultFile::new(Fails::Program) };
+        cut_everywhere(5, || {
+            let mut file = with(kind.below(tiny(), 4, 4), vec![rule.clone()]);
+            file.open_channel.part.geometry.blocks_per_plane += 12;
             Host::new(file)
         });
     }

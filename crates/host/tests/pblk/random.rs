@@ -8,7 +8,7 @@ use wordline_ssd::map::checkpoint::ProgramsAtCut;
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{BlockDevice, Command, Operation};
 
-use super::rig::{Host, SECTORS, build, file, medium, tiny, with};
+use super::rig::{Host, Kind, SECTORS, build, file, medium, tiny, with};
 
 /// A step of the host: what, where, how much.
 type Step = (u8, u16, u8);
@@ -17,19 +17,36 @@ fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec((0u8..24, any::<u16>(), 1u8..24), 1..most)
 }
 
-/// Devices of all shapes: lines, pages of a block, planes, channels and dies; over-provisioning; a ring; what cannot be read yet.
+/// A kind of device, with a buffer for so many programs of a die, and so many blocks of reserve.
+fn kinds(of: &'static [Kind]) -> impl Strategy<Value = (Kind, u64, u32)> {
+    (prop::sample::select(of), 1u64..12, 3u32..9)
+}
+
+/// Devices of all shapes: lines, pages of a block, planes, channels and dies; over-provisioning; a ring; what cannot be read yet; and of
+/// these kinds.
 fn devices() -> impl Strategy<Value = PblkFile> {
     let chips = (12u32..40, prop::sample::select(vec![8u32, 16, 32]), 1u32..3, 1u32..4, 1u32..3);
-    (chips, 0.3f64..0.9, prop::option::of(1u64..64), 0u32..9, 1u32..9, 1u32..9).prop_filter_map(
-        "a device that pblk takes",
-        |((lines, pages, planes, channels, dies), over_provisioning, ring, unreadable, readers, requests)| {
-            let mut file = file([lines, pages, planes, channels, dies], 1, over_provisioning);
-            file.write_buffer = ring.map(|ring| wordline_kernel::Bytes::kib(4 * ring));
-            file.open_channel.mw_cunits = unreadable;
-            (file.gc.readers, file.gc.requests) = (readers, requests);
-            file.clone().check().is_ok().then_some(file)
-        },
-    )
+    (chips, 0.3f64..0.9, prop::option::of(1u64..64), 0u32..9, 1u32..9, 1u32..9, kinds(&Kind::ALL))
+        .prop_filter_map(
+            "a device that pblk takes",
+            |(
+                (lines, pages, planes, channels, dies),
+                over_provisioning,
+                ring,
+                unreadable,
+                readers,
+                requests,
+                kind,
+            )| {
+                let mut file = file([lines, pages, planes, channels, dies], 1, over_provisioning);
+                file.write_buffer = ring.map(|ring| wordline_kernel::Bytes::kib(4 * ring));
+                file.open_channel.mw_cunits = unreadable;
+                (file.gc.readers, file.gc.requests) = (readers, requests);
+                let (kind, programs, reserve) = kind;
+                let file = kind.below(file, programs, reserve);
+                file.clone().check().is_ok().then_some(file)
+            },
+        )
 }
 
 fn rule(fails: Fails, every: Option<u64>, probability: Option<f64>) -> FaultFile {
@@ -87,17 +104,24 @@ proptest! {
     #[test]
     fn no_write_is_lost_when_programs_and_erases_fail_and_the_power_is_cut(
         steps in steps(200), every in 30u64..300, erases in 0.0f64..0.02, cuts in any::<bool>(),
+        (kind, programs, reserve) in kinds(&Kind::RELIABLE), protected in any::<bool>(),
     ) {
         let faults = vec![rule(Fails::Program, Some(every), None), rule(Fails::Erase, None, Some(erases))];
-        let mut host = Host::new(with(medium(), faults));
+        let mut file = with(kind.below(medium(), programs, reserve), faults);
+        if let Some(buffer) = &mut file.open_channel.buffer {
+            buffer.protected = protected && kind != Kind::WriteThrough;
+        }
+        let mut host = Host::new(file);
         play(&mut host, &steps, cuts);
         host.read_all();
     }
 
     #[test]
-    fn what_cannot_be_read_is_told_and_nothing_else_is_read_in_its_place(steps in steps(300), reads in 0.0f64..0.02) {
+    fn what_cannot_be_read_is_told_and_nothing_else_is_read_in_its_place(
+        steps in steps(300), reads in 0.0f64..0.02, (kind, programs, reserve) in kinds(&Kind::ALL),
+    ) {
         let faults = vec![rule(Fails::Read, None, Some(reads)), rule(Fails::FactoryBad, None, Some(0.02))];
-        let mut host = Host::new(with(medium(), faults));
+        let mut host = Host::new(with(kind.below(medium(), programs, reserve), faults));
         host.fill();
         play(&mut host, &steps, false);
         host.read_all();
@@ -144,14 +168,16 @@ proptest! {
     }
 
     #[test]
-    fn a_broken_state_is_an_error_and_no_panic(steps in steps(40), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
-        let mut host = Host::new(tiny());
+    fn a_broken_state_is_an_error_and_no_panic(
+        steps in steps(40), at in any::<prop::sample::Index>(), byte in any::<u8>(), (kind, programs, reserve) in kinds(&Kind::ALL),
+    ) {
+        let mut host = Host::new(kind.below(tiny(), programs, reserve));
         play(&mut host, &steps, false);
         let mut bytes = Vec::new();
         host.device.save(&Agenda::of(&host.calendar), &mut bytes).expect("a list takes everything");
         let at = at.index(bytes.len());
         bytes[at] = byte;
-        let mut again = build(tiny(), 9);
+        let mut again = build(kind.below(tiny(), programs, reserve), 9);
         if again.load(&mut bytes.as_slice()).is_ok() {
             let mut same = Vec::new();
             again.save(&Agenda { now: Instant::ZERO, events: Vec::new() }, &mut same).expect("a list takes everything");

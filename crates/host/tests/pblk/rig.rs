@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use wordline_host::pblk::{CollectorFile, Event, Pblk, PblkFile};
+use wordline_host::pblk::{CollectorFile, Pblk, PblkFile};
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Power, Schedule, Seed};
 use wordline_nand::faults::FaultFile;
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::{ArrayTiming, BusFile, DieGeometry, PartFile, PowerDraw};
 use wordline_nand::{Interface, Pairing};
 use wordline_ssd::device::{Content, FILLED, NOTHING, ZEROES};
-use wordline_ssd::{BlockDevice, Command, OpenChannel, OpenChannelFile, Operation, open_channel};
+use wordline_ssd::open_channel::FailuresFile;
+use wordline_ssd::open_channel::buffer::{BufferFile, Completion};
+use wordline_ssd::open_channel::failures::EarlyClose;
+use wordline_ssd::{BlockDevice, Command, OpenChannel, OpenChannelFile, Operation};
 
 /// Sectors of a logical page.
 pub const SECTORS: u64 = 8;
@@ -78,6 +81,57 @@ pub fn medium() -> PblkFile {
     file([24, 16, 2, 2, 2], 32, 0.4)
 }
 
+/// The kinds of devices below an FTL: when they answer a write, and what makes good for programs that fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Without a limit to what waits, a write is answered when it is in flash.
+    Synchronous,
+    /// The same with a buffer.
+    WriteThrough,
+    /// A write is answered when it is in the buffer; a program that fails goes on in another block.
+    Shift,
+    /// The same, once the pages before it are copied.
+    Copies,
+    /// A write is answered when it is in the buffer, and is lost if its program fails.
+    Unreliable,
+}
+
+impl Kind {
+    /// Those that lose nothing that was flushed.
+    pub const RELIABLE: [Self; 4] = [Self::Synchronous, Self::WriteThrough, Self::Shift, Self::Copies];
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Synchronous, Self::WriteThrough, Self::Shift, Self::Copies, Self::Unreliable];
+
+    /// An FTL over a device of this kind, which has a buffer for so many programs of a die, and as many chunks as before; a manager has
+    /// `reserve` blocks of each die beside, two of which are its journal.
+    pub fn below(self, mut file: PblkFile, programs: u64, reserve: u32) -> PblkFile {
+        let device = &mut file.open_channel;
+        let geometry = &mut device.part.geometry;
+        let (completion, is_managed) = match self {
+            Self::Synchronous => return file,
+            Self::WriteThrough => (Completion::WriteThrough, false),
+            Self::Shift | Self::Copies => (Completion::WriteBack, true),
+            Self::Unreliable => (Completion::WriteBack, false),
+        };
+        let size = Bytes(geometry.page_size.0 * u64::from(geometry.planes) * programs);
+        let unreliable = self == Self::Unreliable;
+        device.buffer = Some(BufferFile { size, completion, unreliable, protected: false });
+        if is_managed {
+            geometry.blocks_per_plane += reserve;
+            device.failures = Some(FailuresFile {
+                block_map: true,
+                shift: self == Self::Shift,
+                // Half a block more, for it is rounded down.
+                reserve: (f64::from(reserve) + 0.5) / f64::from(geometry.blocks_per_plane),
+                early_close: EarlyClose::Pad,
+                volatile_tables: false,
+            });
+        }
+        file
+    }
+}
+
 /// The same with these failures.
 pub fn with(mut file: PblkFile, faults: Vec<FaultFile>) -> PblkFile {
     file.open_channel.faults = faults;
@@ -136,9 +190,9 @@ struct Sent {
     settled: Vec<Option<Content>>,
 }
 
-pub struct Host {
-    pub device: Pblk<OpenChannel>,
-    pub calendar: Calendar<Event<open_channel::Event>>,
+pub struct Host<D: BlockDevice = Pblk<OpenChannel>> {
+    pub device: D,
+    pub calendar: Calendar<D::Event>,
     pages: Vec<Known>,
     sent: BTreeMap<u32, Sent>,
     tag: u32,
@@ -152,7 +206,13 @@ pub struct Host {
 impl Host {
     pub fn new(file: PblkFile) -> Self {
         let may_fail = !file.open_channel.faults.is_empty();
-        let mut device = build(file, 1);
+        Self::of(build(file, 1), may_fail)
+    }
+}
+
+impl<D: BlockDevice> Host<D> {
+    /// A host of a device with pages of 4 KiB and nothing written, whose commands may fail or not.
+    pub fn of(mut device: D, may_fail: bool) -> Self {
         device.follow_contents();
         let pages = (device.shape().namespaces[0] / SECTORS) as usize;
         Self {
@@ -279,7 +339,10 @@ impl Host {
         }
         if command.tag > known.settled.0 {
             known.settled = (command.tag, content);
-            self.unknown.remove(&page);
+            // A later write that failed before this one was answered may be there all the same.
+            let later: Vec<Content> = (command.tag + 1..=self.tag).map(Content::of).collect();
+            self.unknown.entry(page).or_default().retain(|content| later.contains(content));
+            self.unknown.retain(|_, contents| !contents.is_empty());
         }
         if command.fua {
             known.flushed(command.tag, content);

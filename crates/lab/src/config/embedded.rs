@@ -31,7 +31,7 @@ pub const CELLS: &[Embedded] =
 pub const PRESETS: &[Embedded] = embed!("presets":
     "bench-512g" "bench-512g-4k" "centaur" "centaur-2d" "centaur-3d" "centaur-3d-paged" "centaur-cubeftl" "centaur-dedicated" "centaur-extra-12"
     "centaur-extra-3" "centaur-extra-6" "centaur-iso-die" "cubeftl" "cubeftl-device" "cubeftl-factors" "cubeftl-minus"
-    "cubeftl-minus-factors" "ft-passd" "mqsim-64g" "mqsim-64g-when-full"
+    "cubeftl-minus-factors" "ft-passd-conventional" "mqsim-64g" "mqsim-64g-when-full"
     "nvme-qlc" "nvme-tlc" "nvme-tlc-1t" "pageftl" "pageftl-factors" "ressd" "ressd-baseline" "ressd-tlc" "ssdsim-64g" "tiny" "tiny-tlc" "vertftl" "vertftl-factors" "z-nand"
 );
 
@@ -39,12 +39,19 @@ pub const PRESETS: &[Embedded] = embed!("presets":
 pub const OTHER_PRESETS: &[Embedded] = embed!("presets": "fixed-latency");
 
 /// Those of the host FTL after pblk.
-pub const PBLK_PRESETS: &[Embedded] = embed!("presets": "pblk");
+pub const PBLK_PRESETS: &[Embedded] =
+    embed!("presets": "ft-passd" "ft-passd-ocssd" "ft-passd-unreliable" "ft-passd-without-shift" "pblk");
+
+/// Those of open-channel SSDs without an FTL.
+pub const OPEN_CHANNEL_PRESETS: &[Embedded] = embed!("presets": "ft-passd-open-channel");
+
+/// Those of RAID-5.
+pub const RAID5_PRESETS: &[Embedded] = embed!("presets": "raid5-mlc" "raid5-tiny" "raid5-tlc" "rss-raid");
 
 /// Those of all types of devices.
 #[cfg(test)]
 pub fn all_presets() -> Vec<Embedded> {
-    [PRESETS, OTHER_PRESETS, PBLK_PRESETS].concat()
+    [PRESETS, OTHER_PRESETS, PBLK_PRESETS, OPEN_CHANNEL_PRESETS, RAID5_PRESETS].concat()
 }
 
 /// The text of `name`, if it is there.

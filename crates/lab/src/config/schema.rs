@@ -36,7 +36,11 @@ pub fn of<F: JsonSchema>(designs: &Designs) -> Json {
     if let Some(definitions) = schema["$defs"].as_object_mut().filter(|all| all.contains_key(SSD_FILE)) {
         let mut ssd = device(designs);
         if let Json::Object(own) = ssd["$defs"].take() {
-            definitions.extend(own);
+            for (name, definition) in own {
+                let other = definitions.insert(name.clone(), definition.clone());
+                let is_one = other.is_none_or(|other| other == definition);
+                debug_assert!(is_one, "two definitions are called {name}");
+            }
         }
         ["$schema", "$defs", "title"].iter().for_each(|key| drop(remove(&mut ssd, key)));
         definitions.insert(SSD_FILE.into(), ssd);

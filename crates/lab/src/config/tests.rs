@@ -43,7 +43,7 @@ fn every_preset_loads_and_has_the_flash_it_says() {
         ("mqsim-64g", 64.0),
         ("ssdsim-64g", 64.0),
         ("ressd-tlc", 576.0),
-        ("ft-passd", 192.0),
+        ("ft-passd-conventional", 192.0),
     ] {
         let info = all.iter().find(|info| info.name == name).expect(name);
         assert_eq!((info.design.as_deref(), info.chips.len()), (None, 1), "{name}");

@@ -7,7 +7,9 @@
 mod configured;
 mod device_type;
 mod fixed_latency;
+mod open_channel;
 mod pblk;
+mod raid5;
 mod reading;
 mod registry;
 mod ssd;
@@ -21,7 +23,9 @@ pub(crate) use crate::config::schema::SSD_FILE;
 pub use configured::{Configured, as_ssd};
 pub use device_type::{ChipsInfo, DeviceType};
 pub use fixed_latency::{FixedLatency, FixedLatencyFile};
+pub use open_channel::OpenChannelSsd;
 pub use pblk::Pblk;
+pub use raid5::{Raid5, Raid5File};
 pub(crate) use reading::{of_document, type_of};
 pub use registry::{Registry, TypeInfo};
 #[cfg(test)]

@@ -13,7 +13,9 @@ use wordline_kernel::{Complaints, Metric, one_of};
 use super::configured::Configured;
 use super::device_type::DeviceType;
 use super::fixed_latency::FixedLatency;
+use super::open_channel::OpenChannelSsd;
 use super::pblk::Pblk;
+use super::raid5::Raid5;
 use super::reading::{self, type_of};
 use super::ssd::Ssd;
 use crate::config::embedded::Embedded;
@@ -31,7 +33,7 @@ pub struct Registry {
 impl Default for Registry {
     /// Those that are built in.
     fn default() -> Self {
-        Self::of::<Ssd>().with::<FixedLatency>().with::<Pblk>()
+        Self::of::<Ssd>().with::<FixedLatency>().with::<Pblk>().with::<OpenChannelSsd>().with::<Raid5>()
     }
 }
 

@@ -42,6 +42,7 @@ impl Quantity {
             (Value::Count(count), _) => Self::Count(count),
             (Value::Number(number), Unit::Fraction) => Self::Fraction(number),
             (Value::Number(number), Unit::Joules) => Self::Joules(number),
+            (Value::Number(number), Unit::Microseconds) => Self::Latency(number),
             (Value::Number(number), Unit::Bytes) => Self::Bytes(number),
             (Value::Number(number), _) => Self::Number(number),
         }

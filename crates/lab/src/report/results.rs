@@ -3,7 +3,7 @@
 use wordline_kernel::{Metric, Metrics};
 
 use super::quantity::Quantity;
-use crate::summary::{CommandTime, Latency, Outcome, PoolUse, Summary, WriteBack};
+use crate::summary::{CommandTime, Latency, MemberUse, Outcome, PoolUse, Summary, WriteBack};
 
 /// Results under one heading, each with its name.
 pub struct Group {
@@ -28,13 +28,18 @@ impl Group {
 /// All results of runs: the same groups for each of them. Pools that only some of them have are absent in the others.
 pub fn results(runs: &[Summary]) -> Vec<Vec<Group>> {
     let pools = runs.iter().map(|run| run.pools.len()).max().unwrap_or_default();
+    let members = runs.iter().map(|run| run.members.len()).max().unwrap_or_default();
+    let sends =
+        runs.iter().any(|run| metrics(run, SUB_REQUESTS).iter().any(|(_, sent)| *sent != Quantity::Absent));
     let (own, others): (Vec<_>, Vec<_>) = other_metrics(runs).into_iter().partition(|metric| is_own(metric));
     let of_run = |run: &Summary| {
         let list = |metrics: &[&Metric]| {
             metrics.iter().map(|metric| (metric.name, measured(run, metric.name))).collect()
         };
         let pool = |n: usize| Group::new(format!("Pool {}", n + 1), pool(run.pools.get(n)));
-        let sent = (pools > 0).then(|| Group::new("Sub-requests", metrics(run, SUB_REQUESTS)));
+        let sent = (pools > 0 && sends).then(|| Group::new(SENT, metrics(run, SUB_REQUESTS)));
+        let member = |n: usize| Group::new(format!("Device {n} of the array"), member(run.members.get(n)));
+        let array = (members > 0).then(|| Group::new(ARRAY, array(run)));
         let written_back = (0..pools.max(1)).map(|n| match pools {
             0 => Group::new("From the buffer to flash", write_back(run.write_back.first())),
             _ => Group::new(format!("From the buffer to pool {}", n + 1), write_back(run.write_back.get(n))),
@@ -44,6 +49,8 @@ pub fn results(runs: &[Summary]) -> Vec<Vec<Group>> {
             .chain(written_back)
             .chain((0..pools).map(pool))
             .chain(sent)
+            .chain((0..members).map(member))
+            .chain(array)
             .chain((!own.is_empty()).then(|| Group::new(OWN, list(&own))))
             .chain([Group::new(OTHER, list(&others))])
             .collect()
@@ -154,13 +161,21 @@ fn latency(requests: u64, of: &Latency) -> Vec<(&'static str, Quantity)> {
     values.map(|(name, us)| (name, Quantity::latency_of(requests, us))).to_vec()
 }
 
-/// Results of the flash that are nothing on a device without a map in flash or an SLC cache.
-pub const OPTIONAL: [&str; 5] = [
+/// Results that are nothing on a device without a map in flash, without an SLC cache, or of an array that no member failed.
+pub const OPTIONAL: [&str; 13] = [
     "map look-ups in memory",
     "translation reads",
     "translation programs",
     "pages into the SLC cache",
     "pages folded out of it",
+    "members that failed",
+    "degraded reads",
+    "blocks rebuilt",
+    "blocks repaired",
+    "rows unsure after a cut",
+    "rows resynchronised",
+    "rows scrubbed",
+    "sectors lost",
 ];
 
 /// The heading of the metrics that no other table has, for the pages of reports.
@@ -215,6 +230,34 @@ pub const POOL_FAULTS: &[Row] = &[
 /// The cost of one of several pools.
 const POOL_COSTS: &[Row] = &[("energy", "energy_joules")];
 
+/// The heading of sub-requests to pools.
+pub const SENT: &str = "Sub-requests";
+
+/// The heading of what an array did.
+pub const ARRAY: &str = "Array";
+
+/// Counts of an array.
+const ARRAY_COUNTS: &[Row] = &[
+    ("members", "raid5.members"),
+    ("commands of the host", "raid5.commands"),
+    ("commands to members", "raid5.member_commands"),
+    ("data blocks written", "raid5.data_writes"),
+    ("parity blocks written", "raid5.parity_writes"),
+    ("stripes written whole", "raid5.full_stripes"),
+    ("stripes reconstructed", "raid5.reconstructed"),
+    ("stripes modified", "raid5.modified"),
+    ("blocks read before", "raid5.pre_reads"),
+    ("part of time degraded", "raid5.degraded"),
+    ("members that failed", "raid5.failures"),
+    ("degraded reads", "raid5.degraded_reads"),
+    ("blocks rebuilt", "raid5.rebuilt"),
+    ("blocks repaired", "raid5.repaired"),
+    ("rows unsure after a cut", "raid5.unsure"),
+    ("rows resynchronised", "raid5.resynced"),
+    ("rows scrubbed", "raid5.scrubbed"),
+    ("sectors lost", "raid5.lost"),
+];
+
 /// Sub-requests to each of several pools.
 const SUB_REQUESTS: &[Row] = &[
     ("sent to pool 1", "sub_requests.to_first"),
@@ -230,7 +273,7 @@ const SUB_REQUESTS: &[Row] = &[
 
 /// The names of the metrics of `runs` that no other table has, in their order.
 fn other_metrics(runs: &[Summary]) -> Vec<&Metric> {
-    let tables = [FLASH, COSTS, FAULTS, SUB_REQUESTS];
+    let tables = [FLASH, COSTS, FAULTS, SUB_REQUESTS, ARRAY_COUNTS];
     let mut others: Vec<&Metric> = Vec::new();
     for metric in runs.iter().flat_map(|run| run.metrics.iter()).map(|(metric, _)| metric) {
         let is_shown = tables.into_iter().flatten().any(|(_, name)| *name == metric.name);
@@ -356,6 +399,41 @@ fn pool(pool: Option<&PoolUse>) -> Vec<(&'static str, Quantity)> {
         }),
     );
     rows
+}
+
+/// The counts of an array, and its parity as a part of the data.
+fn array(run: &Summary) -> Vec<(&'static str, Quantity)> {
+    let mut rows = metrics(run, ARRAY_COUNTS);
+    let [data, parity] =
+        ["raid5.data_writes", "raid5.parity_writes"].map(|name| measured(run, name).number());
+    let share = data.zip(parity).filter(|(data, _)| *data > 0.0);
+    let share = share.map_or(Quantity::Absent, |(data, parity)| Quantity::Fraction(parity / data));
+    rows.insert(5, ("  as a part of data", share));
+    rows
+}
+
+/// The role of a device of an array: its name in tables with a column for each device.
+pub const ROLE: &str = "role";
+
+fn member(member: Option<&MemberUse>) -> Vec<(&'static str, Quantity)> {
+    let of = |result: fn(&MemberUse) -> Quantity| member.map_or(Quantity::Absent, result);
+    vec![
+        (ROLE, of(|member| Quantity::Text(member.role.clone()))),
+        (PART, of(|member| Quantity::Text(member.part.clone()))),
+        ("reads", of(|member| Quantity::Count(member.reads))),
+        ("writes", of(|member| Quantity::Count(member.writes))),
+        ("read", of(|member| Quantity::Bytes(member.read_bytes as f64))),
+        ("written", of(|member| Quantity::Bytes(member.written_bytes as f64))),
+        ("  parity of that", of(|member| Quantity::Bytes(member.parity_bytes as f64))),
+        ("page programs", of(|member| Quantity::Count(member.programs))),
+        ("block erases", of(|member| Quantity::Count(member.erases))),
+        ("erases of a block", of(|member| Quantity::Number(member.erases_per_block))),
+        ("spent lifetime", of(|member| Quantity::Fraction(member.spent_lifetime))),
+        ("least worn block", of(|member| Quantity::Count(member.least_worn.into()))),
+        ("most worn block", of(|member| Quantity::Count(member.most_worn.into()))),
+        ("bad blocks", of(|member| Quantity::Count(member.bad_blocks))),
+        ("dies busy", of(|member| Quantity::Fraction(member.dies_busy))),
+    ]
 }
 
 /// The most characters of a label.

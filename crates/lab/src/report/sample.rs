@@ -7,8 +7,8 @@ use wordline_ssd::metrics::{all, of_pool};
 
 use crate::provenance::Provenance;
 use crate::summary::{
-    CommandTime, DieWear, Drift, Host, Latency, Outcome, PoolUse, Share, Source, SourceKind, Summary,
-    TimeShare, Wear, Window, Windows, WriteBack,
+    CommandTime, DieWear, Drift, Host, Latency, MemberUse, Outcome, PoolUse, Share, Source, SourceKind,
+    Summary, TimeShare, Wear, Window, Windows, WriteBack,
 };
 
 /// A mixed run of a drive of 8 channels and 64 dies that collects garbage from its middle on.
@@ -37,12 +37,46 @@ pub fn mixed() -> Summary {
         channel_utilisation: (0..8).map(|channel| 0.31 + 0.02 * f64::from(channel % 3)).collect(),
         die_utilisation: (0..64).map(|die| 0.42 + 0.3 * wave(die)).collect(),
         wear: wear(64, 256),
+        members: Vec::new(),
         power_cuts: Vec::new(),
         charts: Vec::new(),
         pools: Vec::new(),
         notes: vec!["3 requests went beyond the device and were wrapped".to_owned()],
         windows: windows(300, 9.63 / 300.0),
     }
+}
+
+/// The same run on an array of so many devices, of which the second failed.
+pub fn array(devices: u32) -> Summary {
+    let pool = pooled().pools[1].clone();
+    let role = |number| if number == 1 { "member 1, failed".to_owned() } else { format!("member {number}") };
+    let member = |number: u32| MemberUse {
+        role: role(number),
+        part: pool.part.clone(),
+        writes: 1_000_000,
+        written_bytes: 80 << 30,
+        parity_bytes: 20 << 30,
+        erases_per_block: 0.5 * f64::from(number),
+        most_worn: number,
+        ..MemberUse::default()
+    };
+    let counts = [
+        ("raid5.members", u64::from(devices)),
+        ("raid5.data_writes", 4_000),
+        ("raid5.parity_writes", 3_000),
+        ("raid5.modified", 0),
+        ("raid5.rebuilt", 0),
+    ];
+    let mut run = mixed();
+    for metric in wordline_host::raid5::metrics() {
+        let value = counts.iter().find(|(name, _)| *name == metric.name).map_or(0, |(_, count)| *count);
+        run.metrics.add(*metric, value);
+    }
+    run.wear = wear(8 * devices, 40);
+    run.die_utilisation = (0..8 * devices).map(|die| 0.42 + 0.3 * wave(die)).collect();
+    run.pools = (0..devices).map(|_| pool.clone()).collect();
+    run.members = (0..devices).map(member).collect();
+    run
 }
 
 /// The same run on a device with more dies: less waiting.
@@ -232,7 +266,7 @@ fn metrics(values: &[(&str, Value)]) -> Metrics {
         let value = values.iter().find(|(name, _)| *name == metric.name).map(|(_, value)| *value);
         let none = match metric.unit {
             _ if metric.may_be_absent() => Value::Absent,
-            Unit::Ratio | Unit::Fraction | Unit::Joules => Value::Number(0.0),
+            Unit::Ratio | Unit::Fraction | Unit::Microseconds | Unit::Joules => Value::Number(0.0),
             _ => Value::Count(0),
         };
         metrics.add(*metric, value.unwrap_or(none));

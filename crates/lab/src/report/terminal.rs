@@ -84,7 +84,10 @@ pub fn table(run: &Summary, columns: u16) -> String {
         [busy, faults(&groups["Faults"])].concat(),
     ]);
     let own = groups.get(results::OWN).map(|own| list(results::OWN, own.rows.iter()).join("\n"));
-    let last = [pools(run, &groups, sheet), own.unwrap_or_default(), energy(run, sheet), notes(run, sheet)];
+    // The flash of members is in their columns.
+    let parts =
+        if run.members.is_empty() { pools(run, &groups, sheet) } else { members(run, &groups, sheet) };
+    let last = [parts, own.unwrap_or_default(), energy(run, sheet), notes(run, sheet)];
     let parts = std::iter::once(heading(run, sheet)).chain(main).chain(last);
     let shown: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
     shown.join("\n\n") + "\n"
@@ -92,7 +95,9 @@ pub fn table(run: &Summary, columns: u16) -> String {
 
 /// A column for each of several pools, and what was sent to which.
 fn pools(run: &Summary, groups: &BTreeMap<String, Group>, sheet: Sheet) -> String {
-    let Some(sent) = groups.get("Sub-requests") else { return String::new() };
+    if run.pools.is_empty() {
+        return String::new();
+    }
     let column = |n: usize| {
         let Group { title, rows } = &groups[&format!("Pool {n}")];
         let part = &run.pools[n - 1].part;
@@ -108,8 +113,33 @@ fn pools(run: &Summary, groups: &BTreeMap<String, Group>, sheet: Sheet) -> Strin
         group.rows.retain(|(name, _)| !idle.contains(&name.as_str()));
     }
     let columns: Vec<_> = columns.iter().map(|(group, name)| (group, name.as_str())).collect();
-    let (pools, sent) = (matrix("Pools", &columns), list("Sub-requests", sent.rows.iter()));
-    sheet.side_by_side(&[pools, sent])
+    let sent = groups.get(results::SENT).map(|sent| list(results::SENT, sent.rows.iter()));
+    let tables: Vec<Vec<String>> = std::iter::once(matrix("Pools", &columns)).chain(sent).collect();
+    sheet.side_by_side(&tables)
+}
+
+/// A column for each device of an array, in as many tables as it takes, and what the array did.
+fn members(run: &Summary, groups: &BTreeMap<String, Group>, sheet: Sheet) -> String {
+    let column = |n: usize| {
+        let Group { title, rows } = &groups[&format!("Device {n} of the array")];
+        let is_name = |name: &str| [results::ROLE, results::PART].contains(&name);
+        let rows = rows.iter().filter(|(name, _)| !is_name(name)).cloned().collect();
+        (Group { title: title.clone(), rows }, run.members[n].role.clone())
+    };
+    let columns: Vec<(Group, String)> = (0..run.members.len()).map(column).collect();
+    let columns: Vec<(&Group, &str)> = columns.iter().map(|(group, name)| (group, name.as_str())).collect();
+    let fits = |lines: &[String]| lines.iter().all(|line| columns_of(line) <= sheet.width);
+    let mut tables = Vec::new();
+    let mut rest = &columns[..];
+    while !rest.is_empty() {
+        let table = |count: usize| matrix("Members", &rest[..count]);
+        let count = (1..=rest.len()).rev().find(|count| *count == 1 || fits(&table(*count))).unwrap_or(1);
+        tables.push(table(count).join("\n"));
+        rest = &rest[count..];
+    }
+    let array = groups[results::ARRAY].rows.iter().filter(|row| !is_idle(row));
+    tables.push(list(results::ARRAY, array).join("\n"));
+    tables.join("\n\n")
 }
 
 /// Whether a row is of a mechanism that the device does not have: a map in flash, an SLC cache.

@@ -102,6 +102,39 @@ fn pools_have_dies_and_maps_of_wear_of_their_own() {
 }
 
 #[test]
+fn an_array_has_a_column_for_each_device_and_says_how_it_wrote() {
+    let text = table(&sample::array(4), 100);
+    let lines: Vec<&str> = text
+        .lines()
+        .skip_while(|line| !line.starts_with(" Members"))
+        .take_while(|line| !line.starts_with(" Notes"))
+        .collect();
+    insta::assert_snapshot!(lines.join("\n").trim_end());
+    assert!(!text.contains("Pools") && !text.contains("Sub-requests"), "{text}");
+    let many = table(&sample::array(20), 100);
+    assert!(many.lines().filter(|line| line.starts_with(" Members")).count() > 2, "{many}");
+    assert!(widest(&many) <= 100, "{many}");
+    assert!(html(&[sample::array(4)], ORIGIN).contains(">Device 3 of the array</caption>"));
+}
+
+#[test]
+fn the_devices_of_an_array_stand_side_by_side_in_charts() {
+    let all = charts(&[sample::array(4)]);
+    let values = |name: &str| {
+        let chart = all.iter().find(|chart| chart.name == name).unwrap_or_else(|| panic!("{name}"));
+        chart.spec["data"]["values"].as_array().expect("a chart carries its data").clone()
+    };
+    assert_eq!((values("members-written").len(), values("members-worn").len()), (8, 4));
+    let worn = &values("members-worn")[1];
+    assert_eq!((&worn["bar"], &worn["role"]), (&"device 1".into(), &"member 1, failed".into()));
+    let parity: Vec<Value> =
+        values("members-written").into_iter().filter(|row| row["kind"] == "parity").collect();
+    assert_eq!(parity[0]["size"].as_f64(), Some(20_480.0), "{parity:?}");
+    assert_eq!(values("wear-map-device-3").len(), 320);
+    assert!(charts(&[sample::mixed()]).iter().all(|chart| !chart.name.starts_with("members")));
+}
+
+#[test]
 fn a_comparison_of_nothing_is_empty() {
     assert_eq!(comparison(&[], 100), "");
 }

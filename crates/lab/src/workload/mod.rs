@@ -141,7 +141,7 @@ impl Workload {
         let namespace = self.namespace_of(&shape)?;
         let capacity = SECTOR * shape.namespaces[usize::from(namespace)];
         let ready = self.ready(&Wanted { capacity, seed: options.seed, drawn: options.seed }, observer)?;
-        let pace = self.pace(ready.queue_depth, ready.bursts)?;
+        let pace = self.pace(ready.queue_depth, ready.bursts, ready.think_time)?;
         ready.check_times(pace)?;
         let spread = self.spread(&ready, pace, &*device.configured)?;
         let load = Load {
@@ -214,7 +214,12 @@ impl Workload {
     }
 
     /// When requests are submitted: in a closed loop where the user or the workload says so, else by their times.
-    fn pace(&self, usual_depth: Option<u32>, usual_bursts: Option<Bursts>) -> Result<Pace> {
+    fn pace(
+        &self,
+        usual_depth: Option<u32>,
+        usual_bursts: Option<Bursts>,
+        usual_think: Option<Duration>,
+    ) -> Result<Pace> {
         if let (Some(_), Some(depth)) = (&self.times_of, self.queue_depth) {
             return refuse("queue depth", &depth, "none beside the times of a trace");
         }
@@ -225,7 +230,8 @@ impl Workload {
         if let Some(scale) = self.time_scale {
             return refuse("time scale", &scale, "none: in a closed loop requests have no times to scale");
         }
-        match (self.bursts.or(usual_bursts), self.think_time) {
+        let usual_think = usual_think.filter(|_| self.bursts.is_none());
+        match (self.bursts.or(usual_bursts), self.think_time.or(usual_think)) {
             (Some(_), Some(think)) => refuse("think time", &think, "none in a closed loop with bursts"),
             (Some(bursts), None) => {
                 let mut complaints = Complaints::default();

@@ -40,6 +40,8 @@ pub(super) struct Ready {
     pub queue_depth: Option<u32>,
     /// The pauses of a closed loop, where the workload has some.
     pub bursts: Option<Bursts>,
+    /// The time between an answer and the next request, where the workload has one.
+    pub think_time: Option<Duration>,
     /// Submission queues and stream, where the workload says so.
     pub queues: Option<u16>,
     pub stream: u8,
@@ -86,6 +88,7 @@ impl Workload {
             last: None,
             queue_depth: None,
             bursts: None,
+            think_time: None,
             ..ready
         })
     }
@@ -183,6 +186,7 @@ impl Workload {
         Ok(Ready {
             queue_depth: workload.arrival.queue_depth(),
             bursts: workload.bursts,
+            think_time: workload.think_time,
             queues: workload.queues,
             stream: workload.stream,
             precondition: workload.precondition.into(),
@@ -345,6 +349,7 @@ fn plain(name: &str, kind: SourceKind, total: Option<u64>) -> Ready {
         last: None,
         queue_depth: None,
         bursts: None,
+        think_time: None,
         queues: None,
         stream: 0,
         has_processors: false,

@@ -6,7 +6,7 @@ use crate::trace::{self, Op, Requests};
 use crate::{Precondition, Selection};
 
 fn pace(plan: Workload, usual_depth: Option<u32>) -> std::result::Result<Pace, String> {
-    plan.pace(usual_depth, None).map_err(|error| error.to_string())
+    plan.pace(usual_depth, None, None).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -27,8 +27,10 @@ fn a_closed_loop_pauses_where_the_user_or_the_workload_says_so() {
     let bursts = Some(Bursts::halves(on));
     let plan = Workload { queue_depth: Some(4), bursts, ..Workload::default() };
     assert_eq!(pace(plan.clone(), None), Ok(Pace::Bursts { depth: 4, on, off: on }));
-    let of_workload = Workload::default().pace(Some(2), bursts).map_err(|error| error.to_string());
+    let of_workload = Workload::default().pace(Some(2), bursts, None).map_err(|error| error.to_string());
     assert_eq!(of_workload, Ok(Pace::Bursts { depth: 2, on, off: on }));
+    let of_workload = Workload::default().pace(Some(2), None, Some(on)).map_err(|error| error.to_string());
+    assert_eq!(of_workload, Ok(Pace::Closed { depth: 2, think: on }));
     let thinks = Workload { think_time: Some(on), ..plan.clone() };
     assert!(pace(thinks, None).is_err_and(|error| error.contains("none in a closed loop with bursts")));
     let open = Workload { bursts, ..Workload::default() };

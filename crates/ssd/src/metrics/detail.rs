@@ -29,6 +29,27 @@ pub struct Detail {
     pub arrays: Vec<Duration>,
     /// Its pools of flash.
     pub pools: Vec<PoolDetail>,
+    /// The devices that it is made of; none where it is not.
+    pub members: Vec<MemberDetail>,
+}
+
+/// A device that is part of another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberDetail {
+    /// Its role at the end, in words.
+    pub role: String,
+    /// Reads that it was sent.
+    pub reads: u64,
+    /// Bytes of these.
+    pub read_bytes: u64,
+    /// Writes that it was sent.
+    pub writes: u64,
+    /// Bytes of these.
+    pub written_bytes: u64,
+    /// Bytes of parity among those written.
+    pub parity_bytes: u64,
+    /// How many of the pools are its own. They follow those of the members before.
+    pub pools: usize,
 }
 
 /// A pool of flash.
@@ -79,6 +100,7 @@ impl Detail {
             buses: since(chips.bus_busy(now).map(Duration::from_ps).collect(), &mark.buses),
             arrays: since(chips.array_busy(now).map(Duration::from_ps).collect(), &mark.arrays),
             pools: pools(base, mark, &energy),
+            members: Vec::new(),
         }
     }
 
@@ -93,6 +115,7 @@ impl Detail {
             all.buses.extend(device.buses);
             all.arrays.extend(device.arrays);
             all.pools.extend(device.pools);
+            all.members.extend(device.members);
         }
         all
     }

@@ -49,6 +49,11 @@ pub struct BufferFile {
 const LARGEST: Bytes = Bytes::mib(64);
 
 impl BufferFile {
+    /// Whether writes are answered before they outlive a power cut.
+    pub(super) fn is_volatile(&self) -> bool {
+        self.completion == Completion::WriteBack && !self.protected
+    }
+
     /// Adds what is wrong with it; `is_managed` says whether the device makes good for programs that fail.
     pub(super) fn check(&self, geometry: &Geometry, is_managed: bool, wrong: &mut Complaints) {
         let least = geometry.block_size * u64::from(geometry.ws_min);
@@ -331,6 +336,12 @@ impl Buffers {
         };
         let id = units.iter().chain(stranded).find(is_it)?;
         Some(self.stamps(*id)[(block - first) as usize])
+    }
+
+    /// The part of the buffer of a parallel unit that is in use, if it has a limit.
+    pub(super) fn use_of(&self, queue: u32) -> f64 {
+        let Queue { granted, stranded, .. } = &self.queues[queue as usize];
+        f64::from(*granted + stranded.len() as u32) / f64::from(self.capacity)
     }
 
     /// Units of a queue, and how many of them have space.

@@ -294,6 +294,7 @@ impl OpenChannelFile {
                 copy: true,
                 multiple_resets: self.multiple_resets,
                 early_resets: self.early_resets,
+                volatile_writes: self.buffer.as_ref().is_some_and(BufferFile::is_volatile),
             },
             times: times(part),
         }

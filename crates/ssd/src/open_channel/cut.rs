@@ -52,6 +52,7 @@ impl OpenChannel {
     /// The chunks that dies worked on for the manager of failures; what is not recorded did not happen.
     fn cut_repairs(&mut self) -> Vec<ChunkId> {
         let Some(repairs) = &mut self.repairs else { return Vec::new() };
+        repairs.retries.forget_all();
         let AtWork { mut chunks, undone, unread } = repairs.cut();
         for Recorded { before, is_bad, is_void } in undone {
             let entry = self.chunks.get_mut(before.chunk());

@@ -10,6 +10,7 @@ use super::OpenChannelConfig;
 use super::chunks::ChunkId;
 use super::failures::{Before, Manager, Place, Shape, Step};
 use super::journal::{Journal, pages_of_record};
+use super::spans::Retries;
 
 /// The work of a die for the manager.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -70,10 +71,11 @@ pub(super) struct Repairs {
     pub(super) manager: Manager,
     pub(super) hands: Vec<Hand>,
     pub(super) pages_of_record: u32,
+    pub(super) retries: Retries,
 }
 
 state!(Repairs {
-    values { manager, hands }
+    values { manager, hands, retries }
     fixed { pages_of_record }
 });
 
@@ -99,7 +101,7 @@ impl Repairs {
         let Shape { units, blocks_per_unit, pages, .. } = shape;
         let bytes = config.geometry.block_size.0 * u64::from(config.geometry.ws_min);
         let pages_of_record = pages_of_record(units * blocks_per_unit, pages, bytes).min(pages);
-        (Some(Self { manager, hands, pages_of_record }), offline)
+        (Some(Self { manager, hands, pages_of_record, retries: Retries::default() }), offline)
     }
 
     pub(super) fn manager(&self) -> &Manager {

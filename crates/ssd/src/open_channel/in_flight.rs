@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::Instant;
 use wordline_nand::{Location, Stamp};
 
+use super::spans::Spans;
 use crate::physical_device::{Answer, Command, Failure, LogicalBlock, Operation};
 
 /// Where a command is on its way over the link.
@@ -112,6 +113,8 @@ impl InFlight {
 pub(super) struct Commands {
     in_flight: BTreeMap<u32, InFlight>,
     next: u32,
+    /// From writes to their answers, where they take time.
+    pub(super) write_answers: Spans,
 }
 
 impl Commands {
@@ -142,9 +145,13 @@ impl Commands {
         command.parts == 0
     }
 
-    /// Takes a command that is over.
-    pub(super) fn take(&mut self, number: u32) -> InFlight {
-        self.in_flight.remove(&number).expect("it is answered once")
+    /// Takes a command that is over; its answer.
+    pub(super) fn answer(&mut self, number: u32, now: Instant, takes_time: bool) -> Answer {
+        let answer = self.in_flight.remove(&number).expect("it is answered once").answer(now);
+        if answer.operation == Operation::Write && takes_time {
+            self.write_answers.add(answer.latency);
+        }
+        answer
     }
 
     pub(super) fn len(&self) -> usize {

@@ -6,7 +6,9 @@ use wordline_nand::{BlockSetId, EnergyReport, Pool};
 
 use super::OpenChannel;
 use super::chunks::ChunkId;
+use super::failures::{memory, table};
 use super::in_flight::InFlight;
+use super::spans::{RetriesUntil, Until};
 use crate::faults::Faults;
 use crate::flash;
 use crate::lifetime::Worn;
@@ -31,6 +33,7 @@ counters! {
         erase_failures: "vector.erase_failures", Count, "Erases for resets that failed.";
         repaired: "failures.repaired", Count, "Failed programs that the device made good for.";
         migrated: "failures.migrated", Count, "Chunks whose pages were brought together in one block.";
+        copied_first: "failures.copied_first", Pages, "Programs of a die among these copies that a failed program waited for.";
         repair_programs: "failures.programs", Count, "Program commands that copied pages within the device, or padded chunks.";
         reserve_erases: "failures.erases", Count, "Erases of reserve blocks.";
         journal_programs: "failures.journal_programs", Count, "Program commands that recorded changes of the tables.";
@@ -73,8 +76,55 @@ const RESERVE: Metric = Metric::new(
     Unit::Blocks,
     "Block sets in reserve at the end, over all parallel units.",
 );
+/// The memory of tables, as FT-PASSD reckons it.
+const TABLES: [Metric; 3] = [
+    Metric::new(
+        "failures.map_bytes",
+        Unit::Bytes,
+        "Memory of the map of its blocks, in as many bits as tell them apart; 0 without a manager.",
+    ),
+    Metric::new(
+        "failures.shift_bytes",
+        Unit::Bytes,
+        "Memory of the table of shifts, in as many bits as tell pages of a block apart; 0 without shifts.",
+    ),
+    Metric::new(
+        "failures.page_map_bytes",
+        Unit::Bytes,
+        "Memory that a map of its pages would take in the same way, for comparison.",
+    ),
+];
 const LISTS: Metric =
     Metric::new("failures.open_lists", Unit::Count, "Chunks whose pages are in several blocks at the end.");
+const WRITE_ANSWERS: [Metric; 2] = [
+    Metric::new(
+        "vector.write_mean",
+        Unit::Microseconds,
+        "Mean time from a vector write to its answer; null without writes.",
+    ),
+    Metric::new(
+        "vector.write_max",
+        Unit::Microseconds,
+        "Longest time from a vector write to its answer; null without writes.",
+    ),
+];
+const RETRIES: [Metric; 2] = [
+    Metric::new(
+        "failures.retry_mean",
+        Unit::Microseconds,
+        "Mean time from a failed program until its data were in flash; null without one.",
+    ),
+    Metric::new(
+        "failures.retry_max",
+        Unit::Microseconds,
+        "Longest time from a failed program until its data were in flash; null without one.",
+    ),
+];
+const BUFFER_USE: Metric = Metric::new(
+    "failures.buffer_use",
+    Unit::Fraction,
+    "Mean part of the buffer of the parallel unit in use when a program failed; null without a failure.",
+);
 const IN_STATE: [Metric; 4] = [
     Metric::new("chunks.free", Unit::Count, "Chunks that are free at the end."),
     Metric::new("chunks.open", Unit::Count, "Chunks that are open at the end."),
@@ -84,14 +134,17 @@ const IN_STATE: [Metric; 4] = [
 
 /// All metrics that the device has.
 pub fn all() -> impl Iterator<Item = &'static Metric> {
-    let of_flash = [&SENSED, &PROGRAMS, &ERASES, &ENERGY, &RESERVE, &LISTS];
-    Counts::METRICS.iter().chain(flash::Counts::METRICS).chain(of_flash).chain(&IN_STATE)
+    let of_flash = [&SENSED, &PROGRAMS, &ERASES, &ENERGY, &RESERVE, &LISTS, &BUFFER_USE];
+    let spans = WRITE_ANSWERS.iter().chain(&RETRIES).chain(&TABLES);
+    Counts::METRICS.iter().chain(flash::Counts::METRICS).chain(of_flash).chain(spans).chain(&IN_STATE)
 }
 
 /// The counts of the device at some time.
 #[derive(Clone, Debug)]
 pub struct Mark {
     counts: Counts,
+    write_answers: Until,
+    retries: RetriesUntil,
     flash: flash::Counts,
     chips: wordline_nand::chips::Counts,
     energy: EnergyReport,
@@ -104,6 +157,8 @@ impl OpenChannel {
     pub(super) fn mark_now(&self, now: Instant) -> Mark {
         Mark {
             counts: self.counts.clone(),
+            write_answers: self.commands.write_answers.now(),
+            retries: self.repairs.as_ref().map(|repairs| repairs.retries.now()).unwrap_or_default(),
             flash: self.flash.counts().clone(),
             chips: self.chips().counts(),
             energy: self.chips().energy(now - Instant::ZERO),
@@ -127,10 +182,32 @@ impl OpenChannel {
             let count = self.chunks.iter().filter(|(_, entry)| entry.state == state).count();
             metrics.add(*metric, count as u64);
         }
+        let retries = self.repairs.as_ref().map(|repairs| repairs.retries.since(mark.retries));
+        let (retries, buffer_use) = retries.unwrap_or_default();
+        let answers = self.commands.write_answers.since(mark.write_answers);
+        for (of, spans) in [(WRITE_ANSWERS, answers), (RETRIES, retries)] {
+            of.into_iter().zip(spans).for_each(|(metric, span)| metrics.add(metric, span));
+        }
+        metrics.add(BUFFER_USE, buffer_use);
         let manager = self.failures();
+        for (metric, bytes) in TABLES.iter().zip(self.table_bytes()) {
+            metrics.add(*metric, bytes);
+        }
         metrics.add(RESERVE, manager.map_or(0, |manager| manager.reserve_blocks()) as u64);
         metrics.add(LISTS, manager.map_or(0, |manager| manager.lists().count()) as u64);
         metrics
+    }
+
+    /// The memory of the map of blocks, of the table of shifts, and of a map of pages.
+    fn table_bytes(&self) -> [u64; 3] {
+        let geometry = &self.config.pools.first().geometry;
+        let blocks = u64::from(geometry.block_sets());
+        let pages = self.config.geometry.blocks_per_chunk / self.config.geometry.ws_min;
+        let [map, shift] = memory(blocks, pages).map(|bytes| bytes.0);
+        let all_pages = blocks * u64::from(pages);
+        let (has_map, shifts) =
+            (self.failures().is_some(), self.failures().is_some_and(|manager| manager.shifts()));
+        [map * u64::from(has_map), shift * u64::from(shifts), table(all_pages, all_pages).0]
     }
 
     pub(super) fn detail_since(&self, mark: &Mark, now: Instant) -> Detail {

@@ -25,6 +25,7 @@ mod physical_device;
 mod progress;
 mod repairs;
 mod resets;
+mod spans;
 mod writes;
 
 use serde::{Deserialize, Serialize};
@@ -456,7 +457,7 @@ impl OpenChannel {
     }
 
     fn answer(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
-        self.answers.push(self.commands.take(number).answer(calendar.now()));
+        self.answers.push(self.commands.answer(number, calendar.now(), self.flash.takes_time()));
         self.serve_idle(calendar);
     }
 

@@ -328,6 +328,7 @@ impl OpenChannel {
         calendar: &mut impl Schedule<Event>,
     ) {
         self.counts.repair_programs += 1;
+        self.counts.copied_first += u64::from(self.repairs().manager.copies_first(queue));
         if failed {
             self.counts.program_failures += 1;
             return self.repair_step(queue, chunk, (step, true), calendar);

@@ -1,6 +1,6 @@
 //! The changes of chunks: writes, copies, resets, closes, and what follows if their programs and erases fail.
 
-use wordline_kernel::Schedule;
+use wordline_kernel::{Instant, Schedule};
 use wordline_nand::BlockSetId;
 
 use super::buffer::Stage;
@@ -153,7 +153,10 @@ impl OpenChannel {
             let is_bad = self.treatment(self.config.pools.block_of(task.location), false) == After::Retire;
             match self.repairs {
                 None => self.end_early(chunk, is_bad, calendar),
-                Some(_) => self.repair_program(chunk, is_bad, calendar),
+                Some(_) => {
+                    self.note_failure(chunk, calendar.now());
+                    self.repair_program(chunk, is_bad, calendar);
+                }
             }
         } else {
             let unit = self.buffers.remove(queue, id);
@@ -161,6 +164,7 @@ impl OpenChannel {
             self.counts.blocks_written += u64::from(size);
             if let Some(repairs) = &mut self.repairs {
                 repairs.wrote(chunk);
+                repairs.retries.wrote(chunk, calendar.now());
             }
             if let Some(number) = unit.command {
                 self.chunks.written(chunk, size);
@@ -171,6 +175,12 @@ impl OpenChannel {
         }
         self.go_on_with_reset(chunk, calendar);
         self.admit(queue, calendar);
+    }
+
+    /// A program of a chunk failed, and is to be tried again.
+    fn note_failure(&mut self, chunk: ChunkId, now: Instant) {
+        let used = self.buffers.use_of(self.chunks.unit_of(chunk));
+        self.repairs.iter_mut().for_each(|repairs| repairs.retries.failed(chunk, now, used));
     }
 
     /// The policy's treatment of a block in which a program or an erase failed.
@@ -196,6 +206,7 @@ impl OpenChannel {
 
     /// A program of a chunk failed, and no block is left for it: the chunk is out of use. What was answered of it can be read.
     pub(super) fn end_offline(&mut self, chunk: ChunkId, calendar: &mut impl Schedule<Event>) {
+        self.repairs.iter_mut().for_each(|repairs| repairs.retries.forget(chunk));
         self.give_up(chunk, true, calendar);
         let entry = self.chunks.get_mut(chunk);
         entry.next = entry.written;
@@ -276,6 +287,7 @@ impl OpenChannel {
         if is_busy || self.repairs.as_ref().is_some_and(|repairs| repairs.is_busy(queue)) {
             return self.resets.wait(reset);
         }
+        self.repairs.iter_mut().for_each(|repairs| repairs.retries.forget(chunk));
         for id in self.buffers.of_chunk(queue, chunk) {
             self.buffers.remove(queue, id);
             self.chunks.get_mut(chunk).is_void = true;

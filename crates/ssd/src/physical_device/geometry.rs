@@ -47,7 +47,7 @@ pub struct Times {
     pub reset: [Duration; 2],
 }
 
-/// Optional commands and rules (MCCAP).
+/// Optional commands and rules (MCCAP, and VWC of Identify Controller in NVMe).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
     /// It copies within the device (bit 0).
@@ -56,6 +56,8 @@ pub struct Capabilities {
     pub multiple_resets: bool,
     /// It resets chunks that are open (bit 2, of devices in use rather than of the specification).
     pub early_resets: bool,
+    /// It answers writes before they outlive a power cut: a flush makes them do so (VWC).
+    pub volatile_writes: bool,
 }
 
 /// The geometry of a device, as it answers the command Geometry (E2h).

@@ -1,7 +1,7 @@
 //! The configuration of a generated workload: its raw form in TOML and the check that makes it usable.
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Bytes, Complaints, Seed};
+use wordline_kernel::{Bytes, Complaints, Duration, Seed};
 
 use super::address::Pattern;
 use super::arrival::{Arrival, Bursts};
@@ -39,6 +39,8 @@ pub struct Workload {
     pub arrival: Arrival,
     /// The pauses of a closed loop, if it has any.
     pub bursts: Option<Bursts>,
+    /// The time in a closed loop between an answer and the next request, at most 1h; none where it is not given.
+    pub think_time: Option<Duration>,
     /// Submission queues that the host uses; in a closed loop each has `queue_depth` requests outstanding. One in a
     /// closed loop, else all of the device, where it is not given.
     pub queues: Option<u16>,
@@ -129,6 +131,11 @@ impl Workload {
                 "pauses of requests that have times",
                 "none, or arrival.kind = closed",
             );
+        }
+        if let Some(think) = self.think_time {
+            let holds = self.bursts.is_none() && self.arrival.queue_depth().is_some();
+            c.require(holds, "think_time", think, "none, or arrival.kind = closed without bursts");
+            c.require(think <= Duration::from_ms(3_600_000), "think_time", think, "at most 1h");
         }
         complaints.or_ok(())
     }

@@ -80,7 +80,7 @@ mod tests {
         let layout = Layout::of(&geometry, 0.5, Some(1));
         let mut lines = Lines::new(layout, |_| ChunkState::Free);
         for valid in valid {
-            let line = lines.take_free().expect("all are free");
+            let line = lines.take_free(|_| true).expect("all are free");
             lines.open(line);
             let first = layout.places_of(line).start + 1;
             (first..first + valid).for_each(|place| lines.validate(Place(place)));
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(lines.next_emptied(), None);
         lines.release(LineId(0));
         assert_eq!(lines.next_emptied(), Some(LineId(0)));
-        lines.free(LineId(0));
+        lines.free(LineId(0), 0);
         assert_eq!((lines.free_chunks(), lines.get(LineId(0)).state), (2, LineState::Free));
         lines.check().expect("its counts are right");
     }

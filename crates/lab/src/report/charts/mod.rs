@@ -4,6 +4,7 @@
 mod chart;
 mod designs;
 mod latency;
+mod members;
 mod over_time;
 mod parts;
 mod wear;
@@ -28,6 +29,8 @@ pub fn charts(runs: &[Summary]) -> Vec<Chart> {
         parts::channels(&runs),
         parts::dies(&runs),
         wear::distribution(&runs),
+        members::written(&runs),
+        members::worn(&runs),
     ];
     all.extend((0..runs.all.len()).flat_map(|index| wear::maps(&runs, index)).map(Some));
     all.extend(designs::all(&runs).into_iter().map(Some));

@@ -131,7 +131,7 @@ pub fn dies(runs: &Runs<'_>) -> Option<Chart> {
     chart(
         "dies",
         "Utilisation of the dies",
-        "Part of the run during which each die's array read, programmed or erased. A row is a channel, or a pool where there are several, a cell a die.",
+        "Part of the run during which each die's array read, programmed or erased. A row is a channel, or a pool or a device of an array where there are several, a cell a die.",
         rows,
         json!({
             "height": { "step": step },
@@ -155,7 +155,7 @@ fn cells(runs: &Runs<'_>) -> (Vec<Value>, Vec<String>) {
     for (run, label) in runs.iter() {
         let mut first = 0;
         for (n, pool) in run.pools.iter().enumerate() {
-            let row = runs.prefixed(label, &format!("pool {}", n + 1));
+            let row = runs.prefixed(label, &part_of(run, n));
             let dies = run.die_utilisation.iter().enumerate().skip(first).take(pool.dies as usize);
             cells.extend(dies.map(
                 |(die, busy)| json!({ "row": row, "column": die - first, "die": die, "busy": shown(*busy) }),
@@ -182,6 +182,14 @@ fn cells(runs: &Runs<'_>) -> (Vec<Value>, Vec<String>) {
         }
     }
     (cells, order)
+}
+
+/// The name of a pool, or of the device of an array that has it alone.
+pub(super) fn part_of(run: &Summary, n: usize) -> String {
+    match run.members.len() == run.pools.len() {
+        true => format!("device {n}"),
+        false => format!("pool {}", n + 1),
+    }
 }
 
 /// Dies are counted channel by channel; all in one row where that does not fit.

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::chart::{Chart, Runs, chart, shown};
+use super::parts::part_of;
 use crate::summary::{PoolUse, Summary};
 
 /// How many blocks were erased how often.
@@ -57,7 +58,7 @@ pub fn maps(runs: &Runs<'_>, index: usize) -> Vec<Chart> {
     let mut of_pool = |(n, pool): (usize, &PoolUse)| {
         let (own, others) = values.split_at(values.len().min(pool.wear_values as usize));
         values = others;
-        map(runs, index, Some(n + 1), own, pool.dies as usize)
+        map(runs, index, Some(part_of(run, n)), own, pool.dies as usize)
     };
     let maps: Vec<Chart> = run.pools.iter().enumerate().filter_map(&mut of_pool).collect();
     if maps.is_empty() {
@@ -66,14 +67,14 @@ pub fn maps(runs: &Runs<'_>, index: usize) -> Vec<Chart> {
     maps
 }
 
-fn map(runs: &Runs<'_>, index: usize, pool: Option<usize>, erases: &[f64], dies: usize) -> Option<Chart> {
+fn map(runs: &Runs<'_>, index: usize, part: Option<String>, erases: &[f64], dies: usize) -> Option<Chart> {
     let label = &runs.labels[index];
     let grid = Grid::of(erases.len(), dies);
     let cells: Vec<Value> = grid.cells(erases).into_iter().map(shown).collect();
     let of_run = if runs.are_several() { format!("-{}", index + 1) } else { String::new() };
-    let of_pool = pool.map_or_else(String::new, |pool| format!("-pool-{pool}"));
-    let name = format!("wear-map{of_run}{of_pool}");
-    let of = pool.map_or_else(String::new, |pool| format!(" of pool {pool}"))
+    let of_part = part.as_ref().map_or_else(String::new, |part| format!("-{}", part.replace(' ', "-")));
+    let name = format!("wear-map{of_run}{of_part}");
+    let of = part.map_or_else(String::new, |part| format!(" of {part}"))
         + &if runs.are_several() { format!(" of {label}") } else { String::new() };
     let title = format!("Wear map{of}: erases of each block");
     let most = runs.all.iter().map(greatest).fold(0.0, f64::max);

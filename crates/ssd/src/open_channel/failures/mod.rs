@@ -485,6 +485,52 @@ impl Manager {
 /// The memory of the block map and of the shift table for this many blocks of so many pages, in bits packed one behind another (FT-PASSD,
 /// section V.A): an entry for each block, of as many bits as tell blocks apart, or pages and the mark of a list.
 pub fn memory(blocks: u64, pages: u32) -> [Bytes; 2] {
-    let bits = |values: u64| u64::from(u64::BITS - (values - 1).leading_zeros());
-    [bits(blocks), bits(u64::from(pages) + 1)].map(|bits| Bytes((blocks * bits).div_ceil(8)))
+    [blocks, u64::from(pages) + 1].map(|values| table(blocks, values))
+}
+
+/// Bits that tell so many values apart.
+pub fn bits(values: u64) -> u64 {
+    u64::from(u64::BITS - (values - 1).leading_zeros())
+}
+
+/// The memory of a table of so many entries, each of one of so many values, in bits packed one behind another.
+pub fn table(entries: u64, values: u64) -> Bytes {
+    Bytes((entries * bits(values)).div_ceil(8))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bits and the memory of a table that maps each part of a volume to another one.
+    fn mapping(volume: u64, part: u64) -> (u64, Bytes) {
+        let parts = volume.div_ceil(part);
+        (bits(parts), table(parts, parts))
+    }
+
+    const GIB: u64 = 1 << 30;
+    const MIB: u64 = 1 << 20;
+    const KIB: u64 = 1 << 10;
+
+    #[test]
+    fn page_maps_take_what_table_1_of_ft_passd_says_but_for_the_last() {
+        assert_eq!(mapping(256 * GIB, 16 * KIB), (24, Bytes(48 * MIB)));
+        assert_eq!(mapping(256 * GIB, 8 * KIB), (25, Bytes(100 * MIB)));
+        // The table has 30 bits, which would be 240 MiB.
+        assert_eq!(mapping(1_024 * GIB, 16 * KIB), (26, Bytes(208 * MIB)));
+        assert_eq!((1_024 * GIB / (16 * KIB) * 30) / 8, 240 * MIB);
+    }
+
+    #[test]
+    fn block_maps_take_what_table_2_of_ft_passd_says_to_whole_kibibytes() {
+        for (volume, block, bits, kib) in [(256, 24, 14, 18), (256, 12, 15, 40), (1_024, 24, 16, 85)] {
+            let (found, memory) = mapping(volume * GIB, block * MIB);
+            assert_eq!((found, memory.0 / KIB), (bits, kib), "{volume} GiB of blocks of {block} MiB");
+        }
+    }
+
+    #[test]
+    fn the_tables_of_the_manager_take_what_section_5_of_ft_passd_says() {
+        assert_eq!(memory(8_192, 1_536), [Bytes(13 * KIB), Bytes(11 * KIB)]);
+    }
 }

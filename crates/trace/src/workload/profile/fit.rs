@@ -82,7 +82,7 @@ impl Profile {
     }
 
     /// Reads and writes: as published, or volume / mean size, or the share of a chosen number.
-    fn counts(&self) -> (f64, f64) {
+    pub(super) fn counts(&self) -> (f64, f64) {
         use Statistic as S;
         let count = |count, volume, size| {
             let divided = || Some(self.value(volume)? / self.value(size)?);

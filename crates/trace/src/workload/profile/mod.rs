@@ -57,6 +57,8 @@ pub struct Chosen {
     pub write_share: Option<f64>,
     /// Time from the first request to the last; closed loop where there is none.
     pub duration: Option<Duration>,
+    /// Requests of the whole recording, of which the table describes an extract.
+    pub recorded_requests: Option<u64>,
     /// Share of updates that go to the hot fifth of the written data.
     pub hot_updates: Option<f64>,
     /// Share of the data read that is read for the first time, where it is not published.
@@ -74,6 +76,7 @@ impl Chosen {
             requests: self.requests.or(other.requests),
             write_share: self.write_share.or(other.write_share),
             duration: self.duration.or(other.duration),
+            recorded_requests: self.recorded_requests.or(other.recorded_requests),
             hot_updates: self.hot_updates.or(other.hot_updates),
             fresh_reads: self.fresh_reads.or(other.fresh_reads),
             fresh_writes: self.fresh_writes.or(other.fresh_writes),
@@ -175,6 +178,18 @@ impl Profile {
     /// The volume's name without the paper's.
     pub fn volume(&self) -> &str {
         self.name.rsplit('/').next().unwrap_or(&self.name)
+    }
+
+    /// The same over the part of its duration that its requests have among those of the whole recording; as it is where that is not
+    /// known.
+    #[must_use]
+    pub fn as_extract(mut self) -> Self {
+        let (reads, writes) = self.counts();
+        if let (Some(all), Some(recorded)) = (self.chosen.duration, self.chosen.recorded_requests) {
+            let part = (reads + writes) / recorded as f64;
+            self.chosen.duration = Some(Duration::from_ps((all.ps() as f64 * part.min(1.0)) as u64));
+        }
+        self
     }
 
     /// The published numbers.

@@ -78,6 +78,23 @@ fn every_published_number_has_a_unit_that_fits() {
     }
 }
 
+/// Where two tables are of the same recording.
+#[test]
+fn the_requests_of_a_recording_are_those_of_another_table() {
+    let mut compared = 0;
+    for name in Profile::names().iter().filter(|name| name.starts_with("ressd/")) {
+        let profile = Profile::named(name).expect("it is there");
+        let recorded = profile.chosen.recorded_requests.expect("they are known") as f64;
+        let (reads, writes) = profile.counts();
+        assert!(reads + writes < recorded, "{name} is an extract");
+        let Ok(other) = Profile::named(&format!("centaur/{}", profile.volume())) else { continue };
+        let (reads, writes) = other.counts();
+        assert!((recorded / (reads + writes) - 1.0).abs() < 0.005, "{name}: {recorded}, {reads} + {writes}");
+        compared += 1;
+    }
+    assert_eq!(compared, 6);
+}
+
 #[test]
 fn equal_seeds_give_equal_requests_and_others_do_not() {
     let profile = Profile::named("ressd/hm_0").expect("the profile exists");

@@ -1,0 +1,81 @@
+//! Invariants, and the check of a state that was read.
+
+use wordline_ssd::PhysicalDevice;
+use wordline_ssd::snapshot::Agenda;
+
+use super::places::Place;
+use super::{Direct, Event, Power, Work};
+
+impl<D: PhysicalDevice> Direct<D> {
+    /// Checks that a chunk holds what pages and reads need of it.
+    pub(super) fn audit_all(&self) {
+        let mut holds = self.places.holds();
+        for place in self.slots.iter().flatten().flat_map(super::Sent::held) {
+            holds[(place.0 / self.layout.blocks_per_chunk) as usize] += 1;
+        }
+        assert!(self.places.is_held(&holds), "what is held of chunks is what pages and commands need");
+    }
+
+    /// Whether a state that was read can be one of the host.
+    pub(super) fn check_state(&self, agenda: &Agenda<Event<D::Event>>) -> Result<(), String> {
+        let places = self.layout.units * self.layout.chunks_per_unit * self.layout.blocks_per_chunk;
+        self.places.check(places)?;
+        self.requests.check()?;
+        self.heads.check(&self.layout, |number| self.requests.has(number))?;
+        let is_there = |place: &Place| place.0 < places;
+        let is_right = self.slots.iter().flatten().all(|sent| {
+            let is_known = match sent.work {
+                Work::Write(number) | Work::Read(number) => {
+                    self.requests.has(number)
+                        && sent.places.len() == sent.stamps.len()
+                        && !sent.places.is_empty()
+                }
+                Work::Close(unit) | Work::Reset(unit) => unit < self.layout.units && sent.places.len() == 1,
+                Work::Flush(number) => number.is_none_or(|number| self.requests.has(number)),
+            };
+            let is_page =
+                |stamp: &wordline_nand::Stamp| !stamp.is_data() || stamp.logical < self.layout.pages;
+            is_known && sent.places.iter().all(is_there) && sent.stamps.iter().all(is_page)
+        });
+        let free = self.slots.iter().filter(|slot| slot.is_none()).count();
+        let is_free = |tag: &u32| matches!(self.slots.get(*tag as usize), Some(None));
+        if !is_right || self.free.len() != free || !self.free.iter().all(is_free) {
+            return Err("commands to the device that it cannot have".into());
+        }
+        let (mut of_device, mut answered) = (Vec::new(), true);
+        for (time, event) in &agenda.events {
+            match event {
+                Event::Device(event) => of_device.push((*time, *event)),
+                Event::Answer(number) => answered &= self.requests.has(*number),
+            }
+        }
+        if !answered {
+            return Err("an answer to a request that is not there".into());
+        }
+        self.device.check_loaded(&Agenda { now: agenda.now, events: of_device })
+    }
+
+    /// Goes on with a recovery, once the device has recovered.
+    pub(super) fn recover_on(&mut self, now: wordline_kernel::Instant) {
+        let Power::Back(since) = self.power else { return };
+        if !self.device.is_ready() {
+            return;
+        }
+        self.device.forget_notifications();
+        self.device.forget_answers();
+        let Self { device, layout, heads, places, .. } = self;
+        let size = layout.blocks_per_chunk;
+        let report = |chunk: u32| device.report(layout.chunk(chunk));
+        let lost = places.settle(|place| place.0 % size < report(place.0 / size).readable);
+        for unit in 0..layout.units {
+            let head = heads.get_mut(unit);
+            let Some((chunk, _)) = head.open else { continue };
+            let found = report(chunk);
+            head.leave_or_go_on(found.state, found.write_pointer);
+        }
+        let of_device = self.device.recovery().unwrap_or_default();
+        let time = now - since;
+        self.recovery = Some(wordline_ssd::device::Recovered { time, lost, ..of_device });
+        self.power = Power::On;
+    }
+}

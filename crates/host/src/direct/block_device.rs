@@ -1,0 +1,231 @@
+//! The host as a block device.
+
+use wordline_kernel::{Calendar, Digest, Duration, Instant, Metrics, Schedule, Seed};
+use wordline_ssd::ageing::{self, Ages};
+use wordline_ssd::block_device::{Next, Oldest, Programmed, Shape};
+use wordline_ssd::device::{Content, Look, Recovered, Steady, Written};
+use wordline_ssd::metrics::Detail;
+use wordline_ssd::snapshot::Agenda;
+use wordline_ssd::{Answer, BlockDevice, Command, Operation, PhysicalDevice, PowerCut};
+
+use super::metrics::Mark;
+use super::{Direct, Event, Power, config};
+
+/// Pages of a write before a run. Chosen: as many as a command may have at the most.
+const FILLED_AT_ONCE: u32 = wordline_ssd::physical_device::MOST_BLOCKS as u32;
+
+impl<D: PhysicalDevice> BlockDevice for Direct<D> {
+    type Event = Event<D::Event>;
+    type Mark = Mark<D::Mark>;
+
+    fn shape(&self) -> Shape {
+        config::shape(self.device.geometry(), &self.layout)
+    }
+
+    fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Self::Event>) {
+        self.take(command, calendar);
+    }
+
+    fn follow_contents(&mut self) {
+        self.followed = Some(Box::default());
+    }
+
+    fn carry(&mut self, tag: u32, contents: &[Content]) {
+        self.followed.as_mut().expect("contents are followed").carried.insert(tag, contents.to_vec());
+    }
+
+    fn take_contents(&mut self, tag: u32) -> Option<Vec<Content>> {
+        self.followed.as_mut()?.found.remove(&tag)
+    }
+
+    fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>) {
+        match event {
+            Event::Answer(number) => self.answer(number, calendar.now()),
+            Event::Device(event) => {
+                self.device.handle(event, &mut calendar.within(Event::Device));
+                match self.power {
+                    Power::On if !self.device.answers().is_empty() => self.go_on(calendar),
+                    Power::On | Power::Off => {}
+                    Power::Back(_) => self.recover_on(calendar.now()),
+                }
+            }
+        }
+    }
+
+    fn answers(&self) -> &[Answer] {
+        &self.requests.answers
+    }
+
+    fn forget_answers(&mut self) {
+        self.requests.answers.clear();
+    }
+
+    fn outstanding(&self) -> usize {
+        self.requests.outstanding()
+    }
+
+    /// Fails the writes for which no chunk gets free.
+    fn give_up(&mut self, calendar: &mut impl Schedule<Self::Event>) -> bool {
+        self.fail_all(calendar)
+    }
+
+    fn power_cut(&mut self, now: Instant) -> PowerCut {
+        let torn = self.device.power_cut(now).torn;
+        for sent in self.slots.drain(..).flatten() {
+            sent.held().for_each(|place| self.places.let_go(place));
+        }
+        self.free.clear();
+        self.heads.forget();
+        self.power = Power::Off;
+        if let Some(followed) = &mut self.followed {
+            followed.carried.clear();
+            followed.found.clear();
+        }
+        PowerCut { unanswered: self.requests.forget(), torn }
+    }
+
+    fn recover(&mut self, calendar: &mut impl Schedule<Self::Event>) {
+        self.power = Power::Back(calendar.now());
+        self.device.recover(&mut calendar.within(Event::Device));
+        self.recover_on(calendar.now());
+    }
+
+    fn is_ready(&self) -> bool {
+        self.power == Power::On
+    }
+
+    fn recovery(&self) -> Option<Recovered> {
+        self.recovery
+    }
+
+    fn fill_while(&mut self, fraction: f64, look: Look<'_>) -> bool {
+        let pages = (f64::from(self.layout.pages) * fraction) as u32;
+        let mut calendar = Calendar::new();
+        self.device.stop_clock();
+        let mut goes_on = true;
+        for page in (0..pages).step_by(FILLED_AT_ONCE as usize) {
+            let count = u64::from(FILLED_AT_ONCE.min(pages - page));
+            let sectors = self.sectors_of_a_page;
+            let (sector, sectors) = (u64::from(page) * sectors, count * sectors);
+            self.take(
+                Command { operation: Operation::Write, sector, sectors, ..Command::default() },
+                &mut calendar,
+            );
+            while let Some(event) = calendar.advance() {
+                self.handle(event, &mut calendar);
+            }
+            self.forget_answers();
+            let written = Written {
+                pages: u64::from(page),
+                filled: u64::from(self.layout.pages),
+                expected: u64::from(pages),
+            };
+            if !look(written) {
+                goes_on = false;
+                break;
+            }
+        }
+        self.device.start_clock();
+        if let Some(followed) = &mut self.followed {
+            followed.written.clear();
+        }
+        goes_on
+    }
+
+    /// Nothing is ever moved: a full device is as steady as it gets.
+    fn fill_steady_while(&mut self, _seed: Seed, fraction: Option<f64>, look: Look<'_>) -> Option<Steady> {
+        self.fill_while(fraction.unwrap_or(1.0), look)
+            .then_some(Steady { overwritten: 0, amplification: None })
+    }
+
+    fn age(&mut self, next: Next<'_>, depth: Option<u32>) -> Option<Agenda<Self::Event>> {
+        ageing::age(self, next, depth)
+    }
+
+    fn digest(&self) -> Digest {
+        let mut digest = self.digest;
+        digest.add(self.device.digest().value());
+        digest
+    }
+
+    fn audit(&self, elapsed: Duration) {
+        self.device.audit(elapsed);
+        self.audit_all();
+    }
+
+    fn oldest(&self) -> Option<Oldest> {
+        let first = self.requests.iter().min_by_key(|request| request.submitted)?;
+        // Any progress of the device is progress of the request.
+        let done = self.device.digest().value();
+        Some(Oldest { submitted: first.submitted, tag: first.command.tag, done })
+    }
+
+    /// Chosen: a command waits for the one before it, and both for the copies of a manager.
+    fn longest_wait(&self) -> Duration {
+        self.device.longest_wait() * 4
+    }
+
+    fn what_waits(&self, now: Instant) -> String {
+        let pieces: usize = self.heads.iter().map(|head| head.pieces.len()).sum();
+        let requests = self.requests.outstanding();
+        format!("{requests} requests; {pieces} pieces wait for a chunk\n") + &self.device.what_waits(now)
+    }
+
+    fn mark(&self, now: Instant) -> Self::Mark {
+        self.mark_now(now)
+    }
+
+    fn programmed(&self) -> Programmed {
+        Programmed { host: self.counts.pages_written, other: self.counts.padding }
+    }
+
+    fn metrics(&self, mark: &Self::Mark, now: Instant) -> Metrics {
+        self.metrics_since(mark, now)
+    }
+
+    fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail {
+        self.device.detail(&mark.device, now)
+    }
+
+    fn lengths(&self) -> Vec<usize> {
+        let mut lengths = self.places.lengths().to_vec();
+        lengths.extend(self.device.lengths());
+        lengths
+    }
+
+    /// Chosen: 64 B for a page, 16 MiB for what grows with the work, and what the device has.
+    fn most_bytes(&self) -> u64 {
+        self.device.most_bytes() + (16 << 20) + 64 * u64::from(self.layout.pages)
+    }
+
+    fn check_loaded(&self, agenda: &Agenda<Self::Event>) -> Result<(), String> {
+        self.check_state(agenda)
+    }
+}
+
+/// With the clock of its device off a request is answered as it is submitted: nothing is over later.
+impl<D: PhysicalDevice> Ages for Direct<D> {
+    fn is_timer(_: &Self::Event) -> bool {
+        false
+    }
+
+    fn stop_clock(&mut self) -> bool {
+        self.device.stop_clock();
+        true
+    }
+
+    fn next_over(&mut self, _: &mut impl Schedule<Self::Event>) -> bool {
+        false
+    }
+
+    fn hold_still(&mut self) {}
+
+    fn start_clock(&mut self) {
+        self.device.start_clock();
+    }
+
+    /// Nothing waits for a time.
+    fn time_of_a_page(&self) -> Duration {
+        Duration::ZERO
+    }
+}

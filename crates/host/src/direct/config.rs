@@ -1,0 +1,146 @@
+//! The configuration of a host without an FTL, and its check.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Complaints, Seed};
+use wordline_ssd::block_device::Shape;
+use wordline_ssd::physical_device::Geometry;
+use wordline_ssd::{OpenChannel, OpenChannelConfig, OpenChannelFile, SECTOR};
+
+use super::{Direct, Layout};
+
+/// The part of the chunks that the host does not address. Chosen: that of pblk.
+const OVER_PROVISIONING: f64 = 0.11;
+
+/// Chunks of each parallel unit that the host does not address, at the least: one that is written, and one that gets free.
+const LEAST_SPARE: u32 = 2;
+
+/// The parallel units that writes go to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spread {
+    /// All of a request goes to one, and the next request to the next one.
+    #[default]
+    Requests,
+    /// Each part of a request that a program writes goes to the next one.
+    Programs,
+}
+
+/// A host without an FTL, as it is written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "HostOfOpenChannelFile")]
+pub struct DirectFile {
+    /// Fraction of the chunks that the host does not address.
+    #[serde(default = "over_provisioning")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub over_provisioning: f64,
+    /// The parallel units that writes go to.
+    #[serde(default)]
+    pub spread: Spread,
+    /// Writes that the device could not carry out are made again elsewhere; otherwise their requests fail.
+    #[serde(default = "yes")]
+    pub retry: bool,
+    /// The open-channel device.
+    pub open_channel: OpenChannelFile,
+}
+
+fn over_provisioning() -> f64 {
+    OVER_PROVISIONING
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// A host without an FTL that was checked.
+#[derive(Clone, Debug)]
+pub struct DirectConfig {
+    /// As it was written.
+    pub file: DirectFile,
+    /// The device below.
+    pub device: OpenChannelConfig,
+    /// The sizes that follow.
+    pub layout: Layout,
+}
+
+impl DirectFile {
+    /// The host and its device, or everything that is wrong with them.
+    ///
+    /// # Errors
+    /// The keys that do not fit.
+    pub fn check(self) -> Result<DirectConfig, Complaints> {
+        let mut wrong = Complaints::default();
+        let device =
+            self.open_channel.clone().check().map_err(|inner| wrong.nest("open_channel", inner)).ok();
+        let Some(device) = device else { return Err(wrong) };
+        let geometry = &device.geometry;
+        let unreadable = geometry.mw_cunits;
+        wrong.require(
+            unreadable == 0,
+            "open_channel.mw_cunits",
+            unreadable,
+            "0: the host keeps nothing that the device cannot read yet",
+        );
+        let open = geometry.max_open;
+        wrong.require(
+            open == 0 || open >= geometry.units(),
+            "open_channel.max_open",
+            open,
+            format!("at least {}: one for each parallel unit", geometry.units()),
+        );
+        let chunks = geometry.chunks_per_unit;
+        let spare = (f64::from(chunks) * self.over_provisioning.clamp(0.0, 1.0)).ceil() as u32;
+        let spare = spare.max(LEAST_SPARE);
+        let fits = (0.0..1.0).contains(&self.over_provisioning) && spare < chunks;
+        let wanted = format!(
+            "a fraction from 0 to below 1 that leaves the host a chunk of the {chunks} of a parallel unit beside {LEAST_SPARE}"
+        );
+        wrong.require(fits, "over_provisioning", self.over_provisioning, wanted);
+        let places = u64::from(geometry.chunks()) * u64::from(geometry.blocks_per_chunk);
+        let wanted = format!("fewer than {}: a word names one", u32::MAX);
+        wrong.require(
+            places < u64::from(u32::MAX),
+            "open_channel.logical_block",
+            format!("{places} logical blocks"),
+            wanted,
+        );
+        wrong.or_ok(())?;
+        let layout = Layout {
+            groups: u32::from(geometry.groups),
+            units: geometry.units(),
+            chunks_per_unit: chunks,
+            blocks_per_chunk: geometry.blocks_per_chunk,
+            ws_min: geometry.ws_min,
+            pages: (chunks - spare) * geometry.units() * geometry.blocks_per_chunk,
+            spread: self.spread,
+            retry: self.retry,
+        };
+        Ok(DirectConfig { file: self, device, layout })
+    }
+}
+
+impl DirectConfig {
+    /// The shape of the device as a host sees it.
+    pub fn shape(&self) -> Shape {
+        shape(&self.device.geometry, &self.layout)
+    }
+
+    /// A new device.
+    pub fn build(&self, seed: Seed) -> Direct<OpenChannel> {
+        Direct::new(OpenChannel::new(self.device.clone(), seed), self.layout)
+    }
+}
+
+/// The shape of a host on a device of this geometry.
+pub(super) fn shape(geometry: &Geometry, layout: &Layout) -> Shape {
+    let page = geometry.block_size;
+    let capacity = page * u64::from(layout.pages);
+    Shape {
+        namespaces: vec![capacity.0 / SECTOR.0],
+        capacity,
+        sector_size: page,
+        logical_page: page,
+        block_set: page * u64::from(geometry.blocks_per_chunk),
+    }
+}

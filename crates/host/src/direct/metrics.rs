@@ -1,0 +1,56 @@
+//! The counts of the host, and the metrics made of them.
+
+use wordline_kernel::metrics::Value;
+use wordline_kernel::{Instant, Metric, Metrics, counters};
+use wordline_ssd::PhysicalDevice;
+use wordline_ssd::lifetime::write_amplification;
+
+use super::Direct;
+
+counters! {
+    /// The counts of the host since it was made.
+    pub struct Counts {
+        pages_written: "direct.pages_written", LogicalPages, "Pages that writes sent to the device, those made again after a failure among them.";
+        padding: "direct.padding", LogicalPages, "Logical blocks of padding, where a write is no multiple of what a program writes.";
+        pages_read: "direct.pages_read", LogicalPages, "Pages that reads asked the device for.";
+        pages_lost: "direct.pages_lost", LogicalPages, "Pages that reads asked for and the device has lost though it answered their writes.";
+        resubmitted: "direct.resubmitted", LogicalPages, "Pages whose write failed and was made again.";
+        resets: "direct.resets", Count, "Chunks that were reset because nothing in them was current.";
+        given_up: "direct.given_up", Count, "Parts of writes that failed because no chunk was free and none got free.";
+        refused: "direct.refused", Count, "Commands that the device refused, because their chunks had ended.";
+        trimmed_pages: "direct.trimmed_pages", LogicalPages, "Pages that the host trimmed.";
+    }
+}
+
+/// All metrics that the host has.
+pub fn all() -> impl Iterator<Item = &'static Metric> {
+    Counts::METRICS.iter()
+}
+
+/// The counts at some time.
+#[derive(Clone, Debug)]
+pub struct Mark<M> {
+    counts: Counts,
+    pub(super) device: M,
+}
+
+impl<D: PhysicalDevice> Direct<D> {
+    pub(super) fn mark_now(&self, now: Instant) -> Mark<D::Mark> {
+        Mark { counts: self.counts.clone(), device: self.device.mark(now) }
+    }
+
+    pub(super) fn metrics_since(&self, mark: &Mark<D::Mark>, now: Instant) -> Metrics {
+        let counts = self.counts.since(&mark.counts);
+        let mut metrics = self.device.metrics(&mark.device, now);
+        counts.add_to(&mut metrics);
+        let page = self.device.geometry().block_size;
+        let bytes = |pages: u64| Value::Count((page * pages).0);
+        let of_ssds = wordline_ssd::metrics::of_name;
+        metrics.add(of_ssds("flash.programmed_bytes"), bytes(counts.pages_written + counts.padding));
+        metrics.add(of_ssds("flash.host_bytes"), bytes(counts.pages_written));
+        metrics.add(of_ssds("flash.padding_bytes"), bytes(counts.padding));
+        let programs = write_amplification(counts.pages_written + counts.padding, counts.pages_written);
+        metrics.add(of_ssds("programs_per_host_program"), programs);
+        metrics
+    }
+}

@@ -1,0 +1,251 @@
+//! A host without an FTL: its requests go to a physical device as they are.
+//!
+//! A write goes to the chunk that is open in one parallel unit, the next write to the next parallel unit, however large they are; so what is
+//! measured is the device's answer to each. The host remembers where each page is. It moves nothing: a chunk is reset when
+//! nothing that it holds is current any more.
+//!
+//! `docs/open-channel.md` describes it.
+
+mod audit;
+mod block_device;
+mod config;
+mod heads;
+mod metrics;
+mod places;
+mod requests;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::snapshot::State;
+use wordline_kernel::{Digest, Instant, Schedule, state};
+use wordline_nand::Stamp;
+use wordline_ssd::device::{Content, Recovered};
+use wordline_ssd::physical_device::{Answer, Chunk, Command, LogicalBlock};
+use wordline_ssd::{PhysicalDevice, SECTOR};
+
+use heads::Heads;
+use places::{Place, Places};
+use requests::Requests;
+
+pub use config::{DirectConfig, DirectFile, Spread};
+pub use metrics::{Counts, Mark, all as metrics};
+
+/// Events of the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Event<E> {
+    /// Something in its device.
+    Device(E),
+    /// A request is answered: its number.
+    Answer(u32),
+}
+
+/// The sizes of a host on a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Groups of the device.
+    pub groups: u32,
+    /// Parallel units of the device.
+    pub units: u32,
+    /// Chunks of each.
+    pub chunks_per_unit: u32,
+    /// Logical blocks of a chunk.
+    pub blocks_per_chunk: u32,
+    /// Logical blocks of a program.
+    pub ws_min: u32,
+    /// Logical blocks that the host may address.
+    pub pages: u32,
+    /// The parallel units that a write goes to.
+    pub spread: Spread,
+    /// Whether writes that fail are made again.
+    pub retry: bool,
+}
+
+impl Layout {
+    /// The chunk with a number, counted over all parallel units. Those are numbered across the groups, so that two in a row share no bus.
+    fn chunk(&self, number: u32) -> Chunk {
+        let (unit, chunk) = (number / self.chunks_per_unit, number % self.chunks_per_unit);
+        Chunk { group: (unit % self.groups) as u16, unit: (unit / self.groups) as u16, chunk }
+    }
+}
+
+/// The purpose of a command in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Work {
+    /// Writes pages of a request.
+    Write(u32),
+    /// Reads pages of a request.
+    Read(u32),
+    /// Closes the chunk that a parallel unit is to write next, then resets it.
+    Close(u32),
+    /// Resets that chunk.
+    Reset(u32),
+    /// Makes answered writes outlive a power cut, for a request or to get chunks that can be reset.
+    Flush(Option<u32>),
+}
+
+/// A command in flight.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Sent {
+    work: Work,
+    places: Vec<Place>,
+    /// The stamps that it writes, or those that it is to find.
+    stamps: Vec<Stamp>,
+    /// Of a flush: its number.
+    flush: u64,
+}
+
+impl Sent {
+    /// The places that it needs to stay as they are: those that it reads, and those of pages that it writes.
+    fn held(&self) -> impl Iterator<Item = Place> {
+        let needs = matches!(self.work, Work::Read(_) | Work::Write(_));
+        let held = self.places.iter().zip(&self.stamps).filter(move |(_, stamp)| needs && stamp.is_data());
+        held.map(|(place, _)| *place)
+    }
+}
+
+/// Whether the device has power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Power {
+    On,
+    Off,
+    Back(Instant),
+}
+
+/// A host without an FTL over a physical device.
+pub struct Direct<D> {
+    layout: Layout,
+    sectors_of_a_page: u64,
+    is_volatile: bool,
+    device: D,
+    slots: Vec<Option<Sent>>,
+    free: Vec<u32>,
+    places: Places,
+    heads: Heads,
+    requests: Requests,
+    /// Flushes sent so far.
+    flushes: u64,
+    power: Power,
+    recovery: Option<Recovered>,
+    counts: Counts,
+    digest: Digest,
+    followed: Option<Box<Followed>>,
+}
+
+state!(Direct<D: State> {
+    values { slots, free, heads, requests, flushes, power, recovery, counts, digest }
+    parts { device, places }
+    fixed { layout, sectors_of_a_page, is_volatile, followed }
+});
+
+/// The contents of pages, where they are followed.
+#[derive(Default)]
+struct Followed {
+    carried: BTreeMap<u32, Vec<Content>>,
+    written: BTreeMap<(u32, u32), Vec<Content>>,
+    found: BTreeMap<u32, Vec<Content>>,
+}
+
+impl<D: PhysicalDevice> Direct<D> {
+    /// A host of a device with nothing written.
+    pub fn new(device: D, layout: Layout) -> Self {
+        let geometry = device.geometry();
+        Self {
+            layout,
+            sectors_of_a_page: geometry.block_size.0 / SECTOR.0,
+            is_volatile: geometry.capabilities.volatile_writes,
+            places: Places::new(&layout),
+            heads: Heads::new(&layout),
+            device,
+            slots: Vec::new(),
+            free: Vec::new(),
+            requests: Requests::default(),
+            flushes: 0,
+            power: Power::On,
+            recovery: None,
+            counts: Counts::default(),
+            digest: Digest::default(),
+            followed: None,
+        }
+    }
+
+    /// The device below.
+    pub fn device(&self) -> &D {
+        &self.device
+    }
+
+    /// Its counts since it was made.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// The logical block of a place.
+    fn block(&self, place: Place) -> LogicalBlock {
+        let size = self.layout.blocks_per_chunk;
+        self.layout.chunk(place.0 / size).at(place.0 % size)
+    }
+
+    /// Sends a command; false if the device refuses it.
+    fn send(&mut self, sent: Sent, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        let blocks: Vec<LogicalBlock> = sent.places.iter().map(|place| self.block(*place)).collect();
+        let tag = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            self.slots.len() as u32 - 1
+        });
+        let command = match sent.work {
+            Work::Write(_) => Command::write(tag, &blocks, &sent.stamps),
+            Work::Read(_) => Command::read(tag, &blocks),
+            Work::Close(_) => Command::close(tag, &blocks),
+            Work::Reset(_) => Command::reset(tag, &blocks),
+            Work::Flush(_) => Command::flush(tag),
+        };
+        if self.device.submit(&command, &mut calendar.within(Event::Device)).is_err() {
+            self.counts.refused += 1;
+            self.free.push(tag);
+            return false;
+        }
+        self.slots[tag as usize] = Some(sent);
+        true
+    }
+
+    /// Takes the answers of the device, and does what can be done then.
+    fn go_on(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
+        loop {
+            // Chunks that end early or go offline are found out when they are written to.
+            self.device.forget_notifications();
+            let answers = self.device.answers().to_vec();
+            self.device.forget_answers();
+            for answer in &answers {
+                self.free.push(answer.tag);
+                let sent = self.slots[answer.tag as usize].take().expect("a command is answered once");
+                self.answered(answer, sent, calendar);
+            }
+            let any = self
+                .heads
+                .units_that_wait()
+                .into_iter()
+                .fold(false, |any, unit| self.write_on(unit, calendar) | any);
+            if answers.is_empty() && !any && self.device.answers().is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn answered(&mut self, answer: &Answer, sent: Sent, calendar: &mut impl Schedule<Event<D::Event>>) {
+        match sent.work {
+            Work::Write(number) => self.written(number, answer, &sent, calendar),
+            Work::Read(number) => self.found(number, answer, &sent, calendar),
+            Work::Close(unit) => self.reset(unit, sent.places[0], calendar),
+            Work::Reset(unit) => self.heads.was_reset(unit, answer.failure.is_none()),
+            Work::Flush(number) => {
+                if answer.failure.is_none() {
+                    self.places.flushed(sent.flush);
+                }
+                self.heads.flushed();
+                if let Some(number) = number {
+                    self.part_over(number, answer.failure.is_some(), calendar);
+                }
+            }
+        }
+    }
+}

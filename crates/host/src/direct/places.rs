@@ -1,0 +1,184 @@
+//! The places of pages, and what each chunk holds that is still needed.
+
+use std::collections::BTreeMap;
+
+use wordline_kernel::state;
+
+use super::Layout;
+
+/// A logical block of the device, counted by parallel unit, then by chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+pub(super) struct Place(pub(super) u32);
+
+/// The places of a page before those that a power cut may lose, the oldest first; none where it was nowhere.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+struct AtRisk {
+    /// Flushes sent before the newest was answered.
+    flushes: u64,
+    before: Vec<(Option<Place>, u32)>,
+}
+
+/// The places of all pages.
+pub(super) struct Places {
+    /// One more than the place of each page; 0 where it is nowhere.
+    map: Vec<u32>,
+    /// The version that is there, and the last one that was sent.
+    versions: Vec<u32>,
+    sent: Vec<u32>,
+    /// Places of each chunk that are in the map, at risk, or of commands in flight.
+    held: Vec<u32>,
+    at_risk: BTreeMap<u32, AtRisk>,
+    blocks_per_chunk: u32,
+}
+
+state!(Places {
+    values { at_risk }
+    parts { map, versions, sent, held }
+    fixed { blocks_per_chunk }
+});
+
+impl Places {
+    pub(super) fn new(layout: &Layout) -> Self {
+        let pages = layout.pages as usize;
+        Self {
+            map: vec![0; pages],
+            versions: vec![0; pages],
+            sent: vec![0; pages],
+            held: vec![0; (layout.units * layout.chunks_per_unit) as usize],
+            at_risk: BTreeMap::new(),
+            blocks_per_chunk: layout.blocks_per_chunk,
+        }
+    }
+
+    pub(super) fn get(&self, page: u32) -> Option<Place> {
+        self.map[page as usize].checked_sub(1).map(Place)
+    }
+
+    /// The version of a page that is at its place.
+    pub(super) fn version(&self, page: u32) -> u32 {
+        self.versions[page as usize]
+    }
+
+    /// The number of a new version of a page.
+    pub(super) fn next_version(&mut self, page: u32) -> u32 {
+        self.sent[page as usize] += 1;
+        self.sent[page as usize]
+    }
+
+    fn chunk_of(&self, place: Place) -> usize {
+        (place.0 / self.blocks_per_chunk) as usize
+    }
+
+    pub(super) fn hold(&mut self, place: Place) {
+        let chunk = self.chunk_of(place);
+        self.held[chunk] += 1;
+    }
+
+    pub(super) fn let_go(&mut self, place: Place) {
+        let chunk = self.chunk_of(place);
+        self.held[chunk] -= 1;
+    }
+
+    /// Whether nothing of a chunk is needed.
+    pub(super) fn is_free(&self, chunk: u32) -> bool {
+        self.held[chunk as usize] == 0
+    }
+
+    /// A version of a page was written to a place; with `flushes` a power cut may lose it, so many were sent by now.
+    pub(super) fn written(&mut self, page: u32, version: u32, place: Place, flushes: Option<u64>) {
+        if version <= self.versions[page as usize] {
+            return;
+        }
+        let (old, old_version) = (self.get(page), self.version(page));
+        self.hold(place);
+        match flushes {
+            None => old.into_iter().for_each(|old| self.let_go(old)),
+            Some(flushes) => {
+                let risk = self.at_risk.entry(page).or_insert(AtRisk { flushes, before: Vec::new() });
+                risk.flushes = flushes;
+                risk.before.push((old, old_version));
+            }
+        }
+        self.map[page as usize] = place.0 + 1;
+        self.versions[page as usize] = version;
+    }
+
+    /// A page is nowhere from now on.
+    pub(super) fn trim(&mut self, page: u32) {
+        // Versions that are still being written of it are older than that.
+        self.versions[page as usize] = self.sent[page as usize];
+        if let Some(old) = self.get(page) {
+            self.let_go(old);
+        }
+        self.map[page as usize] = 0;
+        for (place, _) in self.at_risk.remove(&page).into_iter().flat_map(|risk| risk.before) {
+            place.into_iter().for_each(|place| self.let_go(place));
+        }
+    }
+
+    /// The flush with a number is over: all that was answered before it was sent outlives a power cut.
+    pub(super) fn flushed(&mut self, number: u64) {
+        let safe: Vec<u32> =
+            self.at_risk.iter().filter(|(_, risk)| risk.flushes < number).map(|(page, _)| *page).collect();
+        for page in safe {
+            let risk = self.at_risk.remove(&page).expect("it was just there");
+            risk.before.into_iter().filter_map(|(place, _)| place).for_each(|place| self.let_go(place));
+        }
+    }
+
+    /// Whether a flush would let go of something.
+    pub(super) fn has_risk(&self) -> bool {
+        !self.at_risk.is_empty()
+    }
+
+    /// After a power cut: each page is at the newest place that is still written; how many lost theirs.
+    pub(super) fn settle(&mut self, is_written: impl Fn(Place) -> bool) -> u64 {
+        let mut lost = 0;
+        for (page, AtRisk { mut before, .. }) in std::mem::take(&mut self.at_risk) {
+            before.push((self.get(page), self.version(page)));
+            let at = before.iter().rposition(|(place, _)| place.is_none_or(&is_written)).unwrap_or(0);
+            let (place, version) = before[at];
+            lost += u64::from(at + 1 < before.len());
+            for (n, (other, _)) in before.into_iter().enumerate() {
+                if n != at {
+                    other.into_iter().for_each(|other| self.let_go(other));
+                }
+            }
+            self.map[page as usize] = place.map_or(0, |place| place.0 + 1);
+            self.versions[page as usize] = version;
+        }
+        // Versions that were lost are not given again, for a torn write may have left them in flash.
+        lost
+    }
+
+    /// The holds of each chunk by pages, without reads.
+    pub(super) fn holds(&self) -> Vec<u32> {
+        let mut holds = vec![0; self.held.len()];
+        let newest = (0..self.map.len() as u32).filter_map(|page| self.get(page));
+        let before = self.at_risk.values().flat_map(|risk| &risk.before).filter_map(|(place, _)| *place);
+        for place in newest.chain(before) {
+            holds[self.chunk_of(place)] += 1;
+        }
+        holds
+    }
+
+    /// Whether `holds`, with those of reads, are what is held.
+    pub(super) fn is_held(&self, holds: &[u32]) -> bool {
+        self.held == holds
+    }
+
+    /// Whether all pages are at places that there are.
+    pub(super) fn check(&self, places: u32) -> Result<(), String> {
+        let is_there = |place: u32| place <= places;
+        let before = self.at_risk.values().flat_map(|risk| &risk.before).filter_map(|(place, _)| *place);
+        let is_right = self.map.iter().copied().all(is_there)
+            && before.clone().all(|place| place.0 < places)
+            && self.at_risk.keys().all(|page| (*page as usize) < self.map.len());
+        if is_right { Ok(()) } else { Err("pages that are where nothing can be".into()) }
+    }
+
+    /// How many pages there are, and how many chunks.
+    pub(super) fn lengths(&self) -> [usize; 4] {
+        [self.map.len(), self.versions.len(), self.sent.len(), self.held.len()]
+    }
+}

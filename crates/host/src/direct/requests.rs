@@ -1,0 +1,419 @@
+//! The requests of the host: what becomes of each on the device, and the answers.
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Duration, Instant, Schedule};
+use wordline_nand::Stamp;
+use wordline_ssd::device::{Content, FILLED, NOTHING, ZEROES};
+use wordline_ssd::physical_device::{Answer as DeviceAnswer, ChunkState, MOST_BLOCKS, PhysicalDevice};
+use wordline_ssd::{Answer, Command, Operation};
+
+use super::heads::Piece;
+use super::places::Place;
+use super::{Direct, Event, Layout, Sent, Spread, Work};
+
+/// A request that is not answered.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Request {
+    pub(super) command: Command,
+    pub(super) submitted: Instant,
+    /// The commands and pieces that it waits for.
+    parts: u32,
+    failed: bool,
+    /// Whether it is to be flushed before it is answered.
+    is_forced: bool,
+}
+
+/// All requests.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Requests {
+    slots: Vec<Option<Request>>,
+    free: Vec<u32>,
+    pub(super) answers: Vec<Answer>,
+}
+
+impl Requests {
+    fn add(&mut self, request: Request) -> u32 {
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            self.slots.len() as u32 - 1
+        });
+        self.slots[number as usize] = Some(request);
+        number
+    }
+
+    fn get_mut(&mut self, number: u32) -> &mut Request {
+        self.slots[number as usize].as_mut().expect("it is not answered yet")
+    }
+
+    pub(super) fn has(&self, number: u32) -> bool {
+        self.slots.get(number as usize).is_some_and(Option::is_some)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Request> {
+        self.slots.iter().flatten()
+    }
+
+    pub(super) fn outstanding(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// The power is gone: the requests that were not answered.
+    pub(super) fn forget(&mut self) -> Vec<Command> {
+        self.free.clear();
+        std::mem::take(&mut self.slots).into_iter().flatten().map(|request| request.command).collect()
+    }
+
+    /// Whether the free numbers are those of no request.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let mut free = self.free.clone();
+        free.sort_unstable();
+        free.dedup();
+        let is_free = |number: &u32| matches!(self.slots.get(*number as usize), Some(None));
+        let count = self.slots.iter().filter(|slot| slot.is_none()).count();
+        let is_right = free.len() == count && self.free.len() == count && free.iter().all(is_free);
+        if is_right { Ok(()) } else { Err("requests that are not there".into()) }
+    }
+}
+
+impl<D: PhysicalDevice> Direct<D> {
+    fn pages_of(&self, command: &Command) -> std::ops::Range<u32> {
+        let sectors = self.sectors_of_a_page;
+        (command.sector / sectors) as u32..((command.sector + command.sectors) / sectors) as u32
+    }
+
+    pub(super) fn take(&mut self, command: Command, calendar: &mut impl Schedule<Event<D::Event>>) {
+        assert!(self.power == super::Power::On, "it takes no command before it has recovered");
+        // Until all of its parts are known, the request itself is one.
+        let (submitted, is_forced) = (calendar.now(), command.fua && self.is_volatile);
+        let request = Request { command, submitted, parts: 1, failed: false, is_forced };
+        let number = self.requests.add(request);
+        match command.operation {
+            Operation::Read | Operation::Compare => self.read(number, &command, calendar),
+            Operation::Write | Operation::WriteZeroes => self.write(number, &command),
+            Operation::Flush => self.flush(Some(number), calendar),
+            Operation::Discard => {
+                for page in self.pages_of(&command) {
+                    self.places.trim(page);
+                    self.counts.trimmed_pages += 1;
+                }
+            }
+        }
+        self.part_over(number, false, calendar);
+        self.go_on(calendar);
+    }
+
+    /// Divides a write into pieces for the parallel units that it goes to.
+    fn write(&mut self, number: u32, command: &Command) {
+        let pages: Vec<u32> = self.pages_of(command).collect();
+        let size = match self.layout.spread {
+            Spread::Requests => pages.len().max(1),
+            Spread::Programs => self.layout.ws_min as usize,
+        };
+        for of_piece in pages.chunks(size) {
+            let mut stamps = std::collections::VecDeque::with_capacity(of_piece.len());
+            for page in of_piece {
+                let stamp = Stamp { logical: *page, version: self.places.next_version(*page) };
+                self.note_written(command, *page, stamp.version);
+                stamps.push_back(stamp);
+            }
+            self.requests.get_mut(number).parts += 1;
+            let unit = self.heads.take_unit();
+            self.heads.get_mut(unit).pieces.push_back(Piece { request: number, stamps });
+        }
+        if let Some(followed) = &mut self.followed {
+            followed.carried.remove(&command.tag);
+        }
+    }
+
+    /// Writes what waits for a parallel unit, as far as there is a chunk for it; whether it did something.
+    pub(super) fn write_on(&mut self, unit: u32, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        let mut any = false;
+        while !self.heads.get_mut(unit).pieces.is_empty() {
+            let Some((chunk, next)) = self.heads.get_mut(unit).open else {
+                if !self.open(unit, calendar) {
+                    return self.move_on(unit) || any;
+                }
+                any = true;
+                continue;
+            };
+            any = true;
+            let Layout { blocks_per_chunk, ws_min, .. } = self.layout;
+            let head = self.heads.get_mut(unit);
+            let piece = &mut head.pieces[0];
+            let most = (MOST_BLOCKS as u32 - MOST_BLOCKS as u32 % ws_min).min(blocks_per_chunk - next);
+            let wanted = (piece.stamps.len() as u32).next_multiple_of(ws_min).min(most);
+            let count = (piece.stamps.len() as u32).min(wanted) as usize;
+            let mut stamps: Vec<Stamp> = piece.stamps.drain(..count).collect();
+            stamps.resize(wanted as usize, Stamp::PADDING);
+            let first = chunk * blocks_per_chunk + next;
+            let places: Vec<Place> = (first..first + wanted).map(Place).collect();
+            let number = piece.request;
+            self.counts.padding += u64::from(wanted) - count as u64;
+            self.counts.pages_written += count as u64;
+            let sent = Sent { work: Work::Write(number), places, stamps, flush: 0 };
+            let stamps: Vec<Stamp> = sent.stamps[..count].to_vec();
+            // The device may have closed the chunk since.
+            if !self.send(sent, calendar) {
+                self.counts.padding -= u64::from(wanted) - count as u64;
+                self.counts.pages_written -= count as u64;
+                let head = self.heads.get_mut(unit);
+                head.leave();
+                stamps.into_iter().rev().for_each(|stamp| head.pieces[0].stamps.push_front(stamp));
+                continue;
+            }
+            self.requests.get_mut(number).parts += 1;
+            let written = (first..first + count as u32).map(Place);
+            written.for_each(|place| self.places.hold(place));
+            let head = self.heads.get_mut(unit);
+            head.open = Some((chunk, next + wanted));
+            if next + wanted == blocks_per_chunk {
+                head.leave();
+            }
+            if head.pieces[0].stamps.is_empty() {
+                head.pieces.pop_front();
+                self.part_over(number, false, calendar);
+            }
+        }
+        any
+    }
+
+    /// Pieces that wait for a parallel unit without a chunk that can be written goes to the next one that has one; whether there is one.
+    fn move_on(&mut self, unit: u32) -> bool {
+        if self.heads.get_mut(unit).resetting.is_some() || self.heads.is_flushing {
+            return false;
+        }
+        let units = self.layout.units;
+        let others = (1..units).map(|n| (unit + n) % units);
+        let Some(other) = others.into_iter().find(|other| self.has_room(*other)) else { return false };
+        let pieces = std::mem::take(&mut self.heads.get_mut(unit).pieces);
+        self.heads.get_mut(other).pieces.extend(pieces);
+        true
+    }
+
+    fn has_room(&self, unit: u32) -> bool {
+        let head = self.heads.get(unit);
+        head.open.is_some()
+            || head.resetting.is_some()
+            || head.others().any(|chunk| self.can_be_written(chunk))
+    }
+
+    /// Whether a chunk is free, or can be reset.
+    fn can_be_written(&self, chunk: u32) -> bool {
+        match self.device.report(self.layout.chunk(chunk)).state {
+            ChunkState::Free => true,
+            ChunkState::Open | ChunkState::Closed => self.places.is_free(chunk),
+            ChunkState::Offline => false,
+        }
+    }
+
+    /// Opens another chunk of a parallel unit, one that is free or of which nothing is needed; whether there is one at once, or something
+    /// was tried.
+    fn open(&mut self, unit: u32, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        if self.heads.get_mut(unit).resetting.is_some() {
+            return false;
+        }
+        let next = self.heads.get(unit).others().find(|chunk| self.can_be_written(*chunk));
+        let Some(chunk) = next else {
+            let waits_for_flush = self.places.has_risk() && !self.heads.is_flushing;
+            if waits_for_flush {
+                self.heads.is_flushing = true;
+                self.flush(None, calendar);
+            }
+            return waits_for_flush;
+        };
+        let state = self.device.report(self.layout.chunk(chunk)).state;
+        let head = self.heads.get_mut(unit);
+        head.take(chunk);
+        if state == ChunkState::Free {
+            head.open = Some((chunk, 0));
+            return true;
+        }
+        head.resetting = Some(chunk);
+        let first = Place(chunk * self.layout.blocks_per_chunk);
+        let closes = state == ChunkState::Open && !self.device.geometry().capabilities.early_resets;
+        if closes {
+            let sent = Sent { work: Work::Close(unit), places: vec![first], stamps: Vec::new(), flush: 0 };
+            if self.send(sent, calendar) {
+                return true;
+            }
+        }
+        self.reset(unit, first, calendar);
+        true
+    }
+
+    /// Resets the chunk that a parallel unit is to write next.
+    pub(super) fn reset(&mut self, unit: u32, first: Place, calendar: &mut impl Schedule<Event<D::Event>>) {
+        self.counts.resets += 1;
+        let sent = Sent { work: Work::Reset(unit), places: vec![first], stamps: Vec::new(), flush: 0 };
+        if !self.send(sent, calendar) {
+            self.heads.was_reset(unit, false);
+        }
+    }
+
+    /// Sends a flush, where the device has something to flush.
+    fn flush(&mut self, number: Option<u32>, calendar: &mut impl Schedule<Event<D::Event>>) {
+        if !self.is_volatile {
+            return;
+        }
+        self.flushes += 1;
+        let sent =
+            Sent { work: Work::Flush(number), places: Vec::new(), stamps: Vec::new(), flush: self.flushes };
+        if let Some(number) = number {
+            self.requests.get_mut(number).parts += 1;
+        }
+        assert!(self.send(sent, calendar), "a device that is ready takes a flush");
+    }
+
+    /// Pages of a request were written, or could not be.
+    pub(super) fn written(
+        &mut self,
+        number: u32,
+        answer: &DeviceAnswer,
+        sent: &Sent,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
+        let mut again = std::collections::VecDeque::new();
+        let flushes = self.is_volatile.then_some(self.flushes);
+        for (at, (place, stamp)) in sent.places.iter().zip(&sent.stamps).enumerate() {
+            if !stamp.is_data() {
+                continue;
+            }
+            match answer.has_failed(at) {
+                true => again.push_back(*stamp),
+                false => self.places.written(stamp.logical, stamp.version, *place, flushes),
+            }
+            self.places.let_go(*place);
+        }
+        let has_failed = !again.is_empty();
+        if answer.failure.is_some() {
+            let chunk = sent.places[0].0 / self.layout.blocks_per_chunk;
+            let head = self.heads.get_mut(chunk / self.layout.chunks_per_unit);
+            if head.open.is_some_and(|(open, _)| open == chunk) {
+                head.leave();
+            }
+            if self.layout.retry && has_failed {
+                self.counts.resubmitted += again.len() as u64;
+                head.pieces.push_front(Piece { request: number, stamps: again });
+                self.requests.get_mut(number).parts += 1;
+                return self.part_over(number, false, calendar);
+            }
+        }
+        self.part_over(number, has_failed, calendar);
+    }
+
+    fn read(&mut self, number: u32, command: &Command, calendar: &mut impl Schedule<Event<D::Event>>) {
+        if self.followed.is_some() {
+            self.note_found(command);
+        }
+        let pages = self.pages_of(command);
+        let mut places = Vec::new();
+        for page in pages {
+            let version = self.places.version(page);
+            let is_expected = command.expected == 0 || command.expected == version;
+            let request = self.requests.get_mut(number);
+            request.failed |= !is_expected;
+            let Some(place) = self.places.get(page) else { continue };
+            // A device without a manager of failures may have lost it.
+            let block = self.block(place);
+            if block.block < self.device.report(block.chunk).readable {
+                places.push((place, Stamp { logical: page, version }));
+            } else {
+                self.counts.pages_lost += 1;
+                self.requests.get_mut(number).failed = true;
+            }
+        }
+        for of_command in places.chunks(MOST_BLOCKS) {
+            let (places, stamps): (Vec<Place>, Vec<Stamp>) = of_command.iter().copied().unzip();
+            places.iter().for_each(|place| self.places.hold(*place));
+            self.counts.pages_read += places.len() as u64;
+            self.requests.get_mut(number).parts += 1;
+            let sent = Sent { work: Work::Read(number), places, stamps, flush: 0 };
+            assert!(self.send(sent, calendar), "all of it can be read");
+        }
+    }
+
+    /// Pages of a request were read, or could not be.
+    pub(super) fn found(
+        &mut self,
+        number: u32,
+        answer: &DeviceAnswer,
+        sent: &Sent,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
+        for (at, (place, wanted)) in sent.places.iter().zip(&sent.stamps).enumerate() {
+            self.places.let_go(*place);
+            assert!(answer.has_failed(at) || answer.found[at] == *wanted, "a page is where it was written");
+        }
+        self.part_over(number, answer.failure.is_some(), calendar);
+    }
+
+    /// A part of a request is over. After the last one of a write with forced unit access it is flushed.
+    pub(super) fn part_over(
+        &mut self,
+        number: u32,
+        failed: bool,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
+        let request = self.requests.get_mut(number);
+        request.failed |= failed;
+        request.parts -= 1;
+        if request.parts > 0 {
+            return;
+        }
+        let is_forced = std::mem::take(&mut request.is_forced)
+            && matches!(request.command.operation, Operation::Write | Operation::WriteZeroes);
+        if is_forced && !request.failed {
+            return self.flush(Some(number), calendar);
+        }
+        calendar.after(Duration::ZERO, Event::Answer(number));
+    }
+
+    pub(super) fn answer(&mut self, number: u32, now: Instant) {
+        let request = self.requests.slots[number as usize].take().expect("it is answered once");
+        self.requests.free.push(number);
+        let Request { command, submitted, failed, .. } = request;
+        let latency = now - submitted;
+        self.digest.add(u64::from(command.tag));
+        self.digest.add(latency.ps());
+        self.requests.answers.push(Answer { command, latency, failed });
+    }
+
+    /// Fails what waits for chunks that never get free; whether there was something.
+    pub(super) fn fail_all(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        let numbers = self.heads.give_up();
+        self.counts.given_up += numbers.len() as u64;
+        numbers.iter().for_each(|number| self.part_over(*number, true, calendar));
+        !numbers.is_empty()
+    }
+
+    fn note_written(&mut self, command: &Command, page: u32, version: u32) {
+        let (per_page, first) = (self.sectors_of_a_page as usize, self.pages_of(command).start);
+        let Some(followed) = &mut self.followed else { return };
+        let at = (page - first) as usize * per_page;
+        let contents = match followed.carried.get(&command.tag) {
+            _ if command.operation == Operation::WriteZeroes => vec![ZEROES; per_page],
+            Some(carried) => carried[at..at + per_page].to_vec(),
+            None => vec![Content::of(command.tag); per_page],
+        };
+        followed.written.insert((page, version), contents);
+    }
+
+    fn note_found(&mut self, command: &Command) {
+        let per_page = self.sectors_of_a_page as usize;
+        let pages = self.pages_of(command);
+        let Some(followed) = &self.followed else { return };
+        let of_page = |page: u32| {
+            let Some(place) = self.places.get(page) else { return vec![ZEROES; per_page] };
+            let block = self.block(place);
+            if block.block >= self.device.report(block.chunk).readable {
+                return vec![NOTHING; per_page];
+            }
+            let written = followed.written.get(&(page, self.places.version(page)));
+            written.cloned().unwrap_or_else(|| vec![FILLED; per_page])
+        };
+        let found = pages.flat_map(of_page).collect();
+        if let Some(followed) = &mut self.followed {
+            followed.found.insert(command.tag, found);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Chunks that end before their ends, and commands that the device refuses, because of what it found out when nobody asked.
+
+use wordline_kernel::{Duration, Schedule};
+use wordline_nand::Stamp;
+use wordline_ssd::PhysicalDevice;
+use wordline_ssd::physical_device::{Answer, Chunk, ChunkState, Failure, Notice, Operation};
+
+use super::layout::{LineId, Place};
+use super::port::{Sent, Work};
+use super::{Event, Pblk};
+
+impl<D: PhysicalDevice> Pblk<D> {
+    /// Looks at the notifications of the device.
+    pub(super) fn take_notifications(&mut self) -> bool {
+        let count = self.port.device.notifications().len();
+        for at in 0..count {
+            let notification = self.port.device.notifications()[at];
+            let chunk = notification.first.chunk;
+            match notification.notice {
+                Notice::EarlyClose => self.chunk_ended(chunk, false),
+                Notice::Offline => self.chunk_ended(chunk, true),
+                Notice::HighErrorRate | Notice::Unrecovered => {}
+            }
+        }
+        self.port.device.forget_notifications();
+        count > 0
+    }
+
+    /// A chunk takes no more writes. Its line is collected before others.
+    fn chunk_ended(&mut self, chunk: Chunk, is_offline: bool) {
+        let (line, unit) = (LineId(chunk.chunk), self.layout.unit_of_chunk(chunk));
+        // Of a chunk that is reset the answer tells.
+        if self.writer.next_line() == Some(line) || !self.lines.ends(line, unit, is_offline) {
+            return;
+        }
+        if is_offline && self.device().geometry().capabilities.volatile_writes {
+            // Nothing of the line counts as safe until all of it is moved; so it is given up now.
+            self.lines.strand(line);
+            self.durable.spoil();
+            self.writer.end_line(line);
+        }
+        self.update_limiter();
+    }
+
+    /// The device refused a command, since chunks have ended or went offline without its host knowing. What can be done of it is sent
+    /// again; the rest fails.
+    pub(super) fn refused(&mut self, sent: Sent, calendar: &mut impl Schedule<Event<D::Event>>) {
+        let operation = sent.work.operation();
+        let strip = if operation == Operation::Write { self.layout.strip as usize } else { 1 };
+        let mut good = self.port.blank(sent.work);
+        let mut bad = self.port.blank(sent.work);
+        for first in (0..sent.places.len()).step_by(strip) {
+            let range = first..(first + strip).min(sent.places.len());
+            let to = if self.takes(operation, sent.places[first]) { &mut good } else { &mut bad };
+            to.places.extend(&sent.places[range.clone()]);
+            to.positions.extend(sent.positions.get(range.clone()).into_iter().flatten());
+            to.stamps.extend(sent.stamps.get(range).into_iter().flatten());
+        }
+        self.port.give_back(sent);
+        let is_divided = !good.places.is_empty() && !bad.places.is_empty();
+        if is_divided {
+            self.one_more(good.work);
+        }
+        if bad.places.is_empty() {
+            // It is not the state of a chunk that the device objects to: nothing of it can be done.
+            std::mem::swap(&mut good, &mut bad);
+        }
+        if good.places.is_empty() {
+            self.port.give_back(good);
+        } else {
+            self.send(good, calendar);
+        }
+        self.counts.refused += bad.places.len() as u64;
+        for place in &bad.places {
+            self.lines.refer(self.layout.line_of(*place));
+        }
+        self.port.fail(bad);
+    }
+
+    /// Whether the device takes a command for a place, as its chunk is now.
+    fn takes(&self, operation: Operation, place: Place) -> bool {
+        let block = self.layout.block(place);
+        let report = self.port.device.report(block.chunk);
+        match operation {
+            Operation::Read => block.block < report.readable,
+            Operation::Write => {
+                let is_writable = matches!(report.state, ChunkState::Free | ChunkState::Open);
+                is_writable && report.write_pointer == block.block
+            }
+            Operation::Reset | Operation::Close => report.state != ChunkState::Offline,
+            Operation::Copy | Operation::Flush => true,
+        }
+    }
+
+    /// A command is sent in two parts: who waits for it waits for one more.
+    fn one_more(&mut self, work: Work) {
+        match work {
+            Work::Read(number) => self.front.waits_for_one_more(number),
+            Work::List(line) => self.collector.waits_for_one_more(line, true),
+            Work::Collect(line) => self.collector.waits_for_one_more(line, false),
+            Work::Smeta(_) | Work::Emeta(_) => unreachable!("a strip is refused as a whole"),
+            Work::Data | Work::Reset(_) | Work::Close(_) | Work::Pad | Work::Scan | Work::Flush => {}
+        }
+    }
+}
+
+/// The answer of a command that was refused.
+pub(super) fn failing(sent: &Sent) -> Answer {
+    let operation = sent.work.operation();
+    let (failure, found) = match operation {
+        Operation::Read => (Failure::Unread, vec![Stamp::TORN; sent.places.len()]),
+        Operation::Write | Operation::Close | Operation::Copy => (Failure::EarlyClose, Vec::new()),
+        Operation::Reset => (Failure::Offline, Vec::new()),
+        Operation::Flush => (Failure::NotFlushed, Vec::new()),
+    };
+    let failed = u64::MAX;
+    Answer { operation, tag: 0, latency: Duration::ZERO, failure: Some(failure), failed, found }
+}

@@ -1,0 +1,106 @@
+//! The time between two writes of a block, for data and for parity, where that is measured.
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::Instant;
+
+/// Blocks of a page of the table. Chosen: 32 KiB of memory.
+const PAGE: usize = 4_096;
+/// Picoseconds of a microsecond.
+const US: u64 = 1_000_000;
+
+/// What a block holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// Data.
+    Data,
+    /// Parity.
+    Parity,
+}
+
+/// A sum over intervals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sum {
+    /// How many there are.
+    pub count: u64,
+    /// Their microseconds.
+    pub us: u64,
+}
+
+impl Sum {
+    /// What came since an earlier time.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self { count: self.count - before.count, us: self.us - before.us }
+    }
+
+    /// The mean in microseconds; none without any.
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.us as f64 / self.count as f64)
+    }
+}
+
+/// The intervals of an array.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Intervals {
+    /// By block: one more than the picosecond of its last write, 0 for none. Pages are there from the first write to one of their blocks.
+    last: Vec<Vec<u64>>,
+    /// Of data, and of parity.
+    sums: [Sum; 2],
+}
+
+impl Intervals {
+    /// Of so many blocks, none of which was written.
+    pub fn new(blocks: u64) -> Self {
+        Self { last: vec![Vec::new(); (blocks as usize).div_ceil(PAGE)], sums: [Sum::default(); 2] }
+    }
+
+    /// A block is written.
+    pub fn written(&mut self, block: u64, of: Of, now: Instant) {
+        let page = &mut self.last[block as usize / PAGE];
+        if page.is_empty() {
+            page.resize(PAGE, 0);
+        }
+        let now = (now - Instant::ZERO).ps() + 1;
+        let last = std::mem::replace(&mut page[block as usize % PAGE], now);
+        if last > 0 {
+            let sum = &mut self.sums[of as usize];
+            sum.count += 1;
+            sum.us += (now - last) / US;
+        }
+    }
+
+    /// The sums of data and of parity.
+    pub fn sums(&self) -> [Sum; 2] {
+        self.sums
+    }
+
+    /// Pages of the table.
+    pub fn pages(&self) -> usize {
+        self.last.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wordline_kernel::Duration;
+
+    #[test]
+    fn the_first_write_of_a_block_has_no_interval_and_the_others_have_that_since_the_last() {
+        let mut intervals = Intervals::new(10_000);
+        let at = |us| Instant::ZERO + Duration::from_us(us);
+        for (block, of, us) in [
+            (0, Of::Data, 0),
+            (9_999, Of::Parity, 5),
+            (0, Of::Data, 10),
+            (9_999, Of::Parity, 7),
+            (0, Of::Data, 40),
+            (1, Of::Data, 50),
+        ] {
+            intervals.written(block, of, at(us));
+        }
+        let [data, parity] = intervals.sums();
+        assert_eq!((data.count, data.mean(), parity.mean()), (2, Some(20.0), Some(2.0)));
+        assert_eq!(data.since(&data).mean(), None);
+    }
+}

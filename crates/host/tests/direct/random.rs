@@ -1,0 +1,127 @@
+//! Random commands to random devices, against what the host remembers.
+
+use proptest::prelude::*;
+use wordline_host::direct::{DirectFile, Spread};
+use wordline_kernel::{Instant, Schedule};
+use wordline_nand::faults::{Fails, FaultFile};
+use wordline_ssd::snapshot::Agenda;
+use wordline_ssd::{BlockDevice, Command, OpenChannel, Operation};
+
+use super::{build, file};
+use crate::pblk::rig::{Host, Kind, SECTORS};
+
+type Step = (u8, u16, u8);
+
+fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
+    prop::collection::vec((0u8..24, any::<u16>(), 1u8..40), 1..most)
+}
+
+fn devices(kinds: &'static [Kind]) -> impl Strategy<Value = DirectFile> {
+    let chips = (8u32..20, prop::sample::select(vec![8u32, 16]), 1u32..3, 1u32..3, 1u32..3);
+    let host = (prop::sample::select(kinds), 1u64..9, any::<bool>(), any::<bool>(), any::<bool>());
+    (chips, host).prop_filter_map(
+        "a device that the host takes",
+        |((chunks, pages, planes, channels, dies), (kind, programs, is_spread, retry, early))| {
+            let mut file = file([chunks, pages, planes, channels, dies], kind, programs);
+            file.spread = if is_spread { Spread::Programs } else { Spread::Requests };
+            file.retry = retry;
+            file.open_channel.early_resets = early;
+            file.clone().check().is_ok().then_some(file)
+        },
+    )
+}
+
+/// A host may run out of chunks: it moves nothing.
+fn host_of(file: DirectFile) -> Host<wordline_host::direct::Direct<OpenChannel>> {
+    Host::of(build(file, 1), true)
+}
+
+fn play(host: &mut Host<wordline_host::direct::Direct<OpenChannel>>, steps: &[Step], cuts: bool) {
+    for (kind, page, pages) in steps {
+        host.run_down_to(usize::from(*kind) % 5);
+        let (page, pages) = (u32::from(*page), u32::from(*pages));
+        match kind {
+            0..=11 => host.submit(Operation::Write, *kind == 0, page, pages),
+            12..=15 => host.submit(Operation::Read, false, page, pages),
+            16 => {
+                host.run_down_to(0);
+                host.submit(Operation::Discard, false, page, pages);
+            }
+            17 | 18 => host.submit(Operation::Flush, false, 0, 0),
+            19 if cuts => {
+                host.go_on(3 * pages as usize);
+                host.cut_power();
+            }
+            _ => {
+                host.go_on(10 * pages as usize);
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_read_finds_what_was_written_last_and_what_was_flushed_outlives_cuts(
+        file in devices(&Kind::ALL), steps in steps(150), filled in any::<bool>(), cuts in any::<bool>(),
+    ) {
+        let mut host = host_of(file);
+        if filled {
+            host.fill();
+        }
+        play(&mut host, &steps, cuts);
+        host.read_all();
+        host.cut_power();
+        host.read_all();
+    }
+
+    #[test]
+    fn no_write_is_lost_when_programs_and_erases_fail_and_the_power_is_cut(
+        mut file in devices(&Kind::RELIABLE), steps in steps(150), every in 30u64..200, erases in 0.0f64..0.02, cuts in any::<bool>(),
+    ) {
+        file.open_channel.faults = vec![
+            FaultFile { every: Some(every), ..FaultFile::new(Fails::Program) },
+            FaultFile { probability: Some(erases), ..FaultFile::new(Fails::Erase) },
+        ];
+        let mut host = host_of(file);
+        play(&mut host, &steps, cuts);
+        host.read_all();
+    }
+
+    #[test]
+    fn a_state_that_was_saved_goes_on_as_the_other_does(
+        file in devices(&Kind::ALL), steps in steps(100), at in any::<prop::sample::Index>(), byte in any::<(prop::sample::Index, u8)>(),
+    ) {
+        let mut host = host_of(file.clone());
+        let (before, after) = steps.split_at(at.index(steps.len()));
+        play(&mut host, before, false);
+        let mut bytes = Vec::new();
+        host.device.save(&Agenda::of(&host.calendar), &mut bytes).expect("a list takes everything");
+        let mut again = build(file.clone(), 9);
+        let agenda = again.load(&mut bytes.as_slice()).expect("it was just written");
+        let mut calendar = agenda.calendar(|event| event);
+        let pages = u64::from(host.pages());
+        for (device, calendar) in [(&mut host.device, &mut host.calendar), (&mut again, &mut calendar)] {
+            for (kind, page, count) in after {
+                let page = u64::from(*page) % pages;
+                let sectors = u64::from(*count).min(pages - page) * SECTORS;
+                let operation = if kind % 2 == 0 { Operation::Write } else { Operation::Read };
+                let tag = 1_000_000 + page as u32;
+                device.submit(Command { operation, sector: page * SECTORS, sectors, tag, ..Command::default() }, calendar);
+            }
+            loop {
+                while let Some(event) = calendar.advance() {
+                    device.handle(event, calendar);
+                }
+                if !device.give_up(calendar) {
+                    break;
+                }
+            }
+            device.audit(calendar.now() - Instant::ZERO);
+        }
+        prop_assert_eq!(host.device.digest(), again.digest());
+        // One byte that is wrong is an error, or another state, and no panic.
+        let place = byte.0.index(bytes.len());
+        bytes[place] = byte.1;
+        let _ = build(file, 9).load(&mut bytes.as_slice()).is_ok();
+    }
+}

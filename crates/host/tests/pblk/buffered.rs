@@ -1,0 +1,125 @@
+//! Devices that answer writes before they are in flash: what the FTL does for that, and what is lost where nothing makes good for failures.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use wordline_kernel::Schedule;
+use wordline_nand::faults::{Fails, FaultFile, Numbers};
+use wordline_ssd::physical_device::{ChunkState, PhysicalDevice};
+use wordline_ssd::{BlockDevice, Operation};
+
+use super::rig::{Host, Kind, medium, tiny, with};
+
+/// Writes, flushes and reads, with collection; then the power is cut, and all is read.
+fn use_and_cut(host: &mut Host) {
+    host.fill();
+    for n in 0..3 * host.pages() {
+        host.run_down_to(5);
+        host.submit(Operation::Write, false, n * 13, 1 + n % 3);
+        if n % 20 == 19 {
+            host.submit(Operation::Flush, false, 0, 0);
+        }
+    }
+    host.submit(Operation::Flush, false, 0, 0);
+    host.run_down_to(0);
+    host.cut_power();
+    host.read_all();
+}
+
+#[test]
+fn flushes_go_to_devices_that_would_lose_data_and_to_no_others() {
+    for kind in Kind::ALL {
+        let mut host = Host::new(kind.below(medium(), 6, 4));
+        use_and_cut(&mut host);
+        let answers_early = matches!(kind, Kind::Shift | Kind::Copies | Kind::Unreliable);
+        assert_eq!(host.device.counts().flushes > 0, answers_early, "{kind:?}: {:?}", host.device.counts());
+        assert_eq!(host.device.counts().refused, 0, "{kind:?}");
+    }
+}
+
+#[test]
+fn a_flush_waits_until_the_data_are_in_flash() {
+    for kind in [Kind::Synchronous, Kind::Shift] {
+        let mut host = Host::new(kind.below(tiny(), 6, 4));
+        host.write(0);
+        host.submit(Operation::Flush, false, 0, 0);
+        host.run_down_to(0);
+        let program = host.device.device().geometry().times.write[0];
+        // Smeta and the page go to two parallel units: a device that answers early has them programmed at the same time.
+        let programs = if kind == Kind::Shift { 1 } else { 2 };
+        let took = host.calendar.now().ps();
+        let least = program.ps() * programs;
+        assert!((least..least + program.ps()).contains(&took), "{kind:?}: {took} ps");
+    }
+}
+
+/// A device of this kind whose programs may fail.
+fn failing(kind: Kind, probability: f64) -> Host {
+    let rule = FaultFile { probability: Some(probability), ..FaultFile::new(Fails::Program) };
+    Host::new(with(kind.below(medium(), 6, 14), vec![rule]))
+}
+
+#[test]
+fn the_oracle_catches_what_an_unreliable_device_loses_and_the_device_counts_it() {
+    let caught = catch_unwind(AssertUnwindSafe(|| {
+        let mut host = failing(Kind::Unreliable, 0.02);
+        host.may_fail = false;
+        use_and_cut(&mut host);
+    }));
+    assert!(caught.is_err(), "answered writes were lost");
+    // The same run without the oracle's refusal of failed commands: the losses are counted.
+    let mut host = failing(Kind::Unreliable, 0.02);
+    for n in 0..200 {
+        host.run_down_to(5);
+        host.submit(Operation::Write, false, n * 13, 2);
+    }
+    host.submit(Operation::Flush, false, 0, 0);
+    host.run_down_to(0);
+    let lost = host.device.device().counts().blocks_lost;
+    assert!(lost > 0, "the device lost nothing");
+    for page in 0..host.pages() {
+        host.submit(Operation::Read, false, page, 1);
+    }
+    host.run_down_to(0);
+    let counts = host.device.counts();
+    assert!(host.failed > 0 || counts.lost_pages > 0, "nothing failed though {lost} were lost: {counts:?}");
+}
+
+#[test]
+fn devices_with_a_manager_lose_nothing_in_the_same_run() {
+    for kind in [Kind::Shift, Kind::Copies] {
+        let mut host = failing(kind, 0.002);
+        use_and_cut(&mut host);
+        let repaired = host.device.device().counts().repaired;
+        assert!(repaired > 0, "{kind:?}: programs failed");
+        assert_eq!(host.device.counts().resubmitted, 0, "{kind:?}: the host knows nothing of it");
+    }
+}
+
+#[test]
+fn a_chunk_that_goes_offline_is_read_and_its_line_retired() {
+    // One block beside the journal makes good for the first of them.
+    let rule =
+        |nth| FaultFile { nth: Some(nth), die: Some(Numbers::from(0)), ..FaultFile::new(Fails::Program) };
+    for kind in [Kind::Shift, Kind::Copies] {
+        let mut host = Host::new(with(kind.below(medium(), 6, 3), [10, 30, 70].map(rule).to_vec()));
+        for n in 0..400 {
+            host.run_down_to(3);
+            host.submit(Operation::Write, false, n * 13, 2);
+            if n % 7 == 0 {
+                host.submit(Operation::Flush, false, 0, 0);
+            }
+        }
+        host.submit(Operation::Flush, false, 0, 0);
+        host.run_down_to(0);
+        let device = host.device.device();
+        let is_offline = |chunk: &_| device.report(*chunk).state == ChunkState::Offline;
+        assert_eq!(device.geometry().all_chunks().filter(is_offline).count(), 2, "{kind:?}");
+        assert_eq!(host.failed, 0, "{kind:?}: enough chunks are left");
+        assert_eq!(host.device.device().counts().blocks_lost, 0, "{kind:?}");
+        host.read_all();
+        // Nothing that the flush covers is in a buffer alone.
+        host.cut_power();
+        host.read_all();
+        assert_eq!(host.device.recovery().expect("it is over").lost, 0, "{kind:?}");
+    }
+}

@@ -1,0 +1,77 @@
+//! A host without an FTL on an open-channel SSD, as a type that a configuration can name.
+
+use wordline_designs::Designs;
+use wordline_host::direct::{self, DirectConfig, DirectFile};
+use wordline_kernel::{Complaints, Metric, Seed};
+use wordline_ssd::block_device::Shape;
+use wordline_ssd::{OpenChannel, open_channel};
+
+use super::device_type::{ChipsInfo, DeviceType};
+use crate::config::embedded::{Embedded, OPEN_CHANNEL_PRESETS};
+use crate::config::explain::Section;
+
+/// A host without an FTL on an open-channel SSD that was checked.
+#[derive(Clone, Debug)]
+pub struct OpenChannelSsd(pub DirectConfig);
+
+impl DeviceType for OpenChannelSsd {
+    const NAME: &'static str = "open-channel";
+    const DESCRIPTION: &'static str = "An open-channel SSD without an FTL: a write goes to one parallel unit, the next write to the next one.";
+    /// The part of the device is named in this table.
+    const SSDS: &'static [&'static str] = &["open_channel"];
+
+    type File = DirectFile;
+    type Device = direct::Direct<OpenChannel>;
+
+    fn check(file: DirectFile, _: &Designs) -> Result<Self, Complaints> {
+        file.check().map(Self)
+    }
+
+    fn file(&self) -> DirectFile {
+        self.0.file.clone()
+    }
+
+    fn shape(&self) -> Shape {
+        self.0.shape()
+    }
+
+    fn build(&self, seed: Seed) -> Self::Device {
+        self.0.build(seed)
+    }
+
+    fn chips(&self) -> Vec<ChipsInfo> {
+        let pool = self.0.device.pools.first();
+        let (part, dies, bytes) = (pool.part.name.clone(), pool.geometry.dies(), pool.geometry.capacity().0);
+        vec![ChipsInfo { part, dies, bytes }]
+    }
+
+    fn explain(&self) -> Vec<Section> {
+        let (shape, geometry) = (self.shape(), &self.0.device.geometry);
+        let row = |what: &str, value: String| (what.to_owned(), value);
+        let size = |blocks: u32| (geometry.block_size * u64::from(blocks)).to_string();
+        vec![
+            (
+                "capacity".into(),
+                vec![row("capacity", shape.capacity.to_string()), row("logical block", size(1))],
+            ),
+            (
+                "open-channel device".into(),
+                vec![
+                    row("parallel units", geometry.units().to_string()),
+                    row("chunks of each", geometry.chunks_per_unit.to_string()),
+                    row("chunk", size(geometry.blocks_per_chunk)),
+                    row("written at once", size(geometry.ws_min)),
+                ],
+            ),
+        ]
+    }
+
+    fn metrics() -> Vec<&'static Metric> {
+        let of_ssds = |metric: &&Metric| wordline_ssd::metrics::all().any(|known| known.name == metric.name);
+        direct::metrics().chain(open_channel::metrics().filter(|metric| !of_ssds(metric))).collect()
+    }
+
+    fn presets() -> &'static [Embedded] {
+        OPEN_CHANNEL_PRESETS
+    }
+}

@@ -1,0 +1,44 @@
+//! Measurements of the devices of an array, in the shape of a summary.
+
+use wordline_ssd::lifetime;
+use wordline_ssd::metrics::{Detail, MemberDetail, PoolDetail};
+
+use crate::summary::MemberUse;
+use crate::wear;
+
+/// The devices of an array; their dies were so `busy`, one after the other.
+pub fn used(detail: &Detail, busy: &[f64]) -> Vec<MemberUse> {
+    let (mut pools, mut busy) = (&detail.pools[..], busy);
+    let used = |member: &MemberDetail| {
+        let (own, other_pools) = pools.split_at(member.pools.min(pools.len()));
+        let dies = own.iter().map(|pool| pool.dies.len()).sum::<usize>();
+        let (own_busy, other_busy) = busy.split_at(dies.min(busy.len()));
+        (pools, busy) = (other_pools, other_busy);
+        of(member, own, own_busy)
+    };
+    detail.members.iter().map(used).collect()
+}
+
+fn of(member: &MemberDetail, pools: &[PoolDetail], busy: &[f64]) -> MemberUse {
+    let sum = |of: fn(&PoolDetail) -> u64| pools.iter().map(of).sum::<u64>();
+    let worn = || pools.iter().flat_map(wear::erases);
+    let blocks: u64 = sum(|pool| pool.dies.iter().map(|die| die.blocks.len() as u64).sum());
+    let erases = sum(|pool| pool.worn.erases);
+    MemberUse {
+        role: member.role.clone(),
+        part: pools.first().map(|pool| pool.part.clone()).unwrap_or_default(),
+        reads: member.reads,
+        writes: member.writes,
+        read_bytes: member.read_bytes,
+        written_bytes: member.written_bytes,
+        parity_bytes: member.parity_bytes,
+        programs: sum(|pool| pool.programs),
+        erases,
+        erases_per_block: erases as f64 / blocks.max(1) as f64,
+        spent_lifetime: lifetime::spent(pools.iter().map(|pool| pool.worn)),
+        least_worn: worn().min().unwrap_or(0),
+        most_worn: worn().max().unwrap_or(0),
+        bad_blocks: sum(|pool| pool.dies.iter().map(wear::bad).sum::<u64>() * u64::from(pool.planes)),
+        dies_busy: busy.iter().sum::<f64>() / busy.len().max(1) as f64,
+    }
+}

@@ -1,0 +1,81 @@
+//! The devices of an array side by side.
+
+use serde_json::{Value, json};
+
+use super::chart::{Chart, Runs, chart, shown};
+use crate::summary::MemberUse;
+
+/// A mebibyte.
+const MIB: f64 = (1 << 20) as f64;
+
+/// The rows of a chart with a bar for each device, and the bars in order.
+fn rows(runs: &Runs<'_>, of: impl Fn(&MemberUse) -> Vec<Value>) -> (Vec<Value>, Vec<String>) {
+    let (mut rows, mut bars) = (Vec::new(), Vec::new());
+    for (run, label) in runs.iter() {
+        for (n, member) in run.members.iter().enumerate() {
+            let bar = runs.prefixed(label, &format!("device {n}"));
+            for mut row in of(member) {
+                (row["bar"], row["role"]) = (json!(bar), json!(member.role));
+                rows.push(row);
+            }
+            bars.push(bar);
+        }
+    }
+    (rows, bars)
+}
+
+/// The data and the parity that each device was sent to write.
+pub fn written(runs: &Runs<'_>) -> Option<Chart> {
+    let (rows, bars) = rows(runs, |member| {
+        let data = member.written_bytes - member.parity_bytes;
+        let row = |kind: &str, bytes: u64| json!({ "kind": kind, "size": shown(bytes as f64 / MIB) });
+        vec![row("data", data), row("parity", member.parity_bytes)]
+    });
+    chart(
+        "members-written",
+        "Written to each device of the array",
+        "Bytes that the array sent to each of its devices, by what they are.",
+        rows,
+        json!({
+            "height": { "step": step(bars.len()) },
+            "mark": "bar",
+            "encoding": {
+                "y": { "field": "bar", "type": "nominal", "title": null, "sort": bars },
+                "x": { "field": "size", "type": "quantitative", "stack": "zero", "title": "Written, in MiB" },
+                "color": { "field": "kind", "type": "nominal", "title": null,
+                    "scale": { "domain": ["data", "parity"] } },
+                "tooltip": [{ "field": "bar", "title": "of" }, { "field": "role" }, { "field": "kind" },
+                    { "field": "size", "type": "quantitative", "title": "MiB", "format": ",.4~g" }],
+            },
+        }),
+    )
+}
+
+/// How the wear of the devices compares.
+pub fn worn(runs: &Runs<'_>) -> Option<Chart> {
+    let (rows, bars) = rows(runs, |member| {
+        vec![json!({ "erases": shown(member.erases_per_block), "most": member.most_worn })]
+    });
+    chart(
+        "members-worn",
+        "Wear of each device of the array",
+        "Mean erases of a block of each device in the run. Bars of one length are even wear.",
+        rows,
+        json!({
+            "height": { "step": step(bars.len()) },
+            "mark": "bar",
+            "encoding": {
+                "y": { "field": "bar", "type": "nominal", "title": null, "sort": bars },
+                "x": { "field": "erases", "type": "quantitative", "title": "Erases of a block in the run" },
+                "tooltip": [{ "field": "bar", "title": "of" }, { "field": "role" },
+                    { "field": "erases", "type": "quantitative", "format": ",.4~g" },
+                    { "field": "most", "type": "quantitative", "title": "most of a block, ever" }],
+            },
+        }),
+    )
+}
+
+/// The height of a bar, where there are so many.
+fn step(bars: usize) -> usize {
+    (200 / bars.max(1)).clamp(14, 40) // chosen: as the bars of times, and closer where there are many
+}

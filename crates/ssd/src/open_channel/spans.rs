@@ -1,0 +1,133 @@
+//! Spans of time that the device measures: from a write to its answer, and from a program that failed until its data are in flash.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Duration, Instant};
+
+use super::chunks::ChunkId;
+
+/// The programs that failed and are tried again in another block.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Retries {
+    /// Since when the data of a chunk wait for that.
+    waiting: BTreeMap<ChunkId, Instant>,
+    /// From failures until their data were in flash.
+    spans: Spans,
+    /// The parts of their buffers that were in use, added up, and how many there were.
+    buffer_use: (f64, u64),
+}
+
+/// The retries until some time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RetriesUntil {
+    spans: Until,
+    buffer_use: (f64, u64),
+}
+
+impl Retries {
+    /// A program of a chunk failed, when this part of its buffer was in use. Its data may have waited already.
+    pub(super) fn failed(&mut self, chunk: ChunkId, now: Instant, used: f64) {
+        if let Entry::Vacant(vacant) = self.waiting.entry(chunk) {
+            vacant.insert(now);
+            let (sum, count) = self.buffer_use;
+            self.buffer_use = (sum + used, count + 1);
+        }
+    }
+
+    /// The next data of a chunk are in flash.
+    #[inline]
+    pub(super) fn wrote(&mut self, chunk: ChunkId, now: Instant) {
+        if !self.waiting.is_empty()
+            && let Some(failed) = self.waiting.remove(&chunk)
+        {
+            self.spans.add(now - failed);
+        }
+    }
+
+    /// The data of a chunk do not wait any more.
+    pub(super) fn forget(&mut self, chunk: ChunkId) {
+        self.waiting.remove(&chunk);
+    }
+
+    /// The power is cut: nothing waits.
+    pub(super) fn forget_all(&mut self) {
+        self.waiting.clear();
+    }
+
+    pub(super) fn now(&self) -> RetriesUntil {
+        RetriesUntil { spans: self.spans.now(), buffer_use: self.buffer_use }
+    }
+
+    /// The mean and the longest time since then, and the mean use of buffers; none without failures.
+    pub(super) fn since(&self, before: RetriesUntil) -> ([Option<f64>; 2], Option<f64>) {
+        let (sum, count) = self.buffer_use;
+        let (sum, count) = (sum - before.buffer_use.0, count - before.buffer_use.1);
+        (self.spans.since(before.spans), (count > 0).then(|| sum / count as f64))
+    }
+}
+
+/// The spans of a kind: how many, how long together, and the longest since any of them.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Spans {
+    count: u64,
+    total_ps: u128,
+    /// The spans that no later one reaches, each with its number: the first of them from some number on is the longest since then.
+    longest: Vec<(u64, Duration)>,
+}
+
+/// How many spans there were at some time, and how long they were together.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Until {
+    count: u64,
+    total_ps: u128,
+}
+
+impl Spans {
+    pub(super) fn add(&mut self, span: Duration) {
+        while self.longest.pop_if(|(_, shorter)| *shorter <= span).is_some() {}
+        self.longest.push((self.count, span));
+        self.count += 1;
+        self.total_ps += u128::from(span.ps());
+    }
+
+    pub(super) fn now(&self) -> Until {
+        Until { count: self.count, total_ps: self.total_ps }
+    }
+
+    /// The mean and the longest of the spans since some time, in microseconds; none if there were none.
+    pub(super) fn since(&self, before: Until) -> [Option<f64>; 2] {
+        let us = |ps: u128| ps as f64 / 1e6;
+        let count = self.count - before.count;
+        let mean = (count > 0).then(|| us(self.total_ps - before.total_ps) / count as f64);
+        let longest = self.longest.iter().find(|(number, _)| *number >= before.count);
+        [mean, longest.map(|(_, span)| us(u128::from(span.ps())))]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_and_longest_are_those_since_the_mark() {
+        let mut spans = Spans::default();
+        assert_eq!(spans.since(Until::default()), [None, None]);
+        let mut all: Vec<u64> = Vec::new();
+        let mut marks = vec![spans.now()];
+        for n in 0..200_u64 {
+            let us = n * 7_919 % 97;
+            spans.add(Duration::from_us(us));
+            all.push(us);
+            marks.push(spans.now());
+        }
+        for (from, mark) in marks.into_iter().enumerate().take(200) {
+            let later = &all[from..];
+            let mean = later.iter().sum::<u64>() as f64 / later.len() as f64;
+            let longest = *later.iter().max().expect("there are some") as f64;
+            let [found, most] = spans.since(mark).map(|value| value.expect("there are some"));
+            assert!((found - mean).abs() < 1e-9 && (most - longest).abs() < 1e-9, "from {from} on");
+        }
+    }
+}
