@@ -28,10 +28,16 @@ static RESUMED: Metric = Metric::new(
     "Candidates that were opened again for their next super layer.",
 );
 static STAMPS: Metric = Metric::new("ressd.stamp_bytes", Unit::Bytes, "Memory of the time stamps of blocks.");
-static TAGS: Metric =
-    Metric::new("ressd.tag_bytes", Unit::Bytes, "Memory of the levels of blocks, and of which are candidates.");
-static POINTERS: Metric =
-    Metric::new("ressd.pointer_bytes", Unit::Bytes, "Memory of the open hot blocks and word lines of each plane.");
+static TAGS: Metric = Metric::new(
+    "ressd.tag_bytes",
+    Unit::Bytes,
+    "Memory of the levels of blocks, and of which are candidates.",
+);
+static POINTERS: Metric = Metric::new(
+    "ressd.pointer_bytes",
+    Unit::Bytes,
+    "Memory of the open hot blocks and word lines of each plane.",
+);
 static WORD_LINES: Metric =
     Metric::new("ressd.word_line_bytes", Unit::Bytes, "Memory of the status of word lines.");
 static TOTAL: Metric = Metric::new("ressd.overhead_bytes", Unit::Bytes, "Memory of these four together.");
