@@ -15,7 +15,7 @@ use super::intervals::Sum;
 use super::members::{Holds, Work};
 use super::{
     DATA_INTERVAL, DEGRADED, DEGRADED_TIME, Event, INTERVAL_RATIO, MEMBERS, Mark, PARITY_INTERVAL,
-    PARITY_SHARE, Power, Raid5,
+    PARITY_SHARE, Raid5,
 };
 
 /// How many times longer than a member an array may stand still: a command waits for rows that wait for others, which read and write.
@@ -124,7 +124,7 @@ impl<D: Ages> BlockDevice for Raid5<D> {
     }
 
     fn is_ready(&self) -> bool {
-        self.power == Power::On
+        self.takes_commands()
     }
 
     fn pages_recovered(&self) -> u64 {
@@ -304,6 +304,7 @@ impl<D: Ages> BlockDevice for Raid5<D> {
             self.heads.count() as usize,
             self.labels.len(),
             self.members.work().len(),
+            self.log.areas(),
             self.intervals.as_ref().map_or(0, |intervals| intervals.pages()),
         ]);
         own.chain(self.devices().iter().flat_map(D::lengths)).collect()

@@ -5,7 +5,7 @@ use std::ops::Range;
 use wordline_kernel::{Instant, Schedule};
 use wordline_ssd::{Answer, BlockDevice, Command, Operation};
 
-use super::heads::{Head, HeadId, Step};
+use super::heads::{HeadId, Step};
 use super::members::{Over, Why};
 use super::requests::{By, Discarding, Flush, Request, Want};
 use super::way::each;
@@ -122,6 +122,7 @@ impl<D: BlockDevice> Raid5<D> {
             self.heads.forget(id);
         }
         self.intent.discard(row);
+        self.log.forget(row);
         for member in 0..self.settings.striping.members as u16 {
             self.lost.written(row, member, u64::MAX);
         }
@@ -163,21 +164,16 @@ impl<D: BlockDevice> Raid5<D> {
 
     /// Sends the flushes to the members that wait for nothing more.
     pub(super) fn send_flushes(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
+        // One after the other, as in md: each covers what was written before it.
+        if self.intent.is_flushing() {
+            return false;
+        }
         let is_ready = |flush: &Flush| !flush.sent && flush.rows == 0;
         let Some(at) = self.requests.flushes.iter().position(is_ready) else { return false };
-        let covers = self.intent.flush_begins();
+        let covers = self.covering_begins();
         let flush = &mut self.requests.flushes[at];
         (flush.sent, flush.covers) = (true, covers);
         let request = flush.request;
-        if covers {
-            self.lost.flush_begins();
-            self.flushed = self.members.all().iter().map(|member| member.holds).collect();
-            let Self { heads, intent, .. } = self;
-            // Rows that are being written are not covered, nor those that wait for their parity.
-            let is_open = |head: &Head| head.stale != 0 || head.step == Step::Storing && head.turns.changes;
-            let open = heads.all().filter(|(_, head)| is_open(head));
-            open.filter_map(|(_, head)| head.row).for_each(|row| intent.keep(row));
-        }
         let Command { operation, queue, .. } = self.requests.get(request).command;
         let flush = Command { operation, queue, ..Command::default() };
         for member in each(self.members.writable()) {
@@ -193,14 +189,8 @@ impl<D: BlockDevice> Raid5<D> {
             return;
         };
         let flush = self.requests.flushes.remove(at);
-        match (flush.covers, failed) {
-            (false, _) => {}
-            (true, true) => self.intent.flush_failed(),
-            (true, false) => {
-                self.intent.flush_over();
-                self.lost.flush_over();
-                self.members.made_durable(&self.flushed);
-            }
+        if flush.covers {
+            self.covering_over(failed);
         }
     }
 

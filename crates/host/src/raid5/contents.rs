@@ -21,6 +21,8 @@ pub struct Followed {
     blocks: Vec<Vec<Content>>,
     /// By head: the difference of the parity that stayed behind.
     delta: Vec<Vec<Content>>,
+    /// By row: the partial parity in the log.
+    partials: BTreeMap<u64, Vec<Content>>,
     /// Contents that the host gave to a command that comes next, by its tag, and to those that came, by their numbers.
     given: BTreeMap<u32, Vec<Content>>,
     carried: BTreeMap<u32, Vec<Content>>,
@@ -48,6 +50,7 @@ impl Followed {
             block,
             blocks: vec![zeroes.clone(); heads as usize * members],
             delta: vec![zeroes; heads as usize],
+            partials: BTreeMap::new(),
             given: BTreeMap::new(),
             carried: BTreeMap::new(),
             found: BTreeMap::new(),
@@ -174,6 +177,54 @@ impl Followed {
         let place = self.place(head, member);
         let delta = &self.delta[head.0 as usize];
         self.blocks[place].iter_mut().zip(delta).for_each(|(held, delta)| *held = parity(*held, *delta));
+    }
+
+    /// The same with the log of another, which outlives a power cut.
+    #[must_use]
+    pub fn with_partials(self, of: Self) -> Self {
+        Self { partials: of.partials, ..self }
+    }
+
+    /// Keeps the partial parity of some rows.
+    pub fn keep_partials(&mut self, keeps: impl Fn(u64) -> bool) {
+        self.partials.retain(|row, _| keeps(*row));
+    }
+
+    /// The partial parity of a row of which blocks are about to be `written`, after those of `before` were: what the blocks that are left alone come to. It follows from the
+    /// parity that is in the block of `parity`, or else from the `data`, which are in memory.
+    pub fn note_partial(
+        &mut self,
+        head: HeadId,
+        row: u64,
+        (written, before): (Set, Option<Set>),
+        parity_member: Option<u16>,
+        data: Set,
+    ) {
+        let old = before.and_then(|_| self.partials.remove(&row));
+        let written_before = before.unwrap_or(0);
+        let held = |member: u16, at: usize| self.blocks[self.place(head, member)][at];
+        let partial = (0..self.block).map(|at| match parity_member {
+            Some(member) => {
+                let base = old.as_ref().map_or_else(|| held(member, at), |old| old[at]);
+                each(written & !written_before).fold(base, |sum, member| parity(sum, held(member, at)))
+            }
+            None => parity_of(each(data & !written & !written_before).map(|member| held(member, at))),
+        });
+        let partial = partial.collect();
+        self.partials.insert(row, partial);
+    }
+
+    /// The parity of a row follows from the log and the blocks that were written.
+    pub fn replay(&mut self, head: HeadId, row: u64, parity_member: u16, written: Set) {
+        let Some(partial) = self.partials.get(&row) else { return };
+        let sums: Vec<Content> = (0..self.block)
+            .map(|at| {
+                let held = |member: u16| self.blocks[self.place(head, member)][at];
+                each(written).fold(partial[at], |sum, member| parity(sum, held(member)))
+            })
+            .collect();
+        let place = self.place(head, parity_member);
+        self.blocks[place] = sums;
     }
 
     /// The contents with which some sectors of a block are written to its member.

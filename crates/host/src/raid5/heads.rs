@@ -62,6 +62,8 @@ pub enum Step {
     Held,
     /// Blocks that are read.
     Fetching,
+    /// Its entry in the partial parity log, or room for that.
+    Logging,
     /// Blocks that are written.
     Storing,
 }
@@ -101,6 +103,8 @@ pub struct Head {
     pub has_delta: bool,
     /// Since when parity stays behind, and in which epoch of flushes that began.
     pub since: (Instant, u32),
+    /// Blocks that are stored once its entry is in the partial parity log.
+    pub logged: Set,
     /// Commands to members that are not answered.
     pub left: u32,
     /// Things to be done with the row beside.

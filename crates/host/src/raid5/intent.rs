@@ -93,6 +93,11 @@ impl Intent {
         true
     }
 
+    /// Whether a flush that covers rows is under way.
+    pub fn is_flushing(&self) -> bool {
+        self.is_flushing
+    }
+
     /// The flush that begins does not cover a row, which is being written: it stays marked, if it was.
     pub fn keep(&mut self, row: u64) {
         if self.before.has(row) {

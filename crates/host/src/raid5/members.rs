@@ -64,6 +64,13 @@ pub enum Why {
         /// The head that holds the row.
         head: HeadId,
     },
+    /// The entry of a row in the partial parity log is written.
+    Log {
+        /// The head that holds the row.
+        head: HeadId,
+    },
+    /// Room is made in the partial parity log.
+    LogFlush,
     /// A member that was rebuilt makes durable what it holds.
     Rebuilt,
 }
@@ -293,7 +300,8 @@ impl<D: BlockDevice> Members<D> {
 
     /// The number of commands for heads of the stripe cache that are not answered.
     pub fn for_heads(&self) -> u64 {
-        let is_of_head = |sent: &&Sent| matches!(sent.why, Why::Fetch { .. } | Why::Store { .. });
+        let is_of_head =
+            |sent: &&Sent| matches!(sent.why, Why::Fetch { .. } | Why::Store { .. } | Why::Log { .. });
         self.sent.iter().flatten().filter(is_of_head).count() as u64
     }
 

@@ -6,7 +6,8 @@
 //! with the data; with [`Parity::Cache`] it stays behind until its row leaves the cache, on a flush, or after some time.
 //!
 //! A member that fails is replaced by a spare, and rebuilt at the pace of md ([`sync`]). What cannot be read is computed from the others, and what
-//! cannot be computed is reported as lost ([`lost`]). The rows whose parity a power cut leaves wrong are known ([`intent`]), and resynchronised.
+//! cannot be computed is reported as lost ([`lost`]). The rows whose parity a power cut leaves wrong are known ([`intent`]), and resynchronised; with a
+//! partial parity log ([`log`]) their parity is had from that, also where a member is missing.
 
 mod block_device;
 mod commands;
@@ -15,6 +16,8 @@ pub mod heads;
 pub mod intent;
 pub mod intervals;
 pub mod layout;
+pub mod log;
+mod logging;
 pub mod lost;
 pub mod members;
 mod outcome;
@@ -39,6 +42,7 @@ use heads::{HeadId, Heads};
 use intent::Intent;
 use intervals::{Intervals, Of, Sum};
 pub use layout::Layout;
+use log::Log;
 use lost::Lost;
 use members::{Holds, Members, Work};
 use requests::Requests;
@@ -86,6 +90,9 @@ counters! {
         resynced: "raid5.resynced", Count, "Rows of which parity was written because a power cut might have left it wrong.";
         scrubbed: "raid5.scrubbed", Count, "Rows that were read and compared by a scrub.";
         unsure: "raid5.unsure", Count, "Rows whose parity power cuts might have left wrong.";
+        log_writes: "raid5.log_writes", Count, "Entries of the partial parity log that were written.";
+        log_flushes: "raid5.log_flushes", Count, "Flushes of all members that made room in the partial parity log.";
+        replayed: "raid5.replayed", Count, "Rows whose parity was had from the partial parity log after a power cut.";
         lost: "raid5.lost", Count, "Sectors that were lost.";
     }
 }
@@ -152,6 +159,7 @@ pub struct Raid5<D> {
     heads: Heads,
     requests: Requests,
     intent: Intent,
+    log: Log,
     lost: Lost,
     sync: Option<Sync>,
     timers: Timers,
@@ -173,7 +181,7 @@ pub struct Raid5<D> {
 
 state!(Raid5<D: State> {
     values { sync, timers, power, counts, digest, answers, flushed, labels, intervals }
-    parts { members, heads, requests, intent, lost }
+    parts { members, heads, requests, intent, log, lost }
     fixed { settings, batch, followed }
 });
 
@@ -194,7 +202,7 @@ impl<D: BlockDevice> Raid5<D> {
     /// If there are fewer devices than members, or one has fewer sectors than a member needs.
     pub fn new(devices: Vec<D>, settings: Settings, label: u64) -> Self {
         let striping = settings.striping;
-        let needed = striping.chunks * striping.chunk;
+        let needed = settings.log_begin() + settings.log_sectors();
         let count = striping.members as usize;
         assert!(devices.len() >= count, "{} devices for {count} members", devices.len());
         for (at, device) in devices.iter().enumerate() {
@@ -204,6 +212,7 @@ impl<D: BlockDevice> Raid5<D> {
         Self {
             heads: Heads::new(settings.file.stripe_cache, striping.members),
             intent: Intent::new(striping.rows()),
+            log: Log::new(settings.log_sectors(), striping.members),
             labels: vec![label; devices.len()],
             intervals: settings
                 .file
@@ -254,6 +263,14 @@ impl<D: BlockDevice> Raid5<D> {
     /// Members that hold less than all.
     pub fn degraded(&self) -> u32 {
         self.members.degraded()
+    }
+
+    /// Members that hold less than all, as bits.
+    pub fn missing(&self) -> way::Set {
+        (0..).zip(self.members.all()).fold(0, |set, (member, of)| match of.holds {
+            Holds::All => set,
+            _ => set | 1 << member,
+        })
     }
 
     /// Sectors that are lost.

@@ -169,6 +169,15 @@ impl<D: BlockDevice> Raid5<D> {
                 self.counts.rebuilt += 1;
                 1 << member
             }
+            Task::Replay if !row.has_parity() || row.logged == 0 => 0,
+            Task::Replay => {
+                self.counts.replayed += 1;
+                if let Some(followed) = &mut self.followed {
+                    followed.replay(id, row.row, row.parity_member, row.logged);
+                }
+                self.heads.get_mut(id).known &= !row.parity;
+                row.parity
+            }
             Task::Resync | Task::Scrub if row.missing != 0 => 0,
             Task::Resync | Task::Scrub if row.untrusted => {
                 self.counts.resynced += 1;
@@ -202,6 +211,7 @@ impl<D: BlockDevice> Raid5<D> {
         sync.row_over(row.row);
         match sync.task {
             Task::Rebuild { member } => self.members.row_rebuilt(member, row.row),
+            Task::Replay => self.replayed(row.row),
             Task::Resync | Task::Scrub if row.missing == 0 => self.intent.is_right(row.row),
             Task::Resync | Task::Scrub => {}
         }

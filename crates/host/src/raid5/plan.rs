@@ -19,6 +19,8 @@ pub struct Row {
     pub missing: Set,
     /// Whether parity may be wrong.
     pub untrusted: bool,
+    /// Members whose blocks give the parity from the log, where that is to be done.
+    pub logged: Set,
 }
 
 /// The next step of the work on a row.
@@ -75,6 +77,7 @@ impl Row {
             (Job::Sync, _) => match task {
                 Some(Task::Rebuild { member }) => 1 << member,
                 Some(Task::Resync | Task::Scrub) => self.all & !self.missing,
+                Some(Task::Replay) => self.logged,
                 None => 0,
             },
         }

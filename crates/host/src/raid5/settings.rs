@@ -8,6 +8,7 @@ use wordline_ssd::block_device::Shape;
 
 use super::heads::MOST_SECTORS;
 use super::layout::{Layout, Striping};
+use super::log::HEADER;
 use super::sync::Limits;
 use super::way::{MOST_MEMBERS, ReadModifyWrite};
 
@@ -55,6 +56,10 @@ pub struct ArrayFile {
     pub sync_slowest: Bytes,
     /// The most bytes of a member that it handles a second.
     pub sync_fastest: Bytes,
+    /// Size of the partial parity log of a member, md's PPL: with it a power cut beside a missing member loses no block that was not being written. Left
+    /// out: no log. An entry takes a header of 4 KiB and its partial parity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parity_log: Option<Bytes>,
     /// Whether the time between two writes of a block is measured, for data and for parity.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub intervals: bool,
@@ -80,6 +85,7 @@ impl Default for ArrayFile {
             read_modify_write: ReadModifyWrite::default(),
             sync_slowest: Bytes::kib(1_000),
             sync_fastest: Bytes::kib(200_000),
+            parity_log: None,
             intervals: false,
             failures: Vec::new(),
             scrub_after: None,
@@ -93,6 +99,9 @@ const STRIPE_CACHE: std::ops::RangeInclusive<u32> = 17..=32_768;
 const LEAST_CHUNK: Bytes = Bytes::kib(4);
 /// The most rows that are synchronised at once. Chosen: what keeps the dies of a small SSD at work.
 const SYNC_ROWS: u32 = 32;
+
+/// The largest partial parity log. Chosen: eight times that of md.
+const MOST_LOG: Bytes = Bytes::mib(1);
 
 /// Settings that were checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -153,7 +162,16 @@ impl ArrayFile {
         if let Some(after) = self.scrub_after {
             wrong.require(after <= Duration::LIMIT, "scrub_after", after, "at most 106 days");
         }
-        let sectors = member.namespaces[0];
+        let header = SECTOR * HEADER;
+        if let Some(log) = self.parity_log {
+            let is_md = self.parity == Parity::Md;
+            wrong.require(is_md, "parity_log", log, "no log where array.parity is not `md`");
+            let fits = log.0.is_multiple_of(header.0) && log.0 >= header.0 + block.0 && log <= MOST_LOG;
+            let wanted = format!("a multiple of {header}, from that and a block to {MOST_LOG}");
+            wrong.require(fits, "parity_log", log, wanted);
+        }
+        let log = self.parity_log.map_or(0, |log| log.0 / SECTOR.0);
+        let sectors = member.namespaces[0].saturating_sub(log);
         wrong.require(
             chunk.0 == 0 || sectors >= chunk.0 / SECTOR.0,
             "chunk",
@@ -183,6 +201,16 @@ impl Settings {
     pub fn limits(&self) -> Limits {
         let rows = (self.file.stripe_cache / 4).min(SYNC_ROWS);
         Limits { slowest: self.file.sync_slowest, fastest: self.file.sync_fastest, rows }
+    }
+
+    /// Sectors of the partial parity log of a member.
+    pub fn log_sectors(&self) -> u64 {
+        self.file.parity_log.map_or(0, |log| log.0 / SECTOR.0)
+    }
+
+    /// The first sector of it: after the last chunk.
+    pub fn log_begin(&self) -> u64 {
+        self.striping.chunks * self.striping.chunk
     }
 
     /// The shape of the array.

@@ -48,7 +48,7 @@ impl<D: BlockDevice> Raid5<D> {
             self.intent.mark(row);
             self.heads.get_mut(first).batch.push(id);
         }
-        self.store(first, &row, row.all, calendar);
+        self.log_and_store(first, &row, row.all, calendar);
         true
     }
 

@@ -23,6 +23,7 @@ impl<D: BlockDevice> Raid5<D> {
             all: Set::MAX >> (64 - self.settings.striping.members),
             missing: self.members.missing(row),
             untrusted: self.intent.is_untrusted(row),
+            logged: self.log.replays(row),
         }
     }
 
@@ -185,6 +186,9 @@ impl<D: BlockDevice> Raid5<D> {
             }
             self.counts.lost += self.lost.add(row.row, member, lost);
         }
+        if lost != 0 || !one {
+            self.log.forget(row.row);
+        }
         if row.untrusted {
             // From now on the block is what the others and the parity say, or the parity is computed anew.
             self.intent.is_right(row.row);
@@ -265,6 +269,7 @@ impl<D: BlockDevice> Raid5<D> {
     fn write(&mut self, id: HeadId, row: &Row, calendar: &mut impl Schedule<Event<D::Event>>) {
         let way = row.way(self.heads.get(id), self.settings.file.read_modify_write);
         let modifies = way == Way::Modify && row.has_parity();
+        self.note_in_log(id, row, modifies);
         self.apply(id, row, if modifies { With::Parity(row.parity_member) } else { With::Nothing });
         let head = self.heads.get_mut(id);
         head.way = row.has_parity().then_some(way);
@@ -279,7 +284,7 @@ impl<D: BlockDevice> Raid5<D> {
             self.heads.full(id, true);
             return self.add_to_batch(id, row, calendar);
         }
-        self.store(id, row, writes | parity, calendar);
+        self.log_and_store(id, row, writes | parity, calendar);
     }
 
     /// Writes what the current writes cover, and notes what parity needs to come after.

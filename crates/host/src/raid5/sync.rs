@@ -11,6 +11,8 @@ pub enum Task {
         /// The member.
         member: u16,
     },
+    /// Parity is had from the log after a power cut.
+    Replay,
     /// Parity that may be wrong after a power cut is written.
     Resync,
     /// All is read and compared.

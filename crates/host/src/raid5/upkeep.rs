@@ -24,6 +24,7 @@ impl<D: BlockDevice> Raid5<D> {
             } else if !(self.store_batch(calendar)
                 || self.serve_waiting(calendar)
                 || self.send_flushes(calendar)
+                || self.drive_log(calendar)
                 || self.drive_sync(calendar))
             {
                 break;
@@ -42,6 +43,8 @@ impl<D: BlockDevice> Raid5<D> {
             Why::Pass { request } => self.part_over(request, over.failed, calendar.now()),
             Why::Fetch { head } => self.fetch_over(head, over),
             Why::Store { head } => self.store_over(head, &over, calendar),
+            Why::Log { head } => self.log_over(head, &over, calendar),
+            Why::LogFlush => self.log_flush_over(&over),
             Why::Rebuilt => self.rebuilt(&over, calendar.now()),
         }
     }
@@ -180,6 +183,9 @@ impl<D: BlockDevice> Raid5<D> {
         if self.sync.is_some() || self.power != Power::On {
             return;
         }
+        if self.begins_with_log(now) {
+            return;
+        }
         let all = self.members.all();
         if all.iter().any(|member| member.holds == Holds::Nothing) {
             return;
@@ -195,7 +201,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    fn begin_sync(&mut self, task: Task, now: Instant, first: u64) {
+    pub(super) fn begin_sync(&mut self, task: Task, now: Instant, first: u64) {
         self.timers.syncs = self.timers.syncs.wrapping_add(1);
         self.sync = Some(Sync::new(task, self.timers.syncs, now, first));
     }
@@ -209,6 +215,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
         let next = match sync.task {
             Task::Resync => self.intent.next_untrusted(sync.next),
+            Task::Replay => self.log.next_replay(sync.next),
             Task::Rebuild { .. } | Task::Scrub => (sync.next < rows).then_some(sync.next),
         };
         let Some(row) = next else { return self.end_sync(calendar) };
@@ -279,11 +286,12 @@ impl<D: BlockDevice> Raid5<D> {
         self.sync = None;
         self.timers.plugged.clear();
         self.timers.settle = false;
-        if self.followed.is_some() {
-            self.followed = Some(Box::new(self.new_followed()));
+        if let Some(followed) = self.followed.take() {
+            self.followed = Some(Box::new(self.new_followed().with_partials(*followed)));
         }
         self.lost.cut();
         self.counts.unsure += self.intent.cut();
+        self.plan_replay();
         self.give_unsure_up();
         cut
     }
@@ -303,7 +311,7 @@ impl<D: BlockDevice> Raid5<D> {
         while let Some(row) = next {
             let parity = 1 << self.settings.striping.parity(row);
             let missing = self.members.missing(row);
-            if missing.count_ones() == 1 {
+            if missing.count_ones() == 1 && self.log.replays(row) == 0 {
                 for member in each(missing & !parity) {
                     self.counts.lost += self.lost.add(row, member, block);
                 }

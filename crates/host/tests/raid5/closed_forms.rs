@@ -148,6 +148,25 @@ fn parity_is_written_when_its_row_leaves_the_cache() {
 }
 
 #[test]
+fn a_log_takes_a_write_before_each_row_and_a_flush_of_all_members_when_it_is_full() {
+    // Entries of 8 KiB: a header and a block.
+    let file = ArrayFile { parity_log: Some(Bytes::kib(16)), ..md() };
+    let mut bench = null(4, 0, SIZE, file);
+    for row in 0..2 {
+        // Two blocks are read, then the log is written, then data and parity.
+        let took = sent(&mut bench, |bench| assert_eq!(bench.time(Write, row * PAGE, PAGE), LATENCY * 3));
+        assert_eq!(took, [5, 2, 1, 1]);
+    }
+    let took = sent(&mut bench, |bench| assert_eq!(bench.time(Write, 2 * PAGE, PAGE), LATENCY * 4));
+    assert_eq!((took, bench.array.counts().log_flushes), ([9, 2, 1, 1], 1));
+    // Parity of another stripe is on another member, with a log of its own.
+    assert_eq!(bench.time(Write, 3 * CHUNK, PAGE), LATENCY * 3);
+    // A full stripe leaves nothing alone: a header for eight rows.
+    let took = sent(&mut bench, |bench| assert_eq!(bench.time(Write, 6 * CHUNK, 3 * CHUNK), LATENCY * 2));
+    assert_eq!(took, [2 + 8, 0, 48, 16]);
+}
+
+#[test]
 fn a_durable_write_is_answered_with_its_parity() {
     let mut bench = null(4, 0, SIZE, ArrayFile::default());
     let write = Command { operation: Write, fua: true, sectors: 3 * CHUNK, ..Default::default() };

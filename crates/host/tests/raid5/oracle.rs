@@ -1,7 +1,7 @@
 //! Commands drawn at random while members fail, devices are rebuilt, the power is cut and sectors become unreadable: what was
 //! acknowledged is read, what was flushed outlives the power, and what RAID-5 cannot keep is reported as lost.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use wordline_host::raid5::{ArrayFile, Parity};
 use wordline_kernel::{Bytes, Calendar, Instant, Schedule, Seed, Stream};
@@ -27,14 +27,14 @@ struct Sector {
 
 /// The troubles of a trial.
 #[derive(Clone, Copy, Debug, Default)]
-struct Trouble {
-    fails: bool,
-    cuts: bool,
+pub(super) struct Trouble {
+    pub(super) fails: bool,
+    pub(super) cuts: bool,
     /// Also while a member is missing.
-    cuts_degraded: bool,
-    scrubs: bool,
+    pub(super) cuts_degraded: bool,
+    pub(super) scrubs: bool,
     /// Pages become unreadable.
-    spoils: bool,
+    pub(super) spoils: bool,
 }
 
 /// Makes sectors of a device unreadable.
@@ -49,6 +49,9 @@ struct Host<D: BlockDevice> {
     excused: BTreeSet<u64>,
     /// Rows whose parity was to be written anew when the last flush began, which it does not cover.
     unsure: BTreeSet<u64>,
+    /// Of rows that are not flushed: the members with data of which blocks were written, where the array has a log of partial parity.
+    modified: BTreeMap<u64, u64>,
+    has_log: bool,
     /// Rows with a block that became unreadable.
     spoilt: BTreeSet<u64>,
     spoil: Option<Spoil<D>>,
@@ -81,6 +84,8 @@ impl<D: Ages> Host<D> {
             unflushed: BTreeSet::new(),
             excused: BTreeSet::new(),
             unsure: BTreeSet::new(),
+            modified: BTreeMap::new(),
+            has_log: false,
             spoilt: BTreeSet::new(),
             spoil: None,
             stays_behind: true,
@@ -104,6 +109,14 @@ impl<D: Ages> Host<D> {
         let command = Command { tag, ..command };
         if matches!(operation, Operation::Write | Operation::WriteZeroes | Operation::Discard) {
             let rows: Vec<u64> = self.rows(&command).collect();
+            let striping = self.bench.array.striping();
+            for row in &rows {
+                let parts = striping.parts(*row, sector..sector + sectors);
+                let members = parts.fold(0, |all, (member, ..)| all | 1 << member);
+                let modified = self.modified.entry(*row).or_default();
+                // What is discarded leaves the log.
+                *modified = if operation == Operation::Discard { 0 } else { *modified | members };
+            }
             self.unflushed.extend(rows);
         }
         if operation == Operation::Flush {
@@ -132,6 +145,8 @@ impl<D: Ages> Host<D> {
                     assert!(!answer.failed, "a flush failed");
                     self.sectors.iter_mut().for_each(|sector| sector.older.clear());
                     self.unflushed = std::mem::take(&mut self.unsure);
+                    let Self { modified, unflushed, .. } = self;
+                    modified.retain(|row, _| unflushed.contains(row));
                 }
                 _ => {
                     assert!(!answer.failed || self.trouble.fails, "{command:?} failed");
@@ -267,7 +282,15 @@ impl<D: Ages> Host<D> {
             if !self.trouble.cuts_degraded {
                 return;
             }
-            self.excused.extend(&self.unflushed);
+            // With a log only rows are in danger of which a missing block was written together with another.
+            let missing = self.bench.array.missing();
+            let is_safe = |row: &u64| {
+                let modified = self.modified.get(row).copied().unwrap_or(0);
+                // A row that was discarded before another cut is in no log, and holds nothing.
+                self.has_log && modified != 0 && (modified & missing == 0 || modified & !missing == 0)
+            };
+            let endangered: Vec<u64> = self.unflushed.iter().copied().filter(|row| !is_safe(row)).collect();
+            self.excused.extend(endangered);
             self.excused.extend(self.bench.array.unsure());
             let discarded: Vec<u64> =
                 (0..self.sectors.len() as u64).filter(|at| self.sectors[*at as usize].discarded).collect();
@@ -303,7 +326,10 @@ impl<D: Ages> Host<D> {
         while !self.bench.array.is_ready() {
             assert!(self.bench.step(), "a recovery is under way");
         }
-        self.unflushed.extend(self.bench.array.unsure());
+        // Rows that were discarded are still in doubt, and in no log.
+        let unsure: Vec<u64> = self.bench.array.unsure().collect();
+        self.modified.extend(unsure.iter().map(|row| (*row, 0)));
+        self.unflushed.extend(unsure);
         self.read_all();
     }
 
@@ -352,7 +378,7 @@ impl<D: Ages> Host<D> {
 }
 
 /// Arrays that differ in how they write parity.
-fn files() -> [(u16, ArrayFile); 4] {
+pub(super) fn files() -> [(u16, ArrayFile); 4] {
     let fast = |file| ArrayFile { sync_slowest: Bytes::mib(50), chunk: Bytes::kib(16), ..file };
     [
         (4, fast(md())),
@@ -368,8 +394,12 @@ fn seeds() -> u64 {
 }
 
 fn over_null(trouble: Trouble, rounds: u32) -> Vec<u64> {
+    over_null_with(&files(), trouble, rounds)
+}
+
+pub(super) fn over_null_with(files: &[(u16, ArrayFile)], trouble: Trouble, rounds: u32) -> Vec<u64> {
     let mut lost = Vec::new();
-    for (number, (members, file)) in (0..).zip(files()) {
+    for (number, (members, file)) in (0..).zip(files.iter().cloned()) {
         for seed in 0..seeds() {
             let device = |_| FixedLatency::new(Bytes::kib(256), LATENCY);
             let devices = (0..members + 40).map(device).collect();
@@ -378,6 +408,7 @@ fn over_null(trouble: Trouble, rounds: u32) -> Vec<u64> {
             let mut host = Host::new(bench, members, block, trouble, 1000 * number + seed, ZEROES);
             host.spoil = Some(FixedLatency::spoil);
             host.stays_behind = file.parity == Parity::Cache;
+            host.has_log = file.parity_log.is_some();
             host.work(rounds);
             if file.parity == Parity::Md && !trouble.cuts && !trouble.spoils {
                 assert_eq!(host.lost, 0, "parity is never behind");
@@ -426,15 +457,20 @@ fn all_troubles_together_lose_only_what_they_may() {
 }
 
 fn over_ssds(trouble: Trouble, rounds: u32) {
+    over_ssds_with(&files(), trouble, rounds);
+}
+
+pub(super) fn over_ssds_with(files: &[(u16, ArrayFile)], trouble: Trouble, rounds: u32) {
     let config = contract::small().check().expect("it is sound");
-    for (number, (members, file)) in (0..).zip(files()).filter(|(number, _)| number % 2 == 0) {
+    for (number, (members, file)) in (0..).zip(files.iter().cloned()).filter(|(number, _)| number % 2 == 0) {
         let device = |seed| Device::new(config.clone(), Seed(u64::from(seed)));
         let mut devices: Vec<Device> = (0..members + 12).map(device).collect();
         devices.truncate(usize::from(members) + 12);
-        let block = file.block;
+        let (block, file_has_log) = (file.block, file.parity_log.is_some());
         let mut bench = Bench::new(devices, members, file);
         assert!(bench.array.fill_while(1.0, &mut |_| true));
         let mut host = Host::new(bench, members, block, trouble, number, FILLED);
+        host.has_log = file_has_log;
         host.work(rounds);
     }
 }

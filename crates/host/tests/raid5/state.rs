@@ -35,7 +35,8 @@ fn saved(bench: &Bench<FixedLatency>) -> Vec<u8> {
 #[test]
 fn an_array_that_was_saved_goes_on_as_the_one_that_was_not() {
     let delayed = ArrayFile { parity_delay: Some(Duration::from_us(700)), ..ArrayFile::default() };
-    for file in [md(), ArrayFile::default(), ArrayFile { stripe_cache: 17, ..delayed }] {
+    let logged = ArrayFile { parity_log: Some(Bytes::kib(16)), ..md() };
+    for file in [md(), logged, ArrayFile::default(), ArrayFile { stripe_cache: 17, ..delayed }] {
         let mut bench = busy(file.clone());
         assert!(bench.array.outstanding() > 0, "something is under way");
         let bytes = saved(&bench);

@@ -162,7 +162,7 @@ fn latency(requests: u64, of: &Latency) -> Vec<(&'static str, Quantity)> {
 }
 
 /// Results that are nothing on a device without a map in flash, without an SLC cache, or of an array that no member failed.
-pub const OPTIONAL: [&str; 13] = [
+pub const OPTIONAL: [&str; 16] = [
     "map look-ups in memory",
     "translation reads",
     "translation programs",
@@ -175,6 +175,9 @@ pub const OPTIONAL: [&str; 13] = [
     "rows unsure after a cut",
     "rows resynchronised",
     "rows scrubbed",
+    "log entries written",
+    "flushes for the log",
+    "rows had from the log",
     "sectors lost",
 ];
 
@@ -255,6 +258,9 @@ const ARRAY_COUNTS: &[Row] = &[
     ("rows unsure after a cut", "raid5.unsure"),
     ("rows resynchronised", "raid5.resynced"),
     ("rows scrubbed", "raid5.scrubbed"),
+    ("log entries written", "raid5.log_writes"),
+    ("flushes for the log", "raid5.log_flushes"),
+    ("rows had from the log", "raid5.replayed"),
     ("sectors lost", "raid5.lost"),
 ];
 

@@ -1,0 +1,65 @@
+//! The partial parity log: what it keeps where the power is cut while a member is missing.
+
+use wordline_host::raid5::ArrayFile;
+use wordline_kernel::{Bytes, Calendar, Schedule};
+use wordline_ssd::device::Content;
+use wordline_ssd::{BlockDevice, Operation};
+
+use super::md;
+use super::oracle::{Trouble, files, over_null_with, over_ssds_with};
+
+/// The same with a partial parity log: of md's size, and so small that every row waits for a flush.
+fn logged() -> [(u16, ArrayFile); 2] {
+    let [(four, md), (five, other), ..] = files();
+    [
+        (four, ArrayFile { parity_log: Some(Bytes::kib(128)), ..md }),
+        (five, ArrayFile { parity_log: Some(Bytes::kib(8)), stripe_cache: 17, ..other }),
+    ]
+}
+
+#[test]
+fn an_array_with_a_log_does_what_one_without_it_does() {
+    over_null_with(&logged(), Trouble { scrubs: true, ..Trouble::default() }, 120);
+    let lost = over_null_with(&logged(), Trouble { fails: true, scrubs: true, ..Trouble::default() }, 160);
+    assert!(lost.iter().all(|lost| *lost == 0), "{lost:?}");
+    let lost = over_null_with(&logged(), Trouble { cuts: true, scrubs: true, ..Trouble::default() }, 160);
+    assert!(lost.iter().all(|lost| *lost == 0), "{lost:?}");
+}
+
+#[test]
+fn with_a_log_power_cuts_beside_failures_lose_only_missing_blocks_that_were_written_with_others() {
+    let trouble = Trouble { fails: true, cuts: true, cuts_degraded: true, scrubs: true, spoils: false };
+    over_null_with(&logged(), trouble, 200);
+    over_null_with(&logged(), Trouble { spoils: true, ..trouble }, 160);
+    over_ssds_with(&logged(), trouble, 60);
+}
+
+/// A block beside a missing one is written, and the power is cut after so many events; what is lost, and whether the missing block is as it was.
+fn cut_in_a_write(log: Option<Bytes>, events: u32) -> (u64, bool) {
+    let mut bench = super::null(4, 0, Bytes::kib(512), ArrayFile { parity_log: log, ..md() });
+    bench.time(Operation::Write, 0, 3 * 128);
+    bench.time(Operation::Flush, 0, 0);
+    bench.fail(0);
+    bench.submit(Operation::Write, 128, 8);
+    for _ in 0..events {
+        bench.step();
+    }
+    bench.array.power_cut(bench.calendar.now());
+    bench.array.forget_answers();
+    bench.calendar = Calendar::resumed(bench.calendar.now(), []);
+    bench.array.recover(&mut bench.calendar);
+    bench.run();
+    let tag = bench.submit(Operation::Read, 0, 8);
+    bench.run();
+    let failed = bench.answers().iter().any(|answer| answer.command.tag == tag && answer.failed);
+    let found = bench.array.take_contents(tag);
+    let is_old = !failed && found.is_some_and(|found| found.iter().all(|content| *content == Content::of(1)));
+    (bench.array.lost_sectors(), is_old)
+}
+
+#[test]
+fn the_write_hole_is_there_without_a_log_and_is_none_with_it() {
+    let ever = |log: Option<Bytes>| (0..12).map(|events| cut_in_a_write(log, events)).collect::<Vec<_>>();
+    assert!(ever(None).contains(&(8, false)), "{:?}", ever(None));
+    assert!(ever(Some(Bytes::kib(128))).iter().all(|outcome| *outcome == (0, true)));
+}
