@@ -63,12 +63,12 @@ impl ReSsdFile {
         let (rewrites, most) = (u32::from(self.rewrites), limits.reprograms);
         let wanted = format!("at most {most}, which word lines of the part {} stand", pool.part.name);
         wrong.require(rewrites <= most, "rewrites", rewrites, wanted);
-        let most = pool.geometry.blocks_per_plane / 8;
-        let wanted = format!("at most {most}, an eighth of the blocks of a row of planes");
-        wrong.require(u32::from(self.candidates) <= most, "candidates", self.candidates, wanted);
         if self.rewrites == 0 {
             return;
         }
+        let most = pool.geometry.blocks_per_plane / 8;
+        let wanted = format!("at most {most}, an eighth of the blocks of a row of planes");
+        wrong.require(u32::from(self.candidates) <= most, "candidates", self.candidates, wanted);
         if !pool.part.has_mode(CellMode::TwoBit) {
             let wanted = "a one-shot part of three bits a cell or more with the time part.timing.reprogram, or rewrites = 0";
             wrong.add("", format!("the part {}", pool.part.name), wanted);

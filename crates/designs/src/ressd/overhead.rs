@@ -19,7 +19,7 @@ pub struct Overhead {
     pub pointers: u64,
     /// For each word line two bits each for its rewrites, its distribution and the validity of its pages.
     pub word_lines: u64,
-    /// What the map saves for each block with two pages on a word line.
+    /// Bytes that the map saves for each block with two pages on a word line.
     pub saved_per_block: u64,
 }
 

@@ -8,7 +8,7 @@ const PAGE: usize = 4_096;
 /// Picoseconds of a microsecond.
 const US: u64 = 1_000_000;
 
-/// What a block holds.
+/// The contents of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     /// Data.
@@ -27,7 +27,7 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// What came since an earlier time.
+    /// The intervals since an earlier time.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self { count: self.count - before.count, us: self.us - before.us }

@@ -1,4 +1,4 @@
-//! What an array does with its partial parity log: it is written before a row, emptied by flushes, and read after a power cut.
+//! The use of the partial parity log: it is written before a row, emptied by flushes, and read after a power cut.
 
 use std::collections::BTreeSet;
 

@@ -162,14 +162,7 @@ impl ArrayFile {
         if let Some(after) = self.scrub_after {
             wrong.require(after <= Duration::LIMIT, "scrub_after", after, "at most 106 days");
         }
-        let header = SECTOR * HEADER;
-        if let Some(log) = self.parity_log {
-            let is_md = self.parity == Parity::Md;
-            wrong.require(is_md, "parity_log", log, "no log where array.parity is not `md`");
-            let fits = log.0.is_multiple_of(header.0) && log.0 >= header.0 + block.0 && log <= MOST_LOG;
-            let wanted = format!("a multiple of {header}, from that and a block to {MOST_LOG}");
-            wrong.require(fits, "parity_log", log, wanted);
-        }
+        self.check_log(&mut wrong);
         let log = self.parity_log.map_or(0, |log| log.0 / SECTOR.0);
         let sectors = member.namespaces[0].saturating_sub(log);
         wrong.require(
@@ -187,6 +180,16 @@ impl ArrayFile {
             chunks: sectors / chunk,
         };
         wrong.or_ok(Settings { file: self, striping })
+    }
+
+    fn check_log(&self, wrong: &mut Complaints) {
+        let Some(log) = self.parity_log else { return };
+        let (header, block) = (SECTOR * HEADER, self.block);
+        let is_md = self.parity == Parity::Md;
+        wrong.require(is_md, "parity_log", log, "no log where array.parity is not `md`");
+        let fits = log.0.is_multiple_of(header.0) && log.0 >= header.0 + block.0 && log <= MOST_LOG;
+        let wanted = format!("a multiple of {header}, from that and a block to {MOST_LOG}");
+        wrong.require(fits, "parity_log", log, wanted);
     }
 }
 

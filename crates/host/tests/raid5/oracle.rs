@@ -114,7 +114,7 @@ impl<D: Ages> Host<D> {
                 let parts = striping.parts(*row, sector..sector + sectors);
                 let members = parts.fold(0, |all, (member, ..)| all | 1 << member);
                 let modified = self.modified.entry(*row).or_default();
-                // What is discarded leaves the log.
+                // Discarded blocks leave the log.
                 *modified = if operation == Operation::Discard { 0 } else { *modified | members };
             }
             self.unflushed.extend(rows);
