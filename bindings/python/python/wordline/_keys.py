@@ -14,6 +14,284 @@ from typing import Any, Literal
 from ._table import Table, Tables
 
 
+class Failures(Table):
+    """The manager of program failures. Left out: they are reported to the host."""
+
+    __slots__ = ()
+
+    @property
+    def block_map(self) -> bool:
+        """Chunks are mapped to blocks, so that another block can take the place of one in which a program failed. Default: false.
+        """
+        return self._get("block_map")
+
+    @block_map.setter
+    def block_map(self, value: bool) -> None:
+        self._set("block_map", value)
+
+    @property
+    def early_close(self) -> Literal["pad", "keep-list"]:
+        """The treatment of a chunk that is closed before its end while its pages are in several blocks. One of `pad`, `keep-list`.
+        Default: "pad".
+        """
+        return self._get("early_close")
+
+    @early_close.setter
+    def early_close(self, value: Literal["pad", "keep-list"]) -> None:
+        self._set("early_close", value)
+
+    @property
+    def reserve(self) -> float:
+        """Fraction of the blocks of each parallel unit that are kept in reserve, rounded down. A number from 0 to 0.5. Default:
+        0.01.
+        """
+        return self._get("reserve")
+
+    @reserve.setter
+    def reserve(self, value: float) -> None:
+        self._set("reserve", value)
+
+    @property
+    def shift(self) -> bool:
+        """The host writes on at once in the other block, and pages are copied later, to where a shift of their offsets finds them.
+        Otherwise they are copied before the failed write is tried again. Default: false.
+        """
+        return self._get("shift")
+
+    @shift.setter
+    def shift(self, value: bool) -> None:
+        self._set("shift", value)
+
+    @property
+    def volatile_tables(self) -> bool:
+        """No journal of the tables is kept: after a power cut a page of each block is read instead. Default: false."""
+        return self._get("volatile_tables")
+
+    @volatile_tables.setter
+    def volatile_tables(self, value: bool) -> None:
+        self._set("volatile_tables", value)
+
+
+class UnitBuffer(Table):
+    """The write buffer. Left out: what is written waits without limit, and is answered when it is in flash."""
+
+    __slots__ = ()
+
+    @property
+    def completion(self) -> Literal["write-through", "write-back"]:
+        """When a write is answered. One of `write-through`, `write-back`. Default: "write-through"."""
+        return self._get("completion")
+
+    @completion.setter
+    def completion(self, value: Literal["write-through", "write-back"]) -> None:
+        self._set("completion", value)
+
+    @property
+    def protected(self) -> bool:
+        """Its contents outlive a power cut. Otherwise what was answered and not flushed is lost. Default: false."""
+        return self._get("protected")
+
+    @protected.setter
+    def protected(self, value: bool) -> None:
+        self._set("protected", value)
+
+    @property
+    def size(self) -> str:
+        """Its size for each parallel unit. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB)."""
+        return self._get("size")
+
+    @size.setter
+    def size(self, value: str | int) -> None:
+        self._set("size", value)
+
+    @property
+    def unreliable(self) -> bool:
+        """Write-back although nothing makes good for a program that fails: what was answered may be lost. Default: false."""
+        return self._get("unreliable")
+
+    @unreliable.setter
+    def unreliable(self, value: bool) -> None:
+        self._set("unreliable", value)
+
+
+class OpenChannel(Table):
+    """An open-channel device as it is written."""
+
+    __slots__ = ()
+
+    @property
+    def buffer(self) -> UnitBuffer:
+        """The write buffer. Left out: what is written waits without limit, and is answered when it is in flash."""
+        return UnitBuffer(self._device, self._at("buffer"))
+
+    @buffer.setter
+    def buffer(self, value: abc.Mapping[str, Any]) -> None:
+        self._set("buffer", value)
+
+    @property
+    def early_resets(self) -> bool:
+        """Chunks that are open may be reset. Default: true."""
+        return self._get("early_resets")
+
+    @early_resets.setter
+    def early_resets(self, value: bool) -> None:
+        self._set("early_resets", value)
+
+    @property
+    def failure(self) -> FailureKind:
+        """The treatment of a chunk or block in which a program or an erase failed: retired, or used again once it is erased. One of
+        `retire`, `tolerate`.
+        """
+        return FailureKind(self._device, self._at("failure"))
+
+    @failure.setter
+    def failure(self, value: abc.Mapping[str, Any]) -> None:
+        self._set("failure", value)
+
+    @property
+    def failures(self) -> Failures:
+        """The manager of program failures. Left out: they are reported to the host."""
+        return Failures(self._device, self._at("failures"))
+
+    @failures.setter
+    def failures(self, value: abc.Mapping[str, Any]) -> None:
+        self._set("failures", value)
+
+    @property
+    def faults(self) -> Tables[Fault]:
+        """Failures and their times: a table `[[faults]]` for each rule. A command fails if one of them says so."""
+        return Tables(self._device, self._at("faults"), Fault)
+
+    @faults.setter
+    def faults(self, value: abc.Sequence[abc.Mapping[str, Any]]) -> None:
+        self._set("faults", value)
+
+    @property
+    def layout(self) -> Layout:
+        """How many dies there are, and on how many channels: a channel is a group, and a die a parallel unit."""
+        return Layout(self._device, self._at("layout"))
+
+    @layout.setter
+    def layout(self, value: abc.Mapping[str, Any]) -> None:
+        self._set("layout", value)
+
+    @property
+    def link(self) -> Pcie:
+        """The link between host and device. Left out: commands and data reach the device at no cost."""
+        return Pcie(self._device, self._at("link"))
+
+    @link.setter
+    def link(self, value: abc.Mapping[str, Any]) -> None:
+        self._set("link", value)
+
+    @property
+    def logical_block(self) -> str | None:
+        """The least that is read: a page divided by a power of two. Left out: a page. Takes a size with a unit, such as "16KiB" (B,
+        KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        """
+        return self._get("logical_block")
+
+    @logical_block.setter
+    def logical_block(self, value: str | int) -> None:
+        self._set("logical_block", value)
+
+    @property
+    def max_open(self) -> int | None:
+        """Chunks that may be open at a time. Left out: no limit. A whole number from 0."""
+        return self._get("max_open")
+
+    @max_open.setter
+    def max_open(self, value: int) -> None:
+        self._set("max_open", value)
+
+    @property
+    def max_open_per_unit(self) -> int | None:
+        """Chunks of a parallel unit that may be open at a time. Left out: no limit. A whole number from 0."""
+        return self._get("max_open_per_unit")
+
+    @max_open_per_unit.setter
+    def max_open_per_unit(self, value: int) -> None:
+        self._set("max_open_per_unit", value)
+
+    @property
+    def multiple_resets(self) -> bool:
+        """Chunks that are free already may be reset. Default: false."""
+        return self._get("multiple_resets")
+
+    @multiple_resets.setter
+    def multiple_resets(self, value: bool) -> None:
+        self._set("multiple_resets", value)
+
+    @property
+    def mw_cunits(self) -> int:
+        """A logical block of an open chunk can be read once more than this many after it were written. `0`: as soon as it is
+        programmed, which chips allow. A whole number from 0. Default: 0.
+        """
+        return self._get("mw_cunits")
+
+    @mw_cunits.setter
+    def mw_cunits(self, value: int) -> None:
+        self._set("mw_cunits", value)
+
+    @property
+    def part(self) -> Part:
+        """The NAND part: a name, a path, or a table of changes to the part `base`."""
+        return Part(self._device, self._at("part"))
+
+    @part.setter
+    def part(self, value: str | abc.Mapping[str, Any]) -> None:
+        self._set("part", value)
+
+    @property
+    def programs_at_cut(self) -> Literal["torn", "finished"]:
+        """The fate of programs and erases in progress when the power is cut. One of `torn`, `finished`. Default: "torn"."""
+        return self._get("programs_at_cut")
+
+    @programs_at_cut.setter
+    def programs_at_cut(self, value: Literal["torn", "finished"]) -> None:
+        self._set("programs_at_cut", value)
+
+    @property
+    def read_retry(self) -> ReadRetry:
+        """Pages that could not be read are sensed again."""
+        return ReadRetry(self._device, self._at("read_retry"))
+
+    @read_retry.setter
+    def read_retry(self, value: abc.Mapping[str, Any]) -> None:
+        self._set("read_retry", value)
+
+    @property
+    def scheduling(self) -> Scheduling:
+        """Order of the commands of a die, and suspends."""
+        return Scheduling(self._device, self._at("scheduling"))
+
+    @scheduling.setter
+    def scheduling(self, value: abc.Mapping[str, Any]) -> None:
+        self._set("scheduling", value)
+
+    @property
+    def tuner(self) -> TunerKind:
+        """Read levels with which pages are sensed; asked only where a rule of `faults` makes pages need a set of read levels. One of
+        `nominal`, `last-good`.
+        """
+        return TunerKind(self._device, self._at("tuner"))
+
+    @tuner.setter
+    def tuner(self, value: abc.Mapping[str, Any]) -> None:
+        self._set("tuner", value)
+
+    @property
+    def ws_opt(self) -> int | None:
+        """Writes of a multiple of this many logical blocks are said to go fastest: a multiple of what one program writes. Left out:
+        what one program writes. A whole number from 0.
+        """
+        return self._get("ws_opt")
+
+    @ws_opt.setter
+    def ws_opt(self, value: int) -> None:
+        self._set("ws_opt", value)
+
+
 class Pool(Table):
     """A pool of dies beside the first one."""
 
@@ -29,12 +307,12 @@ class Pool(Table):
         self._set("channels", value)
 
     @property
-    def designs(self) -> list[Literal["centaur", "cubeftl", "slc-mlc-hybrid"]]:
+    def designs(self) -> list[Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]]:
         """The designs that answer the questions of this pool. Left out: those of the device."""
         return self._get("designs")
 
     @designs.setter
-    def designs(self, value: abc.Sequence[Literal["centaur", "cubeftl", "slc-mlc-hybrid"]]) -> None:
+    def designs(self, value: abc.Sequence[Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]]) -> None:
         self._set("designs", value)
 
     @property
@@ -106,6 +384,30 @@ class Pool(Table):
     @two_bit.setter
     def two_bit(self, value: abc.Mapping[str, Any]) -> None:
         self._set("two_bit", value)
+
+
+class TwoBitTiming(Table):
+    """Times of word lines with two bits a cell; left out: those of the two lowest pages, and of the slowest program."""
+
+    __slots__ = ()
+
+    @property
+    def program(self) -> str:
+        """Programming both pages at once (tPROG). Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min, h, d)."""
+        return self._get("program")
+
+    @program.setter
+    def program(self, value: str | int) -> None:
+        self._set("program", value)
+
+    @property
+    def read(self) -> str:
+        """Sensing either page (tR). Takes a time with a unit, such as "700us" (ps, ns, us, ms, s, min, h, d)."""
+        return self._get("read")
+
+    @read.setter
+    def read(self, value: str | int) -> None:
+        self._set("read", value)
 
 
 class SlcTiming(Table):
@@ -247,6 +549,15 @@ class ArrayTiming(Table):
     @suspend.setter
     def suspend(self, value: abc.Sequence[str]) -> None:
         self._set("suspend", value)
+
+    @property
+    def two_bit(self) -> TwoBitTiming:
+        """Times of word lines with two bits a cell; left out: those of the two lowest pages, and of the slowest program."""
+        return TwoBitTiming(self._device, self._at("two_bit"))
+
+    @two_bit.setter
+    def two_bit(self, value: abc.Mapping[str, Any]) -> None:
+        self._set("two_bit", value)
 
 
 class PowerDraw(Table):
@@ -933,284 +1244,6 @@ class Part(Table):
         self._set("timing", value)
 
 
-class Failures(Table):
-    """The manager of program failures. Left out: they are reported to the host."""
-
-    __slots__ = ()
-
-    @property
-    def block_map(self) -> bool:
-        """Chunks are mapped to blocks, so that another block can take the place of one in which a program failed. Default: false.
-        """
-        return self._get("block_map")
-
-    @block_map.setter
-    def block_map(self, value: bool) -> None:
-        self._set("block_map", value)
-
-    @property
-    def early_close(self) -> Literal["pad", "keep-list"]:
-        """The treatment of a chunk that is closed before its end while its pages are in several blocks. One of `pad`, `keep-list`.
-        Default: "pad".
-        """
-        return self._get("early_close")
-
-    @early_close.setter
-    def early_close(self, value: Literal["pad", "keep-list"]) -> None:
-        self._set("early_close", value)
-
-    @property
-    def reserve(self) -> float:
-        """Fraction of the blocks of each parallel unit that are kept in reserve, rounded down. A number from 0 to 0.5. Default:
-        0.01.
-        """
-        return self._get("reserve")
-
-    @reserve.setter
-    def reserve(self, value: float) -> None:
-        self._set("reserve", value)
-
-    @property
-    def shift(self) -> bool:
-        """The host writes on at once in the other block, and pages are copied later, to where a shift of their offsets finds them.
-        Otherwise they are copied before the failed write is tried again. Default: false.
-        """
-        return self._get("shift")
-
-    @shift.setter
-    def shift(self, value: bool) -> None:
-        self._set("shift", value)
-
-    @property
-    def volatile_tables(self) -> bool:
-        """No journal of the tables is kept: after a power cut a page of each block is read instead. Default: false."""
-        return self._get("volatile_tables")
-
-    @volatile_tables.setter
-    def volatile_tables(self, value: bool) -> None:
-        self._set("volatile_tables", value)
-
-
-class UnitBuffer(Table):
-    """The write buffer. Left out: what is written waits without limit, and is answered when it is in flash."""
-
-    __slots__ = ()
-
-    @property
-    def completion(self) -> Literal["write-through", "write-back"]:
-        """When a write is answered. One of `write-through`, `write-back`. Default: "write-through"."""
-        return self._get("completion")
-
-    @completion.setter
-    def completion(self, value: Literal["write-through", "write-back"]) -> None:
-        self._set("completion", value)
-
-    @property
-    def protected(self) -> bool:
-        """Its contents outlive a power cut. Otherwise what was answered and not flushed is lost. Default: false."""
-        return self._get("protected")
-
-    @protected.setter
-    def protected(self, value: bool) -> None:
-        self._set("protected", value)
-
-    @property
-    def size(self) -> str:
-        """Its size for each parallel unit. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB)."""
-        return self._get("size")
-
-    @size.setter
-    def size(self, value: str | int) -> None:
-        self._set("size", value)
-
-    @property
-    def unreliable(self) -> bool:
-        """Write-back although nothing makes good for a program that fails: what was answered may be lost. Default: false."""
-        return self._get("unreliable")
-
-    @unreliable.setter
-    def unreliable(self, value: bool) -> None:
-        self._set("unreliable", value)
-
-
-class OpenChannel(Table):
-    """An open-channel device as it is written."""
-
-    __slots__ = ()
-
-    @property
-    def buffer(self) -> UnitBuffer:
-        """The write buffer. Left out: what is written waits without limit, and is answered when it is in flash."""
-        return UnitBuffer(self._device, self._at("buffer"))
-
-    @buffer.setter
-    def buffer(self, value: abc.Mapping[str, Any]) -> None:
-        self._set("buffer", value)
-
-    @property
-    def early_resets(self) -> bool:
-        """Chunks that are open may be reset. Default: true."""
-        return self._get("early_resets")
-
-    @early_resets.setter
-    def early_resets(self, value: bool) -> None:
-        self._set("early_resets", value)
-
-    @property
-    def failure(self) -> FailureKind:
-        """The treatment of a chunk or block in which a program or an erase failed: retired, or used again once it is erased. One of
-        `retire`, `tolerate`.
-        """
-        return FailureKind(self._device, self._at("failure"))
-
-    @failure.setter
-    def failure(self, value: abc.Mapping[str, Any]) -> None:
-        self._set("failure", value)
-
-    @property
-    def failures(self) -> Failures:
-        """The manager of program failures. Left out: they are reported to the host."""
-        return Failures(self._device, self._at("failures"))
-
-    @failures.setter
-    def failures(self, value: abc.Mapping[str, Any]) -> None:
-        self._set("failures", value)
-
-    @property
-    def faults(self) -> Tables[Fault]:
-        """Failures and their times: a table `[[faults]]` for each rule. A command fails if one of them says so."""
-        return Tables(self._device, self._at("faults"), Fault)
-
-    @faults.setter
-    def faults(self, value: abc.Sequence[abc.Mapping[str, Any]]) -> None:
-        self._set("faults", value)
-
-    @property
-    def layout(self) -> Layout:
-        """How many dies there are, and on how many channels: a channel is a group, and a die a parallel unit."""
-        return Layout(self._device, self._at("layout"))
-
-    @layout.setter
-    def layout(self, value: abc.Mapping[str, Any]) -> None:
-        self._set("layout", value)
-
-    @property
-    def link(self) -> Pcie:
-        """The link between host and device. Left out: commands and data reach the device at no cost."""
-        return Pcie(self._device, self._at("link"))
-
-    @link.setter
-    def link(self, value: abc.Mapping[str, Any]) -> None:
-        self._set("link", value)
-
-    @property
-    def logical_block(self) -> str | None:
-        """The least that is read: a page divided by a power of two. Left out: a page. Takes a size with a unit, such as "16KiB" (B,
-        KiB, MiB, GiB, TiB, kB, MB, GB, TB).
-        """
-        return self._get("logical_block")
-
-    @logical_block.setter
-    def logical_block(self, value: str | int) -> None:
-        self._set("logical_block", value)
-
-    @property
-    def max_open(self) -> int | None:
-        """Chunks that may be open at a time. Left out: no limit. A whole number from 0."""
-        return self._get("max_open")
-
-    @max_open.setter
-    def max_open(self, value: int) -> None:
-        self._set("max_open", value)
-
-    @property
-    def max_open_per_unit(self) -> int | None:
-        """Chunks of a parallel unit that may be open at a time. Left out: no limit. A whole number from 0."""
-        return self._get("max_open_per_unit")
-
-    @max_open_per_unit.setter
-    def max_open_per_unit(self, value: int) -> None:
-        self._set("max_open_per_unit", value)
-
-    @property
-    def multiple_resets(self) -> bool:
-        """Chunks that are free already may be reset. Default: false."""
-        return self._get("multiple_resets")
-
-    @multiple_resets.setter
-    def multiple_resets(self, value: bool) -> None:
-        self._set("multiple_resets", value)
-
-    @property
-    def mw_cunits(self) -> int:
-        """A logical block of an open chunk can be read once more than this many after it were written. `0`: as soon as it is
-        programmed, which chips allow. A whole number from 0. Default: 0.
-        """
-        return self._get("mw_cunits")
-
-    @mw_cunits.setter
-    def mw_cunits(self, value: int) -> None:
-        self._set("mw_cunits", value)
-
-    @property
-    def part(self) -> Part:
-        """The NAND part: a name, a path, or a table of changes to the part `base`."""
-        return Part(self._device, self._at("part"))
-
-    @part.setter
-    def part(self, value: str | abc.Mapping[str, Any]) -> None:
-        self._set("part", value)
-
-    @property
-    def programs_at_cut(self) -> Literal["torn", "finished"]:
-        """The fate of programs and erases in progress when the power is cut. One of `torn`, `finished`. Default: "torn"."""
-        return self._get("programs_at_cut")
-
-    @programs_at_cut.setter
-    def programs_at_cut(self, value: Literal["torn", "finished"]) -> None:
-        self._set("programs_at_cut", value)
-
-    @property
-    def read_retry(self) -> ReadRetry:
-        """Pages that could not be read are sensed again."""
-        return ReadRetry(self._device, self._at("read_retry"))
-
-    @read_retry.setter
-    def read_retry(self, value: abc.Mapping[str, Any]) -> None:
-        self._set("read_retry", value)
-
-    @property
-    def scheduling(self) -> Scheduling:
-        """Order of the commands of a die, and suspends."""
-        return Scheduling(self._device, self._at("scheduling"))
-
-    @scheduling.setter
-    def scheduling(self, value: abc.Mapping[str, Any]) -> None:
-        self._set("scheduling", value)
-
-    @property
-    def tuner(self) -> TunerKind:
-        """Read levels with which pages are sensed; asked only where a rule of `faults` makes pages need a set of read levels. One of
-        `nominal`, `last-good`.
-        """
-        return TunerKind(self._device, self._at("tuner"))
-
-    @tuner.setter
-    def tuner(self, value: abc.Mapping[str, Any]) -> None:
-        self._set("tuner", value)
-
-    @property
-    def ws_opt(self) -> int | None:
-        """Writes of a multiple of this many logical blocks are said to go fastest: a multiple of what one program writes. Left out:
-        what one program writes. A whole number from 0.
-        """
-        return self._get("ws_opt")
-
-    @ws_opt.setter
-    def ws_opt(self, value: int) -> None:
-        self._set("ws_opt", value)
-
-
 class Namespace(Table):
     """A part of the logical capacity with addresses of its own."""
 
@@ -1235,6 +1268,232 @@ class Namespace(Table):
     @size.setter
     def size(self, value: str | int) -> None:
         self._set("size", value)
+
+
+class SsdDecides(Table):
+    """Who of the designs answers a question that several could answer."""
+
+    __slots__ = ()
+
+    @property
+    def background(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
+        """The design that answers `background`, where several could."""
+        return self._get("background")
+
+    @background.setter
+    def background(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
+        self._set("background", value)
+
+    @property
+    def balance(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
+        """The design that answers `balance`, where several could."""
+        return self._get("balance")
+
+    @balance.setter
+    def balance(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
+        self._set("balance", value)
+
+    @property
+    def coalesce(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
+        """The design that answers `coalesce`, where several could."""
+        return self._get("coalesce")
+
+    @coalesce.setter
+    def coalesce(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
+        self._set("coalesce", value)
+
+    @property
+    def fail(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
+        """The design that answers `fail`, where several could."""
+        return self._get("fail")
+
+    @fail.setter
+    def fail(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
+        self._set("fail", value)
+
+    @property
+    def frontier(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
+        """The design that answers `frontier`, where several could."""
+        return self._get("frontier")
+
+    @frontier.setter
+    def frontier(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
+        self._set("frontier", value)
+
+    @property
+    def place(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
+        """The design that answers `place`, where several could."""
+        return self._get("place")
+
+    @place.setter
+    def place(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
+        self._set("place", value)
+
+    @property
+    def pool(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
+        """The design that answers `pool`, where several could."""
+        return self._get("pool")
+
+    @pool.setter
+    def pool(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
+        self._set("pool", value)
+
+    @property
+    def relocate(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
+        """The design that answers `relocate`, where several could."""
+        return self._get("relocate")
+
+    @relocate.setter
+    def relocate(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
+        self._set("relocate", value)
+
+    @property
+    def stream(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
+        """The design that answers `stream`, where several could."""
+        return self._get("stream")
+
+    @stream.setter
+    def stream(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
+        self._set("stream", value)
+
+    @property
+    def tune(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
+        """The design that answers `tune`, where several could."""
+        return self._get("tune")
+
+    @tune.setter
+    def tune(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
+        self._set("tune", value)
+
+    @property
+    def victim(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
+        """The design that answers `victim`, where several could."""
+        return self._get("victim")
+
+    @victim.setter
+    def victim(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
+        self._set("victim", value)
+
+
+class Ssd(Table):
+    """A device as it is written."""
+
+    __slots__ = ()
+
+    @property
+    def buffer(self) -> Buffer:
+        """The DRAM buffer."""
+        return Buffer(self._device, self._at("buffer"))
+
+    @buffer.setter
+    def buffer(self, value: abc.Mapping[str, Any]) -> None:
+        self._set("buffer", value)
+
+    @property
+    def decides(self) -> SsdDecides:
+        """Who of the designs answers a question that several could answer."""
+        return SsdDecides(self._device, self._at("decides"))
+
+    @decides.setter
+    def decides(self, value: abc.Mapping[str, Any]) -> None:
+        self._set("decides", value)
+
+    @property
+    def design(self) -> SettingsOfDesigns:
+        """Settings of designs. Those of the only one may stand beside its name. One of `centaur`, `cubeftl`, `ressd`,
+        `slc-mlc-hybrid`.
+        """
+        return SettingsOfDesigns(self._device, self._at("design"))
+
+    @design.setter
+    def design(self, value: abc.Mapping[str, Any]) -> None:
+        self._set("design", value)
+
+    @property
+    def designs(self) -> list[Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]]:
+        """The designs that answer the questions of the device, and of the pools that name none. Left out: its policies answer all.
+        """
+        return self._get("designs")
+
+    @designs.setter
+    def designs(self, value: abc.Sequence[Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]]) -> None:
+        self._set("designs", value)
+
+    @property
+    def faults(self) -> Tables[Fault]:
+        """Failures and their times: a table `[[faults]]` for each rule. A command fails if one of them says so."""
+        return Tables(self._device, self._at("faults"), Fault)
+
+    @faults.setter
+    def faults(self, value: abc.Sequence[abc.Mapping[str, Any]]) -> None:
+        self._set("faults", value)
+
+    @property
+    def front(self) -> Front:
+        """Between the host and the buffer."""
+        return Front(self._device, self._at("front"))
+
+    @front.setter
+    def front(self, value: abc.Mapping[str, Any]) -> None:
+        self._set("front", value)
+
+    @property
+    def ftl(self) -> Ftl:
+        """The flash translation layer."""
+        return Ftl(self._device, self._at("ftl"))
+
+    @ftl.setter
+    def ftl(self, value: abc.Mapping[str, Any]) -> None:
+        self._set("ftl", value)
+
+    @property
+    def layout(self) -> Layout:
+        """How many dies there are, and on how many channels."""
+        return Layout(self._device, self._at("layout"))
+
+    @layout.setter
+    def layout(self, value: abc.Mapping[str, Any]) -> None:
+        self._set("layout", value)
+
+    @property
+    def namespaces(self) -> Tables[Namespace]:
+        """Parts of the logical capacity with addresses of their own, in the order of their numbers; without any there is one of
+        everything. The rest is spare space.
+        """
+        return Tables(self._device, self._at("namespaces"), Namespace)
+
+    @namespaces.setter
+    def namespaces(self, value: abc.Sequence[abc.Mapping[str, Any]]) -> None:
+        self._set("namespaces", value)
+
+    @property
+    def part(self) -> Part:
+        """The NAND part: a name, a path, or a table of changes to the part `base`."""
+        return Part(self._device, self._at("part"))
+
+    @part.setter
+    def part(self, value: str | abc.Mapping[str, Any]) -> None:
+        self._set("part", value)
+
+    @property
+    def pools(self) -> Tables[Pool]:
+        """Dies of other parts beside these, each with blocks, spare space and garbage collection of its own. Wants a router that
+        tells the pools apart.
+        """
+        return Tables(self._device, self._at("pools"), Pool)
+
+    @pools.setter
+    def pools(self, value: abc.Sequence[abc.Mapping[str, Any]]) -> None:
+        self._set("pools", value)
+
+    @property
+    def preset(self) -> str:
+        """The preset that this file changes: an embedded one by name, or a file by its path."""
+        return self._get("preset")
+
+    @preset.setter
+    def preset(self, value: str) -> None:
+        self._set("preset", value)
 
 
 class Layout(Table):
@@ -1613,7 +1872,8 @@ class Recovery(Table):
     @property
     def lower_pages(self) -> Literal["exposed", "backed-up"]:
         """Protection of pages whose cells are programmed again: on parts of more than one bit a cell that are not programmed in one
-        go. One of `exposed`, `backed-up`. Default: "exposed".
+        go, and in blocks in the two-bit mode of which a stream programs word lines again. One of `exposed`, `backed-up`. Default:
+        "exposed".
         """
         return self._get("lower_pages")
 
@@ -2655,6 +2915,56 @@ class Fault(Table):
         self._set("wear", value)
 
 
+class SettingsOfDesignsRessd(Table):
+    """ReSSD: updates of young data go to blocks with two bits a cell, of which word lines with an invalid page are programmed again
+    without an erase. Wants `part.timing.reprogram` and `ftl.two_bit`.
+    """
+
+    __slots__ = ()
+
+    @property
+    def candidates(self) -> int:
+        """Candidates that each level may have at once in a row of planes. 0 suspends none. A whole number from 0 to 65535. Default:
+        8.
+        """
+        return self._get("candidates")
+
+    @candidates.setter
+    def candidates(self, value: int) -> None:
+        self._set("candidates", value)
+
+    @property
+    def rewrites(self) -> int:
+        """How often word lines of hot blocks are programmed again: 0 for the baseline, which separates writes by their levels alone.
+        A whole number from 0 to 255. Default: 2.
+        """
+        return self._get("rewrites")
+
+    @rewrites.setter
+    def rewrites(self, value: int) -> None:
+        self._set("rewrites", value)
+
+    @property
+    def thresholds(self) -> list[str]:
+        """Ages of the data that a write replaces: below the first it is of the hottest level, and so on; of no level from the last
+        on.
+        """
+        return self._get("thresholds")
+
+    @thresholds.setter
+    def thresholds(self, value: abc.Sequence[str]) -> None:
+        self._set("thresholds", value)
+
+    @property
+    def when_all_valid(self) -> Literal["suspend", "next-super-layer"]:
+        """The fate of a block of which all pages are valid. One of `suspend`, `next-super-layer`. Default: "suspend"."""
+        return self._get("when_all_valid")
+
+    @when_all_valid.setter
+    def when_all_valid(self, value: Literal["suspend", "next-super-layer"]) -> None:
+        self._set("when_all_valid", value)
+
+
 class LayerMargin(Table):
     """A VFinal that is lower on a layer."""
 
@@ -2955,6 +3265,17 @@ class SettingsOfDesigns(Table):
         self._set("adjust_every", value)
 
     @property
+    def candidates(self) -> int:
+        """Candidates that each level may have at once in a row of planes. 0 suspends none. A whole number from 0 to 65535. Default:
+        8.
+        """
+        return self._get("candidates")
+
+    @candidates.setter
+    def candidates(self, value: int) -> None:
+        self._set("candidates", value)
+
+    @property
     def centaur(self) -> SettingsOfDesignsCentaur:
         """Centaur over two pools: pieces of a unit go to the first if they are as large as a condition that moves until both wear
         alike; idle chips of the second take what waits for the first; and cleaning moves whole units from the second to the
@@ -3096,12 +3417,12 @@ class SettingsOfDesigns(Table):
         self._set("most_errors", value)
 
     @property
-    def name(self) -> Literal["centaur", "cubeftl", "slc-mlc-hybrid"]:
-        """Which one: `centaur`, `cubeftl`, `slc-mlc-hybrid`."""
+    def name(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
+        """Which one: `centaur`, `cubeftl`, `ressd`, `slc-mlc-hybrid`."""
         return self._get("name")
 
     @name.setter
-    def name(self, value: Literal["centaur", "cubeftl", "slc-mlc-hybrid"]) -> None:
+    def name(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
         self._set("name", value)
 
     @property
@@ -3139,6 +3460,28 @@ class SettingsOfDesigns(Table):
     @read_levels.setter
     def read_levels(self, value: bool) -> None:
         self._set("read_levels", value)
+
+    @property
+    def ressd(self) -> SettingsOfDesignsRessd:
+        """ReSSD: updates of young data go to blocks with two bits a cell, of which word lines with an invalid page are programmed
+        again without an erase. Wants `part.timing.reprogram` and `ftl.two_bit`.
+        """
+        return SettingsOfDesignsRessd(self._device, self._at("ressd"))
+
+    @ressd.setter
+    def ressd(self, value: abc.Mapping[str, Any]) -> None:
+        self._set("ressd", value)
+
+    @property
+    def rewrites(self) -> int:
+        """How often word lines of hot blocks are programmed again: 0 for the baseline, which separates writes by their levels alone.
+        A whole number from 0 to 255. Default: 2.
+        """
+        return self._get("rewrites")
+
+    @rewrites.setter
+    def rewrites(self, value: int) -> None:
+        self._set("rewrites", value)
 
     @property
     def safety(self) -> bool:
@@ -3223,6 +3566,26 @@ class SettingsOfDesigns(Table):
         self._set("threshold", value)
 
     @property
+    def thresholds(self) -> list[str]:
+        """Ages of the data that a write replaces: below the first it is of the hottest level, and so on; of no level from the last
+        on.
+        """
+        return self._get("thresholds")
+
+    @thresholds.setter
+    def thresholds(self, value: abc.Sequence[str]) -> None:
+        self._set("thresholds", value)
+
+    @property
+    def when_all_valid(self) -> Literal["suspend", "next-super-layer"]:
+        """The fate of a block of which all pages are valid. One of `suspend`, `next-super-layer`. Default: "suspend"."""
+        return self._get("when_all_valid")
+
+    @when_all_valid.setter
+    def when_all_valid(self, value: Literal["suspend", "next-super-layer"]) -> None:
+        self._set("when_all_valid", value)
+
+    @property
     def window(self) -> bool:
         """Whether followers have a narrower window. Default: true."""
         return self._get("window")
@@ -3238,102 +3601,102 @@ class Decides(Table):
     __slots__ = ()
 
     @property
-    def background(self) -> Literal["centaur", "cubeftl", "slc-mlc-hybrid"]:
+    def background(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
         """The design that answers `background`, where several could."""
         return self._get("background")
 
     @background.setter
-    def background(self, value: Literal["centaur", "cubeftl", "slc-mlc-hybrid"]) -> None:
+    def background(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
         self._set("background", value)
 
     @property
-    def balance(self) -> Literal["centaur", "cubeftl", "slc-mlc-hybrid"]:
+    def balance(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
         """The design that answers `balance`, where several could."""
         return self._get("balance")
 
     @balance.setter
-    def balance(self, value: Literal["centaur", "cubeftl", "slc-mlc-hybrid"]) -> None:
+    def balance(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
         self._set("balance", value)
 
     @property
-    def coalesce(self) -> Literal["centaur", "cubeftl", "slc-mlc-hybrid"]:
+    def coalesce(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
         """The design that answers `coalesce`, where several could."""
         return self._get("coalesce")
 
     @coalesce.setter
-    def coalesce(self, value: Literal["centaur", "cubeftl", "slc-mlc-hybrid"]) -> None:
+    def coalesce(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
         self._set("coalesce", value)
 
     @property
-    def fail(self) -> Literal["centaur", "cubeftl", "slc-mlc-hybrid"]:
+    def fail(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
         """The design that answers `fail`, where several could."""
         return self._get("fail")
 
     @fail.setter
-    def fail(self, value: Literal["centaur", "cubeftl", "slc-mlc-hybrid"]) -> None:
+    def fail(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
         self._set("fail", value)
 
     @property
-    def frontier(self) -> Literal["centaur", "cubeftl", "slc-mlc-hybrid"]:
+    def frontier(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
         """The design that answers `frontier`, where several could."""
         return self._get("frontier")
 
     @frontier.setter
-    def frontier(self, value: Literal["centaur", "cubeftl", "slc-mlc-hybrid"]) -> None:
+    def frontier(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
         self._set("frontier", value)
 
     @property
-    def place(self) -> Literal["centaur", "cubeftl", "slc-mlc-hybrid"]:
+    def place(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
         """The design that answers `place`, where several could."""
         return self._get("place")
 
     @place.setter
-    def place(self, value: Literal["centaur", "cubeftl", "slc-mlc-hybrid"]) -> None:
+    def place(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
         self._set("place", value)
 
     @property
-    def pool(self) -> Literal["centaur", "cubeftl", "slc-mlc-hybrid"]:
+    def pool(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
         """The design that answers `pool`, where several could."""
         return self._get("pool")
 
     @pool.setter
-    def pool(self, value: Literal["centaur", "cubeftl", "slc-mlc-hybrid"]) -> None:
+    def pool(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
         self._set("pool", value)
 
     @property
-    def relocate(self) -> Literal["centaur", "cubeftl", "slc-mlc-hybrid"]:
+    def relocate(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
         """The design that answers `relocate`, where several could."""
         return self._get("relocate")
 
     @relocate.setter
-    def relocate(self, value: Literal["centaur", "cubeftl", "slc-mlc-hybrid"]) -> None:
+    def relocate(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
         self._set("relocate", value)
 
     @property
-    def stream(self) -> Literal["centaur", "cubeftl", "slc-mlc-hybrid"]:
+    def stream(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
         """The design that answers `stream`, where several could."""
         return self._get("stream")
 
     @stream.setter
-    def stream(self, value: Literal["centaur", "cubeftl", "slc-mlc-hybrid"]) -> None:
+    def stream(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
         self._set("stream", value)
 
     @property
-    def tune(self) -> Literal["centaur", "cubeftl", "slc-mlc-hybrid"]:
+    def tune(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
         """The design that answers `tune`, where several could."""
         return self._get("tune")
 
     @tune.setter
-    def tune(self, value: Literal["centaur", "cubeftl", "slc-mlc-hybrid"]) -> None:
+    def tune(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
         self._set("tune", value)
 
     @property
-    def victim(self) -> Literal["centaur", "cubeftl", "slc-mlc-hybrid"]:
+    def victim(self) -> Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]:
         """The design that answers `victim`, where several could."""
         return self._get("victim")
 
     @victim.setter
-    def victim(self, value: Literal["centaur", "cubeftl", "slc-mlc-hybrid"]) -> None:
+    def victim(self, value: Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]) -> None:
         self._set("victim", value)
 
 
@@ -3551,10 +3914,186 @@ class Buffer(Table):
         self._set("space", value)
 
 
+class Failure(Table):
+    """A member that fails in a run."""
+
+    __slots__ = ()
+
+    @property
+    def after(self) -> str:
+        """The time from the first command of the run to the failure. Takes a time with a unit, such as "700us" (ps, ns, us, ms, s,
+        min, h, d).
+        """
+        return self._get("after")
+
+    @after.setter
+    def after(self, value: str | int) -> None:
+        self._set("after", value)
+
+    @property
+    def member(self) -> int:
+        """The member, counted from 0. A whole number from 0 to 65535."""
+        return self._get("member")
+
+    @member.setter
+    def member(self, value: int) -> None:
+        self._set("member", value)
+
+
+class Array(Table):
+    """The settings of the array itself."""
+
+    __slots__ = ()
+
+    @property
+    def block(self) -> str:
+        """The size of the block of a member in a row of the stripe cache. Takes a size with a unit, such as "16KiB" (B, KiB, MiB,
+        GiB, TiB, kB, MB, GB, TB). Default: "16KiB".
+        """
+        return self._get("block")
+
+    @block.setter
+    def block(self, value: str | int) -> None:
+        self._set("block", value)
+
+    @property
+    def chunk(self) -> str:
+        """How much of a member lies side by side before what lies on the next one. Takes a size with a unit, such as "16KiB" (B,
+        KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default: "64KiB".
+        """
+        return self._get("chunk")
+
+    @chunk.setter
+    def chunk(self, value: str | int) -> None:
+        self._set("chunk", value)
+
+    @property
+    def failures(self) -> Tables[Failure]:
+        """Members that fail in a run."""
+        return Tables(self._device, self._at("failures"), Failure)
+
+    @failures.setter
+    def failures(self, value: abc.Sequence[abc.Mapping[str, Any]]) -> None:
+        self._set("failures", value)
+
+    @property
+    def intervals(self) -> bool:
+        """Whether the time between two writes of a block is measured, for data and for parity."""
+        return self._get("intervals")
+
+    @intervals.setter
+    def intervals(self, value: bool) -> None:
+        self._set("intervals", value)
+
+    @property
+    def layout(self) -> Literal["left-asymmetric", "right-asymmetric", "left-symmetric", "right-symmetric"]:
+        """The order of data and parity over the members. One of `left-asymmetric`, `right-asymmetric`, `left-symmetric`,
+        `right-symmetric`. Default: "left-symmetric".
+        """
+        return self._get("layout")
+
+    @layout.setter
+    def layout(self, value: Literal["left-asymmetric", "right-asymmetric", "left-symmetric", "right-symmetric"]) -> None:
+        self._set("layout", value)
+
+    @property
+    def parity(self) -> Literal["cache", "md"]:
+        """When parity is written. One of `cache`, `md`. Default: "cache"."""
+        return self._get("parity")
+
+    @parity.setter
+    def parity(self, value: Literal["cache", "md"]) -> None:
+        self._set("parity", value)
+
+    @property
+    def parity_delay(self) -> str | None:
+        """The longest time for which parity may stay behind, where it is written with `cache`; none where it is left out. Takes a
+        time with a unit, such as "700us" (ps, ns, us, ms, s, min, h, d).
+        """
+        return self._get("parity_delay")
+
+    @parity_delay.setter
+    def parity_delay(self, value: str | int) -> None:
+        self._set("parity_delay", value)
+
+    @property
+    def parity_log(self) -> str | None:
+        """Size of the partial parity log of a member, md's PPL: with it a power cut beside a missing member loses no block that was
+        not being written. Left out: no log. An entry takes a header of 4 KiB and its partial parity. Takes a size with a unit,
+        such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        """
+        return self._get("parity_log")
+
+    @parity_log.setter
+    def parity_log(self, value: str | int) -> None:
+        self._set("parity_log", value)
+
+    @property
+    def read_modify_write(self) -> Literal["never", "fewer", "preferred"]:
+        """When the old data and parity are read instead of the other data. One of `never`, `fewer`, `preferred`. Default: "fewer".
+        """
+        return self._get("read_modify_write")
+
+    @read_modify_write.setter
+    def read_modify_write(self, value: Literal["never", "fewer", "preferred"]) -> None:
+        self._set("read_modify_write", value)
+
+    @property
+    def scrub_after(self) -> str | None:
+        """The time from the first command of the run to a scrub; none where it is left out. Takes a time with a unit, such as
+        "700us" (ps, ns, us, ms, s, min, h, d).
+        """
+        return self._get("scrub_after")
+
+    @scrub_after.setter
+    def scrub_after(self, value: str | int) -> None:
+        self._set("scrub_after", value)
+
+    @property
+    def stripe_cache(self) -> int:
+        """Rows in the stripe cache. A whole number from 0. Default: 256."""
+        return self._get("stripe_cache")
+
+    @stripe_cache.setter
+    def stripe_cache(self, value: int) -> None:
+        self._set("stripe_cache", value)
+
+    @property
+    def sync_fastest(self) -> str:
+        """The most bytes of a member that it handles a second. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB,
+        MB, GB, TB). Default: "200000KiB".
+        """
+        return self._get("sync_fastest")
+
+    @sync_fastest.setter
+    def sync_fastest(self, value: str | int) -> None:
+        self._set("sync_fastest", value)
+
+    @property
+    def sync_slowest(self) -> str:
+        """Bytes of a member that a rebuild, a resync or a scrub handles a second without regard to the host. Takes a size with a
+        unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default: "1000KiB".
+        """
+        return self._get("sync_slowest")
+
+    @sync_slowest.setter
+    def sync_slowest(self, value: str | int) -> None:
+        self._set("sync_slowest", value)
+
+
 class DeviceKeys(Table):
     """The keys of a device, of whichever type."""
 
     __slots__ = ()
+
+    @property
+    def array(self) -> Array:
+        """The array itself."""
+        return Array(self._device, self._at("array"))
+
+    @array.setter
+    def array(self, value: abc.Mapping[str, Any]) -> None:
+        self._set("array", value)
 
     @property
     def buffer(self) -> Buffer:
@@ -3598,7 +4137,9 @@ class DeviceKeys(Table):
 
     @property
     def design(self) -> SettingsOfDesigns:
-        """Settings of designs. Those of the only one may stand beside its name. One of `centaur`, `cubeftl`, `slc-mlc-hybrid`."""
+        """Settings of designs. Those of the only one may stand beside its name. One of `centaur`, `cubeftl`, `ressd`,
+        `slc-mlc-hybrid`.
+        """
         return SettingsOfDesigns(self._device, self._at("design"))
 
     @design.setter
@@ -3606,22 +4147,22 @@ class DeviceKeys(Table):
         self._set("design", value)
 
     @property
-    def designs(self) -> list[Literal["centaur", "cubeftl", "slc-mlc-hybrid"]]:
+    def designs(self) -> list[Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]]:
         """The designs that answer the questions of the device, and of the pools that name none. Left out: its policies answer all.
         """
         return self._get("designs")
 
     @designs.setter
-    def designs(self, value: abc.Sequence[Literal["centaur", "cubeftl", "slc-mlc-hybrid"]]) -> None:
+    def designs(self, value: abc.Sequence[Literal["centaur", "cubeftl", "ressd", "slc-mlc-hybrid"]]) -> None:
         self._set("designs", value)
 
     @property
-    def device(self) -> Literal["ssd", "fixed-latency", "pblk"]:
+    def device(self) -> Literal["ssd", "fixed-latency", "pblk", "open-channel", "raid5"]:
         """The type of device, as `wordline devices` lists them. Left out: `ssd`."""
         return self._get("device")
 
     @device.setter
-    def device(self, value: Literal["ssd", "fixed-latency", "pblk"]) -> None:
+    def device(self, value: Literal["ssd", "fixed-latency", "pblk", "open-channel", "raid5"]) -> None:
         self._set("device", value)
 
     @property
@@ -3681,6 +4222,24 @@ class DeviceKeys(Table):
         self._set("layout", value)
 
     @property
+    def member(self) -> Ssd:
+        """Each member: all are alike, but for what they draw at random."""
+        return Ssd(self._device, self._at("member"))
+
+    @member.setter
+    def member(self, value: abc.Mapping[str, Any]) -> None:
+        self._set("member", value)
+
+    @property
+    def members(self) -> int:
+        """How many members there are, from 3 to 64. A whole number from 0 to 65535. Default: 4."""
+        return self._get("members")
+
+    @members.setter
+    def members(self, value: int) -> None:
+        self._set("members", value)
+
+    @property
     def namespaces(self) -> Tables[Namespace]:
         """Parts of the logical capacity with addresses of their own, in the order of their numbers; without any there is one of
         everything. The rest is spare space.
@@ -3701,8 +4260,28 @@ class DeviceKeys(Table):
         self._set("open_channel", value)
 
     @property
+    def other(self) -> Ssd:
+        """Each of `others`, with as many sectors as a member."""
+        return Ssd(self._device, self._at("other"))
+
+    @other.setter
+    def other(self, value: abc.Mapping[str, Any]) -> None:
+        self._set("other", value)
+
+    @property
+    def others(self) -> list[int]:
+        """Members, counted from 0, that are as `other` says."""
+        return self._get("others")
+
+    @others.setter
+    def others(self, value: abc.Sequence[int]) -> None:
+        self._set("others", value)
+
+    @property
     def over_provisioning(self) -> float | None:
-        """Fraction of the chunks that the host does not see. Left out: 0.11, or the least that the device needs. A number."""
+        """`pblk`: Fraction of the chunks that the host does not see. Left out: 0.11, or the least that the device needs. A number.
+        `open-channel`: Fraction of the chunks that the host does not address. A number from 0 to 1.0. Default: 0.11.
+        """
         return self._get("over_provisioning")
 
     @over_provisioning.setter
@@ -3728,6 +4307,42 @@ class DeviceKeys(Table):
     @pools.setter
     def pools(self, value: abc.Sequence[abc.Mapping[str, Any]]) -> None:
         self._set("pools", value)
+
+    @property
+    def retry(self) -> bool:
+        """Writes that the device could not carry out are made again elsewhere; otherwise their requests fail. Default: true."""
+        return self._get("retry")
+
+    @retry.setter
+    def retry(self, value: bool) -> None:
+        self._set("retry", value)
+
+    @property
+    def spare(self) -> Ssd:
+        """Each spare. Left out: like a member."""
+        return Ssd(self._device, self._at("spare"))
+
+    @spare.setter
+    def spare(self, value: abc.Mapping[str, Any]) -> None:
+        self._set("spare", value)
+
+    @property
+    def spares(self) -> int:
+        """How many devices stand by to take the place of a member that fails. A whole number from 0 to 65535. Default: 0."""
+        return self._get("spares")
+
+    @spares.setter
+    def spares(self, value: int) -> None:
+        self._set("spares", value)
+
+    @property
+    def spread(self) -> Literal["requests", "programs"]:
+        """The parallel units that writes go to. One of `requests`, `programs`. Default: "requests"."""
+        return self._get("spread")
+
+    @spread.setter
+    def spread(self, value: Literal["requests", "programs"]) -> None:
+        self._set("spread", value)
 
     @property
     def write_buffer(self) -> str | None:

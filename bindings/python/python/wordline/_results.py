@@ -196,6 +196,10 @@ class Flash:
     """Logical pages read ahead of the host. `None` for a device without flash."""
     reads: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Pages read, for whatever reason. `None` for a device without flash."""
+    reprogrammed: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """Logical pages among those in the two-bit mode that replaced one of a word line that was programmed again. `None` for a device
+    without flash.
+    """
     slc_programs: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Logical pages among those of the host that were programmed in SLC mode. `None` for a device without flash."""
     translation_bytes: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
@@ -248,6 +252,7 @@ class Flash:
             programs_away=cast(Any, values.get("programs_away")),
             read_ahead_reads=cast(Any, values.get("read_ahead_reads")),
             reads=cast(Any, values.get("reads")),
+            reprogrammed=cast(Any, values.get("reprogrammed")),
             slc_programs=cast(Any, values.get("slc_programs")),
             translation_bytes=cast(Any, values.get("translation_bytes")),
             translation_programs=cast(Any, values.get("translation_programs")),
@@ -347,6 +352,63 @@ class Host:
             requests=values["requests"],
             write_latency_us=Latency.from_json(values["write_latency_us"]),
             write_zeroes=values["write_zeroes"],
+            writes=values["writes"],
+            written_bytes=values["written_bytes"],
+        )
+
+
+@dataclass(frozen=True)
+class MemberUse:
+    """A device that is part of an array."""
+
+    bad_blocks: int
+    """Its blocks that are out of use."""
+    dies_busy: float
+    """Part of the run during which one of its dies was busy, in the mean of them."""
+    erases: int
+    """Blocks erased; those of the planes of a row together count as one."""
+    erases_per_block: float
+    """Erases of a block in the run; those of the planes of a row together count as one."""
+    least_worn: int
+    """Erases of its least worn block."""
+    most_worn: int
+    """Erases of its most worn block."""
+    parity_bytes: int
+    """Bytes of parity among those written."""
+    part: str
+    """Its NAND part, that of its first pool."""
+    programs: int
+    """Flash pages programmed, padding included."""
+    read_bytes: int
+    """Bytes of the reads."""
+    reads: int
+    """Reads that it was sent."""
+    role: str
+    """Its role at the end: `member 0`, `member 0, failed`, `member 0, rebuilt` while it is, `spare`, or `failed`."""
+    spent_lifetime: float
+    """The part of its lifetime that the run spent, of the pool that spent most."""
+    writes: int
+    """Writes that it was sent."""
+    written_bytes: int
+    """Bytes of the writes."""
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> MemberUse:
+        """The result that the JSON is of."""
+        return MemberUse(
+            bad_blocks=values["bad_blocks"],
+            dies_busy=values["dies_busy"],
+            erases=values["erases"],
+            erases_per_block=values["erases_per_block"],
+            least_worn=values["least_worn"],
+            most_worn=values["most_worn"],
+            parity_bytes=values["parity_bytes"],
+            part=values["part"],
+            programs=values["programs"],
+            read_bytes=values["read_bytes"],
+            reads=values["reads"],
+            role=values["role"],
+            spent_lifetime=values["spent_lifetime"],
             writes=values["writes"],
             written_bytes=values["written_bytes"],
         )
@@ -862,6 +924,8 @@ class Summary:
     """Counts of failures. `None` for a device without flash."""
     flash: Flash = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Counts of flash operations. `None` for a device without flash."""
+    members: tuple[MemberUse, ...] = ()
+    """The devices that the device is made of; left out where it is not."""
     pools: tuple[PoolUse, ...] = ()
     """The pools, in their order; left out where there is one."""
     power_cuts: tuple[PowerCut, ...] = ()
@@ -912,6 +976,7 @@ class Summary:
             energy_joules=cast(Any, values.get("energy_joules")),
             faults=cast(Any, Faults.from_json(values["faults"]) if values.get("faults") is not None else None),
             flash=cast(Any, Flash.from_json(values["flash"]) if values.get("flash") is not None else None),
+            members=tuple(MemberUse.from_json(one) for one in values.get("members", ())),
             pools=tuple(PoolUse.from_json(one) for one in values.get("pools", ())),
             power_cuts=tuple(PowerCut.from_json(one) for one in values.get("power_cuts", ())),
             programs_per_host_program=values.get("programs_per_host_program"),

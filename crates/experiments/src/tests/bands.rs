@@ -59,7 +59,7 @@ fn write_list() {
         }
         list.quick = Some(rows);
     }
-    let lists = toml::to_string(&lists).expect("it is TOML");
+    let lists = toml::to_string_pretty(&lists).expect("it is TOML");
     std::fs::write(path, format!("{head}\n{lists}")).expect("the list can be written");
 }
 
