@@ -25,8 +25,10 @@ impl OpenChannel {
     fn parts_in_flight(&self) -> usize {
         let of_recovery = self.recovering.as_ref().map_or(0, |recovering| recovering.left as usize);
         let of_repairs = self.repairs.as_ref().map_or(0, |repairs| repairs.at_dies());
-        let of_commands = self.flash.outstanding() - of_recovery - of_repairs - self.buffers.programs();
-        of_commands + self.buffers.awaited() + self.buffers.flushes() + self.resets.len()
+        let others = of_recovery + of_repairs + self.buffers.programs();
+        // In a state that was read there may be fewer than the others say: no command waits for as many as this is then.
+        let of_commands = self.flash.outstanding().wrapping_sub(others);
+        of_commands.wrapping_add(self.buffers.awaited() + self.buffers.flushes() + self.resets.len())
     }
 
     /// Whether the tables agree with each other and, once it has recovered, with the chips.
