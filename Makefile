@@ -15,22 +15,15 @@ TIMES := target/nextest/default/junit.xml
 PYTHON := target/python
 IN_PYTHON := cd bindings/python && PATH="$(CURDIR)/$(PYTHON)/bin:$$PATH" VIRTUAL_ENV="$(CURDIR)/$(PYTHON)" CARGO_TARGET_DIR="$(CURDIR)/target"
 
-.PHONY: help test python check lint deny advisories long bench tools wheel
+.PHONY: help test python times check lint deny advisories long bench tools wheel
 
 help: ## This list.
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
 
 # The property tests draw the same cases each time, so that a build says something of the change and not of the draw; `make long`
 # draws others each time. With the seeds 1, 2, 4, 5 and 6 nothing was found either in `ftl_oracle`, `snapshot` and `power_cut`.
-#
-# nextest runs the tests of all programs side by side, each in a process of its own. Those that share runs in one process, and those in
-# the documentation, which it does not know, are run by cargo.
-test: tools $(NEXTEST) ## Install what is missing, then run all tests, and list the ten slowest.
-	PROPTEST_RNG_SEED=3 $(NEXTEST) nextest run --workspace --locked -E 'not test(/^tests::(bands|docs)::/)'
-	PROPTEST_RNG_SEED=3 $(CARGO) test --workspace --locked --quiet --lib -- tests::bands tests::docs
-	$(CARGO) test --workspace --locked --quiet --doc
-	@echo "The ten slowest tests, but for those of experiments (CONTRIBUTING.md says what a test may cost):"
-	@sed -n 's/.*<testcase name="\([^"]*\)" classname="\([^"]*\)".* time="\([0-9.]*\)".*/\3 s  \2 \1/p' $(TIMES) | sort -rn | sed 10q
+test: tools ## Install what is missing, then run all tests.
+	PROPTEST_RNG_SEED=3 $(CARGO) test --workspace --locked
 	$(MAKE) python
 
 python: tools $(PYTHON)/done ## Build the Python package, then run its tests and check its types.
@@ -47,6 +40,12 @@ $(PYTHON)/done: bindings/python/requirements.txt
 	python3 -m venv $(PYTHON)
 	$(PYTHON)/bin/pip install --quiet --disable-pip-version-check -r bindings/python/requirements.txt
 	@touch $@
+
+# nextest runs the tests of all programs side by side, each in a process of its own. Those that share runs in one process are left to `make test`.
+times: tools $(NEXTEST) ## Run the tests, each by itself, and list the ten slowest.
+	PROPTEST_RNG_SEED=3 $(NEXTEST) nextest run --workspace --locked -E 'not test(/^tests::(bands|docs)::/)'
+	@echo "The ten slowest tests (CONTRIBUTING.md says what a test may cost):"
+	@sed -n 's/.*<testcase name="\([^"]*\)" classname="\([^"]*\)".* time="\([0-9.]*\)".*/\3 s  \2 \1/p' $(TIMES) | sort -rn | sed 10q
 
 check: lint deny test ## What a change must pass: format, clippy and documentation without warnings, dependencies, all tests.
 
