@@ -13,10 +13,11 @@ use wordline_kernel::snapshot::{Broken, Sink, Source, State};
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
 use wordline_nand::TornBy;
 
-use crate::command::{Answer, Command};
+use crate::command::{Answer, Command, SECTOR};
 use crate::design::WrongAnswer;
 use crate::device::{Content, Look, Recovered, Steady};
 use crate::metrics::Detail;
+use crate::physical_device::Geometry;
 use crate::snapshot::{self, Agenda};
 
 /// The shape of a device as a host sees it.
@@ -32,6 +33,21 @@ pub struct Shape {
     pub logical_page: Bytes,
     /// Bytes that are erased at once; zero on a device without flash.
     pub block_set: Bytes,
+}
+
+impl Shape {
+    /// That of a host which shows so many logical blocks of an open-channel device as its pages.
+    pub fn of_pages(geometry: &Geometry, pages: u32) -> Self {
+        let page = geometry.block_size;
+        let capacity = page * u64::from(pages);
+        Self {
+            namespaces: vec![capacity.0 / SECTOR.0],
+            capacity,
+            sector_size: page,
+            logical_page: page,
+            block_set: page * u64::from(geometry.blocks_per_chunk),
+        }
+    }
 }
 
 /// The commands and operations that a power cut stopped.

@@ -1,14 +1,14 @@
 //! The host FTL as a block device: what the FTL does not do by itself goes to the device below.
 
 use wordline_kernel::metrics::Value;
-use wordline_kernel::{Bytes, Digest, Duration, Instant, Metric, Metrics, Schedule, Seed};
+use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
 use wordline_ssd::ageing::{self, Ages};
 use wordline_ssd::block_device::{Next, Oldest, Programmed, Shape};
 use wordline_ssd::device::{Content, Look, Steady};
 use wordline_ssd::lifetime::write_amplification;
-use wordline_ssd::metrics::Detail;
+use wordline_ssd::metrics::{Detail, of_name};
 use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{Answer, BlockDevice, Command, PhysicalDevice, PowerCut, Recovered, SECTOR};
+use wordline_ssd::{Answer, BlockDevice, Command, PhysicalDevice, PowerCut, Recovered};
 
 use crate::ftl::Counts;
 use crate::{Event, Followed, HostFtl, Power};
@@ -19,26 +19,12 @@ pub struct Mark<M> {
     device: M,
 }
 
-/// The metric of every SSD that has this name.
-fn of_ssds(name: &str) -> Metric {
-    *wordline_ssd::metrics::all().find(|metric| metric.name == name).expect("SSDs have it")
-}
-
 impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
     type Event = Event<D::Event>;
     type Mark = Mark<D::Mark>;
 
     fn shape(&self) -> Shape {
-        let geometry = self.device().geometry();
-        let page = geometry.block_size;
-        let sectors = self.ftl.map.len() as u64 * self.sectors_of_a_page();
-        Shape {
-            namespaces: vec![sectors],
-            capacity: SECTOR * sectors,
-            sector_size: page,
-            logical_page: page,
-            block_set: page * u64::from(geometry.blocks_per_chunk),
-        }
+        Shape::of_pages(self.device().geometry(), self.ftl.map.len() as u32)
     }
 
     fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Self::Event>) {
@@ -187,11 +173,11 @@ impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
         let page = self.device().geometry().block_size;
         let bytes = |pages: u64| Value::Count((page * pages).0);
         let of_host = counts.host_pages + counts.moved_pages;
-        metrics.add(of_ssds("flash.programmed_bytes"), bytes(of_host + counts.padding));
-        metrics.add(of_ssds("flash.host_bytes"), bytes(counts.host_pages));
-        metrics.add(of_ssds("flash.gc_bytes"), bytes(counts.moved_pages));
-        metrics.add(of_ssds("flash.padding_bytes"), bytes(counts.padding));
-        metrics.add(of_ssds("programs_per_host_program"), write_amplification(of_host, counts.host_pages));
+        metrics.add(of_name("flash.programmed_bytes"), bytes(of_host + counts.padding));
+        metrics.add(of_name("flash.host_bytes"), bytes(counts.host_pages));
+        metrics.add(of_name("flash.gc_bytes"), bytes(counts.moved_pages));
+        metrics.add(of_name("flash.padding_bytes"), bytes(counts.padding));
+        metrics.add(of_name("programs_per_host_program"), write_amplification(of_host, counts.host_pages));
         metrics
     }
 

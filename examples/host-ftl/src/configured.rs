@@ -122,14 +122,11 @@ impl DeviceType for HostFtlType {
     }
 
     fn chips(&self) -> Vec<ChipsInfo> {
-        let pool = self.device.pools.first();
-        let (part, dies, bytes) = (pool.part.name.clone(), pool.geometry.dies(), pool.geometry.capacity().0);
-        vec![ChipsInfo { part, dies, bytes }]
+        vec![ChipsInfo::of(self.device.pools.first())]
     }
 
     fn metrics() -> Vec<&'static Metric> {
-        let of_ssds = |metric: &&Metric| wordline_ssd::metrics::all().any(|known| known.name == metric.name);
-        Counts::METRICS.iter().chain(open_channel::metrics().filter(|metric| !of_ssds(metric))).collect()
+        Counts::METRICS.iter().chain(open_channel::own_metrics()).collect()
     }
 
     fn presets() -> &'static [Embedded] {

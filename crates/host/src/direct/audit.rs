@@ -10,7 +10,7 @@ impl<D: PhysicalDevice> Direct<D> {
     /// Checks that a chunk holds what pages and reads need of it.
     pub(super) fn audit_all(&self) {
         let mut holds = self.places.holds();
-        for place in self.slots.iter().flatten().flat_map(super::Sent::held) {
+        for place in self.sent.values().flat_map(super::Sent::held) {
             holds[(place.0 / self.layout.blocks_per_chunk) as usize] += 1;
         }
         assert!(self.places.is_held(&holds), "what is held of chunks is what pages and commands need");
@@ -20,33 +20,33 @@ impl<D: PhysicalDevice> Direct<D> {
     pub(super) fn check_state(&self, agenda: &Agenda<Event<D::Event>>) -> Result<(), String> {
         let places = self.layout.units * self.layout.chunks_per_unit * self.layout.blocks_per_chunk;
         self.places.check(places)?;
-        self.requests.check()?;
-        self.heads.check(&self.layout, |number| self.requests.has(number))?;
+        if !self.requests.all.is_sound() {
+            return Err("requests that are not there".into());
+        }
+        self.heads.check(&self.layout, |number| self.requests.all.has(number))?;
         let is_there = |place: &Place| place.0 < places;
-        let is_right = self.slots.iter().flatten().all(|sent| {
+        let is_right = self.sent.values().all(|sent| {
             let is_known = match sent.work {
                 Work::Write(number) | Work::Read(number) => {
-                    self.requests.has(number)
+                    self.requests.all.has(number)
                         && sent.places.len() == sent.stamps.len()
                         && !sent.places.is_empty()
                 }
                 Work::Close(unit) | Work::Reset(unit) => unit < self.layout.units && sent.places.len() == 1,
-                Work::Flush(number) => number.is_none_or(|number| self.requests.has(number)),
+                Work::Flush(number) => number.is_none_or(|number| self.requests.all.has(number)),
             };
             let is_page =
                 |stamp: &wordline_nand::Stamp| !stamp.is_data() || stamp.logical < self.layout.pages;
             is_known && sent.places.iter().all(is_there) && sent.stamps.iter().all(is_page)
         });
-        let free = self.slots.iter().filter(|slot| slot.is_none()).count();
-        let is_free = |tag: &u32| matches!(self.slots.get(*tag as usize), Some(None));
-        if !is_right || self.free.len() != free || !self.free.iter().all(is_free) {
+        if !is_right || !self.sent.is_sound() {
             return Err("commands to the device that it cannot have".into());
         }
         let (mut of_device, mut answered) = (Vec::new(), true);
         for (time, event) in &agenda.events {
             match event {
                 Event::Device(event) => of_device.push((*time, *event)),
-                Event::Answer(number) => answered &= self.requests.has(*number),
+                Event::Answer(number) => answered &= self.requests.all.has(*number),
             }
         }
         if !answered {

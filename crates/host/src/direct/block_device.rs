@@ -9,7 +9,7 @@ use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{Answer, BlockDevice, Command, Operation, PhysicalDevice, PowerCut};
 
 use super::metrics::Mark;
-use super::{Direct, Event, Power, config};
+use super::{Direct, Event, Power};
 
 /// Pages of a write before a run. Chosen: as many as a command may have at the most.
 const FILLED_AT_ONCE: u32 = wordline_ssd::physical_device::MOST_BLOCKS as u32;
@@ -19,7 +19,7 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
     type Mark = Mark<D::Mark>;
 
     fn shape(&self) -> Shape {
-        config::shape(self.device.geometry(), &self.layout)
+        Shape::of_pages(self.device.geometry(), self.layout.pages)
     }
 
     fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Self::Event>) {
@@ -61,7 +61,7 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
     }
 
     fn outstanding(&self) -> usize {
-        self.requests.outstanding()
+        self.requests.all.count()
     }
 
     /// Fails the writes for which no chunk gets free.
@@ -71,17 +71,16 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
 
     fn power_cut(&mut self, now: Instant) -> PowerCut {
         let torn = self.device.power_cut(now).torn;
-        for sent in self.slots.drain(..).flatten() {
+        for sent in self.sent.take_all() {
             sent.held().for_each(|place| self.places.let_go(place));
         }
-        self.free.clear();
         self.heads.forget();
         self.power = Power::Off;
         if let Some(followed) = &mut self.followed {
             followed.carried.clear();
             followed.found.clear();
         }
-        PowerCut { unanswered: self.requests.forget(), torn }
+        PowerCut { unanswered: self.requests.all.take_all().map(|request| request.command).collect(), torn }
     }
 
     fn recover(&mut self, calendar: &mut impl Schedule<Self::Event>) {
@@ -154,7 +153,7 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
     }
 
     fn oldest(&self) -> Option<Oldest> {
-        let first = self.requests.iter().min_by_key(|request| request.submitted)?;
+        let first = self.requests.all.values().min_by_key(|request| request.submitted)?;
         // Any progress of the device is progress of the request.
         let done = self.device.digest().value();
         Some(Oldest { submitted: first.submitted, tag: first.command.tag, done })
@@ -167,7 +166,7 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
 
     fn what_waits(&self, now: Instant) -> String {
         let pieces: usize = self.heads.iter().map(|head| head.pieces.len()).sum();
-        let requests = self.requests.outstanding();
+        let requests = self.requests.all.count();
         format!("{requests} requests; {pieces} pieces wait for a chunk\n") + &self.device.what_waits(now)
     }
 

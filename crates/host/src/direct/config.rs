@@ -4,8 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Complaints, Seed};
 use wordline_ssd::block_device::Shape;
-use wordline_ssd::physical_device::Geometry;
-use wordline_ssd::{OpenChannel, OpenChannelConfig, OpenChannelFile, SECTOR};
+use wordline_ssd::{OpenChannel, OpenChannelConfig, OpenChannelFile};
 
 use super::{Direct, Layout};
 
@@ -123,24 +122,11 @@ impl DirectFile {
 impl DirectConfig {
     /// The shape of the device as a host sees it.
     pub fn shape(&self) -> Shape {
-        shape(&self.device.geometry, &self.layout)
+        Shape::of_pages(&self.device.geometry, self.layout.pages)
     }
 
     /// A new device.
     pub fn build(&self, seed: Seed) -> Direct<OpenChannel> {
         Direct::new(OpenChannel::new(self.device.clone(), seed), self.layout)
-    }
-}
-
-/// The shape of a host on a device of this geometry.
-pub(super) fn shape(geometry: &Geometry, layout: &Layout) -> Shape {
-    let page = geometry.block_size;
-    let capacity = page * u64::from(layout.pages);
-    Shape {
-        namespaces: vec![capacity.0 / SECTOR.0],
-        capacity,
-        sector_size: page,
-        logical_page: page,
-        block_set: page * u64::from(geometry.blocks_per_chunk),
     }
 }

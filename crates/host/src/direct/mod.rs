@@ -28,6 +28,8 @@ use heads::Heads;
 use places::{Place, Places};
 use requests::Requests;
 
+use crate::numbered::Numbered;
+
 pub use config::{DirectConfig, DirectFile, Spread};
 pub use metrics::{Counts, Mark, all as metrics};
 
@@ -118,8 +120,7 @@ pub struct Direct<D> {
     sectors_of_a_page: u64,
     is_volatile: bool,
     device: D,
-    slots: Vec<Option<Sent>>,
-    free: Vec<u32>,
+    sent: Numbered<Sent>,
     places: Places,
     heads: Heads,
     requests: Requests,
@@ -133,7 +134,7 @@ pub struct Direct<D> {
 }
 
 state!(Direct<D: State> {
-    values { slots, free, heads, requests, flushes, power, recovery, counts, digest }
+    values { sent, heads, requests, flushes, power, recovery, counts, digest }
     parts { device, places }
     fixed { layout, sectors_of_a_page, is_volatile, followed }
 });
@@ -157,8 +158,7 @@ impl<D: PhysicalDevice> Direct<D> {
             places: Places::new(&layout),
             heads: Heads::new(&layout),
             device,
-            slots: Vec::new(),
-            free: Vec::new(),
+            sent: Numbered::default(),
             requests: Requests::default(),
             flushes: 0,
             power: Power::On,
@@ -188,10 +188,7 @@ impl<D: PhysicalDevice> Direct<D> {
     /// Sends a command; false if the device refuses it.
     fn send(&mut self, sent: Sent, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let blocks: Vec<LogicalBlock> = sent.places.iter().map(|place| self.block(*place)).collect();
-        let tag = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(None);
-            self.slots.len() as u32 - 1
-        });
+        let tag = self.sent.next();
         let command = match sent.work {
             Work::Write(_) => Command::write(tag, &blocks, &sent.stamps),
             Work::Read(_) => Command::read(tag, &blocks),
@@ -201,10 +198,9 @@ impl<D: PhysicalDevice> Direct<D> {
         };
         if self.device.submit(&command, &mut calendar.within(Event::Device)).is_err() {
             self.counts.refused += 1;
-            self.free.push(tag);
             return false;
         }
-        self.slots[tag as usize] = Some(sent);
+        self.sent.add(sent);
         true
     }
 
@@ -216,8 +212,7 @@ impl<D: PhysicalDevice> Direct<D> {
             let answers = self.device.answers().to_vec();
             self.device.forget_answers();
             for answer in &answers {
-                self.free.push(answer.tag);
-                let sent = self.slots[answer.tag as usize].take().expect("a command is answered once");
+                let sent = self.sent.remove(answer.tag);
                 self.answered(answer, sent, calendar);
             }
             let any = self

@@ -10,6 +10,7 @@ use wordline_ssd::{Answer, Command, Operation};
 use super::heads::Piece;
 use super::places::Place;
 use super::{Direct, Event, Layout, Sent, Spread, Work};
+use crate::numbered::Numbered;
 
 /// A request that is not answered.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -23,56 +24,11 @@ pub(super) struct Request {
     is_forced: bool,
 }
 
-/// All requests.
+/// All requests, and the answers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Requests {
-    slots: Vec<Option<Request>>,
-    free: Vec<u32>,
+    pub(super) all: Numbered<Request>,
     pub(super) answers: Vec<Answer>,
-}
-
-impl Requests {
-    fn add(&mut self, request: Request) -> u32 {
-        let number = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(None);
-            self.slots.len() as u32 - 1
-        });
-        self.slots[number as usize] = Some(request);
-        number
-    }
-
-    fn get_mut(&mut self, number: u32) -> &mut Request {
-        self.slots[number as usize].as_mut().expect("it is not answered yet")
-    }
-
-    pub(super) fn has(&self, number: u32) -> bool {
-        self.slots.get(number as usize).is_some_and(Option::is_some)
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Request> {
-        self.slots.iter().flatten()
-    }
-
-    pub(super) fn outstanding(&self) -> usize {
-        self.slots.len() - self.free.len()
-    }
-
-    /// The power is gone: the requests that were not answered.
-    pub(super) fn forget(&mut self) -> Vec<Command> {
-        self.free.clear();
-        std::mem::take(&mut self.slots).into_iter().flatten().map(|request| request.command).collect()
-    }
-
-    /// Whether the free numbers are those of no request.
-    pub(super) fn check(&self) -> Result<(), String> {
-        let mut free = self.free.clone();
-        free.sort_unstable();
-        free.dedup();
-        let is_free = |number: &u32| matches!(self.slots.get(*number as usize), Some(None));
-        let count = self.slots.iter().filter(|slot| slot.is_none()).count();
-        let is_right = free.len() == count && self.free.len() == count && free.iter().all(is_free);
-        if is_right { Ok(()) } else { Err("requests that are not there".into()) }
-    }
 }
 
 impl<D: PhysicalDevice> Direct<D> {
@@ -86,7 +42,7 @@ impl<D: PhysicalDevice> Direct<D> {
         // Until all of its parts are known, the request itself is one.
         let (submitted, is_forced) = (calendar.now(), command.fua && self.is_volatile);
         let request = Request { command, submitted, parts: 1, failed: false, is_forced };
-        let number = self.requests.add(request);
+        let number = self.requests.all.add(request);
         match command.operation {
             Operation::Read | Operation::Compare => self.read(number, &command, calendar),
             Operation::Write | Operation::WriteZeroes => self.write(number, &command),
@@ -116,7 +72,7 @@ impl<D: PhysicalDevice> Direct<D> {
                 self.note_written(command, *page, stamp.version);
                 stamps.push_back(stamp);
             }
-            self.requests.get_mut(number).parts += 1;
+            self.requests.all.get_mut(number).parts += 1;
             let unit = self.heads.take_unit();
             self.heads.get_mut(unit).pieces.push_back(Piece { request: number, stamps });
         }
@@ -161,7 +117,7 @@ impl<D: PhysicalDevice> Direct<D> {
                 stamps.into_iter().rev().for_each(|stamp| head.pieces[0].stamps.push_front(stamp));
                 continue;
             }
-            self.requests.get_mut(number).parts += 1;
+            self.requests.all.get_mut(number).parts += 1;
             let written = (first..first + count as u32).map(Place);
             written.for_each(|place| self.places.hold(place));
             let head = self.heads.get_mut(unit);
@@ -259,7 +215,7 @@ impl<D: PhysicalDevice> Direct<D> {
         let sent =
             Sent { work: Work::Flush(number), places: Vec::new(), stamps: Vec::new(), flush: self.flushes };
         if let Some(number) = number {
-            self.requests.get_mut(number).parts += 1;
+            self.requests.all.get_mut(number).parts += 1;
         }
         assert!(self.send(sent, calendar), "a device that is ready takes a flush");
     }
@@ -294,7 +250,7 @@ impl<D: PhysicalDevice> Direct<D> {
             if self.layout.retry && has_failed {
                 self.counts.resubmitted += again.len() as u64;
                 head.pieces.push_front(Piece { request: number, stamps: again });
-                self.requests.get_mut(number).parts += 1;
+                self.requests.all.get_mut(number).parts += 1;
                 return self.part_over(number, false, calendar);
             }
         }
@@ -310,7 +266,7 @@ impl<D: PhysicalDevice> Direct<D> {
         for page in pages {
             let version = self.places.version(page);
             let is_expected = command.expected == 0 || command.expected == version;
-            let request = self.requests.get_mut(number);
+            let request = self.requests.all.get_mut(number);
             request.failed |= !is_expected;
             let Some(place) = self.places.get(page) else { continue };
             // A device without a manager of failures may have lost it.
@@ -319,14 +275,14 @@ impl<D: PhysicalDevice> Direct<D> {
                 places.push((place, Stamp { logical: page, version }));
             } else {
                 self.counts.pages_lost += 1;
-                self.requests.get_mut(number).failed = true;
+                self.requests.all.get_mut(number).failed = true;
             }
         }
         for of_command in places.chunks(MOST_BLOCKS) {
             let (places, stamps): (Vec<Place>, Vec<Stamp>) = of_command.iter().copied().unzip();
             places.iter().for_each(|place| self.places.hold(*place));
             self.counts.pages_read += places.len() as u64;
-            self.requests.get_mut(number).parts += 1;
+            self.requests.all.get_mut(number).parts += 1;
             let sent = Sent { work: Work::Read(number), places, stamps, flush: 0 };
             assert!(self.send(sent, calendar), "all of it can be read");
         }
@@ -354,7 +310,7 @@ impl<D: PhysicalDevice> Direct<D> {
         failed: bool,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
-        let request = self.requests.get_mut(number);
+        let request = self.requests.all.get_mut(number);
         request.failed |= failed;
         request.parts -= 1;
         if request.parts > 0 {
@@ -369,9 +325,7 @@ impl<D: PhysicalDevice> Direct<D> {
     }
 
     pub(super) fn answer(&mut self, number: u32, now: Instant) {
-        let request = self.requests.slots[number as usize].take().expect("it is answered once");
-        self.requests.free.push(number);
-        let Request { command, submitted, failed, .. } = request;
+        let Request { command, submitted, failed, .. } = self.requests.all.remove(number);
         let latency = now - submitted;
         self.digest.add(u64::from(command.tag));
         self.digest.add(latency.ps());

@@ -10,14 +10,14 @@ use wordline_ssd::{Answer, BlockDevice, Command, PhysicalDevice, PowerCut};
 
 use super::metrics::Mark;
 use super::recovery::Power;
-use super::{Event, Pblk, config};
+use super::{Event, Pblk};
 
 impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
     type Event = Event<D::Event>;
     type Mark = Mark<D::Mark>;
 
     fn shape(&self) -> Shape {
-        config::shape(self.device().geometry(), &self.layout)
+        Shape::of_pages(self.device().geometry(), self.layout.pages)
     }
 
     fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Self::Event>) {

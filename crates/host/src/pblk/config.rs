@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Complaints, Duration, Seed};
 use wordline_ssd::block_device::Shape;
 use wordline_ssd::physical_device::{Geometry, MOST_BLOCKS};
-use wordline_ssd::{OpenChannel, OpenChannelConfig, OpenChannelFile, SECTOR};
+use wordline_ssd::{OpenChannel, OpenChannelConfig, OpenChannelFile};
 
 use super::layout::least_ring;
 use super::{CollectorFile, Layout, Pblk};
@@ -144,25 +144,12 @@ fn check_device(geometry: &Geometry, wrong: &mut Complaints) {
 impl PblkConfig {
     /// The shape of the device as a host sees it.
     pub fn shape(&self) -> Shape {
-        shape(&self.device.geometry, &self.layout)
+        Shape::of_pages(&self.device.geometry, self.layout.pages)
     }
 
     /// A new device.
     pub fn build(&self, seed: Seed) -> Pblk<OpenChannel> {
         let device = OpenChannel::new(self.device.clone(), seed);
         Pblk::new(device, self.layout, self.file.command_time, self.file.gc)
-    }
-}
-
-/// The shape of an FTL over a device of this geometry.
-pub(super) fn shape(geometry: &Geometry, layout: &Layout) -> Shape {
-    let page = geometry.block_size;
-    let capacity = page * u64::from(layout.pages);
-    Shape {
-        namespaces: vec![capacity.0 / SECTOR.0],
-        capacity,
-        sector_size: page,
-        logical_page: page,
-        block_set: page * u64::from(geometry.blocks_per_chunk),
     }
 }

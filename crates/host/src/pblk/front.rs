@@ -12,6 +12,7 @@ use super::map::Address;
 use super::port::{Sent, Work};
 use super::ring::{LOST, Origin};
 use super::{Event, Pblk, Power};
+use crate::numbered::Numbered;
 use wordline_nand::Stamp;
 
 /// A command of the host that is not answered.
@@ -30,8 +31,7 @@ pub(super) struct Request {
 
 /// All commands of the host.
 pub(super) struct Front {
-    slots: Vec<Option<Request>>,
-    free: Vec<u32>,
+    all: Numbered<Request>,
     /// Writes that wait for room in the ring.
     writes: VecDeque<u32>,
     /// Commands that wait until all entries before a position are in flash, by position.
@@ -41,13 +41,12 @@ pub(super) struct Front {
     pub(super) is_filling: bool,
 }
 
-state!(Front { values { slots, free, writes, flushes, answers } fixed { is_filling } });
+state!(Front { values { all, writes, flushes, answers } fixed { is_filling } });
 
 impl Front {
     pub(super) fn new() -> Self {
         Self {
-            slots: Vec::new(),
-            free: Vec::new(),
+            all: Numbered::default(),
             writes: VecDeque::new(),
             flushes: VecDeque::new(),
             answers: Vec::new(),
@@ -55,22 +54,9 @@ impl Front {
         }
     }
 
-    fn add(&mut self, request: Request) -> u32 {
-        let number = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(None);
-            self.slots.len() as u32 - 1
-        });
-        self.slots[number as usize] = Some(request);
-        number
-    }
-
-    fn get_mut(&mut self, number: u32) -> &mut Request {
-        self.slots[number as usize].as_mut().expect("it is not answered yet")
-    }
-
     /// A read of a command is sent in two parts.
     pub(super) fn waits_for_one_more(&mut self, number: u32) {
-        self.get_mut(number).reads += 1;
+        self.all.get_mut(number).reads += 1;
     }
 
     /// Whether the next of the commands that wait for the flash waits for entries that the device has, and may still lose: those from
@@ -81,16 +67,16 @@ impl Front {
 
     /// Whether there is such a command.
     pub(super) fn has(&self, number: u32) -> bool {
-        self.slots.get(number as usize).is_some_and(Option::is_some)
+        self.all.has(number)
     }
 
     /// All commands.
     pub(super) fn requests(&self) -> impl Iterator<Item = &Request> {
-        self.slots.iter().flatten()
+        self.all.values()
     }
 
     pub(super) fn outstanding(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.all.count()
     }
 
     pub(super) fn answers(&self) -> &[Answer] {
@@ -139,7 +125,7 @@ impl Front {
         let numbers: Vec<u32> =
             self.writes.drain(..).chain(self.flushes.drain(..).map(|(_, number)| number)).collect();
         for number in &numbers {
-            self.get_mut(*number).failed = true;
+            self.all.get_mut(*number).failed = true;
         }
         numbers
     }
@@ -148,21 +134,14 @@ impl Front {
     pub(super) fn forget(&mut self) -> Vec<Command> {
         self.writes.clear();
         self.flushes.clear();
-        self.free.clear();
-        std::mem::take(&mut self.slots).into_iter().flatten().map(|request| request.command).collect()
+        self.all.take_all().map(|request| request.command).collect()
     }
 
     /// Whether what waits is there.
     pub(super) fn check(&self) -> Result<(), String> {
         let flushes = self.flushes.iter().map(|(_, number)| number);
         let is_there = self.writes.iter().chain(flushes).all(|number| self.has(*number));
-        let free = self.slots.iter().filter(|slot| slot.is_none()).count();
-        let is_free = |number: &u32| matches!(self.slots.get(*number as usize), Some(None));
-        let mut numbers = self.free.clone();
-        numbers.sort_unstable();
-        numbers.dedup();
-        let is_right = numbers.len() == free && self.free.len() == free && numbers.iter().all(is_free);
-        if is_there && is_right { Ok(()) } else { Err("commands that are not there".into()) }
+        if is_there && self.all.is_sound() { Ok(()) } else { Err("commands that are not there".into()) }
     }
 }
 
@@ -178,7 +157,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         let pages = self.pages_of(&command);
         let (submitted, next) = (calendar.now(), pages.start);
         let request = Request { command, submitted, reads: 0, next, failed: false, is_limited: false };
-        let number = self.front.add(request);
+        let number = self.front.all.add(request);
         match command.operation {
             Operation::Read | Operation::Compare => self.read(number, &command, calendar),
             Operation::Write | Operation::WriteZeroes if !pages.is_empty() => {
@@ -234,19 +213,19 @@ impl<D: PhysicalDevice> Pblk<D> {
                 self.send_read(number, full, calendar);
             }
         }
-        self.front.get_mut(number).failed |= failed;
+        self.front.all.get_mut(number).failed |= failed;
         if sent.places.is_empty() {
             self.port.give_back(sent);
         } else {
             self.send_read(number, sent, calendar);
         }
-        if self.front.get_mut(number).reads == 0 {
+        if self.front.all.get_mut(number).reads == 0 {
             self.done(number, calendar);
         }
     }
 
     fn send_read(&mut self, number: u32, sent: Sent, calendar: &mut impl Schedule<Event<D::Event>>) {
-        self.front.get_mut(number).reads += 1;
+        self.front.all.get_mut(number).reads += 1;
         self.counts.read_from_flash += sent.places.len() as u64;
         self.send(sent, calendar);
     }
@@ -266,7 +245,7 @@ impl<D: PhysicalDevice> Pblk<D> {
             assert!(is_lost || found == *wanted, "a read found {found:?}, wanted {wanted:?}");
             failed |= is_lost;
         }
-        let request = self.front.get_mut(number);
+        let request = self.front.all.get_mut(number);
         request.reads -= 1;
         request.failed |= failed;
         if request.reads == 0 {
@@ -287,9 +266,7 @@ impl<D: PhysicalDevice> Pblk<D> {
     }
 
     pub(super) fn answer(&mut self, number: u32, now: Instant) {
-        let request = self.front.slots[number as usize].take().expect("it is answered once");
-        self.front.free.push(number);
-        let Request { command, submitted, failed, .. } = request;
+        let Request { command, submitted, failed, .. } = self.front.all.remove(number);
         let latency = now - submitted;
         self.digest.add(u64::from(command.tag));
         self.digest.add(latency.ps());
@@ -300,11 +277,11 @@ impl<D: PhysicalDevice> Pblk<D> {
     pub(super) fn admit(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let mut any = false;
         while let Some(number) = self.front.writes.front().copied() {
-            let Request { command, next, .. } = *self.front.get_mut(number);
+            let Request { command, next, .. } = *self.front.all.get_mut(number);
             let end = self.pages_of(&command).end;
             let count = (end - next).min(self.layout.most_io());
             if !self.limiter.host_may_insert(self.ring.of(Origin::Host)) {
-                let request = self.front.get_mut(number);
+                let request = self.front.all.get_mut(number);
                 self.counts.limited += u64::from(!request.is_limited);
                 request.is_limited = true;
                 return any;
@@ -320,7 +297,7 @@ impl<D: PhysicalDevice> Pblk<D> {
                 }
             }
             self.limiter.host_wrote(calendar.now());
-            self.front.get_mut(number).next = next + count;
+            self.front.all.get_mut(number).next = next + count;
             if next + count == end {
                 self.front.writes.pop_front();
                 self.forget_carried(command.tag);

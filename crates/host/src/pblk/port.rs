@@ -11,6 +11,7 @@ use wordline_ssd::physical_device::{Answer, Command, LogicalBlock, Operation};
 
 use super::ended::failing;
 use super::layout::{Layout, LineId, Place};
+use crate::numbered::Numbered;
 
 /// The position, in a write, of a logical block of padding.
 pub(super) const PADDING: u64 = u64::MAX;
@@ -68,8 +69,7 @@ pub(super) struct Sent {
 pub(super) struct Port<D> {
     pub(super) device: D,
     /// By tag.
-    slots: Vec<Option<Sent>>,
-    free: Vec<u32>,
+    sent: Numbered<Sent>,
     /// Commands that the device refused, whose failure is still to be seen.
     failed: VecDeque<Sent>,
     spare: Vec<Sent>,
@@ -77,7 +77,7 @@ pub(super) struct Port<D> {
 }
 
 state!(Port<D: State> {
-    values { slots, free, failed }
+    values { sent, failed }
     parts { device }
     fixed { spare, blocks }
 });
@@ -86,8 +86,7 @@ impl<D: PhysicalDevice> Port<D> {
     pub(super) fn new(device: D) -> Self {
         Self {
             device,
-            slots: Vec::new(),
-            free: Vec::new(),
+            sent: Numbered::default(),
             failed: VecDeque::new(),
             spare: Vec::new(),
             blocks: Vec::new(),
@@ -118,18 +117,14 @@ impl<D: PhysicalDevice> Port<D> {
         calendar: &mut impl Schedule<D::Event>,
     ) -> Result<(), Sent> {
         self.locate(&sent.places, layout);
-        let tag = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(None);
-            self.slots.len() as u32 - 1
-        });
+        let tag = self.sent.next();
         let operation = sent.work.operation();
         let stamps: &[Stamp] = if operation == Operation::Write { &sent.stamps } else { &[] };
         let command = Command { operation, tag, blocks: &self.blocks, to: &[], stamps };
         if self.device.submit(&command, calendar).is_err() {
-            self.free.push(tag);
             return Err(sent);
         }
-        self.slots[tag as usize] = Some(sent);
+        self.sent.add(sent);
         Ok(())
     }
 
@@ -173,8 +168,7 @@ impl<D: PhysicalDevice> Port<D> {
     /// An answer, and what it is an answer to.
     pub(super) fn take(&mut self, at: usize) -> (Answer, Sent) {
         let answer = self.device.answers()[at].clone();
-        self.free.push(answer.tag);
-        let sent = self.slots[answer.tag as usize].take().expect("a command is answered once");
+        let sent = self.sent.remove(answer.tag);
         (answer, sent)
     }
 
@@ -185,32 +179,23 @@ impl<D: PhysicalDevice> Port<D> {
 
     /// Whether no command is in flight.
     pub(super) fn is_idle(&self) -> bool {
-        self.slots.len() == self.free.len() && self.failed.is_empty()
+        self.sent.count() == 0 && self.failed.is_empty()
     }
 
     /// The commands in flight.
     pub(super) fn in_flight(&self) -> impl Iterator<Item = &Sent> {
-        self.slots.iter().flatten().chain(&self.failed)
+        self.sent.values().chain(&self.failed)
     }
 
     /// Nothing is in flight any more.
     pub(super) fn forget(&mut self) {
-        self.slots.clear();
-        self.free.clear();
+        self.sent = Numbered::default();
         self.failed.clear();
         self.device.forget_notifications();
     }
 
     /// Whether the free tags are those of no command.
     pub(super) fn check(&self) -> Result<(), String> {
-        let is_free = |tag: &u32| matches!(self.slots.get(*tag as usize), Some(None));
-        let free = self.slots.iter().filter(|slot| slot.is_none()).count();
-        let mut tags = self.free.clone();
-        tags.sort_unstable();
-        tags.dedup();
-        if tags.len() != free || self.free.len() != free || !tags.iter().all(is_free) {
-            return Err("tags of commands that are free and in use".into());
-        }
-        Ok(())
+        if self.sent.is_sound() { Ok(()) } else { Err("tags of commands that are free and in use".into()) }
     }
 }

@@ -12,6 +12,7 @@ use wordline_ssd::{BlockDevice, Command, Operation};
 use super::Event;
 use super::heads::HeadId;
 use super::way::Set;
+use crate::numbered::Numbered;
 
 /// The contents of the device of a member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,16 +157,15 @@ pub struct Members<D> {
     ahead: Vec<u64>,
     /// Devices that can take the place of one that fails, the first being taken first.
     spares: VecDeque<u16>,
-    /// Commands by their tags, and the tags that are free.
-    sent: Vec<Option<Sent>>,
-    free: Vec<u32>,
+    /// Commands by their tags.
+    sent: Numbered<Sent>,
     /// Answered commands of which nothing was made yet. Between two events there are none.
     over: VecDeque<Over>,
     follows: bool,
 }
 
 state!(Members<D: State> {
-    values { work, members, lacking, ahead, spares, sent, free }
+    values { work, members, lacking, ahead, spares, sent }
     lists { devices }
     fixed { over, follows }
 });
@@ -183,8 +183,7 @@ impl<D: BlockDevice> Members<D> {
             lacking: 0,
             ahead: Vec::new(),
             spares: (count..all).collect(),
-            sent: Vec::new(),
-            free: Vec::new(),
+            sent: Numbered::default(),
             over: VecDeque::new(),
             follows: false,
         }
@@ -302,7 +301,7 @@ impl<D: BlockDevice> Members<D> {
     pub fn for_heads(&self) -> u64 {
         let is_of_head =
             |sent: &&Sent| matches!(sent.why, Why::Fetch { .. } | Why::Store { .. } | Why::Log { .. });
-        self.sent.iter().flatten().filter(is_of_head).count() as u64
+        self.sent.values().filter(is_of_head).count() as u64
     }
 
     /// Whether a state that was loaded can be one of these devices.
@@ -312,10 +311,10 @@ impl<D: BlockDevice> Members<D> {
     pub fn check_loaded(&self) -> Result<(), String> {
         let count = self.devices.len();
         let devices = self.members.iter().map(|member| member.device).chain(self.spares.iter().copied());
-        let sent = self.sent.iter().flatten();
+        let sent = self.sent.values();
         let sent_to = sent.clone().map(|sent| usize::from(sent.member) < self.members.len());
         let known = devices.map(|device| usize::from(device) < count).chain(sent_to);
-        if !known.chain(self.free.iter().map(|tag| (*tag as usize) < self.sent.len())).all(|holds| holds) {
+        if !known.chain([self.sent.is_sound()]).all(|holds| holds) {
             return Err("a device that is not there".into());
         }
         let outstanding: usize = self.devices.iter().map(D::outstanding).sum();
@@ -341,12 +340,9 @@ impl<D: BlockDevice> Members<D> {
             return;
         }
         self.work[usize::from(device)].count(&command);
-        let tag = self.free.pop().unwrap_or_else(|| {
-            self.sent.push(None);
-            self.sent.len() as u32 - 1
-        });
+        let tag = self.sent.next();
         let command = Command { tag, expected: 0, namespace: 0, ..command };
-        self.sent[tag as usize] = Some(Sent { member, device, why, command });
+        self.sent.add(Sent { member, device, why, command });
         if let Some(contents) = contents {
             to.carry(tag, contents);
         }
@@ -363,7 +359,7 @@ impl<D: BlockDevice> Members<D> {
 
     /// Takes what a device has answered.
     pub fn collect(&mut self, device: u16) {
-        let Self { devices, members, sent, free, over, follows, .. } = self;
+        let Self { devices, members, sent, over, follows, .. } = self;
         let from = &mut devices[usize::from(device)];
         if from.answers().is_empty() {
             return;
@@ -371,8 +367,7 @@ impl<D: BlockDevice> Members<D> {
         let first = over.len();
         for answer in from.answers() {
             let tag = answer.command.tag;
-            let sent = sent[tag as usize].take().expect("a device answers what it was asked");
-            free.push(tag);
+            let sent = sent.remove(tag);
             let of = members[usize::from(sent.member)];
             let gone = of.device != sent.device || of.holds == Holds::Nothing;
             over.push_back(Over { sent, failed: answer.failed && !gone, gone, found: None });
@@ -420,8 +415,7 @@ impl<D: BlockDevice> Members<D> {
             }
         }
         self.ahead.clear();
-        self.sent.clear();
-        self.free.clear();
+        self.sent = Numbered::default();
         self.over.clear();
     }
 }

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Instant, state};
 use wordline_ssd::Command;
 
+use crate::numbered::Numbered;
+
 /// A command of the host that is not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
@@ -68,8 +70,7 @@ pub struct Discarding {
 /// The commands of the host that are not answered.
 #[derive(Clone, Debug, Default)]
 pub struct Requests {
-    all: Vec<Option<Request>>,
-    free: Vec<u32>,
+    all: Numbered<Request>,
     /// Rows that wait for a head.
     pub waiting: VecDeque<Want>,
     /// Flushes.
@@ -80,55 +81,40 @@ pub struct Requests {
     pub epoch: u32,
 }
 
-state!(Requests { values { all, free, waiting, flushes, discarding, epoch } });
+state!(Requests { values { all, waiting, flushes, discarding, epoch } });
 
 impl Requests {
     /// A command came, of which one part is that it came.
     pub fn add(&mut self, command: Command, submitted: Instant) -> u32 {
-        let request = Some(Request { command, submitted, left: 1, failed: false });
-        match self.free.pop() {
-            Some(number) => {
-                self.all[number as usize] = request;
-                number
-            }
-            None => {
-                self.all.push(request);
-                self.all.len() as u32 - 1
-            }
-        }
+        self.all.add(Request { command, submitted, left: 1, failed: false })
     }
 
     /// A command, by its number.
     pub fn get(&self, number: u32) -> &Request {
-        self.all[number as usize].as_ref().expect("it is not answered")
+        self.all.get(number)
     }
 
     /// Another part of a command has begun.
     pub fn begin_part(&mut self, number: u32) {
-        self.all[number as usize].as_mut().expect("it is not answered").left += 1;
+        self.all.get_mut(number).left += 1;
     }
 
     /// A part of a command is over; the command, if it was the last.
     pub fn part_over(&mut self, number: u32, failed: bool) -> Option<Request> {
-        let place = &mut self.all[number as usize];
-        let request = place.as_mut().expect("it is not answered");
+        let request = self.all.get_mut(number);
         request.left -= 1;
         request.failed |= failed;
-        if request.left > 0 {
-            return None;
-        }
-        self.free.push(number);
-        place.take()
+        (request.left == 0).then(|| self.all.remove(number))
     }
 
     /// All of them with their numbers.
     pub fn all(&self) -> impl Iterator<Item = (u32, &Request)> {
-        (0..).zip(&self.all).filter_map(|(number, request)| Some((number, request.as_ref()?)))
+        self.all.all()
     }
 
     /// How many there are.
     pub fn count(&self) -> usize {
-        self.all.len() - self.free.len()
+        self.all.count()
     }
 
     /// Whether a row is being discarded.
@@ -139,8 +125,8 @@ impl Requests {
     /// The power was cut: the commands that will never be answered.
     pub fn forget(&mut self) -> Vec<Command> {
         let epoch = self.epoch;
-        let all = std::mem::take(self).all.into_iter().flatten();
+        let mut all = std::mem::take(self).all;
         self.epoch = epoch;
-        all.map(|request| request.command).collect()
+        all.take_all().map(|request| request.command).collect()
     }
 }

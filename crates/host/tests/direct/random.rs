@@ -8,13 +8,7 @@ use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{BlockDevice, Command, OpenChannel, Operation};
 
 use super::{build, file};
-use crate::pblk::rig::{Host, Kind, SECTORS};
-
-type Step = (u8, u16, u8);
-
-fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
-    prop::collection::vec((0u8..24, any::<u16>(), 1u8..40), 1..most)
-}
+use crate::pblk::rig::{Host, Kind, SECTORS, play, steps};
 
 fn devices(kinds: &'static [Kind]) -> impl Strategy<Value = DirectFile> {
     let chips = (8u32..20, prop::sample::select(vec![8u32, 16]), 1u32..3, 1u32..3, 1u32..3);
@@ -36,39 +30,16 @@ fn host_of(file: DirectFile) -> Host<wordline_host::direct::Direct<OpenChannel>>
     Host::of(build(file, 1), true)
 }
 
-fn play(host: &mut Host<wordline_host::direct::Direct<OpenChannel>>, steps: &[Step], cuts: bool) {
-    for (kind, page, pages) in steps {
-        host.run_down_to(usize::from(*kind) % 5);
-        let (page, pages) = (u32::from(*page), u32::from(*pages));
-        match kind {
-            0..=11 => host.submit(Operation::Write, *kind == 0, page, pages),
-            12..=15 => host.submit(Operation::Read, false, page, pages),
-            16 => {
-                host.run_down_to(0);
-                host.submit(Operation::Discard, false, page, pages);
-            }
-            17 | 18 => host.submit(Operation::Flush, false, 0, 0),
-            19 if cuts => {
-                host.go_on(3 * pages as usize);
-                host.cut_power();
-            }
-            _ => {
-                host.go_on(10 * pages as usize);
-            }
-        }
-    }
-}
-
 proptest! {
     #[test]
     fn every_read_finds_what_was_written_last_and_what_was_flushed_outlives_cuts(
-        file in devices(&Kind::ALL), steps in steps(150), filled in any::<bool>(), cuts in any::<bool>(),
+        file in devices(&Kind::ALL), steps in steps(150, 40), filled in any::<bool>(), cuts in any::<bool>(),
     ) {
         let mut host = host_of(file);
         if filled {
             host.fill();
         }
-        play(&mut host, &steps, cuts);
+        play(&mut host, &steps, 5, cuts);
         host.read_all();
         host.cut_power();
         host.read_all();
@@ -76,24 +47,24 @@ proptest! {
 
     #[test]
     fn no_write_is_lost_when_programs_and_erases_fail_and_the_power_is_cut(
-        mut file in devices(&Kind::RELIABLE), steps in steps(150), every in 30u64..200, erases in 0.0f64..0.02, cuts in any::<bool>(),
+        mut file in devices(&Kind::RELIABLE), steps in steps(150, 40), every in 30u64..200, erases in 0.0f64..0.02, cuts in any::<bool>(),
     ) {
         file.open_channel.faults = vec![
             FaultFile { every: Some(every), ..FaultFile::new(Fails::Program) },
             FaultFile { probability: Some(erases), ..FaultFile::new(Fails::Erase) },
         ];
         let mut host = host_of(file);
-        play(&mut host, &steps, cuts);
+        play(&mut host, &steps, 5, cuts);
         host.read_all();
     }
 
     #[test]
     fn a_state_that_was_saved_goes_on_as_the_other_does(
-        file in devices(&Kind::ALL), steps in steps(100), at in any::<prop::sample::Index>(), byte in any::<(prop::sample::Index, u8)>(),
+        file in devices(&Kind::ALL), steps in steps(100, 40), at in any::<prop::sample::Index>(), byte in any::<(prop::sample::Index, u8)>(),
     ) {
         let mut host = host_of(file.clone());
         let (before, after) = steps.split_at(at.index(steps.len()));
-        play(&mut host, before, false);
+        play(&mut host, before, 5, false);
         let mut bytes = Vec::new();
         host.device.save(&Agenda::of(&host.calendar), &mut bytes).expect("a list takes everything");
         let mut again = build(file.clone(), 9);

@@ -8,14 +8,7 @@ use wordline_ssd::map::checkpoint::ProgramsAtCut;
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{BlockDevice, Command, Operation};
 
-use super::rig::{Host, Kind, SECTORS, build, file, medium, tiny, with};
-
-/// A step of the host: what, where, how much.
-type Step = (u8, u16, u8);
-
-fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
-    prop::collection::vec((0u8..24, any::<u16>(), 1u8..24), 1..most)
-}
+use super::rig::{Host, Kind, SECTORS, build, file, medium, play, steps, tiny, with};
 
 /// A kind of device, with a buffer for so many programs of a die, and so many blocks of reserve.
 fn kinds(of: &'static [Kind]) -> impl Strategy<Value = (Kind, u64, u32)> {
@@ -53,42 +46,19 @@ fn rule(fails: Fails, every: Option<u64>, probability: Option<f64>) -> FaultFile
     FaultFile { every, probability, ..FaultFile::new(fails) }
 }
 
-fn play(host: &mut Host, steps: &[Step], cuts: bool) {
-    for (kind, page, pages) in steps {
-        host.run_down_to(usize::from(*kind) % 7);
-        let (page, pages) = (u32::from(*page), u32::from(*pages));
-        match kind {
-            0..=11 => host.submit(Operation::Write, *kind == 0, page, pages),
-            12..=15 => host.submit(Operation::Read, false, page, pages),
-            16 => {
-                host.run_down_to(0);
-                host.submit(Operation::Discard, false, page, pages);
-            }
-            17 | 18 => host.submit(Operation::Flush, false, 0, 0),
-            19 if cuts => {
-                host.go_on(3 * pages as usize);
-                host.cut_power();
-            }
-            _ => {
-                host.go_on(10 * pages as usize);
-            }
-        }
-    }
-}
-
 proptest! {
     #[test]
-    fn every_read_finds_what_was_written_last(file in devices(), steps in steps(300), filled in any::<bool>()) {
+    fn every_read_finds_what_was_written_last(file in devices(), steps in steps(300, 24), filled in any::<bool>()) {
         let mut host = Host::new(file);
         if filled {
             host.fill();
         }
-        play(&mut host, &steps, false);
+        play(&mut host, &steps, 7, false);
         host.read_all();
     }
 
     #[test]
-    fn what_was_flushed_outlives_power_cuts(mut file in devices(), steps in steps(200), filled in any::<bool>(), finished in any::<bool>()) {
+    fn what_was_flushed_outlives_power_cuts(mut file in devices(), steps in steps(200, 24), filled in any::<bool>(), finished in any::<bool>()) {
         if finished {
             file.open_channel.programs_at_cut = ProgramsAtCut::Finished;
         }
@@ -96,14 +66,14 @@ proptest! {
         if filled {
             host.fill();
         }
-        play(&mut host, &steps, true);
+        play(&mut host, &steps, 7, true);
         host.cut_power();
         host.read_all();
     }
 
     #[test]
     fn no_write_is_lost_when_programs_and_erases_fail_and_the_power_is_cut(
-        steps in steps(200), every in 30u64..300, erases in 0.0f64..0.02, cuts in any::<bool>(),
+        steps in steps(200, 24), every in 30u64..300, erases in 0.0f64..0.02, cuts in any::<bool>(),
         (kind, programs, reserve) in kinds(&Kind::RELIABLE), protected in any::<bool>(),
     ) {
         let faults = vec![rule(Fails::Program, Some(every), None), rule(Fails::Erase, None, Some(erases))];
@@ -112,27 +82,27 @@ proptest! {
             buffer.protected = protected && kind != Kind::WriteThrough;
         }
         let mut host = Host::new(file);
-        play(&mut host, &steps, cuts);
+        play(&mut host, &steps, 7, cuts);
         host.read_all();
     }
 
     #[test]
     fn what_cannot_be_read_is_told_and_nothing_else_is_read_in_its_place(
-        steps in steps(300), reads in 0.0f64..0.02, (kind, programs, reserve) in kinds(&Kind::ALL),
+        steps in steps(300, 24), reads in 0.0f64..0.02, (kind, programs, reserve) in kinds(&Kind::ALL),
     ) {
         let faults = vec![rule(Fails::Read, None, Some(reads)), rule(Fails::FactoryBad, None, Some(0.02))];
         let mut host = Host::new(with(kind.below(medium(), programs, reserve), faults));
         host.fill();
-        play(&mut host, &steps, false);
+        play(&mut host, &steps, 7, false);
         host.read_all();
     }
 
     #[test]
-    fn a_state_that_was_saved_goes_on_as_the_other_does(file in devices(), steps in steps(200), at in any::<prop::sample::Index>(), cut in any::<bool>()) {
+    fn a_state_that_was_saved_goes_on_as_the_other_does(file in devices(), steps in steps(200, 24), at in any::<prop::sample::Index>(), cut in any::<bool>()) {
         let mut host = Host::new(file.clone());
         host.fill();
         let (before, after) = steps.split_at(at.index(steps.len()));
-        play(&mut host, before, false);
+        play(&mut host, before, 7, false);
         if cut && host.cut_power_in_recovery(before.len()) {
             host.go_on(1);
         }
@@ -169,10 +139,10 @@ proptest! {
 
     #[test]
     fn a_broken_state_is_an_error_and_no_panic(
-        steps in steps(40), at in any::<prop::sample::Index>(), byte in any::<u8>(), (kind, programs, reserve) in kinds(&Kind::ALL),
+        steps in steps(40, 24), at in any::<prop::sample::Index>(), byte in any::<u8>(), (kind, programs, reserve) in kinds(&Kind::ALL),
     ) {
         let mut host = Host::new(kind.below(tiny(), programs, reserve));
-        play(&mut host, &steps, false);
+        play(&mut host, &steps, 7, false);
         let mut bytes = Vec::new();
         host.device.save(&Agenda::of(&host.calendar), &mut bytes).expect("a list takes everything");
         let at = at.index(bytes.len());

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use proptest::prelude::*;
 use wordline_host::pblk::{CollectorFile, Pblk, PblkFile};
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Power, Schedule, Seed};
 use wordline_nand::faults::FaultFile;
@@ -424,5 +425,37 @@ impl<D: BlockDevice> Host<D> {
 
     pub fn audit(&self) {
         self.device.audit(self.calendar.now() - Instant::ZERO);
+    }
+}
+
+/// A step of a host: what, where, how much.
+pub type Step = (u8, u16, u8);
+
+/// Fewer than `most` steps, each of fewer than `pages` pages.
+pub fn steps(most: usize, pages: u8) -> impl Strategy<Value = Vec<Step>> {
+    prop::collection::vec((0u8..24, any::<u16>(), 1..pages), 1..most)
+}
+
+/// Takes steps with fewer than `depth` commands outstanding; among them are power cuts, if there may be `cuts`.
+pub fn play<D: BlockDevice>(host: &mut Host<D>, steps: &[Step], depth: usize, cuts: bool) {
+    for (kind, page, pages) in steps {
+        host.run_down_to(usize::from(*kind) % depth);
+        let (page, pages) = (u32::from(*page), u32::from(*pages));
+        match kind {
+            0..=11 => host.submit(Operation::Write, *kind == 0, page, pages),
+            12..=15 => host.submit(Operation::Read, false, page, pages),
+            16 => {
+                host.run_down_to(0);
+                host.submit(Operation::Discard, false, page, pages);
+            }
+            17 | 18 => host.submit(Operation::Flush, false, 0, 0),
+            19 if cuts => {
+                host.go_on(3 * pages as usize);
+                host.cut_power();
+            }
+            _ => {
+                host.go_on(10 * pages as usize);
+            }
+        }
     }
 }

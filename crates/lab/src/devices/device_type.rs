@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use wordline_designs::Designs;
 use wordline_kernel::{Bytes, Complaints, Metric, Seed};
+use wordline_nand::Pool;
 use wordline_ssd::BlockDevice;
 use wordline_ssd::block_device::Shape;
 
@@ -103,4 +104,12 @@ pub struct ChipsInfo {
     pub dies: u32,
     /// Bytes of their flash.
     pub bytes: u64,
+}
+
+impl ChipsInfo {
+    /// Those of a pool.
+    pub fn of(pool: &Pool) -> Self {
+        let Pool { part, geometry, .. } = pool;
+        Self { part: part.name.clone(), dies: geometry.dies(), bytes: geometry.capacity().0 }
+    }
 }

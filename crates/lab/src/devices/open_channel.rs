@@ -40,9 +40,7 @@ impl DeviceType for OpenChannelSsd {
     }
 
     fn chips(&self) -> Vec<ChipsInfo> {
-        let pool = self.0.device.pools.first();
-        let (part, dies, bytes) = (pool.part.name.clone(), pool.geometry.dies(), pool.geometry.capacity().0);
-        vec![ChipsInfo { part, dies, bytes }]
+        vec![ChipsInfo::of(self.0.device.pools.first())]
     }
 
     fn explain(&self) -> Vec<Section> {
@@ -67,8 +65,7 @@ impl DeviceType for OpenChannelSsd {
     }
 
     fn metrics() -> Vec<&'static Metric> {
-        let of_ssds = |metric: &&Metric| wordline_ssd::metrics::all().any(|known| known.name == metric.name);
-        direct::metrics().chain(open_channel::metrics().filter(|metric| !of_ssds(metric))).collect()
+        direct::metrics().chain(open_channel::own_metrics()).collect()
     }
 
     fn presets() -> &'static [Embedded] {

@@ -40,9 +40,7 @@ impl DeviceType for Pblk {
     }
 
     fn chips(&self) -> Vec<ChipsInfo> {
-        let pool = self.0.device.pools.first();
-        let (part, dies, bytes) = (pool.part.name.clone(), pool.geometry.dies(), pool.geometry.capacity().0);
-        vec![ChipsInfo { part, dies, bytes }]
+        vec![ChipsInfo::of(self.0.device.pools.first())]
     }
 
     fn explain(&self) -> Vec<Section> {
@@ -84,8 +82,7 @@ impl DeviceType for Pblk {
     }
 
     fn metrics() -> Vec<&'static Metric> {
-        let of_ssds = |metric: &&Metric| wordline_ssd::metrics::all().any(|known| known.name == metric.name);
-        pblk::metrics().chain(open_channel::metrics().filter(|metric| !of_ssds(metric))).collect()
+        pblk::metrics().chain(open_channel::own_metrics()).collect()
     }
 
     fn presets() -> &'static [Embedded] {

@@ -99,12 +99,7 @@ impl DeviceType for Ssd {
     }
 
     fn chips(&self) -> Vec<ChipsInfo> {
-        let chips = self.config.pools.iter().map(|pool| ChipsInfo {
-            part: pool.part.name.clone(),
-            dies: pool.geometry.dies(),
-            bytes: pool.geometry.capacity().0,
-        });
-        chips.collect()
+        self.config.pools.iter().map(ChipsInfo::of).collect()
     }
 
     fn explain(&self) -> Vec<Section> {

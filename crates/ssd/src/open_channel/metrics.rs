@@ -139,6 +139,11 @@ pub fn all() -> impl Iterator<Item = &'static Metric> {
     Counts::METRICS.iter().chain(flash::Counts::METRICS).chain(of_flash).chain(spans).chain(&IN_STATE)
 }
 
+/// Those of them that SSDs do not have.
+pub fn own() -> impl Iterator<Item = &'static Metric> {
+    all().filter(|metric| crate::metrics::all().all(|known| known.name != metric.name))
+}
+
 /// The counts of the device at some time.
 #[derive(Clone, Debug)]
 pub struct Mark {

@@ -48,7 +48,7 @@ use link::HostLink;
 use resets::Resets;
 
 pub use config::{FailuresFile, OpenChannelConfig, OpenChannelFile};
-pub use metrics::{Counts, Mark, all as metrics};
+pub use metrics::{Counts, Mark, all as metrics, own as own_metrics};
 
 /// Events of an open-channel device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

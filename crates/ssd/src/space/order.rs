@@ -104,9 +104,10 @@ impl Order {
         &self.programmed[slot * self.words..][..self.words]
     }
 
-    /// The bits of a block of which each word line is programmed.
-    pub(super) fn all_ones(&self) -> &[u64] {
-        &self.full
+    /// A block of which each word line is programmed, as designs see it.
+    pub(super) fn full_block(&self, block: BlockSetId, is_gc: bool) -> OpenBlock<'_> {
+        let (shape, written) = (self.shape, self.shape.count());
+        OpenBlock { block, is_gc, written, shape, programmed: &self.full, again: Again::NONE }
     }
 
     fn bits_mut(&mut self, slot: usize) -> &mut [u64] {
@@ -322,15 +323,7 @@ impl Space {
             return false;
         }
         let Some(suspended) = self.suspended_of(row, stream, None) else { return false };
-        let shape = order.shape;
-        let open = OpenBlock {
-            block: full,
-            is_gc: false,
-            written: shape.count(),
-            shape,
-            programmed: &order.full,
-            again: Again::NONE,
-        };
+        let (shape, open) = (order.shape, order.full_block(full, self.streams.is_gc(stream)));
         if next.suspends(std::slice::from_ref(&open), &suspended, self).is_none() {
             return false;
         }

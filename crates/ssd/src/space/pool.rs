@@ -8,8 +8,7 @@ use wordline_nand::{BlockSetId, CellMode, Location, RowId};
 use super::again::{Again, Place};
 use super::block::BlockMode;
 use super::modes::{ModeBlocks, ModeShare};
-use super::order::NextWordLine;
-use super::order::Order;
+use super::order::{NextWordLine, Order};
 use super::super_blocks::SuperBlocks;
 use super::{Block, Space, State, StreamId, Streams};
 use crate::policy::frontier::{self, OpenBlock};
@@ -443,14 +442,11 @@ impl Space {
     /// A word line of the block at work of the stream noted at `at` is programmed, from `first` on; `is_last` says whether it was the last one.
     #[inline(never)]
     pub(super) fn note_word_line(&mut self, at: usize, first: Location, is_last: bool) {
-        let (block, place) = self.pools.of_location(first).locations.split(first);
-        if self.mode(block) != CellMode::TwoBit {
+        if self.mode(self.pools.block_of(first)) != CellMode::TwoBit {
             return;
         }
+        let Place { block, word_line, .. } = self.place_of(first);
         let pool = self.pools.number_of_block(block);
-        let shape =
-            self.each[pool].order.as_ref().expect("word lines that are programmed again are ordered").shape();
-        let word_line = place / (self.capacity(block) / shape.count());
         let stream = self.table[block].written_by;
         let again = self.each[pool].again.as_mut().expect("the caller saw it");
         again.programmed(block, word_line);
@@ -479,13 +475,10 @@ impl Space {
 
     /// A program of a word line failed, from `first` on: it is not programmed again.
     pub(crate) fn spoil_word_line(&mut self, first: Location) {
-        let (block, place) = self.pools.of_location(first).locations.split(first);
-        let pool = self.pools.number_of_block(block);
-        if self.mode(block) == CellMode::TwoBit
-            && let Some(order) = &self.each[pool].order
-        {
-            let word_line = place / (self.capacity(block) / order.shape().count());
-            self.each[pool].again.iter_mut().for_each(|again| again.spoiled(block, word_line));
+        if self.mode(self.pools.block_of(first)) == CellMode::TwoBit {
+            let Place { block, word_line, .. } = self.place_of(first);
+            let pool = &mut self.each[self.pools.number_of_block(block)];
+            pool.again.iter_mut().for_each(|again| again.spoiled(block, word_line));
         }
     }
 

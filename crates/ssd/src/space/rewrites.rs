@@ -8,11 +8,6 @@ use crate::policy::frontier::{self, OpenBlock};
 use crate::snapshot::ensure;
 
 impl Space {
-    /// Whether word lines of some pool are programmed again.
-    pub fn programs_again(&self) -> bool {
-        self.each.iter().any(|pool| pool.again.is_some())
-    }
-
     /// Whether a block can hold other pages than before without having been erased.
     pub fn may_change(&self, block: BlockSetId) -> bool {
         let again = self.each[self.pools.number_of_block(block)].again.as_ref();
@@ -30,6 +25,13 @@ impl Space {
     pub(super) fn location_of(&self, place: Place) -> Location {
         let Place { block, word_line, page } = place;
         self.pools.at(block, (word_line * 2 + page) * self.side(block))
+    }
+
+    /// The place of which a location is the first.
+    pub(super) fn place_of(&self, first: Location) -> Place {
+        let (block, place) = self.pools.of_location(first).locations.split(first);
+        let page = place / self.side(block);
+        Place { block, word_line: page / 2, page: page % 2 }
     }
 
     /// The place of the next program of a stream, if it replaces a page.
@@ -99,14 +101,7 @@ impl Space {
             false => Vec::new(),
         };
         let (shape, is_gc) = (order.shape(), self.streams.is_gc(stream));
-        let full = again.full(at).map(|block| OpenBlock {
-            block,
-            is_gc,
-            written: shape.count(),
-            shape,
-            programmed: order.all_ones(),
-            again: frontier::Again::NONE,
-        });
+        let full = again.full(at).map(|block| order.full_block(block, is_gc));
         let suspended =
             self.suspended_of(row, stream, None).into_iter().flat_map(|suspended| suspended.iter());
         let beside = full.into_iter().chain(suspended).map(|open| (open, places(open.block)));
@@ -131,12 +126,11 @@ impl Space {
 
     /// The locations of the other page of the word line that a program of `first` replaced a page of; none if it replaced none.
     pub(crate) fn kept_beside(&self, first: Location) -> std::ops::Range<u32> {
-        let (block, place) = self.pools.of_location(first).locations.split(first);
-        let side = self.side(block);
-        let word_line = place / (2 * side);
-        let is_again = self.word_line(block, word_line).again.is_some_and(|times| times > 0);
-        let other = self.pools.at(block, word_line * 2 * side + (side - place % (2 * side) / side * side)).0;
-        if is_again { other..other + side } else { 0..0 }
+        let replaced = self.place_of(first);
+        let is_again =
+            self.word_line(replaced.block, replaced.word_line).again.is_some_and(|times| times > 0);
+        let other = self.location_of(Place { page: 1 - replaced.page, ..replaced }).0;
+        if is_again { other..other + self.side(replaced.block) } else { 0..0 }
     }
 
     /// Checks what is known of the word lines against the chips, which say how often that of a location was programmed again; a bug if
