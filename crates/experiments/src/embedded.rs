@@ -61,6 +61,7 @@ embedded![
     "ft-passd/fig14",
     "ft-passd/fig16",
     "ft-passd/memory",
+    "ft-passd/pblk-waf",
     "ft-passd/table1",
     "ft-passd/table2",
     "ft-passd/table5",
