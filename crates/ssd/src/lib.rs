@@ -1,5 +1,5 @@
-//! SSDs around NAND chips: the engines of a conventional controller, from [`flash`] to [`front`], put together as a [`Device`], and an
-//! [open-channel](open_channel) device over the same flash. Mechanisms are here, each with the policy trait that steers it; no research
+//! SSDs around NAND chips: the engines of a conventional controller, from [`flash`] to [`front`], put together as a [`Device`], an
+//! [open-channel](open_channel) device over the same flash, and [zones](zoned) over that. Mechanisms are here, each with the policy trait that steers it; no research
 //! design is known.
 
 pub mod ageing;
@@ -39,6 +39,7 @@ pub mod times;
 mod totals;
 mod watchdog;
 mod writer;
+pub mod zoned;
 
 pub use block_device::BlockDevice;
 pub use command::{Answer, Command, Operation, SECTOR};
@@ -50,3 +51,4 @@ pub use open_channel::{OpenChannel, OpenChannelConfig, OpenChannelFile};
 pub use parts::Parts;
 pub use physical_device::PhysicalDevice;
 pub use sectors::Sectors;
+pub use zoned::Zoned;

@@ -1,0 +1,142 @@
+//! The configuration of zones, and its check against the device below.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Bytes, Complaints};
+
+use super::layout::Layout;
+use super::table::Limits;
+use crate::open_channel::OpenChannelFile;
+use crate::physical_device::{Geometry, MOST_BLOCKS};
+
+/// Zones as they are written.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ZonesFile {
+    /// Chunks of a zone, each of a parallel unit of its own: a divisor of the parallel units. Left out: one of each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub width: Option<u32>,
+    /// Logical blocks that lie side by side in a chunk before those in the next one: a multiple of what one program writes that divides
+    /// a chunk. Left out: `ws_opt`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stripe: Option<u32>,
+    /// Bytes of a zone that can be written: a multiple of `stripe`, at most its chunks. What it leaves of these is room for padding. Left out:
+    /// its chunks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Bytes>,
+    /// Bytes from the beginning of a zone to that of the next one: at least `capacity`. Left out: the next power of two, as Linux wants it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Bytes>,
+    /// Zones that may be open or closed at a time. Left out: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_active: Option<u32>,
+    /// Zones that may be open at a time: at most `max_active`. Left out: no limit but that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_open: Option<u32>,
+    /// Bytes of an append at the most: 4 KiB times a power of two. Left out: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub append_limit: Option<Bytes>,
+}
+
+/// Zones that fit a device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ZonesConfig {
+    /// Where they lie.
+    pub layout: Layout,
+    /// How many may be active and open.
+    pub limits: Limits,
+    /// Logical blocks of an append at the most.
+    pub append_limit: Option<u32>,
+    /// Whether what fills no program yet outlives a power cut, as the buffer does.
+    pub is_protected: bool,
+}
+
+/// The smallest page of a controller, in which NVMe counts the limit of appends.
+const PAGE: Bytes = Bytes::kib(4);
+
+impl ZonesFile {
+    /// The zones of a device of this geometry, as `file` has it, or everything that is wrong with them. The keys of the device are
+    /// complained of below `device`.
+    ///
+    /// # Errors
+    /// The keys that do not fit.
+    pub fn check(
+        &self,
+        file: &OpenChannelFile,
+        geometry: &Geometry,
+        device: &str,
+    ) -> Result<ZonesConfig, Complaints> {
+        let mut wrong = Complaints::default();
+        check_device(file, geometry, device, &mut wrong);
+        self.check_limits(&mut wrong);
+        let (units, unit, chunk) = (geometry.units(), geometry.ws_min, geometry.blocks_per_chunk);
+        let width = self.width.unwrap_or(units);
+        let divides = width > 0 && units.is_multiple_of(width) && width as usize <= MOST_BLOCKS;
+        let wanted = format!("a divisor of the {units} parallel units, at most {MOST_BLOCKS}");
+        wrong.require(divides, "width", width, wanted);
+        let stripe = self.stripe.unwrap_or(geometry.ws_opt);
+        let fits = stripe > 0
+            && stripe.is_multiple_of(unit)
+            && chunk.is_multiple_of(stripe)
+            && stripe as usize <= MOST_BLOCKS;
+        let wanted = format!(
+            "a multiple of {unit} (ws_min) that divides the {chunk} logical blocks of a chunk, at most {MOST_BLOCKS}"
+        );
+        wrong.require(fits, "stripe", stripe, wanted);
+        if !(divides && fits) {
+            return Err(wrong);
+        }
+        let block = geometry.block_size;
+        let all = block * u64::from(width * chunk);
+        let capacity = self.capacity.unwrap_or(all);
+        let step = block * u64::from(stripe);
+        let fits = capacity.0 > 0 && capacity.0.is_multiple_of(step.0) && capacity <= all;
+        let wanted = format!("a multiple of {step} (stripe), at most {all}, the chunks of a zone");
+        wrong.require(fits, "capacity", capacity, wanted);
+        let size = self.size.unwrap_or(Bytes(capacity.0.next_power_of_two()));
+        let fits = size >= capacity && size.0.is_multiple_of(block.0);
+        wrong.require(fits, "size", size, format!("at least {capacity} (capacity), in whole logical blocks"));
+        let append_limit = self.append_limit.map(|limit| (limit.0 / block.0) as u32);
+        let blocks = |size: Bytes| size.0 / block.0;
+        if let Some(limit) = self.append_limit {
+            let is_power = limit.0.is_multiple_of(PAGE.0) && (limit.0 / PAGE.0).is_power_of_two();
+            let fits = is_power && limit >= step;
+            let wanted = format!("{PAGE} times a power of two, at least {step} (stripe)");
+            wrong.require(fits, "append_limit", limit, wanted);
+        }
+        wrong.or_ok(())?;
+        let layout = Layout::of(geometry, width, stripe, blocks(capacity) as u32, blocks(size));
+        Ok(ZonesConfig {
+            layout,
+            limits: Limits { active: self.max_active, open: self.max_open.or(self.max_active) },
+            append_limit,
+            is_protected: file.buffer.as_ref().is_some_and(|buffer| buffer.protected),
+        })
+    }
+
+    fn check_limits(&self, wrong: &mut Complaints) {
+        let active = self.max_active.unwrap_or(u32::MAX);
+        wrong.require(active > 0, "max_active", active, "at least 1; leave it out for no limit");
+        let open = self.max_open.unwrap_or(1);
+        let wanted = "from 1 to `max_active`; leave it out for no limit but that";
+        wrong.require((1..=active.max(1)).contains(&open), "max_open", open, wanted);
+    }
+}
+
+/// Zones have limits of their own, read all that is written, and reset what is open.
+fn check_device(file: &OpenChannelFile, geometry: &Geometry, device: &str, wrong: &mut Complaints) {
+    let key = |name: &str| format!("{device}.{name}");
+    let unreadable = geometry.mw_cunits;
+    wrong.require(
+        unreadable == 0,
+        &key("mw_cunits"),
+        unreadable,
+        "0: all that is written of a zone can be read",
+    );
+    for (name, limit) in [("max_open", file.max_open), ("max_open_per_unit", file.max_open_per_unit)] {
+        let found = limit.unwrap_or(0);
+        wrong.require(limit.is_none(), &key(name), found, "none: zones have limits of their own");
+    }
+    let early = file.early_resets;
+    wrong.require(early, &key("early_resets"), early, "true: zones are reset that are not full");
+}

@@ -1,0 +1,98 @@
+//! The power is cut, and comes back.
+//!
+//! The table of zones is kept in memory that outlives the power, but write pointers are not: where the writes of an active zone end is found out
+//! from its chunks. What is missing in one of them ends the zone there; what other chunks have beyond that is skipped, and all of them are
+//! padded to the same position. A zone that has no room for that, or of which a chunk takes no more writes, is full then.
+
+use wordline_kernel::{Instant, Schedule};
+
+use super::Zoned;
+use super::bodies::Job;
+use super::table::{ZoneId, ZoneState};
+use crate::physical_device::{ChunkState, Descriptor, PhysicalDevice, PowerCut};
+
+impl<D: PhysicalDevice> Zoned<D> {
+    pub(super) fn cut(&mut self, now: Instant) -> PowerCut {
+        let torn = self.device.power_cut(now).torn;
+        self.device.forget_answers();
+        self.digest.add(now.ps());
+        for zone in self.table.ids() {
+            let lost = self.bodies[zone].forget(self.config.is_protected);
+            self.counts.blocks_lost += lost as u64;
+        }
+        drop(self.sent.forget());
+        drop(self.pieces.forget());
+        self.is_spoilt = false;
+        self.is_recovering = true;
+        PowerCut { unanswered: self.commands.forget().map(|command| command.tag).collect(), torn }
+    }
+
+    /// Goes on with a recovery, once the device below has recovered.
+    pub(super) fn recover_on(&mut self, calendar: &mut impl Schedule<D::Event>) {
+        if !self.is_recovering || !self.device.is_ready() {
+            return;
+        }
+        self.is_recovering = false;
+        // The reports of the chunks say what they tell.
+        self.device.forget_notifications();
+        for zone in self.table.ids() {
+            let state = self.table.get(zone).state;
+            if self.bodies[zone].is_void() {
+                if state.is_active() {
+                    self.table.settle(zone, 0);
+                }
+                self.work_on(zone, calendar);
+            } else if state.is_active() {
+                self.settle(zone, calendar);
+            } else if matches!(state, ZoneState::Full | ZoneState::ReadOnly) {
+                self.bodies[zone].jobs.push_back(Job::Close(None));
+                self.work_on(zone, calendar);
+            }
+        }
+        self.take_news(calendar);
+    }
+
+    /// Finds out where the writes of an active zone end.
+    fn settle(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
+        let layout = self.config.layout;
+        let reports: Vec<Descriptor> = layout.chunks(zone).map(|chunk| self.device.report(chunk)).collect();
+        let written = || (0..).zip(&reports).map(|(member, report)| (member, report.readable));
+        let missing = written().filter(|(_, end)| *end < layout.blocks_per_chunk);
+        let missing = missing.map(|(member, end)| layout.position(member, end)).min();
+        let missing = missing.unwrap_or(layout.positions());
+        let last = written().filter(|(_, end)| *end > 0);
+        let last = last.map(|(member, end)| layout.position(member, end - 1) + 1).max().unwrap_or(0);
+
+        let body = &mut self.bodies[zone];
+        let handed = body.taken - body.gathered.len() as u32;
+        let is_whole = missing == body.runs.position(handed) && last <= missing;
+        if !is_whole {
+            self.counts.blocks_lost += body.gathered.len() as u64;
+            body.gathered.clear();
+            body.taken = body.runs.blocks_below(missing, handed);
+        }
+        body.answered = body.taken;
+        let taken = body.taken;
+        self.table.settle(zone, taken);
+        if taken == 0 {
+            body.clear();
+            body.jobs.push_back(Job::Reset(None));
+            return self.work_on(zone, calendar);
+        }
+        if !is_whole {
+            body.runs.go_on(taken, last);
+        }
+        let fits = body.fits(&layout);
+        let ends = |(report, member): (&Descriptor, u32)| {
+            report.state == ChunkState::Closed
+                && report.write_pointer < layout.below(member, layout.positions())
+        };
+        if reports.iter().any(|report| report.state == ChunkState::Offline) {
+            self.retire(zone, calendar);
+        } else if !fits || reports.iter().zip(0..).any(ends) {
+            self.end(zone, calendar);
+        } else {
+            self.level(zone, last, calendar);
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The commands that were taken and are not answered, the parts of writes, and the commands to the device below.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::Instant;
+use wordline_nand::Stamp;
+
+use super::command::{Operation, Status};
+use super::table::ZoneId;
+use crate::physical_device::{self, Failure};
+
+/// The face that a command came through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Face {
+    Zones(Operation),
+    Chunks(physical_device::Operation),
+}
+
+/// A command in flight.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct InFlight {
+    pub(super) face: Face,
+    pub(super) tag: u32,
+    pub(super) submitted: Instant,
+    /// The parts that it waits for.
+    pub(super) parts: u32,
+    pub(super) status: Option<Status>,
+    failed: u64,
+    pub(super) first: u64,
+    pub(super) found: Vec<Stamp>,
+}
+
+impl InFlight {
+    /// A command that waits for one part: itself, until all of them are known.
+    pub(super) fn new(face: Face, tag: u32, submitted: Instant) -> Self {
+        Self { face, tag, submitted, parts: 1, status: None, failed: 0, first: 0, found: Vec::new() }
+    }
+
+    /// It failed for `count` of its logical blocks, or zones, from that at a place of its list on.
+    pub(super) fn fails(&mut self, at: usize, count: u32, status: Status) {
+        self.status = Some(status);
+        for n in (at..at + count as usize).take_while(|n| *n < u64::BITS as usize) {
+            self.failed |= 1 << n;
+        }
+    }
+
+    /// Its answer to a host that speaks of zones.
+    pub(super) fn answer(self, operation: Operation, now: Instant) -> super::command::Answer {
+        let Self { tag, submitted, status, first, found, .. } = self;
+        super::command::Answer { operation, tag, latency: now - submitted, status, first, found }
+    }
+
+    /// Its answer to a host that speaks of chunks.
+    pub(super) fn chunk_answer(
+        self,
+        operation: physical_device::Operation,
+        now: Instant,
+    ) -> physical_device::Answer {
+        use physical_device::Operation as Chunks;
+        let Self { tag, submitted, status, failed, found, .. } = self;
+        let failure = status.map(|_| match operation {
+            Chunks::Read => Failure::Unread,
+            Chunks::Reset => Failure::Offline,
+            Chunks::Flush => Failure::NotFlushed,
+            Chunks::Write | Chunks::Copy | Chunks::Close => Failure::EarlyClose,
+        });
+        physical_device::Answer { operation, tag, latency: now - submitted, failure, failed, found }
+    }
+}
+
+/// The part of a command that is written to one zone. Those of a zone are over in the order in which they came.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Piece {
+    pub(super) command: u32,
+    pub(super) zone: ZoneId,
+    /// The place of its first logical block in the list of the command, and how many there are.
+    pub(super) at: u32,
+    pub(super) count: u32,
+    /// The place in the zone that follows it.
+    pub(super) end: u32,
+    pub(super) parts: u32,
+    pub(super) has_failed: bool,
+}
+
+/// The purpose of a command to the device below.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Work {
+    /// Writes to a zone: for a piece, or padding. It begins with so many logical blocks of pieces that may be over.
+    Write {
+        zone: ZoneId,
+        piece: Option<u32>,
+        kept: u32,
+    },
+    /// Reads of a zone, for these places of the list of a command.
+    Read {
+        zone: ZoneId,
+        command: u32,
+        places: Vec<u32>,
+    },
+    /// Resets the chunks of a zone.
+    Reset {
+        zone: ZoneId,
+    },
+    /// Closes the chunks of a zone.
+    Close {
+        zone: ZoneId,
+    },
+    Flush {
+        command: u32,
+    },
+}
+
+impl Work {
+    /// The zone that it is about.
+    pub(super) fn zone(&self) -> Option<ZoneId> {
+        match self {
+            Self::Write { zone, .. }
+            | Self::Read { zone, .. }
+            | Self::Reset { zone }
+            | Self::Close { zone } => Some(*zone),
+            Self::Flush { .. } => None,
+        }
+    }
+}
+
+/// Things in flight by their numbers, which grow.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Ledger<T> {
+    entries: BTreeMap<u32, T>,
+    next: u32,
+}
+
+impl<T> Default for Ledger<T> {
+    fn default() -> Self {
+        Self { entries: BTreeMap::new(), next: 0 }
+    }
+}
+
+impl<T> Ledger<T> {
+    /// The number of what is added next.
+    pub(super) fn next(&self) -> u32 {
+        self.next
+    }
+
+    pub(super) fn add(&mut self, one: T) -> u32 {
+        let number = self.next;
+        self.next = number.wrapping_add(1);
+        self.entries.insert(number, one);
+        number
+    }
+
+    pub(super) fn find(&self, number: u32) -> Option<&T> {
+        self.entries.get(&number)
+    }
+
+    pub(super) fn get_mut(&mut self, number: u32) -> &mut T {
+        self.entries.get_mut(&number).expect("it is in flight")
+    }
+
+    pub(super) fn remove(&mut self, number: u32) -> T {
+        self.entries.remove(&number).expect("it is in flight")
+    }
+
+    pub(super) fn values(&self) -> impl Iterator<Item = &T> {
+        self.entries.values()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// None are in flight any more.
+    pub(super) fn forget(&mut self) -> impl Iterator<Item = T> + use<T> {
+        std::mem::take(&mut self.entries).into_values()
+    }
+}

@@ -1,0 +1,214 @@
+//! Where zones lie: which chunks each is made of, and where its logical blocks are in them.
+
+use serde::{Deserialize, Serialize};
+
+use super::table::ZoneId;
+use crate::physical_device::{Chunk, Geometry, LogicalBlock};
+
+/// The sizes of zones, in logical blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Zones of the device.
+    pub zones: u32,
+    /// From the beginning of a zone to that of the next one.
+    pub size: u64,
+    /// Logical blocks of a zone that can be written, from its beginning on.
+    pub capacity: u32,
+    /// Chunks of a zone, each of a parallel unit of its own.
+    pub width: u32,
+    /// Logical blocks that lie side by side in a chunk, before those in the next chunk.
+    pub stripe: u32,
+    /// Logical blocks that one program writes.
+    pub unit: u32,
+    pub(super) groups: u32,
+    pub(super) units: u32,
+    pub(super) blocks_per_chunk: u32,
+}
+
+impl Layout {
+    /// Zones of so many chunks on a device of this geometry.
+    pub(super) fn of(geometry: &Geometry, width: u32, stripe: u32, capacity: u32, size: u64) -> Self {
+        let units = geometry.units();
+        Self {
+            zones: units / width * geometry.chunks_per_unit,
+            size,
+            capacity,
+            width,
+            stripe,
+            unit: geometry.ws_min,
+            groups: u32::from(geometry.groups),
+            units,
+            blocks_per_chunk: geometry.blocks_per_chunk,
+        }
+    }
+
+    /// Logical blocks of the chunks of a zone.
+    pub fn positions(&self) -> u32 {
+        self.width * self.blocks_per_chunk
+    }
+
+    /// A chunk of a zone. Zones side by side are in different parallel units, and the chunks of a zone in different groups as far as there
+    /// are as many.
+    pub(super) fn chunk(&self, zone: ZoneId, member: u32) -> Chunk {
+        let sets = self.units / self.width;
+        let unit = zone.0 % sets * self.width + member;
+        Chunk { group: (unit % self.groups) as u16, unit: (unit / self.groups) as u16, chunk: zone.0 / sets }
+    }
+
+    /// The chunks of a zone.
+    pub(super) fn chunks(&self, zone: ZoneId) -> impl Iterator<Item = Chunk> + use<'_> {
+        (0..self.width).map(move |member| self.chunk(zone, member))
+    }
+
+    /// The zone that a chunk is of.
+    pub(super) fn zone_of(&self, chunk: Chunk) -> ZoneId {
+        let sets = self.units / self.width;
+        let unit = u32::from(chunk.unit) * self.groups + u32::from(chunk.group);
+        ZoneId(chunk.chunk * sets + unit / self.width)
+    }
+
+    /// The logical block of the device at a position of a zone.
+    #[inline]
+    pub(super) fn block(&self, zone: ZoneId, position: u32) -> LogicalBlock {
+        let (strip, rest) = (position / self.stripe, position % self.stripe);
+        self.chunk(zone, strip % self.width).at(strip / self.width * self.stripe + rest)
+    }
+
+    /// The position of a logical block of a chunk of a zone; one beyond its last counts too.
+    pub(super) fn position(&self, member: u32, block: u32) -> u32 {
+        let (row, rest) = (block / self.stripe, block % self.stripe);
+        (row * self.width + member) * self.stripe + rest
+    }
+
+    /// Logical blocks of a chunk of a zone below a position.
+    pub(super) fn below(&self, member: u32, position: u32) -> u32 {
+        let row = self.stripe * self.width;
+        let rest = (position % row).saturating_sub(member * self.stripe).min(self.stripe);
+        position / row * self.stripe + rest
+    }
+
+    /// The zone and the place in it of a logical block, counted over all zones.
+    pub fn locate(&self, block: u64) -> Option<(ZoneId, u64)> {
+        let zone = block / self.size;
+        (zone < u64::from(self.zones)).then(|| (ZoneId(zone as u32), block % self.size))
+    }
+
+    /// The first logical block of a zone.
+    pub fn start(&self, zone: ZoneId) -> u64 {
+        u64::from(zone.0) * self.size
+    }
+}
+
+/// Where the logical blocks of a zone are: from each of these blocks on they lie side by side from its position on. Between them is padding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Runs(Vec<(u32, u32)>);
+
+impl Default for Runs {
+    /// Without padding.
+    fn default() -> Self {
+        Self(vec![(0, 0)])
+    }
+}
+
+impl Runs {
+    /// The position of a logical block.
+    #[inline]
+    pub(super) fn position(&self, block: u32) -> u32 {
+        let run = self.0.partition_point(|(first, _)| *first <= block) - 1;
+        let (first, position) = self.0[run];
+        position + (block - first)
+    }
+
+    /// Logical blocks below a position, of those below `end`.
+    pub(super) fn blocks_below(&self, position: u32, end: u32) -> u32 {
+        let run = self.0.partition_point(|(_, first)| *first < position);
+        let Some((first, from)) = self.0[..run].last() else { return 0 };
+        let next = self.0.get(run).map_or(end, |(next, _)| *next);
+        (first + (position - from)).min(next).min(end)
+    }
+
+    /// From a logical block on they lie from this position on; nothing was known of where they lie.
+    pub(super) fn go_on(&mut self, block: u32, position: u32) {
+        self.0.retain(|(first, _)| *first < block);
+        if self.0.is_empty() || self.position(block) != position {
+            self.0.push((block, position));
+        }
+    }
+
+    /// Whether, in a state that was read, it can be that of a zone.
+    pub(super) fn is_sound(&self, capacity: u32, positions: u32) -> bool {
+        let is_in_order = |pair: &[(u32, u32)]| {
+            let [(first, from), (next, to)] = pair else { return true };
+            first < next && next - first <= to.saturating_sub(*from)
+        };
+        self.0.first().is_some_and(|(first, _)| *first == 0)
+            && self.0.windows(2).all(is_in_order)
+            && self.0.iter().all(|(first, position)| *first <= capacity && *position <= positions)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout() -> Layout {
+        let geometry = Geometry {
+            groups: 2,
+            units_per_group: 3,
+            chunks_per_unit: 5,
+            blocks_per_chunk: 12,
+            ws_min: 2,
+            ..Geometry::default()
+        };
+        Layout::of(&geometry, 3, 4, 34, 64)
+    }
+
+    #[test]
+    fn each_chunk_is_of_one_zone_and_each_block_at_one_position() {
+        let layout = layout();
+        let mut seen = Vec::new();
+        assert_eq!((layout.zones, layout.positions()), (10, 36));
+        for zone in (0..layout.zones).map(ZoneId) {
+            for (member, chunk) in (0..).zip(layout.chunks(zone)) {
+                assert_eq!(layout.zone_of(chunk), zone);
+                seen.push(chunk);
+                for block in 0..12 {
+                    let position = layout.position(member, block);
+                    assert_eq!(layout.block(zone, position), chunk.at(block));
+                    assert_eq!(layout.below(member, position), block);
+                }
+            }
+        }
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), 30);
+    }
+
+    #[test]
+    fn what_is_below_a_position_is_that_of_all_chunks() {
+        let layout = layout();
+        for position in 0..=36 {
+            let all: u32 = (0..3).map(|member| layout.below(member, position)).sum();
+            assert_eq!(all, position);
+        }
+    }
+
+    #[test]
+    fn blocks_behind_padding_lie_further_on() {
+        let mut runs = Runs::default();
+        assert_eq!((runs.position(7), runs.blocks_below(8, 7)), (7, 7));
+        runs.go_on(7, 8);
+        runs.go_on(9, 12);
+        assert_eq!([0, 6, 7, 8, 9, 10].map(|block| runs.position(block)), [0, 6, 8, 9, 12, 13]);
+        assert_eq!(
+            [6, 7, 8, 9, 10, 12, 13, 99].map(|at| runs.blocks_below(at, 20)),
+            [6, 7, 7, 8, 9, 9, 10, 20]
+        );
+        assert!(runs.is_sound(34, 36));
+        runs.go_on(8, 9);
+        assert_eq!(runs, Runs(vec![(0, 0), (7, 8)]), "a run that changes nothing is none");
+        runs.go_on(0, 4);
+        assert_eq!(runs, Runs(vec![(0, 4)]));
+        assert!(!Runs(vec![(0, 0), (5, 4)]).is_sound(34, 36));
+    }
+}

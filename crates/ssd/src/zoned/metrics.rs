@@ -1,0 +1,81 @@
+//! The counts of the zones, and the metrics made of them.
+
+use wordline_kernel::metrics::Unit;
+use wordline_kernel::{Instant, Metric, Metrics, counters};
+
+use super::Zoned;
+use super::table::ZoneState;
+use crate::physical_device::PhysicalDevice;
+
+counters! {
+    /// The counts of the zones since they were made.
+    pub struct Counts {
+        reads: "zones.reads", Count, "Reads of zones.";
+        writes: "zones.writes", Count, "Writes to zones, appends among them; one for each zone.";
+        appends: "zones.appends", Count, "Appends.";
+        blocks_written: "zones.blocks_written", Count, "Logical blocks that these were to write.";
+        writes_failed: "zones.writes_failed", Count, "Writes among them that failed.";
+        flushes: "zones.flushes", Count, "Flushes.";
+        padding: "zones.padding", Count, "Logical blocks of padding, by flushes and after power cuts.";
+        resets: "zones.resets", Count, "Resets of zones.";
+        zones_ended: "zones.ended", Count, "Zones that the device made full.";
+        zones_lost: "zones.lost", Count, "Zones that went read only or offline.";
+        blocks_lost: "zones.blocks_lost", Count, "Logical blocks that filled no program yet and are lost, of a write that was answered or in flight.";
+    }
+}
+
+const CLOSED_FOR_OTHERS: Metric = Metric::new(
+    "zones.closed_for_others",
+    Unit::Count,
+    "Zones that the device closed since another one was to be open.",
+);
+
+/// In the order of the states.
+const IN_STATE: [Metric; 7] = [
+    Metric::new("zones.empty", Unit::Count, "Zones that are empty at the end."),
+    Metric::new(
+        "zones.implicitly_open",
+        Unit::Count,
+        "Zones that a write opened and that are open at the end.",
+    ),
+    Metric::new(
+        "zones.explicitly_open",
+        Unit::Count,
+        "Zones that the host opened and that are open at the end.",
+    ),
+    Metric::new("zones.closed", Unit::Count, "Zones that are written in part and not open at the end."),
+    Metric::new("zones.full", Unit::Count, "Zones that are full at the end."),
+    Metric::new("zones.read_only", Unit::Count, "Zones that are read only at the end."),
+    Metric::new("zones.offline", Unit::Count, "Zones that are offline at the end."),
+];
+
+/// The metrics of zones, without those of the device below.
+pub fn own() -> impl Iterator<Item = &'static Metric> {
+    Counts::METRICS.iter().chain([&CLOSED_FOR_OTHERS]).chain(&IN_STATE)
+}
+
+/// The counts at some time.
+#[derive(Clone, Debug)]
+pub struct Mark<M> {
+    counts: Counts,
+    closed_for_others: u64,
+    pub(super) device: M,
+}
+
+impl<D: PhysicalDevice> Zoned<D> {
+    pub(super) fn mark_now(&self, now: Instant) -> Mark<D::Mark> {
+        let closed_for_others = self.table.closed_for_others();
+        Mark { counts: self.counts.clone(), closed_for_others, device: self.device.mark(now) }
+    }
+
+    pub(super) fn metrics_since(&self, mark: &Mark<D::Mark>, now: Instant) -> Metrics {
+        let mut metrics = self.device.metrics(&mark.device, now);
+        self.counts.since(&mark.counts).add_to(&mut metrics);
+        metrics.add(CLOSED_FOR_OTHERS, self.table.closed_for_others() - mark.closed_for_others);
+        for (metric, state) in IN_STATE.iter().zip(ZoneState::ALL) {
+            let zones = self.table.ids().filter(|zone| self.table.get(*zone).state == state);
+            metrics.add(*metric, zones.count() as u64);
+        }
+        metrics
+    }
+}

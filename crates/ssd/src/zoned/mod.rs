@@ -1,0 +1,421 @@
+//! A device of zones, by the Zoned Namespace Command Set of NVMe: zones over the chunks of any [physical device](crate::physical_device).
+//!
+//! A zone is a chunk of each of some parallel units, in stripes. The [table](table) of zones holds the rules and changes at once; the device
+//! below does all that is done to flash, with its buffer, its manager of failures and its recovery. Between the two are the logical
+//! blocks that fill no program yet, and the padding that a flush or a power cut leaves. Every command that is refused, and every one that fails, has
+//! a [`Status`] of NVMe.
+//!
+//! The device also has the face of a physical device, for hosts that speak to one: each zone is a chunk, all of them of one
+//! parallel unit. `docs/zoned.md` describes the mechanisms and the choices.
+
+mod audit;
+mod bodies;
+mod command;
+mod config;
+mod cut;
+mod in_flight;
+mod layout;
+mod metrics;
+mod physical_device;
+mod resets;
+mod table;
+mod writes;
+
+use wordline_kernel::snapshot::State;
+use wordline_kernel::{Column, Digest, Schedule, state};
+use wordline_nand::Stamp;
+
+use crate::physical_device::{
+    self as physical, Chunk, ChunkState, Geometry, LogicalBlock, MOST_BLOCKS, Notice, Notification,
+    PhysicalDevice,
+};
+use bodies::Body;
+use in_flight::{Face, InFlight, Ledger, Piece, Work};
+use table::Table;
+
+pub use command::{Action, Answer, Command, Operation, Status};
+pub use config::{ZonesConfig, ZonesFile};
+pub use layout::Layout;
+pub use metrics::{Counts, Mark, own as own_metrics};
+pub use table::{Attributes, Limits, ZoneId, ZoneState};
+
+/// The descriptor of a zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Zone {
+    /// Its state.
+    pub state: ZoneState,
+    /// Its attributes.
+    pub attributes: Attributes,
+    /// Logical blocks of it that can be written (ZCAP).
+    pub capacity: u32,
+    /// Its first logical block (ZSLBA).
+    pub start: u64,
+    /// Where the next write has to begin (WP); all ones where none can.
+    pub write_pointer: u64,
+}
+
+/// A device of zones over a physical device.
+pub struct Zoned<D> {
+    config: ZonesConfig,
+    /// Its geometry as a device of one parallel unit, whose chunks are zones.
+    geometry: Geometry,
+    device: D,
+    table: Table,
+    bodies: Column<ZoneId, Body>,
+    commands: Ledger<InFlight>,
+    pieces: Ledger<Piece>,
+    sent: Ledger<Work>,
+    answers: Vec<Answer>,
+    chunk_answers: Vec<physical::Answer>,
+    notifications: Vec<Notification>,
+    counts: Counts,
+    /// Whether something that was answered is lost of which no flush has told.
+    is_spoilt: bool,
+    is_recovering: bool,
+    digest: Digest,
+}
+
+state!(Zoned<D: State> {
+    values { bodies, commands, pieces, sent, answers, chunk_answers, notifications, counts, is_spoilt, is_recovering, digest }
+    parts { device, table }
+    fixed { config, geometry }
+});
+
+impl<D: PhysicalDevice> Zoned<D> {
+    /// Zones with nothing written, on a device with nothing written.
+    pub fn new(config: ZonesConfig, device: D) -> Self {
+        let layout = config.layout;
+        let below = device.geometry();
+        let geometry = Geometry {
+            groups: 1,
+            units_per_group: 1,
+            chunks_per_unit: layout.zones,
+            blocks_per_chunk: layout.capacity,
+            ws_opt: layout.stripe,
+            max_open: config.limits.active.unwrap_or(0),
+            max_open_per_unit: 0,
+            capabilities: physical::Capabilities {
+                copy: false,
+                multiple_resets: true,
+                early_resets: true,
+                ..below.capabilities
+            },
+            ..below.clone()
+        };
+        let mut table = Table::new(layout.zones, layout.capacity, config.limits);
+        for zone in table.ids() {
+            if layout.chunks(zone).any(|chunk| device.report(chunk).state == ChunkState::Offline) {
+                table.retire(zone, ZoneState::Offline);
+            }
+        }
+        Self {
+            geometry,
+            table,
+            bodies: Column::filled(layout.zones as usize, Body::default()),
+            config,
+            device,
+            commands: Ledger::default(),
+            pieces: Ledger::default(),
+            sent: Ledger::default(),
+            answers: Vec::new(),
+            chunk_answers: Vec::new(),
+            notifications: Vec::new(),
+            counts: Counts::default(),
+            is_spoilt: false,
+            is_recovering: false,
+            digest: Digest::default(),
+        }
+    }
+
+    /// The device below.
+    pub fn device(&self) -> &D {
+        &self.device
+    }
+
+    /// Its configuration.
+    pub fn config(&self) -> &ZonesConfig {
+        &self.config
+    }
+
+    /// The counts of the zones.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Zones that are active, and those of them that are open.
+    pub fn in_use(&self) -> [u32; 2] {
+        [self.table.active(), self.table.open()]
+    }
+
+    /// Whether writes are answered before they outlive a power cut (VWC): those that fill no program are, unless the buffer is protected.
+    pub fn has_volatile_writes(&self) -> bool {
+        let below = self.device.geometry();
+        below.capabilities.volatile_writes || below.ws_min > 1 && !self.config.is_protected
+    }
+
+    /// The descriptor of a zone.
+    pub fn zone(&self, zone: ZoneId) -> Zone {
+        let entry = self.table.get(zone);
+        let start = self.config.layout.start(zone);
+        let is_writable = entry.state == ZoneState::Empty || entry.state.is_active();
+        Zone {
+            state: entry.state,
+            attributes: entry.attributes,
+            capacity: self.config.layout.capacity,
+            start,
+            write_pointer: if is_writable { start + u64::from(entry.next) } else { u64::MAX },
+        }
+    }
+
+    /// The descriptors of at most `most` zones in the states of a filter, from the one with logical block `first` on, and how many there are of
+    /// them in all (Zone Management Receive, 7Ah).
+    ///
+    /// # Errors
+    /// A filter or a logical block that there is not.
+    pub fn report_zones(&self, first: u64, filter: u8, most: usize) -> Result<(u64, Vec<Zone>), Status> {
+        if usize::from(filter) > ZoneState::ALL.len() {
+            return Err(Status::InvalidField);
+        }
+        let (first, _) = self.config.layout.locate(first).ok_or(Status::OutOfRange)?;
+        let all = self.table.ids().skip(first.0 as usize).map(|zone| self.zone(zone));
+        let found: Vec<Zone> = all.filter(|zone| zone.state.is_in(filter)).collect();
+        let count = found.len() as u64;
+        Ok((count, found.into_iter().take(most).collect()))
+    }
+
+    /// Takes a command. Its answer may be there at once.
+    ///
+    /// # Errors
+    /// The status with which it is refused; then nothing has changed.
+    pub fn submit(
+        &mut self,
+        command: &Command<'_>,
+        calendar: &mut impl Schedule<D::Event>,
+    ) -> Result<(), Status> {
+        let target = self.check(command)?;
+        let face = Face::Zones(command.operation);
+        let number = self.commands.add(InFlight::new(face, command.tag, calendar.now()));
+        self.commands.get_mut(number).first = command.first;
+        match (command.operation, target) {
+            (Operation::Read, Some((zone, block))) => {
+                let blocks: Vec<(ZoneId, u64)> =
+                    (block..block + u64::from(command.blocks)).map(|block| (zone, block)).collect();
+                self.read(number, &blocks, calendar);
+            }
+            (Operation::Write | Operation::Append, Some((zone, _))) => {
+                let first = self.config.layout.start(zone) + u64::from(self.table.get(zone).next);
+                self.commands.get_mut(number).first = first;
+                self.counts.appends += u64::from(command.operation == Operation::Append);
+                self.write(number, 0, zone, command.stamps, calendar);
+            }
+            (Operation::Flush, _) => self.flush(number, calendar),
+            (Operation::Manage(action), target) => {
+                let zones = match target {
+                    None => self.table.manage_all(action).expect("it was checked"),
+                    Some((zone, _)) => vec![zone],
+                };
+                for (at, zone) in (0..).zip(zones) {
+                    self.follow(action, (number, at), zone, calendar);
+                }
+            }
+            (Operation::Read | Operation::Write | Operation::Append, None) => unreachable!("it was checked"),
+        }
+        self.part_over(number, calendar);
+        self.take_news(calendar);
+        Ok(())
+    }
+
+    /// Whether a command may be carried out, and where. A change of one zone is made in the table at once.
+    fn check(&mut self, command: &Command<'_>) -> Result<Option<(ZoneId, u64)>, Status> {
+        if !self.is_up() {
+            return Err(Status::NotReady);
+        }
+        let is_for_all = command.all && matches!(command.operation, Operation::Manage(_));
+        if command.operation == Operation::Flush {
+            return Ok(None);
+        }
+        if is_for_all {
+            // The limits are checked here, before anything is noted.
+            let Operation::Manage(action) = command.operation else { unreachable!("it is one") };
+            return self.table.clone().manage_all(action).map(|_| None);
+        }
+        let (zone, place) = self.config.layout.locate(command.first).ok_or(Status::OutOfRange)?;
+        let count = match command.operation {
+            Operation::Read => u64::from(command.blocks),
+            _ => command.stamps.len() as u64,
+        };
+        let end = u64::from(self.config.layout.zones) * self.config.layout.size;
+        if command.first + count > end {
+            return Err(Status::OutOfRange);
+        }
+        let is_written = |stamp: &Stamp| stamp.is_data() || *stamp == Stamp::PADDING;
+        match command.operation {
+            Operation::Read | Operation::Write | Operation::Append if count == 0 => {
+                return Err(Status::InvalidField);
+            }
+            Operation::Read if place + count > self.config.layout.size => return Err(Status::Boundary),
+            Operation::Read if self.table.get(zone).state == ZoneState::Offline => {
+                return Err(Status::Offline);
+            }
+            Operation::Write | Operation::Append if !command.stamps.iter().all(is_written) => {
+                return Err(Status::InvalidField);
+            }
+            Operation::Write => {
+                let place = place.min(u64::from(u32::MAX)) as u32;
+                self.table.check_write(zone, Some(place), count, true)?;
+            }
+            Operation::Append => {
+                let limit = self.config.append_limit.map_or(u64::MAX, u64::from);
+                self.table.check_write(zone, None, count, place == 0 && count <= limit)?;
+            }
+            Operation::Manage(_) if place != 0 => return Err(Status::InvalidField),
+            Operation::Manage(action) => self.table.manage(action, zone)?,
+            Operation::Read | Operation::Flush => {}
+        }
+        Ok(Some((zone, place)))
+    }
+
+    /// Answers that were given since they were last [forgotten](Self::forget_zone_answers).
+    pub fn zone_answers(&self) -> &[Answer] {
+        &self.answers
+    }
+
+    /// They were seen.
+    pub fn forget_zone_answers(&mut self) {
+        self.answers.clear();
+    }
+
+    /// Reads logical blocks of zones for a command.
+    fn read(&mut self, number: u32, blocks: &[(ZoneId, u64)], calendar: &mut impl Schedule<D::Event>) {
+        self.counts.reads += 1;
+        self.commands.get_mut(number).found = vec![Stamp::ERASED; blocks.len()];
+        let mut at = 0;
+        for run in blocks.chunk_by(|(one, _), (next, _)| one == next) {
+            let zone = run[0].0;
+            let (mut places, mut below) = (Vec::new(), Vec::new());
+            for (_, block) in run {
+                if let Some(block) = self.find(number, at, zone, *block) {
+                    places.push(at);
+                    below.push(block);
+                }
+                at += 1;
+            }
+            for (places, blocks) in places.chunks(MOST_BLOCKS).zip(below.chunks(MOST_BLOCKS)) {
+                let work = Work::Read { zone, command: number, places: places.to_vec() };
+                let read = |tag| physical::Command::read(tag, blocks);
+                assert!(self.send(work, read, calendar), "all of it can be read");
+                self.bodies[zone].reads += 1;
+                self.commands.get_mut(number).parts += 1;
+            }
+        }
+    }
+
+    /// Finds a logical block that a command reads: where it is in the device below, unless what it holds is known here.
+    fn find(&mut self, number: u32, at: u32, zone: ZoneId, block: u64) -> Option<LogicalBlock> {
+        let body = &self.bodies[zone];
+        if block >= u64::from(body.taken) || body.is_void() {
+            return None;
+        }
+        let block = block as u32;
+        if let Some(stamp) = body.gathered_at(block) {
+            self.commands.get_mut(number).found[at as usize] = stamp;
+            return None;
+        }
+        let place = self.config.layout.block(zone, body.runs.position(block));
+        if place.block < self.device.report(place.chunk).readable {
+            return Some(place);
+        }
+        // What is being written counts as unwritten.
+        if block < body.answered {
+            self.unread(number, at);
+        }
+        None
+    }
+
+    /// A logical block of a command cannot be read.
+    fn unread(&mut self, number: u32, at: u32) {
+        let command = self.commands.get_mut(number);
+        command.fails(at as usize, 1, Status::Unrecovered);
+        command.found[at as usize] = Stamp::TORN;
+    }
+
+    /// Sends a command to the device below; whether that takes it.
+    fn send<'a>(
+        &mut self,
+        work: Work,
+        command: impl FnOnce(u32) -> physical::Command<'a>,
+        calendar: &mut impl Schedule<D::Event>,
+    ) -> bool {
+        let tag = self.sent.next();
+        if self.device.submit(&command(tag), calendar).is_err() {
+            return false;
+        }
+        self.sent.add(work);
+        true
+    }
+
+    /// Looks at what the device below tells, and goes on with what waits for that.
+    fn take_news(&mut self, calendar: &mut impl Schedule<D::Event>) {
+        loop {
+            let notifications = self.device.notifications().to_vec();
+            let answers = self.device.answers().to_vec();
+            if notifications.is_empty() && answers.is_empty() {
+                return;
+            }
+            self.device.forget_notifications();
+            self.device.forget_answers();
+            notifications.iter().for_each(|notification| self.notified(notification, calendar));
+            answers.iter().for_each(|answer| self.answered(answer, calendar));
+        }
+    }
+
+    fn notified(&mut self, notification: &Notification, calendar: &mut impl Schedule<D::Event>) {
+        let chunk = notification.first.chunk;
+        let zone = self.config.layout.zone_of(chunk);
+        let state = self.table.get(zone).state;
+        if self.bodies[zone].is_void() {
+            // The answer to the reset tells.
+            return;
+        }
+        match notification.notice {
+            Notice::EarlyClose if state.is_active() => self.end(zone, calendar),
+            Notice::EarlyClose => {}
+            Notice::Offline => self.retire(zone, calendar),
+            Notice::HighErrorRate | Notice::Unrecovered => {
+                let is_full = state == ZoneState::Full;
+                let attributes = self.table.attributes_mut(zone);
+                attributes.reset_recommended |= is_full;
+                attributes.finish_recommended |= state.is_active();
+                self.notify(zone, notification.notice);
+            }
+        }
+    }
+
+    /// Tells the host of a zone.
+    fn notify(&mut self, zone: ZoneId, notice: Notice) {
+        let (next, capacity) = (self.table.get(zone).next, self.config.layout.capacity);
+        let first = Chunk { chunk: zone.0, ..Chunk::default() }.at(next.min(capacity - 1));
+        self.notifications.push(Notification { first, blocks: capacity - next, notice });
+    }
+
+    /// A part of a command is over. After the last one it is answered.
+    fn part_over(&mut self, number: u32, calendar: &mut impl Schedule<D::Event>) {
+        let command = self.commands.get_mut(number);
+        command.parts -= 1;
+        if command.parts > 0 {
+            return;
+        }
+        let (now, command) = (calendar.now(), self.commands.remove(number));
+        self.digest.add(u64::from(command.tag));
+        self.digest.add((now - command.submitted).ps());
+        match command.face {
+            Face::Zones(operation) => self.answers.push(command.answer(operation, now)),
+            Face::Chunks(operation) => self.chunk_answers.push(command.chunk_answer(operation, now)),
+        }
+    }
+
+    /// Whether it takes commands.
+    fn is_up(&self) -> bool {
+        self.device.is_ready() && !self.is_recovering
+    }
+}

@@ -1,0 +1,313 @@
+//! Zones as the chunks of a device of one parallel unit, for hosts that speak to such devices. What they write to a chunk is appended to the zone.
+
+use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule};
+use wordline_nand::Stamp;
+
+use super::Zoned;
+use super::command::{Action, Status};
+use super::in_flight::{Face, InFlight};
+use super::metrics::Mark;
+use super::table::{ZoneId, ZoneState};
+use crate::block_device::Oldest;
+use crate::device::Recovered;
+use crate::metrics::Detail;
+use crate::physical_device::{
+    Answer, Chunk, ChunkState, ChunkType, Command, Descriptor, Geometry, LogicalBlock, MOST_BLOCKS,
+    Notification, Operation, PhysicalDevice, PowerCut, Refusal,
+};
+use crate::snapshot::{Agenda, ensure};
+
+/// The state of a zone as that of a chunk.
+fn state_of(state: ZoneState) -> ChunkState {
+    match state {
+        ZoneState::Empty => ChunkState::Free,
+        ZoneState::ImplicitlyOpen | ZoneState::ExplicitlyOpen | ZoneState::Closed => ChunkState::Open,
+        ZoneState::Full => ChunkState::Closed,
+        ZoneState::ReadOnly | ZoneState::Offline => ChunkState::Offline,
+    }
+}
+
+/// Logical blocks of a list that lie side by side.
+fn runs(blocks: &[LogicalBlock]) -> impl Iterator<Item = &[LogicalBlock]> {
+    blocks.chunk_by(|one, next| *next == one.chunk.at(one.block + 1))
+}
+
+impl<D: PhysicalDevice> Zoned<D> {
+    /// Logical blocks of a zone whose writes were answered.
+    fn answered_of(&self, zone: ZoneId) -> u32 {
+        let body = &self.bodies[zone];
+        let is_there = self.table.get(zone).state != ZoneState::Offline && !body.is_void();
+        if is_there { body.answered } else { 0 }
+    }
+
+    /// Whether a command of a host that speaks of chunks breaks no rule.
+    fn check_chunks(&self, command: &Command<'_>) -> Result<(), Refusal> {
+        let Command { operation, blocks, to, stamps, .. } = *command;
+        if !self.is_up() {
+            return Err(Refusal::NotReady);
+        }
+        if operation == Operation::Copy {
+            return Err(Refusal::Unsupported { operation });
+        }
+        let allowed = if operation == Operation::Flush { 0..=0 } else { 1..=MOST_BLOCKS };
+        if !allowed.contains(&blocks.len()) {
+            return Err(Refusal::Count { found: blocks.len() });
+        }
+        if !to.is_empty() {
+            return Err(Refusal::Destinations { found: to.len(), wanted: 0 });
+        }
+        let is_there =
+            |at: &&LogicalBlock| self.geometry.has(at.chunk) && at.block < self.geometry.blocks_per_chunk;
+        if let Some(block) = blocks.iter().find(|block| !is_there(block)) {
+            return Err(Refusal::NoSuchBlock { block: *block });
+        }
+        let wanted = if operation == Operation::Write { blocks.len() } else { 0 };
+        if stamps.len() != wanted {
+            return Err(Refusal::Stamps { found: stamps.len(), wanted });
+        }
+        match operation {
+            Operation::Read => blocks.iter().try_for_each(|block| {
+                let end = self.answered_of(ZoneId(block.chunk.chunk));
+                if block.block < end { Ok(()) } else { Err(Refusal::NotReadable { block: *block, end }) }
+            }),
+            Operation::Write => self.check_runs(blocks, stamps),
+            Operation::Reset | Operation::Close => self.check_changes(operation, blocks),
+            Operation::Copy | Operation::Flush => Ok(()),
+        }
+    }
+
+    /// Whether each run of a list can be written at the write pointer of its zone, in whole programs.
+    fn check_runs(&self, blocks: &[LogicalBlock], stamps: &[Stamp]) -> Result<(), Refusal> {
+        let is_written = |stamp: &Stamp| stamp.is_data() || *stamp == Stamp::PADDING;
+        if let Some(at) = stamps.iter().position(|stamp| !is_written(stamp)) {
+            return Err(Refusal::NoData { block: blocks[at] });
+        }
+        let mut after = None;
+        for run in runs(blocks) {
+            let (first, found) = (run[0], run.len() as u32);
+            let (chunk, zone) = (first.chunk, ZoneId(first.chunk.chunk));
+            let table = after.as_ref().unwrap_or(&self.table);
+            let entry = table.get(zone);
+            let state = state_of(entry.state);
+            table.check_write(zone, Some(first.block), u64::from(found), true).map_err(
+                |status| match status {
+                    Status::InvalidWrite => Refusal::OutOfOrder { block: first, wanted: entry.next },
+                    Status::TooManyActive | Status::TooManyOpen => {
+                        Refusal::TooManyOpen { chunk, limit: self.geometry.max_open }
+                    }
+                    _ => Refusal::State { chunk, state },
+                },
+            )?;
+            let wanted = self.geometry.ws_min;
+            if !found.is_multiple_of(wanted) {
+                return Err(Refusal::WriteSize { chunk, found, wanted });
+            }
+            if run.len() < blocks.len() {
+                after.get_or_insert_with(|| self.table.clone()).write(zone, found);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_changes(&self, operation: Operation, blocks: &[LogicalBlock]) -> Result<(), Refusal> {
+        for (n, LogicalBlock { chunk, .. }) in blocks.iter().enumerate() {
+            let state = state_of(self.table.get(ZoneId(chunk.chunk)).state);
+            let may = match operation {
+                Operation::Close => state == ChunkState::Open,
+                _ => state != ChunkState::Offline,
+            };
+            if !may {
+                return Err(Refusal::State { chunk: *chunk, state });
+            }
+            if blocks[..n].iter().any(|before| before.chunk == *chunk) {
+                return Err(Refusal::Twice { chunk: *chunk });
+            }
+        }
+        Ok(())
+    }
+
+    /// Carries out a command that breaks no rule.
+    fn take(&mut self, command: &Command<'_>, calendar: &mut impl Schedule<D::Event>) {
+        let face = Face::Chunks(command.operation);
+        let number = self.commands.add(InFlight::new(face, command.tag, calendar.now()));
+        match command.operation {
+            Operation::Read => {
+                let place = |block: &LogicalBlock| (ZoneId(block.chunk.chunk), u64::from(block.block));
+                let blocks: Vec<(ZoneId, u64)> = command.blocks.iter().map(place).collect();
+                self.read(number, &blocks, calendar);
+            }
+            Operation::Write => {
+                let unit = self.geometry.ws_min;
+                let limit = self.config.append_limit.unwrap_or(MOST_BLOCKS as u32);
+                let most = (limit / unit * unit).max(unit) as usize;
+                let mut at = 0;
+                for run in runs(command.blocks) {
+                    let zone = ZoneId(run[0].chunk.chunk);
+                    for part in run.chunks(most) {
+                        let stamps = &command.stamps[at..at + part.len()];
+                        self.counts.appends += 1;
+                        self.write(number, at as u32, zone, stamps, calendar);
+                        at += part.len();
+                    }
+                }
+            }
+            Operation::Reset | Operation::Close => {
+                let is_reset = command.operation == Operation::Reset;
+                let action = if is_reset { Action::Reset } else { Action::Finish };
+                for (at, block) in (0..).zip(command.blocks) {
+                    let zone = ZoneId(block.chunk.chunk);
+                    self.table.manage(action, zone).expect("it was checked");
+                    self.follow(action, (number, at), zone, calendar);
+                }
+            }
+            Operation::Flush => self.flush(number, calendar),
+            Operation::Copy => unreachable!("it was refused"),
+        }
+        self.part_over(number, calendar);
+        self.take_news(calendar);
+    }
+}
+
+impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
+    type Event = D::Event;
+    type Mark = Mark<D::Mark>;
+
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    fn report(&self, chunk: Chunk) -> Descriptor {
+        let zone = ZoneId(chunk.chunk);
+        let entry = self.table.get(zone);
+        let worn = self.config.layout.chunks(zone).map(|chunk| self.device.report(chunk).wear_level).max();
+        Descriptor {
+            chunk,
+            state: state_of(entry.state),
+            kind: ChunkType::Sequential,
+            wear_level: worn.unwrap_or(0),
+            blocks: self.config.layout.capacity,
+            write_pointer: entry.next,
+            readable: self.answered_of(zone),
+        }
+    }
+
+    fn submit(
+        &mut self,
+        command: &Command<'_>,
+        calendar: &mut impl Schedule<Self::Event>,
+    ) -> Result<(), Refusal> {
+        self.check_chunks(command)?;
+        self.take(command, calendar);
+        Ok(())
+    }
+
+    fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>) {
+        self.device.handle(event, calendar);
+        if self.is_recovering {
+            self.recover_on(calendar);
+        } else if self.device.is_ready() {
+            self.take_news(calendar);
+        }
+    }
+
+    fn answers(&self) -> &[Answer] {
+        &self.chunk_answers
+    }
+
+    fn forget_answers(&mut self) {
+        self.chunk_answers.clear();
+    }
+
+    fn notifications(&self) -> &[Notification] {
+        &self.notifications
+    }
+
+    fn forget_notifications(&mut self) {
+        self.notifications.clear();
+    }
+
+    fn outstanding(&self) -> usize {
+        self.commands.len()
+    }
+
+    fn stop_clock(&mut self) {
+        self.device.stop_clock();
+    }
+
+    fn start_clock(&mut self) {
+        self.device.start_clock();
+    }
+
+    fn power_cut(&mut self, now: Instant) -> PowerCut {
+        self.cut(now)
+    }
+
+    fn recover(&mut self, calendar: &mut impl Schedule<Self::Event>) {
+        self.device.recover(calendar);
+        self.recover_on(calendar);
+    }
+
+    fn is_ready(&self) -> bool {
+        self.is_up()
+    }
+
+    fn recovery(&self) -> Option<Recovered> {
+        self.device.recovery()
+    }
+
+    fn digest(&self) -> Digest {
+        let mut digest = self.digest;
+        digest.add(self.device.digest().value());
+        digest
+    }
+
+    fn audit(&self, elapsed: Duration) {
+        self.device.audit(elapsed);
+        self.audit_zones();
+    }
+
+    fn oldest(&self) -> Option<Oldest> {
+        self.oldest_command()
+    }
+
+    /// Chosen: a command waits for those before it in its zone, and those for all of its chunks.
+    fn longest_wait(&self) -> Duration {
+        self.device.longest_wait() * u64::from(self.config.layout.width)
+    }
+
+    fn what_waits(&self, now: Instant) -> String {
+        let mut text = String::new();
+        self.tell(&mut text).expect("a text takes everything");
+        text + &self.device.what_waits(now)
+    }
+
+    fn mark(&self, now: Instant) -> Self::Mark {
+        self.mark_now(now)
+    }
+
+    fn metrics(&self, mark: &Self::Mark, now: Instant) -> Metrics {
+        self.metrics_since(mark, now)
+    }
+
+    fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail {
+        self.device.detail(&mark.device, now)
+    }
+
+    fn lengths(&self) -> Vec<usize> {
+        let mut lengths = self.device.lengths();
+        lengths.extend([self.table.len(), self.bodies.len()]);
+        lengths
+    }
+
+    /// Chosen: 1 KiB for a zone with what it has gathered, and 16 MiB for what grows with the work.
+    fn most_bytes(&self) -> u64 {
+        self.device.most_bytes() + (16 << 20) + 1_024 * self.table.len() as u64
+    }
+
+    fn check_loaded(&self, agenda: &Agenda<Self::Event>) -> Result<(), String> {
+        self.device.check_loaded(agenda)?;
+        let notified = self.notifications.iter().all(|one| self.geometry.has(one.first.chunk));
+        ensure(notified, || "a notification of a zone that is not there".into())?;
+        self.check_zones()
+    }
+}

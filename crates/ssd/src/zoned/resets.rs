@@ -1,0 +1,177 @@
+//! Zones that are reset, that end, and that go out of use; each after what was before it in its zone.
+
+use wordline_kernel::Schedule;
+
+use super::Zoned;
+use super::bodies::Job;
+use super::command::{Action, Status};
+use super::in_flight::Work;
+use super::table::{ZoneId, ZoneState};
+use crate::physical_device::{self as physical, ChunkState, LogicalBlock, Notice, PhysicalDevice};
+
+impl<D: PhysicalDevice> Zoned<D> {
+    /// Follows a change of the table in flash, for a zone at a place in the list of a command.
+    pub(super) fn follow(
+        &mut self,
+        action: Action,
+        (number, at): (u32, u32),
+        zone: ZoneId,
+        calendar: &mut impl Schedule<D::Event>,
+    ) {
+        let job = match action {
+            // They are about resources of the table alone, and of what is gathered none is short.
+            Action::Open | Action::Close | Action::Offline => return,
+            Action::Finish => Job::Close(Some(number)),
+            Action::Reset => Job::Reset(Some((number, at))),
+        };
+        self.counts.resets += u64::from(action == Action::Reset);
+        self.commands.get_mut(number).parts += 1;
+        self.bodies[zone].jobs.push_back(job);
+        self.work_on(zone, calendar);
+    }
+
+    /// Does what can be done now of what is to be done to a zone.
+    pub(super) fn work_on(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
+        loop {
+            let body = &mut self.bodies[zone];
+            if body.is_at_work {
+                return;
+            }
+            let goes_on = match body.jobs.front() {
+                None => return,
+                Some(Job::Reset(_)) => self.reset(zone, calendar),
+                Some(Job::Close(_)) => self.close(zone, calendar),
+                Some(Job::Write(..)) => self.write_next(zone, calendar),
+            };
+            if !goes_on {
+                return;
+            }
+        }
+    }
+
+    /// Writes the piece that is the first job of a zone; it fails where the zone went offline before.
+    fn write_next(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) -> bool {
+        let Some(Job::Write(piece, stamps)) = self.bodies[zone].jobs.pop_front() else {
+            unreachable!("it is the first")
+        };
+        if self.table.get(zone).state == ZoneState::Offline {
+            self.pieces.get_mut(piece).has_failed = true;
+            self.write_piece(piece, &[], calendar);
+        } else {
+            self.write_piece(piece, &stamps, calendar);
+        }
+        true
+    }
+
+    /// The chunks of a zone in some states, each by its first logical block.
+    fn chunks_in(&self, zone: ZoneId, states: &[ChunkState]) -> Vec<LogicalBlock> {
+        let chunks = self.config.layout.chunks(zone);
+        chunks
+            .filter(|chunk| states.contains(&self.device.report(*chunk).state))
+            .map(|chunk| chunk.at(0))
+            .collect()
+    }
+
+    /// Resets the chunks of a zone once nothing of it is in flight; whether that is over.
+    fn reset(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) -> bool {
+        let body = &mut self.bodies[zone];
+        if body.writes + body.reads > 0 {
+            return false;
+        }
+        body.clear();
+        let chunks = self.chunks_in(zone, &[ChunkState::Open, ChunkState::Closed]);
+        if chunks.is_empty() {
+            self.reset_over(zone, false, calendar);
+            return true;
+        }
+        self.bodies[zone].is_at_work = true;
+        let reset = |tag| physical::Command::reset(tag, &chunks);
+        assert!(self.send(Work::Reset { zone }, reset, calendar), "nothing of the zone is in flight");
+        false
+    }
+
+    pub(super) fn was_reset(&mut self, zone: ZoneId, failed: bool, calendar: &mut impl Schedule<D::Event>) {
+        self.bodies[zone].is_at_work = false;
+        self.reset_over(zone, failed, calendar);
+        self.work_on(zone, calendar);
+    }
+
+    /// The first job of a zone, a reset, is over. A zone that has lost a chunk is offline, and so are its other chunks.
+    fn reset_over(&mut self, zone: ZoneId, failed: bool, calendar: &mut impl Schedule<D::Event>) {
+        let Some(Job::Reset(asked)) = self.bodies[zone].jobs.pop_front() else {
+            unreachable!("a reset is the first")
+        };
+        let has_lost = failed || !self.chunks_in(zone, &[ChunkState::Offline]).is_empty();
+        if has_lost {
+            self.counts.zones_lost += u64::from(self.table.get(zone).state != ZoneState::Offline);
+            self.table.retire(zone, ZoneState::Offline);
+            self.notify(zone, Notice::Offline);
+        }
+        if let Some((number, at)) = asked {
+            if has_lost {
+                self.commands.get_mut(number).fails(at as usize, 1, Status::Offline);
+            }
+            self.part_over(number, calendar);
+        }
+    }
+
+    /// Closes the chunks of a zone that takes no more writes, once nothing of it is in flight; whether that is over. What is gathered is
+    /// written before.
+    fn close(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) -> bool {
+        self.pad(zone, calendar);
+        let body = &mut self.bodies[zone];
+        if body.writes + body.reads > 0 {
+            return false;
+        }
+        let chunks = self.chunks_in(zone, &[ChunkState::Open]);
+        if chunks.is_empty() {
+            self.close_over(zone, calendar);
+            return true;
+        }
+        self.bodies[zone].is_at_work = true;
+        let close = |tag| physical::Command::close(tag, &chunks);
+        assert!(self.send(Work::Close { zone }, close, calendar), "nothing of the zone is in flight");
+        false
+    }
+
+    pub(super) fn was_closed(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
+        self.bodies[zone].is_at_work = false;
+        self.close_over(zone, calendar);
+        self.work_on(zone, calendar);
+    }
+
+    fn close_over(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
+        let Some(Job::Close(asked)) = self.bodies[zone].jobs.pop_front() else {
+            unreachable!("a close is the first")
+        };
+        if let Some(number) = asked {
+            self.part_over(number, calendar);
+        }
+    }
+
+    /// A zone can take no more writes: the device makes it full.
+    pub(super) fn end(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
+        if !self.table.get(zone).state.is_active() || self.bodies[zone].is_void() {
+            return;
+        }
+        self.table.end(zone);
+        self.counts.zones_ended += 1;
+        self.notify(zone, Notice::EarlyClose);
+        self.bodies[zone].jobs.push_back(Job::Close(None));
+        self.work_on(zone, calendar);
+    }
+
+    /// A chunk of a zone is out of use. What was answered of the zone can be read; if nothing was, it is offline.
+    pub(super) fn retire(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
+        let state = match self.table.get(zone).state {
+            ZoneState::Empty => ZoneState::Offline,
+            ZoneState::Offline | ZoneState::ReadOnly => return,
+            _ => ZoneState::ReadOnly,
+        };
+        self.table.retire(zone, state);
+        self.counts.zones_lost += 1;
+        self.notify(zone, Notice::Offline);
+        self.bodies[zone].jobs.push_back(Job::Close(None));
+        self.work_on(zone, calendar);
+    }
+}

@@ -1,0 +1,356 @@
+//! The table of zones: their states, write pointers and attributes, and the limits of how many may be active and open.
+//!
+//! Nothing here knows of flash. A change is checked and made at once, so that the table is at any time what a report says.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Column, id};
+
+use super::command::{Action, Status};
+use crate::snapshot::ensure;
+
+id!(
+    /// A zone.
+    ZoneId
+);
+
+/// The state of a zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ZoneState {
+    /// Nothing is written.
+    Empty,
+    /// A write opened it; the device may close it when another one is to be open.
+    ImplicitlyOpen,
+    /// The host opened it.
+    ExplicitlyOpen,
+    /// It is written in part, and not open.
+    Closed,
+    /// It takes no more writes until it is reset.
+    Full,
+    /// It can be read and never be written again.
+    ReadOnly,
+    /// It can neither be read nor written again.
+    Offline,
+}
+
+impl ZoneState {
+    /// All of them, in the order in which reports number them.
+    pub const ALL: [Self; 7] = [
+        Self::Empty,
+        Self::ImplicitlyOpen,
+        Self::ExplicitlyOpen,
+        Self::Closed,
+        Self::Full,
+        Self::ReadOnly,
+        Self::Offline,
+    ];
+
+    /// Its code (ZS).
+    pub fn code(self) -> u8 {
+        [0x1, 0x2, 0x3, 0x4, 0xe, 0xd, 0xf][self as usize]
+    }
+
+    /// Whether a report for this filter has it: 0 for all, 1 to 7 for one state.
+    pub fn is_in(self, filter: u8) -> bool {
+        filter == 0 || filter == self as u8 + 1
+    }
+
+    /// Whether it takes an open resource.
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::ImplicitlyOpen | Self::ExplicitlyOpen)
+    }
+
+    /// Whether it takes an active resource.
+    pub fn is_active(self) -> bool {
+        self.is_open() || self == Self::Closed
+    }
+}
+
+/// The attributes of a zone (ZA).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attributes {
+    /// The device has made it full (ZFC, bit 0).
+    pub finished: bool,
+    /// It should be finished soon (FZR, bit 1).
+    pub finish_recommended: bool,
+    /// It should be reset soon (RZR, bit 2).
+    pub reset_recommended: bool,
+}
+
+impl Attributes {
+    /// As the byte of a descriptor.
+    pub fn byte(self) -> u8 {
+        u8::from(self.finished)
+            | u8::from(self.finish_recommended) << 1
+            | u8::from(self.reset_recommended) << 2
+    }
+}
+
+/// How many zones may be active and open at a time; none for no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Zones that are open or closed.
+    pub active: Option<u32>,
+    /// Zones that are open.
+    pub open: Option<u32>,
+}
+
+/// A zone.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Entry {
+    pub(super) state: ZoneState,
+    /// Where the next write has to begin. Of a full zone: where writes ended.
+    pub(super) next: u32,
+    pub(super) attributes: Attributes,
+}
+
+/// All zones.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    capacity: u32,
+    limits: Limits,
+    tracked: Tracked,
+}
+
+/// The part of the table that changes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Tracked {
+    entries: Column<ZoneId, Entry>,
+    active: u32,
+    /// Zones that are explicitly open.
+    explicit: u32,
+    /// Those that are implicitly open, the oldest first.
+    implicit: VecDeque<ZoneId>,
+    /// Zones closed so that another one could be open.
+    closed_for_others: u64,
+}
+
+wordline_kernel::state!(Table { values { tracked } fixed { capacity, limits } });
+
+impl Table {
+    /// So many empty zones of this capacity.
+    pub(super) fn new(zones: u32, capacity: u32, limits: Limits) -> Self {
+        let new = Entry { state: ZoneState::Empty, next: 0, attributes: Attributes::default() };
+        let tracked = Tracked {
+            entries: Column::filled(zones as usize, new),
+            active: 0,
+            explicit: 0,
+            implicit: VecDeque::new(),
+            closed_for_others: 0,
+        };
+        Self { capacity, limits, tracked }
+    }
+
+    #[inline]
+    pub(super) fn get(&self, zone: ZoneId) -> &Entry {
+        &self.tracked.entries[zone]
+    }
+
+    pub(super) fn ids(&self) -> impl Iterator<Item = ZoneId> + use<> {
+        self.tracked.entries.ids()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.tracked.entries.len()
+    }
+
+    pub(super) fn closed_for_others(&self) -> u64 {
+        self.tracked.closed_for_others
+    }
+
+    pub(super) fn active(&self) -> u32 {
+        self.tracked.active
+    }
+
+    pub(super) fn open(&self) -> u32 {
+        self.tracked.explicit + self.tracked.implicit.len() as u32
+    }
+
+    /// Changes attributes of a zone.
+    pub(super) fn attributes_mut(&mut self, zone: ZoneId) -> &mut Attributes {
+        &mut self.tracked.entries[zone].attributes
+    }
+
+    fn set(&mut self, zone: ZoneId, state: ZoneState) {
+        let Tracked { entries, active, explicit, implicit, .. } = &mut self.tracked;
+        let before = std::mem::replace(&mut entries[zone].state, state);
+        *active = *active + u32::from(state.is_active()) - u32::from(before.is_active());
+        let is_explicit = |state: ZoneState| u32::from(state == ZoneState::ExplicitlyOpen);
+        *explicit = *explicit + is_explicit(state) - is_explicit(before);
+        if before == ZoneState::ImplicitlyOpen && state != before {
+            implicit.retain(|open| *open != zone);
+        } else if state == ZoneState::ImplicitlyOpen && state != before {
+            implicit.push_back(zone);
+        }
+    }
+
+    /// Whether a zone in this state may be opened: the active limit first, then the open one, which a zone that is implicitly open makes room
+    /// for.
+    fn may_open(&self, state: ZoneState) -> Result<(), Status> {
+        let is_full = |used: u32, limit: Option<u32>| limit.is_some_and(|limit| used >= limit);
+        if !state.is_active() && is_full(self.tracked.active, self.limits.active) {
+            return Err(Status::TooManyActive);
+        }
+        if !state.is_open() && is_full(self.tracked.explicit, self.limits.open) {
+            return Err(Status::TooManyOpen);
+        }
+        Ok(())
+    }
+
+    /// Opens a zone that may be opened; the oldest of those that are implicitly open is closed for it where the limit wants that.
+    fn open_as(&mut self, zone: ZoneId, state: ZoneState) {
+        if !self.get(zone).state.is_open() && self.limits.open.is_some_and(|limit| self.open() >= limit) {
+            let oldest = *self.tracked.implicit.front().expect("it may be opened");
+            self.set(oldest, ZoneState::Closed);
+            self.tracked.closed_for_others += 1;
+        }
+        self.set(zone, state);
+    }
+
+    /// Whether a write of so many logical blocks may be made: to a place of a zone, or, for an append, to its write pointer. `most` is what
+    /// an append may have.
+    pub(super) fn check_write(
+        &self,
+        zone: ZoneId,
+        at: Option<u32>,
+        count: u64,
+        is_append_valid: bool,
+    ) -> Result<(), Status> {
+        let Entry { state, next, .. } = *self.get(zone);
+        let is_writable = state == ZoneState::Empty || state.is_active();
+        let begin = at.unwrap_or(if is_writable { next } else { 0 });
+        if u64::from(begin) + count > u64::from(self.capacity) {
+            return Err(Status::Boundary);
+        }
+        match state {
+            ZoneState::Full => return Err(Status::Full),
+            ZoneState::ReadOnly => return Err(Status::ReadOnly),
+            ZoneState::Offline => return Err(Status::Offline),
+            _ => {}
+        }
+        if at.is_none() && !is_append_valid {
+            return Err(Status::InvalidField);
+        }
+        if at.is_some_and(|at| at != next) {
+            return Err(Status::InvalidWrite);
+        }
+        self.may_open(state)
+    }
+
+    /// Makes a write that may be made.
+    pub(super) fn write(&mut self, zone: ZoneId, count: u32) {
+        let Entry { state, .. } = *self.get(zone);
+        if !state.is_open() {
+            self.open_as(zone, ZoneState::ImplicitlyOpen);
+        }
+        let entry = &mut self.tracked.entries[zone];
+        entry.next += count;
+        if entry.next == self.capacity {
+            self.set(zone, ZoneState::Full);
+        }
+    }
+
+    /// Changes the state of a zone as the host wants it.
+    pub(super) fn manage(&mut self, action: Action, zone: ZoneId) -> Result<(), Status> {
+        use ZoneState::{Closed, Empty, ExplicitlyOpen, Full, ImplicitlyOpen, Offline, ReadOnly};
+        let state = self.get(zone).state;
+        match (action, state) {
+            (Action::Offline, ReadOnly | Offline) => self.set(zone, Offline),
+            (Action::Offline, _) | (_, ReadOnly | Offline) => return Err(Status::InvalidTransition),
+            (Action::Open, Full) | (Action::Close, Empty | Full) => return Err(Status::InvalidTransition),
+            (Action::Open, _) => {
+                self.may_open(state)?;
+                self.open_as(zone, ExplicitlyOpen);
+            }
+            (Action::Close, ImplicitlyOpen | ExplicitlyOpen | Closed) => self.set(zone, Closed),
+            (Action::Finish, _) => self.set(zone, Full),
+            (Action::Reset, _) => self.empty(zone),
+        }
+        Ok(())
+    }
+
+    fn empty(&mut self, zone: ZoneId) {
+        self.set(zone, ZoneState::Empty);
+        let entry = &mut self.tracked.entries[zone];
+        (entry.next, entry.attributes) = (0, Attributes::default());
+    }
+
+    /// The zones that a change of all of them is for.
+    fn selected(&self, action: Action) -> Vec<ZoneId> {
+        let is_selected = |zone: &ZoneId| {
+            let state = self.get(*zone).state;
+            match action {
+                Action::Open => state == ZoneState::Closed,
+                Action::Close => state.is_open(),
+                Action::Finish => state.is_active(),
+                Action::Reset => state.is_active() || state == ZoneState::Full,
+                Action::Offline => state == ZoneState::ReadOnly,
+            }
+        };
+        self.ids().filter(is_selected).collect()
+    }
+
+    /// Changes all zones that the change is for, or none of them; those that it was for.
+    pub(super) fn manage_all(&mut self, action: Action) -> Result<Vec<ZoneId>, Status> {
+        let zones = self.selected(action);
+        let opened = if action == Action::Open { zones.len() as u32 } else { 0 };
+        if self.limits.open.is_some_and(|limit| self.tracked.explicit + opened > limit) {
+            return Err(Status::TooManyOpen);
+        }
+        for zone in &zones {
+            self.manage(action, *zone).expect("it was selected, and there is room");
+        }
+        Ok(zones)
+    }
+
+    /// The device makes a zone full.
+    pub(super) fn end(&mut self, zone: ZoneId) {
+        self.set(zone, ZoneState::Full);
+        self.attributes_mut(zone).finished = true;
+    }
+
+    /// The device takes a zone out of use, as far as `state` says.
+    pub(super) fn retire(&mut self, zone: ZoneId, state: ZoneState) {
+        self.set(zone, state);
+        self.tracked.entries[zone].attributes = Attributes::default();
+    }
+
+    /// After a power cut so much of a zone that was active is there.
+    pub(super) fn settle(&mut self, zone: ZoneId, next: u32) {
+        if next == 0 {
+            return self.empty(zone);
+        }
+        self.set(zone, ZoneState::Closed);
+        self.tracked.entries[zone].next = next;
+    }
+
+    /// Checks what was loaded.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let Tracked { entries, active, explicit, implicit, .. } = &self.tracked;
+        let count = |is: fn(ZoneState) -> bool| entries.iter().filter(|entry| is(entry.state)).count();
+        let is_implicit = |zone: &ZoneId| {
+            let entry = entries.entries().find(|(other, _)| other == zone);
+            entry.is_some_and(|(_, entry)| entry.state == ZoneState::ImplicitlyOpen)
+        };
+        let mut known: Vec<ZoneId> = implicit.iter().copied().collect();
+        known.sort_unstable();
+        known.dedup();
+        let is_counted = count(ZoneState::is_active) == *active as usize
+            && count(|state| state == ZoneState::ExplicitlyOpen) == *explicit as usize
+            && count(|state| state == ZoneState::ImplicitlyOpen) == implicit.len()
+            && known.len() == implicit.len()
+            && known.iter().all(is_implicit);
+        ensure(is_counted, || "other zones are active or open than are counted".into())?;
+        let within = |limit: Option<u32>, found: u32| limit.is_none_or(|limit| found <= limit);
+        ensure(within(self.limits.active, self.active()) && within(self.limits.open, self.open()), || {
+            "more zones are active or open than may be".into()
+        })?;
+        let fits = |entry: &Entry| match entry.state {
+            ZoneState::Empty => entry.next == 0,
+            state if state.is_active() => entry.next < self.capacity,
+            _ => entry.next <= self.capacity,
+        };
+        ensure(entries.iter().all(fits), || "a zone is written beyond its capacity".into())
+    }
+}

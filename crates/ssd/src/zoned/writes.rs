@@ -1,0 +1,224 @@
+//! What is written: to the programs that it fills, in the order of its zone, and padded by a flush.
+
+use wordline_kernel::Schedule;
+use wordline_nand::Stamp;
+
+use super::Zoned;
+use super::bodies::Job;
+use super::command::Status;
+use super::in_flight::{Piece, Work};
+use super::table::ZoneId;
+use crate::physical_device::{self as physical, Failure, LogicalBlock, MOST_BLOCKS, PhysicalDevice};
+
+impl<D: PhysicalDevice> Zoned<D> {
+    /// Writes at the write pointer of a zone, for a command, from that place of its list on.
+    pub(super) fn write(
+        &mut self,
+        number: u32,
+        at: u32,
+        zone: ZoneId,
+        stamps: &[Stamp],
+        calendar: &mut impl Schedule<D::Event>,
+    ) {
+        let count = stamps.len() as u32;
+        self.counts.writes += 1;
+        self.counts.blocks_written += u64::from(count);
+        self.table.write(zone, count);
+        let end = self.table.get(zone).next;
+        let piece = Piece { command: number, zone, at, count, end, parts: 1, has_failed: false };
+        let piece = self.pieces.add(piece);
+        self.commands.get_mut(number).parts += 1;
+        let body = &mut self.bodies[zone];
+        body.pieces.push_back(piece);
+        if body.jobs.is_empty() {
+            self.write_piece(piece, stamps, calendar);
+        } else {
+            body.jobs.push_back(Job::Write(piece, stamps.to_vec()));
+        }
+        if end == self.config.layout.capacity {
+            self.bodies[zone].jobs.push_back(Job::Close(None));
+            self.work_on(zone, calendar);
+        }
+    }
+
+    /// Hands a piece to the device below, as far as it fills programs.
+    pub(super) fn write_piece(
+        &mut self,
+        number: u32,
+        stamps: &[Stamp],
+        calendar: &mut impl Schedule<D::Event>,
+    ) {
+        let zone = self.pieces.get_mut(number).zone;
+        let body = &mut self.bodies[zone];
+        let kept = body.gathered.len() as u32;
+        let (position, whole) = body.take(stamps, self.config.layout.unit);
+        self.write_programs(zone, (position, &whole), (Some(number), kept), calendar);
+        self.piece_part_over(number, calendar);
+    }
+
+    /// Writes programs from a position on; if the device below does not take all of them, the zone ends.
+    fn write_programs(
+        &mut self,
+        zone: ZoneId,
+        (position, stamps): (u32, &[Stamp]),
+        (piece, kept): (Option<u32>, u32),
+        calendar: &mut impl Schedule<D::Event>,
+    ) {
+        let unit = self.config.layout.unit as usize;
+        let most = MOST_BLOCKS / unit * unit;
+        let (mut position, mut kept) = (position, kept);
+        for stamps in stamps.chunks(most) {
+            let end = position + stamps.len() as u32;
+            let blocks: Vec<LogicalBlock> =
+                (position..end).map(|at| self.config.layout.block(zone, at)).collect();
+            let work = Work::Write { zone, piece, kept };
+            if !self.send(work, |tag| physical::Command::write(tag, &blocks, stamps), calendar) {
+                self.lose(piece, kept);
+                return self.end(zone, calendar);
+            }
+            self.bodies[zone].writes += 1;
+            if let Some(piece) = piece {
+                self.pieces.get_mut(piece).parts += 1;
+            }
+            (position, kept) = (end, 0);
+        }
+    }
+
+    /// Some of what was to be written is not: a piece fails, and so much that was answered before it is lost.
+    fn lose(&mut self, piece: Option<u32>, lost: u32) {
+        self.is_spoilt |= lost > 0;
+        self.counts.blocks_lost += u64::from(lost);
+        if let Some(piece) = piece {
+            self.pieces.get_mut(piece).has_failed = true;
+        }
+    }
+
+    /// Programs of a zone were written, or could not be.
+    pub(super) fn written(
+        &mut self,
+        zone: ZoneId,
+        (piece, kept): (Option<u32>, u32),
+        answer: &physical::Answer,
+        calendar: &mut impl Schedule<D::Event>,
+    ) {
+        self.bodies[zone].writes -= 1;
+        if answer.failure.is_some() {
+            let lost = (0..kept as usize).filter(|at| answer.has_failed(*at)).count();
+            self.lose(piece, lost as u32);
+            self.end(zone, calendar);
+        }
+        if let Some(piece) = piece {
+            self.piece_part_over(piece, calendar);
+        }
+        self.work_on(zone, calendar);
+    }
+
+    /// A part of a piece is over. Pieces of a zone are over in their order, so that after a power cut nothing is missing before what was
+    /// answered.
+    fn piece_part_over(&mut self, number: u32, calendar: &mut impl Schedule<D::Event>) {
+        let piece = self.pieces.get_mut(number);
+        piece.parts -= 1;
+        let zone = piece.zone;
+        while let Some(first) = self.bodies[zone].pieces.front().copied()
+            && self.pieces.get_mut(first).parts == 0
+        {
+            self.bodies[zone].pieces.pop_front();
+            let Piece { command, at, count, end, has_failed, .. } = self.pieces.remove(first);
+            if has_failed {
+                self.commands.get_mut(command).fails(at as usize, count, Status::WriteFault);
+                self.counts.writes_failed += 1;
+            } else {
+                self.bodies[zone].answered = end;
+            }
+            self.part_over(command, calendar);
+        }
+    }
+
+    /// Brings what was answered to flash: what fills no program is padded, unless it outlives the power.
+    pub(super) fn flush(&mut self, number: u32, calendar: &mut impl Schedule<D::Event>) {
+        self.counts.flushes += 1;
+        if self.config.layout.unit > 1 && !self.config.is_protected {
+            let gathers =
+                |zone: &ZoneId| !self.bodies[*zone].gathered.is_empty() && self.bodies[*zone].jobs.is_empty();
+            let zones: Vec<ZoneId> = self.table.ids().filter(gathers).collect();
+            zones.into_iter().for_each(|zone| self.pad(zone, calendar));
+        }
+        self.commands.get_mut(number).parts += 1;
+        let work = Work::Flush { command: number };
+        assert!(self.send(work, physical::Command::flush, calendar), "a device that is ready takes a flush");
+    }
+
+    /// All that was written before a flush is in flash, or some of it never will be.
+    pub(super) fn flushed(
+        &mut self,
+        number: u32,
+        answer: &physical::Answer,
+        calendar: &mut impl Schedule<D::Event>,
+    ) {
+        let has_failed = answer.failure == Some(Failure::NotFlushed);
+        if std::mem::take(&mut self.is_spoilt) || has_failed {
+            self.commands.get_mut(number).fails(0, 1, Status::WriteFault);
+        }
+        self.part_over(number, calendar);
+    }
+
+    /// Writes what a zone has gathered with padding behind it. A zone without room for that and for all that it is still to take is full then.
+    pub(super) fn pad(&mut self, zone: ZoneId, calendar: &mut impl Schedule<D::Event>) {
+        let layout = self.config.layout;
+        let body = &mut self.bodies[zone];
+        if body.gathered.is_empty() {
+            return;
+        }
+        let kept = body.gathered.len() as u32;
+        self.counts.padding += u64::from(layout.unit - kept);
+        let (position, stamps) = body.pad(layout.unit);
+        let fits = body.fits(&layout);
+        self.write_programs(zone, (position, &stamps), (None, kept), calendar);
+        if !fits {
+            self.end(zone, calendar);
+        }
+    }
+
+    /// Pads the chunks of a zone up to a position, after a power cut.
+    pub(super) fn level(&mut self, zone: ZoneId, position: u32, calendar: &mut impl Schedule<D::Event>) {
+        let layout = self.config.layout;
+        let unit = layout.unit as usize;
+        let mut blocks = Vec::new();
+        for member in 0..layout.width {
+            let chunk = layout.chunk(zone, member);
+            let (first, end) = (self.device.report(chunk).write_pointer, layout.below(member, position));
+            blocks.extend(chunk.range(first, end.saturating_sub(first)));
+        }
+        self.counts.padding += blocks.len() as u64;
+        for blocks in blocks.chunks(MOST_BLOCKS / unit * unit) {
+            let stamps = vec![Stamp::PADDING; blocks.len()];
+            let work = Work::Write { zone, piece: None, kept: 0 };
+            if !self.send(work, |tag| physical::Command::write(tag, blocks, &stamps), calendar) {
+                return self.end(zone, calendar);
+            }
+            self.bodies[zone].writes += 1;
+        }
+    }
+
+    /// Takes an answer of the device below.
+    pub(super) fn answered(&mut self, answer: &physical::Answer, calendar: &mut impl Schedule<D::Event>) {
+        match self.sent.remove(answer.tag) {
+            Work::Write { zone, piece, kept } => self.written(zone, (piece, kept), answer, calendar),
+            Work::Read { zone, command, places } => {
+                self.bodies[zone].reads -= 1;
+                for (n, at) in places.iter().enumerate() {
+                    if answer.has_failed(n) {
+                        self.unread(command, *at);
+                    } else {
+                        self.commands.get_mut(command).found[*at as usize] = answer.found[n];
+                    }
+                }
+                self.part_over(command, calendar);
+                self.work_on(zone, calendar);
+            }
+            Work::Reset { zone } => self.was_reset(zone, answer.failure.is_some(), calendar),
+            Work::Close { zone } => self.was_closed(zone, calendar),
+            Work::Flush { command } => self.flushed(command, answer, calendar),
+        }
+    }
+}

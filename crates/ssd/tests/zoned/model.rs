@@ -1,0 +1,229 @@
+//! The rules of zones against a model of them: random commands, legal and illegal, the status of each, and what is reported and read.
+
+use std::collections::BTreeMap;
+
+use wordline_kernel::{Calendar, Seed, Stream};
+use wordline_nand::Stamp;
+use wordline_ssd::zoned::{Action, Command, Operation, ZoneId, ZonesFile};
+use wordline_ssd::{PhysicalDevice, Zoned};
+
+use super::host::build;
+use super::{device, managed, zones};
+
+/// Logical blocks of a zone, those that can be written, of an append, and zones that may be active and open.
+const SIZE: u64 = 64;
+const CAPACITY: u64 = 56;
+const APPEND: u64 = 8;
+const LIMITS: [usize; 2] = [5, 3];
+
+/// A zone: its state by number (ZS), its write pointer, when a write opened it, and what is written.
+struct Model {
+    zones: Vec<(u8, u64, u64, Vec<Stamp>)>,
+    time: u64,
+}
+
+impl Model {
+    /// So many empty zones.
+    fn new(zones: u32) -> Self {
+        Self { zones: vec![(1, 0, 0, Vec::new()); zones as usize], time: 0 }
+    }
+
+    fn count(&self, states: &[u8]) -> usize {
+        self.zones.iter().filter(|zone| states.contains(&zone.0)).count()
+    }
+
+    /// Opens a zone; the oldest that a write opened is closed where that is needed.
+    fn open(&mut self, at: usize, state: u8) -> u16 {
+        let before = self.zones[at].0;
+        if before == 1 && self.count(&[2, 3, 4]) == LIMITS[0] {
+            return 0x1bd;
+        }
+        if !matches!(before, 2 | 3) && self.count(&[2, 3]) == LIMITS[1] {
+            let oldest =
+                (0..self.zones.len()).filter(|n| self.zones[*n].0 == 2).min_by_key(|n| self.zones[*n].2);
+            let Some(oldest) = oldest else { return 0x1be };
+            self.zones[oldest].0 = 4;
+        }
+        self.time += 1;
+        if before != state {
+            (self.zones[at].0, self.zones[at].2) = (state, self.time);
+        }
+        0
+    }
+
+    fn manage(&mut self, action: Action, at: usize) -> u16 {
+        let state = self.zones[at].0;
+        match (action, state) {
+            (Action::Open, 1..=4) => return self.open(at, 3),
+            (Action::Close, 2..=4) => self.zones[at].0 = 4,
+            (Action::Finish, _) => self.zones[at].0 = 0xe,
+            (Action::Reset, _) => self.zones[at] = (1, 0, 0, Vec::new()),
+            _ => return 0x1bf,
+        }
+        0
+    }
+
+    fn manage_all(&mut self, action: Action) -> u16 {
+        let states: &[u8] = match action {
+            Action::Open => &[4],
+            Action::Close => &[2, 3],
+            Action::Finish => &[2, 3, 4],
+            Action::Reset => &[2, 3, 4, 0xe],
+            Action::Offline => &[0xd],
+        };
+        let is_for = |n: &usize| states.contains(&self.zones[*n].0);
+        let zones: Vec<usize> = (0..self.zones.len()).filter(is_for).collect();
+        if action == Action::Open && self.count(&[3]) + zones.len() > LIMITS[1] {
+            return 0x1be;
+        }
+        zones.into_iter().for_each(|at| assert_eq!(self.manage(action, at), 0));
+        0
+    }
+
+    fn write(&mut self, first: u64, stamps: &[Stamp], appends: bool) -> u16 {
+        let (at, place, count) = ((first / SIZE) as usize, first % SIZE, stamps.len() as u64);
+        let (state, next, ..) = self.zones[at];
+        let begin = match (appends, state) {
+            (false, _) => place,
+            (true, 1..=4) => next,
+            (true, _) => 0,
+        };
+        match state {
+            _ if begin + count > CAPACITY => return 0x1b8,
+            0xe => return 0x1b9,
+            _ if appends && (place > 0 || count > APPEND) => return 0x002,
+            _ if !appends && place != next => return 0x1bc,
+            _ => {}
+        }
+        let status = if matches!(state, 2 | 3) { 0 } else { self.open(at, 2) };
+        if status == 0 {
+            let zone = &mut self.zones[at];
+            zone.3.extend(stamps);
+            zone.1 += count;
+            zone.0 = if zone.1 == CAPACITY { 0xe } else { zone.0 };
+        }
+        status
+    }
+
+    fn play(&mut self, command: &Command<'_>) -> u16 {
+        let count = u64::from(command.blocks) + command.stamps.len() as u64;
+        let end = self.zones.len() as u64 * SIZE;
+        match command.operation {
+            Operation::Flush => 0,
+            Operation::Manage(action) if command.all => self.manage_all(action),
+            _ if command.first + count > end || command.first >= end => 0x080,
+            Operation::Manage(_) if command.first % SIZE > 0 => 0x002,
+            Operation::Manage(action) => self.manage(action, (command.first / SIZE) as usize),
+            _ if count == 0 => 0x002,
+            Operation::Read => 0x1b8 * u16::from(command.first % SIZE + count > SIZE),
+            Operation::Write => self.write(command.first, command.stamps, false),
+            Operation::Append => self.write(command.first, command.stamps, true),
+        }
+    }
+
+    /// What a read finds.
+    fn found(&self, first: u64, count: u64) -> Vec<Stamp> {
+        let written = &self.zones[(first / SIZE) as usize].3;
+        let at = |n: u64| written.get((first % SIZE + n) as usize).copied().unwrap_or(Stamp::ERASED);
+        (0..count).map(at).collect()
+    }
+}
+
+/// A command: mostly what would be right, sometimes anything. Few zones, so that they meet.
+fn draw<'a>(model: &Model, tag: u32, stamps: &'a mut Vec<Stamp>, random: &mut Stream) -> Command<'a> {
+    let kind = random.below(24);
+    let mut below = |n: u64| random.below(n);
+    let zone = if below(60) == 0 { below(model.zones.len() as u64 + 1) } else { below(8) };
+    let (start, next) = (zone * SIZE, model.zones.get(zone as usize).map_or(0, |zone| zone.1));
+    let count = [1 + below(4), 1 + below(24), below(70)][if below(30) == 0 { 2 } else { below(2) as usize }];
+    let odd = if below(15) == 0 { below(SIZE) } else { 0 };
+    *stamps = (0..count as u32).map(|n| Stamp { logical: n, version: tag }).collect();
+    let action = Action::ALL[below(5) as usize];
+    match kind {
+        0..5 => Command::read(tag, start + below(SIZE), count as u32),
+        5..12 => Command::write(tag, start + if odd > 0 { odd } else { next }, stamps),
+        12..16 => Command::append(tag, start + odd, stamps),
+        16 => Command::flush(tag),
+        17 if below(20) == 0 => Command::manage_all(tag, action),
+        _ => Command::manage(tag, action, start + odd),
+    }
+}
+
+/// So many commands to zones over this device; each status that the model has, and how often.
+fn play(files: (wordline_ssd::OpenChannelFile, ZonesFile), commands: u32) -> BTreeMap<u16, u32> {
+    let mut device: Zoned<_> = build(&files, 1);
+    let mut model = Model::new(device.config().layout.zones);
+    let (mut calendar, mut random) = (Calendar::new(), Seed(1).stream("model", 0));
+    let (mut seen, mut stamps) = (BTreeMap::new(), Vec::new());
+    for tag in 1..=commands {
+        let command = draw(&model, tag, &mut stamps, &mut random);
+        let written = command.first / SIZE;
+        let pointer = model.zones.get(written as usize).map_or(0, |zone| zone.1);
+        let wanted = model.play(&command);
+        *seen.entry(wanted).or_insert(0) += 1;
+        let taken = device.submit(&command, &mut calendar);
+        assert_eq!(taken.map_or_else(|status| status.code(), |()| 0), wanted, "{command:?}");
+        if wanted == 0 {
+            while let Some(event) = calendar.advance() {
+                device.handle(event, &mut calendar);
+            }
+            let answer =
+                device.zone_answers().iter().find(|answer| answer.tag == tag).expect("it is answered");
+            assert_eq!(answer.status, None, "{command:?}");
+            match command.operation {
+                Operation::Read => {
+                    assert_eq!(answer.found, model.found(command.first, u64::from(command.blocks)));
+                }
+                Operation::Append => assert_eq!(answer.first, written * SIZE + pointer),
+                _ => {}
+            }
+        }
+        device.forget_zone_answers();
+        device.forget_notifications();
+        for (n, (state, next, ..)) in (0..).zip(&mut model.zones) {
+            let zone = device.zone(ZoneId(n));
+            if zone.attributes.finished && (2..=4).contains(state) {
+                // A flush left no room for the rest of it.
+                *state = 0xe;
+            }
+            let pointer = if (1..=4).contains(state) { zone.start + *next } else { u64::MAX };
+            assert_eq!((zone.state.code(), zone.write_pointer), (*state, pointer), "zone {n}: {command:?}");
+        }
+    }
+    seen
+}
+
+/// A million commands in `make long`, half of them to each device.
+#[test]
+fn every_command_has_the_status_that_the_model_says() {
+    let commands = if std::env::var_os("WORDLINE_LONG").is_some() { 500_000 } else { 20_000 };
+    for file in [device(), managed(0.2, true)] {
+        let seen = play((file, zones()), commands);
+        for status in [0, 0x002, 0x080, 0x1b8, 0x1b9, 0x1bc, 0x1bd, 0x1be, 0x1bf] {
+            assert!(seen.get(&status).is_some_and(|n| *n > 5), "{status:x}h is among {seen:x?}");
+        }
+        assert!(seen[&0] > commands / 4, "{seen:x?}");
+    }
+}
+
+#[test]
+fn a_report_has_the_zones_of_a_filter_from_a_place_on() {
+    let mut device = build(&(managed(0.2, true), zones()), 1);
+    let (mut calendar, mut random) = (Calendar::new(), Seed(1).stream("report", 0));
+    let (model, mut stamps) = (Model::new(40), Vec::new());
+    for tag in 0..200 {
+        let command = draw(&model, tag, &mut stamps, &mut random);
+        let _ = device.submit(&command, &mut calendar);
+    }
+    for filter in 0..8 {
+        for first in [0, 5, 39] {
+            let all = (first..40).map(|n| device.zone(ZoneId(n)));
+            let wanted: Vec<_> = all.filter(|zone| filter == 0 || zone.state as u8 + 1 == filter).collect();
+            let (count, found) =
+                device.report_zones(u64::from(first) * SIZE + 3, filter, 4).expect("they are there");
+            assert_eq!((count, &found[..]), (wanted.len() as u64, &wanted[..wanted.len().min(4)]));
+        }
+    }
+    assert_eq!(device.report_zones(0, 8, 1).map_err(|status| status.code()), Err(0x002));
+    assert_eq!(device.report_zones(40 * SIZE, 0, 1).map_err(|status| status.code()), Err(0x080));
+}

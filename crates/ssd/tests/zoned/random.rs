@@ -1,0 +1,143 @@
+//! Devices and runs drawn at random: oracle, faults, power cuts, snapshots.
+
+use proptest::prelude::*;
+use wordline_kernel::{Bytes, Duration};
+use wordline_nand::faults::{Fails, FaultFile};
+use wordline_ssd::PhysicalDevice;
+use wordline_ssd::map::checkpoint::ProgramsAtCut;
+use wordline_ssd::open_channel::OpenChannelFile;
+use wordline_ssd::open_channel::buffer::{BufferFile, Completion};
+use wordline_ssd::zoned::ZonesFile;
+
+use super::host::{Host, Step, step};
+use super::{device, managed, rule};
+
+fn any_device() -> impl Strategy<Value = OpenChannelFile> {
+    (0u8..4, any::<bool>(), any::<bool>(), 1u64..6).prop_map(|(kind, tied, finished, programs)| {
+        let through = BufferFile {
+            size: Bytes::kib(8 * programs),
+            completion: Completion::WriteThrough,
+            unreliable: false,
+            protected: false,
+        };
+        let mut file = match kind {
+            0 => device(),
+            1 => OpenChannelFile { buffer: Some(through), ..device() },
+            2 => managed(0.2, false),
+            _ => managed(0.2, true),
+        };
+        file.layout.planes_per_row = Some(if tied { 2 } else { 1 });
+        if finished {
+            file.programs_at_cut = ProgramsAtCut::Finished;
+        }
+        file
+    })
+}
+
+/// A device with zones that fit it.
+fn any_zoned() -> impl Strategy<Value = (OpenChannelFile, ZonesFile)> {
+    let widths = prop::sample::select(vec![1u32, 2, 4]);
+    let stripes = prop::sample::select(vec![2u32, 4, 8, 16]);
+    let limits = (1u32..6, 0u32..5);
+    (any_device(), widths, stripes, 0u32..4, limits).prop_map(
+        |(file, width, stripe, spare, (active, less))| {
+            let chunk = if file.layout.planes_per_row == Some(1) { 16 } else { 32 };
+            let capacity = (width * chunk).saturating_sub(spare * stripe).max(stripe);
+            let zones = ZonesFile {
+                width: Some(width),
+                stripe: Some(stripe),
+                capacity: Some(Bytes::kib(4 * u64::from(capacity))),
+                size: Some(Bytes::kib(4 * 128)),
+                max_active: Some(active),
+                max_open: Some(active.saturating_sub(less).max(1)),
+                append_limit: (less > 2).then_some(Bytes::kib(64)),
+            };
+            (file, zones)
+        },
+    )
+}
+
+fn any_rule(reads: bool) -> impl Strategy<Value = FaultFile> {
+    let fails = if reads { vec![Fails::Read] } else { vec![Fails::Program, Fails::Erase] };
+    (prop::sample::select(fails), 1u32..20)
+        .prop_map(|(fails, n)| FaultFile { probability: Some(f64::from(n) / 100.0), ..rule(fails) })
+}
+
+fn steps(cuts: bool) -> impl Strategy<Value = Vec<Step>> {
+    prop::collection::vec(step(cuts), 1..120)
+}
+
+/// Cases of each: 10,000 of all together in `make long`, fewer otherwise.
+fn cases() -> ProptestConfig {
+    ProptestConfig::with_cases(if std::env::var_os("WORDLINE_LONG").is_some() { 10_000 } else { 256 })
+}
+
+fn play(host: &mut Host, steps: &[Step]) {
+    steps.iter().for_each(|step| host.play(step));
+    host.read_all();
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn every_read_finds_what_was_written((file, zones) in any_zoned(), steps in steps(false)) {
+        play(&mut Host::new(file, zones), &steps);
+    }
+
+    #[test]
+    fn what_was_flushed_outlives_power_cuts((file, zones) in any_zoned(), steps in steps(true)) {
+        let mut host = Host::new(file, zones);
+        steps.iter().for_each(|step| host.play(step));
+        host.cut_power(Duration::ZERO);
+        host.read_all();
+    }
+
+    #[test]
+    fn what_was_flushed_is_there_whatever_fails(
+        (file, zones) in any_zoned(),
+        rules in prop::collection::vec(any_rule(false), 1..3),
+        steps in steps(true),
+    ) {
+        play(&mut Host::new(OpenChannelFile { faults: rules, ..file }, zones), &steps);
+    }
+
+    #[test]
+    fn nothing_is_read_wrong_where_reads_fail(
+        (file, zones) in any_zoned(),
+        rules in prop::collection::vec(any_rule(true), 1..3),
+        steps in steps(true),
+    ) {
+        play(&mut Host::new(OpenChannelFile { faults: rules, ..file }, zones), &steps);
+    }
+
+    #[test]
+    fn a_device_that_was_saved_goes_on_as_the_other_does(
+        (file, zones) in any_zoned(),
+        rules in prop::collection::vec(any_rule(false), 0..3),
+        steps in steps(true),
+        at in any::<prop::sample::Index>(),
+    ) {
+        let mut host = Host::new(OpenChannelFile { faults: rules, ..file }, zones);
+        let (before, after) = steps.split_at(at.index(steps.len()));
+        before.iter().for_each(|step| host.play(step));
+        let mut again = host.restored(&host.saved()).expect("it was just written");
+        for host in [&mut host, &mut again] {
+            play(host, after);
+        }
+        prop_assert_eq!(host.device.digest(), again.device.digest());
+        prop_assert_eq!(host.answers, again.answers);
+    }
+
+    #[test]
+    fn a_broken_state_is_an_error_and_no_panic(
+        (file, zones) in any_zoned(), steps in steps(false), at in any::<prop::sample::Index>(), byte in any::<u8>(),
+    ) {
+        let mut host = Host::new(file, zones);
+        steps.iter().for_each(|step| host.play(step));
+        let mut bytes = host.saved();
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        drop(host.restored(&bytes));
+    }
+}
