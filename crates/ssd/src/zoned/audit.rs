@@ -48,7 +48,7 @@ impl<D: PhysicalDevice> Zoned<D> {
                     .commands
                     .find(*command)
                     .is_some_and(|command| places.iter().all(|at| (*at as usize) < command.found.len())),
-                Work::Flush { command } => self.commands.find(*command).is_some(),
+                Work::Flush { command, .. } => self.commands.find(*command).is_some(),
                 Work::Reset { .. } | Work::Close { .. } => true,
             };
             ensure(there, || "a command for something that is not there".into())?;
@@ -102,7 +102,7 @@ impl<D: PhysicalDevice> Zoned<D> {
             return Ok(());
         }
         ensure(body.fits(layout), || wrong("it has no room for all of its blocks"))?;
-        let handed = body.runs.position(body.taken - body.gathered.len() as u32);
+        let handed = body.runs.position(body.handed());
         for (member, chunk) in (0..).zip(layout.chunks(zone)) {
             let report = self.device.report(chunk);
             let is_written = report.write_pointer == layout.below(member, handed);

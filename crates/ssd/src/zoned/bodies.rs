@@ -1,6 +1,6 @@
 //! Zones in flash: what of each is handed to the device below, what waits until it fills a program, and what is to be done.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use wordline_nand::Stamp;
@@ -23,6 +23,8 @@ pub(super) enum Job {
 pub(super) struct Body {
     /// The last logical blocks, which fill no program yet.
     pub(super) gathered: Vec<Stamp>,
+    /// Those that were gathered and are being written, or could not be: their writes may have been answered.
+    pub(super) on_way: BTreeMap<u32, Stamp>,
     pub(super) runs: Runs,
     /// Logical blocks that were taken, those gathered among them.
     pub(super) taken: u32,
@@ -39,10 +41,22 @@ pub(super) struct Body {
 }
 
 impl Body {
+    /// Logical blocks that were taken, without those gathered.
+    pub(super) fn handed(&self) -> u32 {
+        self.taken - self.gathered.len() as u32
+    }
+
+    /// Those gathered are being written.
+    fn send_gathered(&mut self) {
+        self.on_way.extend((self.handed()..).zip(self.gathered.iter().copied()));
+    }
+
     /// Takes logical blocks. Those that fill programs now: the first position of them, and their stamps.
     pub(super) fn take(&mut self, stamps: &[Stamp], unit: u32) -> (u32, Vec<Stamp>) {
-        let first = self.taken - self.gathered.len() as u32;
-        let position = self.runs.position(first);
+        let position = self.runs.position(self.handed());
+        if self.gathered.len() + stamps.len() >= unit as usize {
+            self.send_gathered();
+        }
         self.gathered.extend_from_slice(stamps);
         self.taken += stamps.len() as u32;
         let whole = self.gathered.len() - self.gathered.len() % unit as usize;
@@ -52,7 +66,8 @@ impl Body {
 
     /// Fills the program that waits for more with padding: its position and its stamps. What is written next lies behind it.
     pub(super) fn pad(&mut self, unit: u32) -> (u32, Vec<Stamp>) {
-        let position = self.runs.position(self.taken - self.gathered.len() as u32);
+        let position = self.runs.position(self.handed());
+        self.send_gathered();
         let mut stamps = std::mem::take(&mut self.gathered);
         stamps.resize(unit as usize, Stamp::PADDING);
         self.runs.go_on(self.taken, position + unit);
@@ -72,14 +87,17 @@ impl Body {
     /// It is reset.
     pub(super) fn clear(&mut self) {
         self.gathered.clear();
+        self.on_way.clear();
         self.runs = Runs::default();
         (self.taken, self.answered) = (0, 0);
     }
 
-    /// The stamp of a logical block that is gathered.
-    pub(super) fn gathered_at(&self, block: u32) -> Option<Stamp> {
-        let first = self.taken - self.gathered.len() as u32;
-        self.gathered.get(block.checked_sub(first)? as usize).copied()
+    /// The stamp of a logical block that is in memory.
+    pub(super) fn in_memory(&self, block: u32) -> Option<Stamp> {
+        match block.checked_sub(self.handed()) {
+            Some(at) => self.gathered.get(at as usize).copied(),
+            None => self.on_way.get(&block).copied(),
+        }
     }
 
     /// The power is cut: nothing is in flight. What was gathered is lost, unless it `is_kept`; how much that is.
@@ -96,8 +114,18 @@ impl Body {
         if is_kept {
             return 0;
         }
+        self.on_way.clear();
         let lost = std::mem::take(&mut self.gathered).len();
         self.taken -= lost as u32;
+        lost
+    }
+
+    /// After a power cut all before this logical block is there. What was on its way behind that and is kept is gathered again; how much that was
+    /// gathered is lost.
+    pub(super) fn go_back(&mut self, block: u32) -> usize {
+        let lost = self.gathered.len();
+        self.gathered = (block..).map_while(|block| self.on_way.get(&block).copied()).collect();
+        self.taken = block + self.gathered.len() as u32;
         lost
     }
 
@@ -107,6 +135,7 @@ impl Body {
         self.taken <= layout.capacity
             && gathered <= self.taken
             && gathered < layout.unit
+            && self.on_way.keys().all(|block| *block < self.taken)
             && self.answered <= layout.capacity
             && self.runs.is_sound(layout.capacity, layout.positions())
             && self.runs.position(self.taken) <= layout.positions()

@@ -22,7 +22,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
         drop(self.sent.forget());
         drop(self.pieces.forget());
-        self.is_spoilt = false;
+        self.told = self.losses;
         self.is_recovering = true;
         PowerCut { unanswered: self.commands.forget().map(|command| command.tag).collect(), torn }
     }
@@ -38,7 +38,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         for zone in self.table.ids() {
             let state = self.table.get(zone).state;
             if self.bodies[zone].is_void() {
-                if state.is_active() {
+                if state.is_active() || state == ZoneState::Full {
                     self.table.settle(zone, 0);
                 }
                 self.work_on(zone, calendar);
@@ -64,13 +64,13 @@ impl<D: PhysicalDevice> Zoned<D> {
         let last = last.map(|(member, end)| layout.position(member, end - 1) + 1).max().unwrap_or(0);
 
         let body = &mut self.bodies[zone];
-        let handed = body.taken - body.gathered.len() as u32;
+        let handed = body.handed();
         let is_whole = missing == body.runs.position(handed) && last <= missing;
         if !is_whole {
-            self.counts.blocks_lost += body.gathered.len() as u64;
-            body.gathered.clear();
-            body.taken = body.runs.blocks_below(missing, handed);
+            let lost = body.go_back(body.runs.blocks_below(missing, handed));
+            self.counts.blocks_lost += lost as u64;
         }
+        body.on_way.clear();
         body.answered = body.taken;
         let taken = body.taken;
         self.table.settle(zone, taken);
@@ -80,7 +80,7 @@ impl<D: PhysicalDevice> Zoned<D> {
             return self.work_on(zone, calendar);
         }
         if !is_whole {
-            body.runs.go_on(taken, last);
+            body.runs.go_on(body.handed(), last);
         }
         let fits = body.fits(&layout);
         let ends = |(report, member): (&Descriptor, u32)| {

@@ -86,29 +86,16 @@ pub(super) struct Piece {
 /// The purpose of a command to the device below.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Work {
-    /// Writes to a zone: for a piece, or padding. It begins with so many logical blocks of pieces that may be over.
-    Write {
-        zone: ZoneId,
-        piece: Option<u32>,
-        kept: u32,
-    },
+    /// Writes to a zone: for a piece, or padding. It begins with so many logical blocks of pieces that may be over, from this one on.
+    Write { zone: ZoneId, piece: Option<u32>, first: u32, kept: u32 },
     /// Reads of a zone, for these places of the list of a command.
-    Read {
-        zone: ZoneId,
-        command: u32,
-        places: Vec<u32>,
-    },
+    Read { zone: ZoneId, command: u32, places: Vec<u32> },
     /// Resets the chunks of a zone.
-    Reset {
-        zone: ZoneId,
-    },
+    Reset { zone: ZoneId },
     /// Closes the chunks of a zone.
-    Close {
-        zone: ZoneId,
-    },
-    Flush {
-        command: u32,
-    },
+    Close { zone: ZoneId },
+    /// Flushes, after so many losses that earlier flushes told of.
+    Flush { command: u32, told: u64 },
 }
 
 impl Work {

@@ -20,7 +20,8 @@ counters! {
         resets: "zones.resets", Count, "Resets of zones.";
         zones_ended: "zones.ended", Count, "Zones that the device made full.";
         zones_lost: "zones.lost", Count, "Zones that went read only or offline.";
-        blocks_lost: "zones.blocks_lost", Count, "Logical blocks that filled no program yet and are lost, of a write that was answered or in flight.";
+        blocks_stranded: "zones.blocks_stranded", Count, "Logical blocks that waited for a program and stay in memory, since their zone takes no more writes.";
+        blocks_lost: "zones.blocks_lost", Count, "Logical blocks that waited for a program when the power was cut, and are lost.";
     }
 }
 

@@ -69,14 +69,15 @@ pub struct Zoned<D> {
     chunk_answers: Vec<physical::Answer>,
     notifications: Vec<Notification>,
     counts: Counts,
-    /// Whether something that was answered is lost of which no flush has told.
-    is_spoilt: bool,
+    /// Programs with something in them that was answered and cannot be written, and how many of them flushes have told of.
+    losses: u64,
+    told: u64,
     is_recovering: bool,
     digest: Digest,
 }
 
 state!(Zoned<D: State> {
-    values { bodies, commands, pieces, sent, answers, chunk_answers, notifications, counts, is_spoilt, is_recovering, digest }
+    values { bodies, commands, pieces, sent, answers, chunk_answers, notifications, counts, losses, told, is_recovering, digest }
     parts { device, table }
     fixed { config, geometry }
 });
@@ -121,7 +122,8 @@ impl<D: PhysicalDevice> Zoned<D> {
             chunk_answers: Vec::new(),
             notifications: Vec::new(),
             counts: Counts::default(),
-            is_spoilt: false,
+            losses: 0,
+            told: 0,
             is_recovering: false,
             digest: Digest::default(),
         }
@@ -317,7 +319,7 @@ impl<D: PhysicalDevice> Zoned<D> {
             return None;
         }
         let block = block as u32;
-        if let Some(stamp) = body.gathered_at(block) {
+        if let Some(stamp) = body.in_memory(block) {
             self.commands.get_mut(number).found[at as usize] = stamp;
             return None;
         }

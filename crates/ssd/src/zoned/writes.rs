@@ -50,7 +50,7 @@ impl<D: PhysicalDevice> Zoned<D> {
     ) {
         let zone = self.pieces.get_mut(number).zone;
         let body = &mut self.bodies[zone];
-        let kept = body.gathered.len() as u32;
+        let kept = (body.handed(), body.gathered.len() as u32);
         let (position, whole) = body.take(stamps, self.config.layout.unit);
         self.write_programs(zone, (position, &whole), (Some(number), kept), calendar);
         self.piece_part_over(number, calendar);
@@ -61,7 +61,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         &mut self,
         zone: ZoneId,
         (position, stamps): (u32, &[Stamp]),
-        (piece, kept): (Option<u32>, u32),
+        (piece, (first, kept)): (Option<u32>, (u32, u32)),
         calendar: &mut impl Schedule<D::Event>,
     ) {
         let unit = self.config.layout.unit as usize;
@@ -71,7 +71,7 @@ impl<D: PhysicalDevice> Zoned<D> {
             let end = position + stamps.len() as u32;
             let blocks: Vec<LogicalBlock> =
                 (position..end).map(|at| self.config.layout.block(zone, at)).collect();
-            let work = Work::Write { zone, piece, kept };
+            let work = Work::Write { zone, piece, first, kept };
             if !self.send(work, |tag| physical::Command::write(tag, &blocks, stamps), calendar) {
                 self.lose(piece, kept);
                 return self.end(zone, calendar);
@@ -84,10 +84,11 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
     }
 
-    /// Some of what was to be written is not: a piece fails, and so much that was answered before it is lost.
-    fn lose(&mut self, piece: Option<u32>, lost: u32) {
-        self.is_spoilt |= lost > 0;
-        self.counts.blocks_lost += u64::from(lost);
+    /// Some of what was to be written is not, and a piece fails. What was answered before it stays in memory, where it is lost with the power unless
+    /// that is protected: the next flush tells.
+    fn lose(&mut self, piece: Option<u32>, stranded: u32) {
+        self.losses += u64::from(stranded > 0 && !self.config.is_protected);
+        self.counts.blocks_stranded += u64::from(stranded);
         if let Some(piece) = piece {
             self.pieces.get_mut(piece).has_failed = true;
         }
@@ -97,14 +98,15 @@ impl<D: PhysicalDevice> Zoned<D> {
     pub(super) fn written(
         &mut self,
         zone: ZoneId,
-        (piece, kept): (Option<u32>, u32),
+        (piece, (first, kept)): (Option<u32>, (u32, u32)),
         answer: &physical::Answer,
         calendar: &mut impl Schedule<D::Event>,
     ) {
         self.bodies[zone].writes -= 1;
+        let arrived = (0..kept).filter(|at| !answer.has_failed(*at as usize));
+        let arrived = arrived.map(|at| self.bodies[zone].on_way.remove(&(first + at))).count() as u32;
         if answer.failure.is_some() {
-            let lost = (0..kept as usize).filter(|at| answer.has_failed(*at)).count();
-            self.lose(piece, lost as u32);
+            self.lose(piece, kept - arrived);
             self.end(zone, calendar);
         }
         if let Some(piece) = piece {
@@ -144,19 +146,20 @@ impl<D: PhysicalDevice> Zoned<D> {
             zones.into_iter().for_each(|zone| self.pad(zone, calendar));
         }
         self.commands.get_mut(number).parts += 1;
-        let work = Work::Flush { command: number };
+        let work = Work::Flush { command: number, told: self.told };
         assert!(self.send(work, physical::Command::flush, calendar), "a device that is ready takes a flush");
     }
 
     /// All that was written before a flush is in flash, or some of it never will be.
     pub(super) fn flushed(
         &mut self,
-        number: u32,
+        (number, told): (u32, u64),
         answer: &physical::Answer,
         calendar: &mut impl Schedule<D::Event>,
     ) {
         let has_failed = answer.failure == Some(Failure::NotFlushed);
-        if std::mem::take(&mut self.is_spoilt) || has_failed {
+        if self.losses > told || has_failed {
+            self.told = self.losses;
             self.commands.get_mut(number).fails(0, 1, Status::WriteFault);
         }
         self.part_over(number, calendar);
@@ -169,8 +172,8 @@ impl<D: PhysicalDevice> Zoned<D> {
         if body.gathered.is_empty() {
             return;
         }
-        let kept = body.gathered.len() as u32;
-        self.counts.padding += u64::from(layout.unit - kept);
+        let kept = (body.handed(), body.gathered.len() as u32);
+        self.counts.padding += u64::from(layout.unit - kept.1);
         let (position, stamps) = body.pad(layout.unit);
         let fits = body.fits(&layout);
         self.write_programs(zone, (position, &stamps), (None, kept), calendar);
@@ -192,7 +195,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         self.counts.padding += blocks.len() as u64;
         for blocks in blocks.chunks(MOST_BLOCKS / unit * unit) {
             let stamps = vec![Stamp::PADDING; blocks.len()];
-            let work = Work::Write { zone, piece: None, kept: 0 };
+            let work = Work::Write { zone, piece: None, first: 0, kept: 0 };
             if !self.send(work, |tag| physical::Command::write(tag, blocks, &stamps), calendar) {
                 return self.end(zone, calendar);
             }
@@ -203,7 +206,9 @@ impl<D: PhysicalDevice> Zoned<D> {
     /// Takes an answer of the device below.
     pub(super) fn answered(&mut self, answer: &physical::Answer, calendar: &mut impl Schedule<D::Event>) {
         match self.sent.remove(answer.tag) {
-            Work::Write { zone, piece, kept } => self.written(zone, (piece, kept), answer, calendar),
+            Work::Write { zone, piece, first, kept } => {
+                self.written(zone, (piece, (first, kept)), answer, calendar);
+            }
             Work::Read { zone, command, places } => {
                 self.bodies[zone].reads -= 1;
                 for (n, at) in places.iter().enumerate() {
@@ -218,7 +223,7 @@ impl<D: PhysicalDevice> Zoned<D> {
             }
             Work::Reset { zone } => self.was_reset(zone, answer.failure.is_some(), calendar),
             Work::Close { zone } => self.was_closed(zone, calendar),
-            Work::Flush { command } => self.flushed(command, answer, calendar),
+            Work::Flush { command, told } => self.flushed((command, told), answer, calendar),
         }
     }
 }

@@ -24,6 +24,8 @@ struct Known {
     done: u32,
     flushed: u32,
     resets: u32,
+    /// Those of writes that failed, and those that a flush which failed did not cover.
+    failed: Vec<std::ops::Range<u32>>,
     /// Whether what no flush covers may be gone: the power was cut while it was full.
     is_loose: bool,
 }
@@ -32,7 +34,8 @@ struct Known {
 struct Sent {
     operation: Operation,
     zone: ZoneId,
-    /// Of a write: where it ends, and the resets before it.
+    /// Of a write: where it begins and ends, and the resets before it.
+    begin: u32,
     end: u32,
     resets: u32,
     /// Of a read: what each block may hold.
@@ -155,6 +158,7 @@ impl Host {
             known.written.extend(command.stamps);
         }
         let (end, resets) = (known.written.len() as u32, known.resets);
+        let begin = end - command.stamps.len() as u32;
         if command.operation == Operation::Manage(Action::Reset) {
             for (zone, state) in selected.iter().zip(states) {
                 let is_reset = if command.all {
@@ -168,7 +172,7 @@ impl Host {
                 }
             }
         }
-        let sent = Sent { operation: command.operation, zone, end, resets, allowed, covers };
+        let sent = Sent { operation: command.operation, zone, begin, end, resets, allowed, covers };
         self.sent.insert(command.tag, sent);
         self.take_answers();
         Ok(())
@@ -178,8 +182,10 @@ impl Host {
     fn allowed(&self, zone: ZoneId, block: u64) -> Vec<Stamp> {
         let known = &self.zones[zone.0 as usize];
         let Some(stamp) = known.written.get(block as usize).copied() else { return vec![Stamp::ERASED] };
+        let has_failed = known.failed.iter().any(|failed| failed.contains(&(block as u32)));
         let is_safe = block < u64::from(known.flushed)
             || block < u64::from(known.done) && !self.fails && !known.is_loose;
+        let is_safe = is_safe && !has_failed;
         let mut allowed = vec![stamp];
         if !is_safe {
             allowed.push(Stamp::ERASED);
@@ -221,8 +227,17 @@ impl Host {
                 Operation::Write | Operation::Append => {
                     let state = self.device.zone(sent.zone).state;
                     assert!(known.resets != sent.resets || !state.is_active(), "{answer:?}, and {state:?}");
+                    if known.resets == sent.resets {
+                        known.failed.push(sent.begin..sent.end);
+                    }
                 }
-                Operation::Flush | Operation::Manage(_) => {}
+                // It tells that something is lost; the next one does not tell again.
+                Operation::Flush => {
+                    for known in &mut self.zones {
+                        known.failed.push(known.flushed..known.done);
+                    }
+                }
+                Operation::Manage(_) => {}
             }
             self.answers.push(answer);
         }
@@ -329,6 +344,7 @@ impl Host {
         let now = next.min(self.calendar.now() + after);
         let cut = self.device.power_cut(now);
         self.calendar = Calendar::resumed(now, []);
+        let flushes = self.sent.values().any(|sent| sent.operation == Operation::Flush);
         let unanswered: Vec<u32> = std::mem::take(&mut self.sent).into_keys().collect();
         assert_eq!(cut.unanswered, unanswered);
         assert!(!self.device.is_ready());
@@ -338,12 +354,12 @@ impl Host {
             self.device.handle(event, &mut self.calendar);
         }
         for zone in 0..self.zones.len() {
-            self.find_again(zone);
+            self.find_again(zone, flushes);
         }
         self.audit();
     }
 
-    fn find_again(&mut self, number: usize) {
+    fn find_again(&mut self, number: usize, flushes: bool) {
         let zone = self.device.zone(ZoneId(number as u32));
         let below = self.device.device().geometry();
         let known = &mut self.zones[number];
@@ -352,7 +368,9 @@ impl Host {
                 let next = (zone.write_pointer - zone.start) as u32;
                 // Without a volatile buffer below, what filled a program is there; with a protected one all is.
                 let gathered = if self.device.has_volatile_writes() { below.ws_min - 1 } else { 0 };
+                // A flush under way may have several such programs written.
                 let is_there = !below.capabilities.volatile_writes && !self.fails && !known.is_loose;
+                let is_there = is_there && !(flushes && gathered > 0);
                 let least = if is_there { known.done.saturating_sub(gathered) } else { 0 };
                 let least = least.max(known.flushed);
                 let fits = (least..=known.written.len() as u32).contains(&next);
@@ -360,7 +378,10 @@ impl Host {
                 known.written.truncate(next as usize);
                 (known.done, known.flushed) = (next, next);
             }
-            ZoneState::Full | ZoneState::ReadOnly | ZoneState::Offline => known.is_loose = true,
+            ZoneState::Full | ZoneState::ReadOnly | ZoneState::Offline => {
+                // A later flush covers no more than the earlier ones of what may be gone.
+                (known.is_loose, known.done) = (true, known.flushed);
+            }
             ZoneState::ImplicitlyOpen | ZoneState::ExplicitlyOpen => panic!("{zone:?} after a power cut"),
         }
         if zone.state == ZoneState::Offline {
