@@ -22,7 +22,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
         drop(self.sent.forget());
         drop(self.pieces.forget());
-        self.told = self.losses;
+        self.losses.forget();
         self.is_recovering = true;
         PowerCut { unanswered: self.commands.forget().map(|command| command.tag).collect(), torn }
     }

@@ -162,3 +162,51 @@ impl<T> Ledger<T> {
         std::mem::take(&mut self.entries).into_values()
     }
 }
+
+/// Answers and notifications that the host has not seen yet.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Outbox {
+    pub(super) answers: Vec<super::command::Answer>,
+    pub(super) chunk_answers: Vec<physical_device::Answer>,
+    pub(super) notifications: Vec<physical_device::Notification>,
+}
+
+impl Outbox {
+    /// A command is over.
+    pub(super) fn add(&mut self, command: InFlight, now: Instant) {
+        match command.face {
+            Face::Zones(operation) => self.answers.push(command.answer(operation, now)),
+            Face::Chunks(operation) => self.chunk_answers.push(command.chunk_answer(operation, now)),
+        }
+    }
+}
+
+/// Programs with something in them that was answered and cannot be written, and how many of them flushes have told of.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Losses {
+    count: u64,
+    told: u64,
+}
+
+impl Losses {
+    pub(super) fn add(&mut self) {
+        self.count += 1;
+    }
+
+    /// How many are told of; a flush notes that when it begins.
+    pub(super) fn told(self) -> u64 {
+        self.told
+    }
+
+    /// Whether a flush that noted `told` has some to tell of; then all are.
+    pub(super) fn tell(&mut self, told: u64) -> bool {
+        let tells = self.count > told;
+        self.told = if tells { self.count } else { self.told };
+        tells
+    }
+
+    /// The power is gone, and with it what could be told of.
+    pub(super) fn forget(&mut self) {
+        self.told = self.count;
+    }
+}

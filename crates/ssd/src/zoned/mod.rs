@@ -30,7 +30,7 @@ use crate::physical_device::{
     PhysicalDevice,
 };
 use bodies::Body;
-use in_flight::{Face, InFlight, Ledger, Piece, Work};
+use in_flight::{Face, InFlight, Ledger, Losses, Outbox, Piece, Work};
 use table::Table;
 
 pub use command::{Action, Answer, Command, Operation, Status};
@@ -65,19 +65,15 @@ pub struct Zoned<D> {
     commands: Ledger<InFlight>,
     pieces: Ledger<Piece>,
     sent: Ledger<Work>,
-    answers: Vec<Answer>,
-    chunk_answers: Vec<physical::Answer>,
-    notifications: Vec<Notification>,
+    outbox: Outbox,
     counts: Counts,
-    /// Programs with something in them that was answered and cannot be written, and how many of them flushes have told of.
-    losses: u64,
-    told: u64,
+    losses: Losses,
     is_recovering: bool,
     digest: Digest,
 }
 
 state!(Zoned<D: State> {
-    values { bodies, commands, pieces, sent, answers, chunk_answers, notifications, counts, losses, told, is_recovering, digest }
+    values { bodies, commands, pieces, sent, outbox, counts, losses, is_recovering, digest }
     parts { device, table }
     fixed { config, geometry }
 });
@@ -118,12 +114,9 @@ impl<D: PhysicalDevice> Zoned<D> {
             commands: Ledger::default(),
             pieces: Ledger::default(),
             sent: Ledger::default(),
-            answers: Vec::new(),
-            chunk_answers: Vec::new(),
-            notifications: Vec::new(),
+            outbox: Outbox::default(),
             counts: Counts::default(),
-            losses: 0,
-            told: 0,
+            losses: Losses::default(),
             is_recovering: false,
             digest: Digest::default(),
         }
@@ -227,6 +220,47 @@ impl<D: PhysicalDevice> Zoned<D> {
         Ok(())
     }
 
+    /// Carries out a command of a host of chunks that breaks no rule.
+    fn take_chunks(&mut self, command: &physical::Command<'_>, calendar: &mut impl Schedule<D::Event>) {
+        let face = Face::Chunks(command.operation);
+        let number = self.commands.add(InFlight::new(face, command.tag, calendar.now()));
+        match command.operation {
+            physical::Operation::Read => {
+                let place = |block: &LogicalBlock| (ZoneId(block.chunk.chunk), u64::from(block.block));
+                let blocks: Vec<(ZoneId, u64)> = command.blocks.iter().map(place).collect();
+                self.read(number, &blocks, calendar);
+            }
+            physical::Operation::Write => {
+                let unit = self.geometry.ws_min;
+                let limit = self.config.append_limit.unwrap_or(MOST_BLOCKS as u32);
+                let most = (limit / unit * unit).max(unit) as usize;
+                let mut at = 0;
+                for run in physical_device::runs(command.blocks) {
+                    let zone = ZoneId(run[0].chunk.chunk);
+                    for part in run.chunks(most) {
+                        let stamps = &command.stamps[at..at + part.len()];
+                        self.counts.appends += 1;
+                        self.write(number, at as u32, zone, stamps, calendar);
+                        at += part.len();
+                    }
+                }
+            }
+            physical::Operation::Reset | physical::Operation::Close => {
+                let is_reset = command.operation == physical::Operation::Reset;
+                let action = if is_reset { Action::Reset } else { Action::Finish };
+                for (at, block) in (0..).zip(command.blocks) {
+                    let zone = ZoneId(block.chunk.chunk);
+                    self.table.manage(action, zone).expect("it was checked");
+                    self.follow(action, (number, at), zone, calendar);
+                }
+            }
+            physical::Operation::Flush => self.flush(number, calendar),
+            physical::Operation::Copy => unreachable!("it was refused"),
+        }
+        self.part_over(number, calendar);
+        self.take_news(calendar);
+    }
+
     /// Whether a command may be carried out, and where. A change of one zone is made in the table at once.
     fn check(&mut self, command: &Command<'_>) -> Result<Option<(ZoneId, u64)>, Status> {
         if !self.is_up() {
@@ -279,12 +313,12 @@ impl<D: PhysicalDevice> Zoned<D> {
 
     /// Answers that were given since they were last [forgotten](Self::forget_zone_answers).
     pub fn zone_answers(&self) -> &[Answer] {
-        &self.answers
+        &self.outbox.answers
     }
 
     /// They were seen.
     pub fn forget_zone_answers(&mut self) {
-        self.answers.clear();
+        self.outbox.answers.clear();
     }
 
     /// Reads logical blocks of zones for a command.
@@ -327,7 +361,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         if place.block < self.device.report(place.chunk).readable {
             return Some(place);
         }
-        // What is being written counts as unwritten.
+        // Blocks that are being written count as unwritten.
         if block < body.answered {
             self.unread(number, at);
         }
@@ -397,7 +431,7 @@ impl<D: PhysicalDevice> Zoned<D> {
     fn notify(&mut self, zone: ZoneId, notice: Notice) {
         let (next, capacity) = (self.table.get(zone).next, self.config.layout.capacity);
         let first = Chunk { chunk: zone.0, ..Chunk::default() }.at(next.min(capacity - 1));
-        self.notifications.push(Notification { first, blocks: capacity - next, notice });
+        self.outbox.notifications.push(Notification { first, blocks: capacity - next, notice });
     }
 
     /// A part of a command is over. After the last one it is answered.
@@ -410,10 +444,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         let (now, command) = (calendar.now(), self.commands.remove(number));
         self.digest.add(u64::from(command.tag));
         self.digest.add((now - command.submitted).ps());
-        match command.face {
-            Face::Zones(operation) => self.answers.push(command.answer(operation, now)),
-            Face::Chunks(operation) => self.chunk_answers.push(command.chunk_answer(operation, now)),
-        }
+        self.outbox.add(command, now);
     }
 
     /// Whether it takes commands.

@@ -4,8 +4,7 @@ use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule};
 use wordline_nand::Stamp;
 
 use super::Zoned;
-use super::command::{Action, Status};
-use super::in_flight::{Face, InFlight};
+use super::command::Status;
 use super::metrics::Mark;
 use super::table::{ZoneId, ZoneState};
 use crate::block_device::Oldest;
@@ -28,7 +27,7 @@ fn state_of(state: ZoneState) -> ChunkState {
 }
 
 /// Logical blocks of a list that lie side by side.
-fn runs(blocks: &[LogicalBlock]) -> impl Iterator<Item = &[LogicalBlock]> {
+pub(super) fn runs(blocks: &[LogicalBlock]) -> impl Iterator<Item = &[LogicalBlock]> {
     blocks.chunk_by(|one, next| *next == one.chunk.at(one.block + 1))
 }
 
@@ -125,47 +124,6 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
         Ok(())
     }
-
-    /// Carries out a command that breaks no rule.
-    fn take(&mut self, command: &Command<'_>, calendar: &mut impl Schedule<D::Event>) {
-        let face = Face::Chunks(command.operation);
-        let number = self.commands.add(InFlight::new(face, command.tag, calendar.now()));
-        match command.operation {
-            Operation::Read => {
-                let place = |block: &LogicalBlock| (ZoneId(block.chunk.chunk), u64::from(block.block));
-                let blocks: Vec<(ZoneId, u64)> = command.blocks.iter().map(place).collect();
-                self.read(number, &blocks, calendar);
-            }
-            Operation::Write => {
-                let unit = self.geometry.ws_min;
-                let limit = self.config.append_limit.unwrap_or(MOST_BLOCKS as u32);
-                let most = (limit / unit * unit).max(unit) as usize;
-                let mut at = 0;
-                for run in runs(command.blocks) {
-                    let zone = ZoneId(run[0].chunk.chunk);
-                    for part in run.chunks(most) {
-                        let stamps = &command.stamps[at..at + part.len()];
-                        self.counts.appends += 1;
-                        self.write(number, at as u32, zone, stamps, calendar);
-                        at += part.len();
-                    }
-                }
-            }
-            Operation::Reset | Operation::Close => {
-                let is_reset = command.operation == Operation::Reset;
-                let action = if is_reset { Action::Reset } else { Action::Finish };
-                for (at, block) in (0..).zip(command.blocks) {
-                    let zone = ZoneId(block.chunk.chunk);
-                    self.table.manage(action, zone).expect("it was checked");
-                    self.follow(action, (number, at), zone, calendar);
-                }
-            }
-            Operation::Flush => self.flush(number, calendar),
-            Operation::Copy => unreachable!("it was refused"),
-        }
-        self.part_over(number, calendar);
-        self.take_news(calendar);
-    }
 }
 
 impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
@@ -197,7 +155,7 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
         calendar: &mut impl Schedule<Self::Event>,
     ) -> Result<(), Refusal> {
         self.check_chunks(command)?;
-        self.take(command, calendar);
+        self.take_chunks(command, calendar);
         Ok(())
     }
 
@@ -211,19 +169,19 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
     }
 
     fn answers(&self) -> &[Answer] {
-        &self.chunk_answers
+        &self.outbox.chunk_answers
     }
 
     fn forget_answers(&mut self) {
-        self.chunk_answers.clear();
+        self.outbox.chunk_answers.clear();
     }
 
     fn notifications(&self) -> &[Notification] {
-        &self.notifications
+        &self.outbox.notifications
     }
 
     fn forget_notifications(&mut self) {
-        self.notifications.clear();
+        self.outbox.notifications.clear();
     }
 
     fn outstanding(&self) -> usize {
@@ -306,7 +264,7 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
 
     fn check_loaded(&self, agenda: &Agenda<Self::Event>) -> Result<(), String> {
         self.device.check_loaded(agenda)?;
-        let notified = self.notifications.iter().all(|one| self.geometry.has(one.first.chunk));
+        let notified = self.outbox.notifications.iter().all(|one| self.geometry.has(one.first.chunk));
         ensure(notified, || "a notification of a zone that is not there".into())?;
         self.check_zones()
     }

@@ -1,4 +1,4 @@
-//! What is written: to the programs that it fills, in the order of its zone, and padded by a flush.
+//! Writes: as far as they fill programs they go to the device below, in the order of their zone; a flush pads the rest.
 
 use wordline_kernel::Schedule;
 use wordline_nand::Stamp;
@@ -87,7 +87,9 @@ impl<D: PhysicalDevice> Zoned<D> {
     /// Some of what was to be written is not, and a piece fails. What was answered before it stays in memory, where it is lost with the power unless
     /// that is protected: the next flush tells.
     fn lose(&mut self, piece: Option<u32>, stranded: u32) {
-        self.losses += u64::from(stranded > 0 && !self.config.is_protected);
+        if stranded > 0 && !self.config.is_protected {
+            self.losses.add();
+        }
         self.counts.blocks_stranded += u64::from(stranded);
         if let Some(piece) = piece {
             self.pieces.get_mut(piece).has_failed = true;
@@ -146,7 +148,7 @@ impl<D: PhysicalDevice> Zoned<D> {
             zones.into_iter().for_each(|zone| self.pad(zone, calendar));
         }
         self.commands.get_mut(number).parts += 1;
-        let work = Work::Flush { command: number, told: self.told };
+        let work = Work::Flush { command: number, told: self.losses.told() };
         assert!(self.send(work, physical::Command::flush, calendar), "a device that is ready takes a flush");
     }
 
@@ -158,8 +160,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         calendar: &mut impl Schedule<D::Event>,
     ) {
         let has_failed = answer.failure == Some(Failure::NotFlushed);
-        if self.losses > told || has_failed {
-            self.told = self.losses;
+        if self.losses.tell(told) || has_failed {
             self.commands.get_mut(number).fails(0, 1, Status::WriteFault);
         }
         self.part_over(number, calendar);

@@ -178,7 +178,7 @@ impl Host {
         Ok(())
     }
 
-    /// What a read may find in a logical block.
+    /// The stamps that a read may find in a logical block.
     fn allowed(&self, zone: ZoneId, block: u64) -> Vec<Stamp> {
         let known = &self.zones[zone.0 as usize];
         let Some(stamp) = known.written.get(block as usize).copied() else { return vec![Stamp::ERASED] };

@@ -112,7 +112,7 @@ impl Model {
             Operation::Flush => 0,
             Operation::Manage(action) if command.all => self.manage_all(action),
             _ if command.first + count > end || command.first >= end => 0x080,
-            Operation::Manage(_) if command.first % SIZE > 0 => 0x002,
+            Operation::Manage(_) if !command.first.is_multiple_of(SIZE) => 0x002,
             Operation::Manage(action) => self.manage(action, (command.first / SIZE) as usize),
             _ if count == 0 => 0x002,
             Operation::Read => 0x1b8 * u16::from(command.first % SIZE + count > SIZE),
@@ -121,7 +121,7 @@ impl Model {
         }
     }
 
-    /// What a read finds.
+    /// The stamps that a read finds.
     fn found(&self, first: u64, count: u64) -> Vec<Stamp> {
         let written = &self.zones[(first / SIZE) as usize].3;
         let at = |n: u64| written.get((first % SIZE + n) as usize).copied().unwrap_or(Stamp::ERASED);
