@@ -1,11 +1,11 @@
 //! A device of zones, by the Zoned Namespace Command Set of NVMe: zones over the chunks of any [physical device](crate::physical_device).
 //!
-//! A zone is a chunk of each of some parallel units, in stripes. The [table](table) of zones holds the rules and changes at once; the device
+//! A zone is a chunk of each of some parallel units, in stripes. A table of zones holds the rules and changes at once; the device
 //! below does all that is done to flash, with its buffer, its manager of failures and its recovery. Between the two are the logical
 //! blocks that fill no program yet, and the padding that a flush or a power cut leaves. Every command that is refused, and every one that fails, has
 //! a [`Status`] of NVMe.
 //!
-//! The device also has the face of a physical device, for hosts that speak to one: each zone is a chunk, all of them of one
+//! The device has the face of a physical device too, for hosts that speak to one: each zone is a chunk, all of them of one
 //! parallel unit. `docs/zoned.md` describes the mechanisms and the choices.
 
 mod audit;
