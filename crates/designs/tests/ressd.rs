@@ -2,7 +2,7 @@
 
 use wordline_designs::Designs;
 use wordline_designs::ressd::{Overhead, ReSsd, ReSsdFile, WhenAllValid};
-use wordline_kernel::Duration;
+use wordline_kernel::{Duration, Seed};
 use wordline_nand::{BlockSetId, CellMode};
 use wordline_ssd::space::State;
 use wordline_ssd::{DeviceFile, Operation, contract};
@@ -140,6 +140,40 @@ fn word_lines_are_programmed_again_as_in_figure_9() {
 }
 
 #[test]
+fn the_pages_of_a_candidate_complete_word_lines_of_the_host() {
+    let mut rig = with_normal_pages("");
+    let first = figure_9(&mut rig);
+    for pair in [[9, 10], [11, 12], [13, 14], [15, 16]] {
+        write(&mut rig, &pair);
+    }
+    let [_, second] = hot_blocks(&rig)[..] else { panic!("a second hot block") };
+    assert_eq!(rig.measured("ressd.reclaimed"), 0.0);
+    // No page can be written again, and the level has as many candidates as it may: the candidate is reclaimed while the next super
+    // layer of the other block is begun.
+    write(&mut rig, &[17, 18]);
+    assert_eq!(word_line(&rig, second, PER_SUPER_LAYER), ([Some(17), Some(18)], 0));
+    assert_eq!((rig.measured("ressd.reclaimed"), rig.measured("flash.unit_programs")), (1.0, 0.0));
+    // Meanwhile its eight pages are read. Each page of the host takes two of them along.
+    for _ in 0..50 {
+        rig.submit(Operation::Read, 0, SECTORS);
+        rig.run_down_to(0);
+    }
+    for (n, page) in (21..25).enumerate() {
+        write(&mut rig, &[page]);
+        assert_eq!(rig.measured("flash.unit_programs"), 2.0 * (n as f64 + 1.0));
+    }
+    let held = super_layer(&rig, first, 0);
+    assert_eq!(held, [2, 1, 1, 0].map(|times| ([None, None], times)));
+    assert_eq!((rig.measured("flash.padding"), rig.measured("flash.gc_programs")), (0.0, 0.0));
+    // Its word lines are programmed again: the one that was programmed least often first.
+    write(&mut rig, &[19]);
+    assert_eq!(word_line(&rig, first, 3), ([Some(19), None], 1));
+    // The pages that moved are where they should be.
+    (0..25).for_each(|page| rig.submit(Operation::Read, page * SECTORS, SECTORS));
+    rig.flush();
+}
+
+#[test]
 fn a_candidate_without_rewrites_is_opened_again_for_its_next_super_layer() {
     let mut rig = with_normal_pages("");
     let block = figure_9(&mut rig);
@@ -199,6 +233,19 @@ fn the_time_stamp_of_a_hot_block_is_that_of_its_last_super_layer() {
 }
 
 #[test]
+fn data_from_before_the_run_are_normal() {
+    let mut rig = rig("");
+    rig.device.fill_steady(Seed(1));
+    let [hot, updates] = ["ressd.hot_1", "ressd.updates"].map(|name| rig.measured(name));
+    assert!(hot == 0.0 && updates > 0.0, "{hot} hot of {updates}");
+    // First old data are replaced, a block of them, then young ones.
+    (0..8).for_each(|n| write(&mut rig, &[3 * n, 3 * n + 1, 3 * n + 2]));
+    assert_eq!(rig.measured("ressd.hot_1"), 0.0);
+    write(&mut rig, &[23]);
+    assert_eq!(rig.measured("ressd.hot_1"), 1.0);
+}
+
+#[test]
 fn it_keeps_the_contract_of_designs() {
     let mut file = contract::small_with_two_bits();
     file.part.geometry.blocks_per_plane = 96;
@@ -212,7 +259,8 @@ fn it_keeps_the_contract_of_designs() {
         (2, 3, WhenAllValid::NextSuperLayer),
         (0, 0, WhenAllValid::Suspend),
     ] {
-        let settings = ReSsdFile { thresholds: ages, rewrites, candidates, when_all_valid };
+        let settings =
+            ReSsdFile { thresholds: ages, rewrites, candidates, when_all_valid, passive_reclaim: true };
         contract::check(&file, |config| Box::new(ReSsd::new(&settings, config)));
     }
 }

@@ -164,6 +164,37 @@ const DERIVED: &[Derived] = &[
     derived("flash.programs", Unit::Pages, "Pages programmed, padding included.", |d| {
         d.pages_programmed().into()
     }),
+    derived(
+        "flash.room_taken",
+        Unit::LogicalPages,
+        "Room that programs took: all logical pages programmed and padding, without those that replaced a page of a word line that \
+         was programmed again. ReSSD's physical page consumption.",
+        |d| (d.programmed() - d.totals.reprogrammed).into(),
+    ),
+    derived(
+        "flash.room_taken_by_host",
+        Unit::LogicalPages,
+        "The part of it that pages of the host and padding took.",
+        |d| (d.totals.host_programs + d.totals.padding - d.totals.reprogrammed).into(),
+    ),
+    derived(
+        "flash.room_taken_by_moves",
+        Unit::LogicalPages,
+        "The part of it that pages took which moved: those of garbage collection, and those that went with pages of the host.",
+        |d| (d.totals.gc_programs + d.totals.unit_programs).into(),
+    ),
+    derived(
+        "flash.room_left",
+        Unit::LogicalPages,
+        "Logical pages that could be programmed at the end without an erase, in free and in open blocks.",
+        |d| d.base.space.room_left().into(),
+    ),
+    derived(
+        "flash.gc_moving_victims",
+        Unit::BlockSets,
+        "Blocks that were erased after pages of them had been moved.",
+        |d| d.totals.erases.saturating_sub(d.totals.gc_empty_victims).into(),
+    ),
     derived("flash.erases", Unit::Blocks, "Blocks erased.", |d| d.blocks_erased().into()),
     derived(
         "flash.programmed_bytes",

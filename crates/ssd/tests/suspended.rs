@@ -122,6 +122,29 @@ fn blocks_of_which_word_lines_are_programmed_again_are_suspended_too() {
 }
 
 #[test]
+fn pages_of_blocks_that_are_vacated_go_with_those_of_the_host() {
+    let settings = Settings { streams: 2, again: 2, chances: [80, 50, 10], ..Settings::suspending(2) };
+    let mut file = contract::small_with_two_bits();
+    file.part.geometry.blocks_per_plane = 64;
+    (file.ftl.gc.start_below_free_blocks, file.ftl.gc.stop_at_free_blocks) = (5, 6);
+    let mut rig = rig(&file, settings);
+    let pages = u64::from(rig.device.config().logical_pages);
+    let mut random = Seed(3).stream("test.overwrite", 0);
+    for n in 0..20_000 {
+        rig.run_down_to(15);
+        rig.submit(Operation::Write, false, random.below(pages.min(200)) * 8, 8);
+        if n % 500 == 0 {
+            rig.audit();
+        }
+    }
+    let moved = rig.device.totals().unit_programs;
+    assert!(moved > 100, "{moved} pages");
+    for page in 0..pages.min(200) {
+        rig.alone(Operation::Read, false, page * 8, 8);
+    }
+}
+
+#[test]
 fn a_full_device_with_the_least_spare_space_never_runs_dry() {
     let never = [[100, 0, 0], [100, 5, 0], [30, 60, 0], [30, 30, 50]];
     for (limit, chances) in [1, 4].into_iter().flat_map(|limit| never.map(|chances| (limit, chances))) {

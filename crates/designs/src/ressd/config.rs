@@ -30,19 +30,23 @@ pub struct ReSsdFile {
     pub thresholds: [Duration; LEVELS],
     /// How often word lines of hot blocks are programmed again: 0 for the baseline, which separates writes by their levels alone.
     pub rewrites: u8,
-    /// Candidates that each level may have at once in a row of planes. 0 suspends none.
+    /// Candidates that each level may have at once in a row of planes, before one is reclaimed. 0 suspends none.
     pub candidates: u16,
+    /// Whether the valid pages of a candidate move to normal blocks, with writes of the host, where a level has as many candidates as it may
+    /// and no page of it can be written again (section 4.2.2). If not, the next super layer is begun alone.
+    pub passive_reclaim: bool,
     /// The fate of a block of which all pages are valid.
     pub when_all_valid: WhenAllValid,
 }
 
 impl Default for ReSsdFile {
-    /// ReSSD, sections 4.1, 4.2 and 6.1. The paper does not limit candidates: 8 is chosen.
+    /// ReSSD, sections 4.1, 4.2 and 6.1. The paper reclaims a candidate rather than take another block, and gives no number: 1 is chosen.
     fn default() -> Self {
         Self {
             thresholds: [30, 60, 120].map(|minutes| Duration::from_ms(minutes * 60_000)),
             rewrites: 2,
-            candidates: 8,
+            candidates: 1,
+            passive_reclaim: true,
             when_all_valid: WhenAllValid::Suspend,
         }
     }

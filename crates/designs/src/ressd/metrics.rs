@@ -27,6 +27,11 @@ static RESUMED: Metric = Metric::new(
     Unit::Count,
     "Candidates that were opened again for their next super layer.",
 );
+static VACATED: Metric = Metric::new(
+    "ressd.reclaimed",
+    Unit::Count,
+    "Candidates of which the valid pages were moved with writes of the host, so that they could be written again.",
+);
 static STAMPS: Metric = Metric::new("ressd.stamp_bytes", Unit::Bytes, "Memory of the time stamps of blocks.");
 static TAGS: Metric = Metric::new(
     "ressd.tag_bytes",
@@ -57,6 +62,7 @@ pub static ALL: &[&Metric] = &[
     &SUPER_LAYERS,
     &SUSPENDED,
     &RESUMED,
+    &VACATED,
     &STAMPS,
     &TAGS,
     &POINTERS,
@@ -78,13 +84,16 @@ pub struct Counts {
     pub suspended: u64,
     /// Blocks opened again.
     pub resumed: u64,
+    /// Blocks vacated.
+    pub vacated: u64,
 }
 
 impl Counts {
     /// The value of each metric.
     pub fn measure(&self, overhead: &Overhead) -> Vec<(&'static Metric, Value)> {
-        let Self { pages: [normal, one, two, three], updates, super_layers, suspended, resumed } = *self;
-        let values = [normal, one, two, three, updates, super_layers, suspended, resumed];
+        let Self { pages: [normal, one, two, three], updates, super_layers, suspended, resumed, vacated } =
+            *self;
+        let values = [normal, one, two, three, updates, super_layers, suspended, resumed, vacated];
         let Overhead { stamps, tags, pointers, word_lines, saved_per_block } = *overhead;
         let bytes = [stamps, tags, pointers, word_lines, overhead.total(), saved_per_block];
         let bytes = bytes.map(|bytes| Value::Number(bytes as f64));

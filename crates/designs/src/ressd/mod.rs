@@ -65,8 +65,9 @@ impl ReSsd {
         (stamp != NEVER).then(|| view.now().since(Instant::from_ps(stamp)))
     }
 
-    fn stamp(&mut self, block: BlockSetId, now: Instant) {
-        self.stamps[block.0 as usize] = now.ps();
+    /// Sets the time stamp of a block. One that is written while the device is aged has none.
+    fn stamp(&mut self, block: BlockSetId, view: &View<'_>) {
+        self.stamps[block.0 as usize] = if view.is_aged() { NEVER } else { view.now().ps() };
     }
 
     /// Notes that a word line of a hot block was programmed, if it is the first one of its super layer.
@@ -84,7 +85,7 @@ impl ReSsd {
         if super_layer >= *begun {
             *begun = super_layer + 1;
             self.counts.super_layers += 1;
-            self.stamp(block, view.now());
+            self.stamp(block, view);
         }
     }
 
@@ -103,8 +104,7 @@ impl ReSsd {
 
     /// Whether all word lines of the super layers that were begun of a hot block are programmed.
     fn is_between_super_layers(open: &OpenBlock<'_>, view: &View<'_>) -> bool {
-        let per = view.super_layer(open.block).unwrap_or(1);
-        open.written > 0 && open.written.is_multiple_of(per)
+        open.written.is_multiple_of(view.super_layer(open.block).unwrap_or(1))
     }
 
     fn is_hot(block: BlockSetId, view: &View<'_>) -> bool {
@@ -169,11 +169,30 @@ impl Design for ReSsd {
         view: &mut View<'_>,
     ) -> Option<BlockSetId> {
         let is_candidate = |one: &&OpenBlock<'_>| {
-            Self::is_hot(one.block, view)
+            one.written > 0
+                && Self::is_hot(one.block, view)
                 && Self::is_between_super_layers(one, view)
                 && self.has_rewrite_left(one, view)
         };
         open.iter().find(is_candidate).map(|one| one.block)
+    }
+
+    /// Where no page of the level has a place to be written again, the candidate with the fewest valid pages that has a rewrite left.
+    fn vacates(
+        &mut self,
+        open: &[OpenBlock<'_>],
+        suspended: &SuspendedBlocks<'_>,
+        view: &mut View<'_>,
+    ) -> Option<BlockSetId> {
+        let begins_super_layer =
+            |one: &OpenBlock<'_>| Self::is_hot(one.block, view) && Self::is_between_super_layers(one, view);
+        if !self.settings.passive_reclaim || !open.iter().any(begins_super_layer) {
+            return None;
+        }
+        let candidates = suspended.iter().filter(|one| self.has_rewrite_left(one, view));
+        let vacated = candidates.map(|one| one.block).min_by_key(|block| view.block(*block).valid);
+        self.counts.vacated += u64::from(vacated.is_some());
+        vacated
     }
 
     fn resumes(&mut self, suspended: &SuspendedBlocks<'_>, view: &mut View<'_>) -> Option<BlockSetId> {
@@ -184,7 +203,7 @@ impl Design for ReSsd {
         match seen {
             Seen::Opened { block, .. } => {
                 self.begun[block.0 as usize] = 0;
-                self.stamp(*block, view.now());
+                self.stamp(*block, view);
             }
             Seen::Programmed { first, failed: false, .. } => self.programmed(*first, view),
             Seen::Suspended { .. } => self.counts.suspended += 1,

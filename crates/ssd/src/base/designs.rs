@@ -32,6 +32,15 @@ impl AnswersNext for Asked<'_> {
         self.policies.suspends(open, suspended, Sight { flash: self.flash, space })
     }
 
+    fn vacates(
+        &mut self,
+        open: &[OpenBlock<'_>],
+        suspended: &SuspendedBlocks<'_>,
+        space: &Space,
+    ) -> Option<BlockSetId> {
+        self.policies.vacates(open, suspended, Sight { flash: self.flash, space })
+    }
+
     fn resumes(&mut self, suspended: &SuspendedBlocks<'_>, space: &Space) -> Option<BlockSetId> {
         self.policies.resumes(suspended, Sight { flash: self.flash, space })
     }

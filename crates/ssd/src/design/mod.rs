@@ -194,6 +194,19 @@ pub trait Design: State + Send {
         None
     }
 
+    /// [`Seam::Frontier`], where word lines of the stream's blocks are programmed again: one of these suspended blocks to be vacated; none if
+    /// they are left as they are. The valid pages of its last super layer are read and programmed with pages of the host that go to the first
+    /// stream of the pool, so that its word lines can be programmed again without an erase. Asked before each word line while the
+    /// stream may suspend no other block, and none of the row is being vacated.
+    fn vacates(
+        &mut self,
+        _open: &[OpenBlock<'_>],
+        _suspended: &SuspendedBlocks<'_>,
+        _view: &mut View<'_>,
+    ) -> Option<BlockSetId> {
+        None
+    }
+
     /// [`Seam::Frontier`]: one of these suspended blocks of a stream to be opened again in place of a free one; none if a free one is
     /// opened. Asked whenever the stream wants a block and has suspended ones, of which those are shown that are in the mode in which a free
     /// one would be opened.

@@ -1,9 +1,9 @@
-//! Asks which blocks are set aside before they are full, and which of these are opened again.
+//! Asks which blocks are set aside before they are full, and which of these are vacated, or opened again.
 
 use wordline_nand::BlockSetId;
 
 use super::table::Designs;
-use super::{Seam, Sight};
+use super::{Design, Seam, Sight, View};
 use crate::parts::Policies;
 use crate::policy::frontier::OpenBlock;
 use crate::space::{Streams, SuspendedBlocks};
@@ -45,15 +45,38 @@ impl Policies {
         None
     }
 
+    /// The suspended block of a stream that is vacated.
+    pub(crate) fn vacates(
+        &mut self,
+        open: &[OpenBlock<'_>],
+        suspended: &SuspendedBlocks<'_>,
+        sight: Sight<'_>,
+    ) -> Option<BlockSetId> {
+        let ask = |design: &mut dyn Design, view: &mut View<'_>| design.vacates(open, suspended, view);
+        self.one_suspended("vacated", suspended, sight, ask)
+    }
+
     /// The suspended block of a stream that is opened again.
     pub(crate) fn resumes(
         &mut self,
         suspended: &SuspendedBlocks<'_>,
         sight: Sight<'_>,
     ) -> Option<BlockSetId> {
+        let ask = |design: &mut dyn Design, view: &mut View<'_>| design.resumes(suspended, view);
+        self.one_suspended("opened again", suspended, sight, ask)
+    }
+
+    /// The suspended block that a design answers with; none if it names none, or another one. It is to be `done` to.
+    fn one_suspended(
+        &mut self,
+        done: &str,
+        suspended: &SuspendedBlocks<'_>,
+        sight: Sight<'_>,
+        ask: impl FnOnce(&mut dyn Design, &mut View<'_>) -> Option<BlockSetId>,
+    ) -> Option<BlockSetId> {
         let pool = sight.space.pools().number_of_row(suspended.row());
         let design = self.designs.owner(Seam::Frontier, pool)?;
-        let answer = self.designs.ask(design, sight, |design, view| design.resumes(suspended, view))?;
+        let answer = self.designs.ask(design, sight, ask)?;
         if suspended.has(answer) {
             return Some(answer);
         }
@@ -61,7 +84,7 @@ impl Policies {
             let blocks: Vec<String> = suspended.iter().map(|block| format!("{:?}", block.block)).collect();
             format!("a suspended block of the stream ({}), or none", blocks.join(", "))
         };
-        self.designs.note_wrong(Seam::Frontier, pool, format!("{answer:?} to be opened again"), allowed);
+        self.designs.note_wrong(Seam::Frontier, pool, format!("{answer:?} to be {done}"), allowed);
         None
     }
 }

@@ -47,6 +47,11 @@ impl View<'_> {
         self.now
     }
 
+    /// Whether the device is being aged: no time passes.
+    pub fn is_aged(&self) -> bool {
+        self.sight.flash.has_no_clock()
+    }
+
     /// The pools: parts, geometry, and what number is what.
     pub fn pools(&self) -> &Pools {
         self.sight.space.pools()

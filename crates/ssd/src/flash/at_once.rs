@@ -22,6 +22,11 @@ impl Flash {
         self.at_once = Some(Box::default());
     }
 
+    /// Whether commands take no time.
+    pub fn has_no_clock(&self) -> bool {
+        self.at_once.is_some()
+    }
+
     /// From now on commands take their time.
     pub fn start_clock(&mut self) {
         let at_once = self.at_once.take();

@@ -21,6 +21,7 @@ use super::job::{Job, Run};
 use super::row::RowState;
 use super::sources::view::View;
 use super::sources::{Source, Sources};
+use super::vacating::Vacating;
 use super::victims::Victims;
 use crate::flash::Class;
 use crate::map::Moved;
@@ -83,13 +84,17 @@ pub struct Collector {
     steps_per_write: u32,
     /// Rows with a step under way.
     steps: u32,
+    /// Victims that held nothing valid when they were chosen, and that are not counted yet.
+    empty_victims: u64,
     /// Pages that go to another pool alone.
     pub(super) departures: Departures,
+    /// Pages of blocks that are vacated.
+    pub(super) vacating: Vacating,
 }
 
 state!(Collector {
-    values { rows, steps }
-    parts { sources, victims, departures }
+    values { rows, steps, empty_victims }
+    parts { sources, victims, departures, vacating }
     fixed { copyback, steps_per_write }
 });
 
@@ -109,7 +114,9 @@ impl Collector {
             copyback: gc.copyback,
             steps_per_write,
             steps: 0,
+            empty_victims: 0,
             departures: Departures::new(rows),
+            vacating: Vacating::new(rows),
         }
     }
 
@@ -142,6 +149,7 @@ impl Collector {
         }
         self.steps = 0;
         self.departures.forget();
+        self.vacating.forget();
     }
 
     /// The first source of a row that has a job for it says which.
@@ -251,6 +259,7 @@ impl Collector {
             let Some(job) = job else { return self.make_room(row, lacks_room, space) };
             if let Some(block) = job.victim().filter(|block| space.state(*block) != State::Victim) {
                 space.clean(block);
+                self.empty_victims += u64::from(space.valid(block) == 0);
             }
             if space.has_whole_units(row) {
                 self.forget_part_of_unit(row, space);
@@ -301,7 +310,7 @@ impl Collector {
         let state = &mut self.rows[row];
         let Some(job) = &mut state.job else { return true };
         let victim = job.victim();
-        let is_over = victim.is_some() || job.has_moved_all(space);
+        let is_over = victim.is_some() || job.with_host || job.has_moved_all(space);
         if is_over {
             state.read.extend(victim);
             state.end();
@@ -393,6 +402,11 @@ impl Collector {
         }
         state.share_unit(unit, space);
         Some(Step::Program { stream })
+    }
+
+    /// Victims chosen since the last call that held nothing valid then.
+    pub fn take_empty_victims(&mut self) -> u64 {
+        std::mem::take(&mut self.empty_victims)
     }
 
     /// The block that is being emptied in a row.

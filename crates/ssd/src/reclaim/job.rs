@@ -42,6 +42,8 @@ pub(super) struct Job {
     pub(super) leaves: bool,
     /// Whether the relocator was asked if its pages leave the pool.
     pub(super) is_asked: bool,
+    /// Whether its pages are only read: they are programmed with pages of the host.
+    pub(super) with_host: bool,
 }
 
 /// Pages that are read at once: the same page in planes side by side, each with something valid.
@@ -74,7 +76,8 @@ impl Job {
     }
 
     fn of(work: Work) -> Self {
-        Self { work, class: Class::Reclaim, only_while_idle: false, leaves: false, is_asked: false }
+        let (only_while_idle, leaves, is_asked, with_host) = (false, false, false, false);
+        Self { work, class: Class::Reclaim, only_while_idle, leaves, is_asked, with_host }
     }
 
     /// A copyback of this many pages failed: they are moved again.

@@ -9,6 +9,7 @@ mod job;
 mod row;
 mod sources;
 mod steps;
+mod vacating;
 mod victims;
 
 use wordline_kernel::{Seed, state};
@@ -121,6 +122,27 @@ impl Reclaim {
         &self.collector.departures
     }
 
+    /// Whether pages that were read of blocks that are vacated wait for program units of the host.
+    #[inline]
+    pub(crate) fn vacates_any(&self) -> bool {
+        self.collector.vacating.has_any()
+    }
+
+    /// How many of them wait in a row, of those that are still to be moved.
+    pub(crate) fn vacated(&mut self, row: RowId, space: &Space) -> u32 {
+        self.collector.vacating.waiting(row, space)
+    }
+
+    /// The next `pages` of them are programmed from now on: each is handed to `to`.
+    pub(crate) fn take_vacated(&mut self, row: RowId, pages: u32, to: impl FnMut(Stamp)) {
+        self.collector.vacating.take(row, pages, to);
+    }
+
+    /// Drops those of a row that are not to be moved any more; before another page can be in their places.
+    pub(crate) fn forget_void_vacated(&mut self, row: RowId, space: &Space) {
+        self.collector.vacating.forget_void(row, space);
+    }
+
     /// How many of them wait for a stream of the host, and whether a row cannot go on cleaning before some of these are moved.
     pub(crate) fn departures_to(&mut self, stream: u8, space: &Space) -> (u32, bool) {
         self.collector.departures.to(stream, space)
@@ -131,9 +153,10 @@ impl Reclaim {
         self.collector.departures.take(stream, pages, to);
     }
 
-    /// The program of one of them failed, which was read from `from`: it waits again.
+    /// The program of a page failed that was read from `from` to be elsewhere: it waits again.
     pub(crate) fn come_back(&mut self, row: RowId, from: Location) {
         self.collector.departures.come_back(row, from);
+        self.collector.vacating.come_back(row, from);
     }
 
     /// The pages that wait for a stream in another pool are moved in their rows. These rows.

@@ -69,7 +69,10 @@ impl Reclaim {
                 self.queue_gc_program(row, first, unit, calendar.now(), base)
             }
             Step::Copyback { from } => self.queue_copyback(row, from, calendar.now(), base, map),
-            Step::Erase { block } => base.flash.erase(calendar.now(), self.ticket(row), block),
+            Step::Erase { block } => {
+                base.totals.gc_empty_victims += self.collector.take_empty_victims();
+                base.flash.erase(calendar.now(), self.ticket(row), block)
+            }
             Step::Ask | Step::Retire { .. } => unreachable!("{step:?} takes no time"),
         };
         base.kick(die, calendar);
@@ -196,10 +199,15 @@ impl Reclaim {
         let Task { location: first, planes, locations, .. } = *read;
         base.totals.gc_reads += u64::from(planes);
         let (leaves, whole) = (self.collector.leaves(row), base.space.has_whole_units(row));
+        let with_host = self.collector.goes_with_host(row);
         let victim = Victim::of(first, &base.space);
         for from in (first.0..first.0 + locations).map(Location) {
             if base.space.is_valid(from) {
                 let stamp = base.flash.stamp(from);
+                if with_host {
+                    self.collector.vacating.add(row, Moved { stamp, from });
+                    continue;
+                }
                 if leaves && !Map::is_table(stamp.logical, base) {
                     self.leaving.push(stamp);
                     continue;

@@ -61,10 +61,13 @@ pub(super) struct Again {
     /// Rows of which the next places are to be named again, in the order in which that was noted.
     unnamed: Vec<RowId>,
     is_unnamed: Vec<bool>,
+    /// The suspended block of each row of which the last super layer is vacated, and whether its pages were listed: they move, so that its
+    /// word lines can be programmed again.
+    vacated: Vec<Option<(BlockSetId, bool)>>,
 }
 
 state!(Again {
-    values { lost_page, turns, unnamed, is_unnamed }
+    values { lost_page, turns, unnamed, is_unnamed, vacated }
     parts { times, super_layers }
     fixed { begins, first, first_row, rows, most, per_block, per_super_layer }
 });
@@ -91,6 +94,7 @@ impl Again {
             most,
             unnamed: Vec::new(),
             is_unnamed: vec![false; rows],
+            vacated: vec![None; rows],
         }
     }
 
@@ -133,9 +137,14 @@ impl Again {
         let is_own = |row: &RowId| (self.first_row.0..self.first_row.0 + self.rows).contains(&row.0);
         self.turns.len() == rows * self.most.len()
             && self.is_unnamed.len() == rows
+            && self.vacated.len() == rows
             && self.times.len() == self.super_layers.len() * self.per_block as usize
             && self.lost_page.len() == self.super_layers.len()
             && self.unnamed.iter().all(is_own)
+    }
+
+    fn row(&self, row: RowId) -> usize {
+        (row.0 - self.first_row.0) as usize
     }
 
     fn block(&self, block: BlockSetId) -> usize {
@@ -207,7 +216,7 @@ impl Again {
     /// The places of a row are to be named again.
     #[inline]
     pub fn look_at(&mut self, row: RowId) {
-        let at = (row.0 - self.first_row.0) as usize;
+        let at = self.row(row);
         if !self.is_unnamed[at] {
             self.is_unnamed[at] = true;
             self.unnamed.push(row);
@@ -217,7 +226,8 @@ impl Again {
     /// A row of which the places are to be named again.
     pub fn take_unnamed(&mut self) -> Option<RowId> {
         let row = self.unnamed.pop()?;
-        self.is_unnamed[(row.0 - self.first_row.0) as usize] = false;
+        let at = self.row(row);
+        self.is_unnamed[at] = false;
         Some(row)
     }
 
@@ -236,10 +246,35 @@ impl Again {
         was_full
     }
 
+    /// The block of a row that is vacated.
+    #[inline]
+    pub fn vacated(&self, row: RowId) -> Option<BlockSetId> {
+        self.vacated[self.row(row)].map(|(block, _)| block)
+    }
+
+    /// Whether the pages of the block of a row that is vacated are still to be listed.
+    #[inline]
+    pub fn is_to_list(&self, row: RowId) -> bool {
+        self.vacated[self.row(row)].is_some_and(|(_, is_listed)| !is_listed)
+    }
+
+    /// The pages of the block of a row that is vacated are listed.
+    pub fn set_listed(&mut self, row: RowId) {
+        let at = self.row(row);
+        self.vacated[at].iter_mut().for_each(|(_, is_listed)| *is_listed = true);
+    }
+
+    /// A block of a row is vacated from now on, or none is.
+    pub fn vacate(&mut self, row: RowId, block: Option<BlockSetId>) {
+        let at = self.row(row);
+        self.vacated[at] = block.map(|block| (block, false));
+    }
+
     /// Nothing is open in a row any more.
     pub fn forget_row(&mut self, row: RowId) {
-        let first = (row.0 - self.first_row.0) as usize * self.most.len();
-        self.turns[first..first + self.most.len()].fill(Turn::default());
+        let (at, streams) = (self.row(row), self.most.len());
+        self.turns[at * streams..][..streams].fill(Turn::default());
+        self.vacated[at] = None;
     }
 
     /// Nothing is open or programmed.
@@ -250,5 +285,6 @@ impl Again {
         self.lost_page.fill(false);
         self.unnamed.clear();
         self.is_unnamed.fill(false);
+        self.vacated.fill(None);
     }
 }

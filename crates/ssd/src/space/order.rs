@@ -49,6 +49,16 @@ pub trait AnswersNext {
         None
     }
 
+    /// The suspended block that is vacated, where no other one may be set aside.
+    fn vacates(
+        &mut self,
+        _open: &[OpenBlock<'_>],
+        _suspended: &SuspendedBlocks<'_>,
+        _space: &Space,
+    ) -> Option<BlockSetId> {
+        None
+    }
+
     /// The suspended block that is opened again in place of a free one.
     fn resumes(&mut self, _suspended: &SuspendedBlocks<'_>, _space: &Space) -> Option<BlockSetId> {
         None
@@ -278,6 +288,10 @@ impl Space {
         let pool = self.pools.number_of_row(row);
         let order = self.each[pool].order.as_ref().expect("the pool has an order");
         let Some((at_work, place)) = self.open[at] else { return };
+        if order.suspended.is_full(at) {
+            self.vacate_one(at, row, stream, next);
+            return;
+        }
         let may_one = order.suspended.has_room(at)
             && (order.slots > 1 || place > 0)
             && self.may_open(row, false)
@@ -292,6 +306,20 @@ impl Space {
         if self.open[at].is_none() && !self.resumed(at, row, stream, next) {
             self.open[at] = Some((self.open_next(row, stream), 0));
             self.begin_word_lines(at, pool);
+        }
+    }
+
+    /// Vacates a suspended block of a stream of which word lines are programmed again, if the design names one and the row has no other.
+    fn vacate_one(&mut self, at: usize, row: RowId, stream: StreamId, next: NextWordLine<'_>) {
+        let again = self.of(row).again.as_ref().filter(|again| again.most(stream.0) > 0);
+        if again.is_none_or(|again| again.vacated(row).is_some()) {
+            return;
+        }
+        let Some(suspended) = self.suspended_of(row, stream, None) else { return };
+        let pool = self.pools.number_of_row(row);
+        let named = self.with_open(at, pool, |open, _| next.vacates(open, &suspended, self));
+        if let Some(block) = named {
+            self.vacate(row, block);
         }
     }
 
@@ -395,6 +423,7 @@ impl Space {
         let Order { suspended, programmed, words, .. } = &mut **order;
         let place = suspended.take(at, block, &mut programmed[slot * *words..][..*words]);
         self.table[block].state = State::Open;
+        self.stop_vacating(row, block);
         self.note(Seen::Resumed { block });
         Some((block, place.expect("it is one of the suspended blocks that were shown")))
     }

@@ -3,7 +3,7 @@
 use wordline_nand::{BlockSetId, CellMode, Location, Pool, RowId};
 
 use super::again::{Again, Place, WordLineFacts};
-use super::{Space, State, StreamId};
+use super::{Block, Space, State, StreamId};
 use crate::policy::frontier::{self, OpenBlock};
 use crate::snapshot::ensure;
 
@@ -83,10 +83,32 @@ impl Space {
         })
     }
 
-    /// Whether the places of a block can be written now: no program of it is under way, and no read of it is queued, which would find the
-    /// new page in the place of the old one.
+    /// Whether the places of a block can be written now: no program of it is under way, no read of it is queued, which would find the
+    /// new page in the place of the old one, and it is not being vacated.
     pub(super) fn is_quiet(&self, block: BlockSetId) -> bool {
-        self.table[block].programs == 0 && self.table[block].readers == 0
+        let Block { programs, readers, .. } = self.table[block];
+        programs == 0 && readers == 0 && self.vacated(self.row_of(block)) != Some(block)
+    }
+
+    /// The block of a row that is vacated.
+    #[inline]
+    pub fn vacated(&self, row: RowId) -> Option<BlockSetId> {
+        self.of(row).again.as_ref()?.vacated(row)
+    }
+
+    /// Whether the collector has yet to be told the pages of the block of a row that is vacated.
+    #[inline]
+    pub fn is_to_vacate(&self, row: RowId) -> bool {
+        self.of(row).again.as_ref().is_some_and(|again| again.is_to_list(row))
+    }
+
+    /// The valid pages of the last super layer of a block.
+    pub(super) fn valid_in_last_super_layer(&self, block: BlockSetId) -> impl Iterator<Item = Location> + '_ {
+        let again = self.each[self.pools.number_of_block(block)].again.as_deref();
+        let lines = again.map_or(0..0, |again| again.in_last_super_layer(block));
+        let unit = 2 * self.side(block);
+        let all = (lines.start * unit..lines.end * unit).map(move |place| self.pools.at(block, place));
+        all.filter(|page| self.is_valid(*page))
     }
 
     /// The blocks of a stream of a row in which some place can be written now, and its block at work, the one opened first before the
@@ -156,6 +178,12 @@ impl Space {
     pub(super) fn check_again(&self, row: RowId) -> Result<(), String> {
         let Some(again) = &self.of(row).again else { return Ok(()) };
         ensure(again.is_whole(), || "word lines that are programmed again of another device".to_owned())?;
+        let is_suspended = |block: BlockSetId| {
+            self.blocks_of(row).any(|own| own == block) && self.state(block) == State::Suspended
+        };
+        ensure(again.vacated(row).is_none_or(is_suspended), || {
+            format!("row {row} vacates a block that is not suspended")
+        })?;
         for stream in self.streams.all() {
             let at = self.at(row, stream);
             let is_own = |block: BlockSetId| {

@@ -1,7 +1,7 @@
 //! Program units: formed of complete pages of the host, of sub-requests or of pages of tables, and queued in rows that take them.
 
 use wordline_kernel::Schedule;
-use wordline_nand::{CellMode, Location, RowId};
+use wordline_nand::{CellMode, Location, Pool, RowId};
 
 use crate::engines::Core;
 use crate::event::Event;
@@ -30,6 +30,7 @@ impl Writer {
     #[inline(never)]
     fn name_again(&mut self, core: &mut Core) {
         while let Some(row) = core.base.space.take_unnamed() {
+            core.reclaim.forget_void_vacated(row, &core.base.space);
             core.base.name_again(row);
             self.rows.note(row, &core.base, &core.reclaim);
         }
@@ -134,7 +135,10 @@ impl Writer {
         }
         let stream = self.queue.lists().stream(list);
         let waiting = self.queue.lists()[list].pages.len() as u32;
-        let complete = waiting >= core.base.space.unit(row, core.base.space.streams().host(stream as u8));
+        let beside =
+            if core.reclaim.vacates_any() { self.vacated_beside(row, stream, waiting, core) } else { 0 };
+        let unit = core.base.space.unit(row, core.base.space.streams().host(stream as u8));
+        let complete = waiting + beside >= unit;
         let goes =
             (complete || (waiting > 0 && self.must_pad(list, core))) && self.rows.of(stream).contains(row);
         if goes {
@@ -154,11 +158,38 @@ impl Writer {
     ) {
         let stream = core.base.space.streams().host(self.queue.lists().stream(list) as u8);
         let pages = core.base.space.unit(row, stream) as usize;
-        let over = self.queue.fill(list, pages, self.rows.group_to_fill(row), &mut core.cache);
+        let beside = if core.reclaim.vacates_any() { self.beside(row, list, core) as usize } else { 0 };
+        let over = self.queue.fill(list, pages - beside, self.rows.group_to_fill(row), &mut core.cache);
         if !self.rows.group(row).is_empty() {
+            if beside > 0 {
+                let group = self.rows.group_to_fill(row);
+                core.reclaim.take_vacated(row, beside as u32, |stamp| group.carry(stamp));
+            }
             self.send(row, stream, core, calendar);
         }
         self.queue.pages_over(over, core, calendar);
+    }
+
+    /// Pages of the block of a row that is vacated in the next program unit of a list: what the host leaves of it, and a page of each
+    /// word line at least.
+    #[inline(never)]
+    fn beside(&self, row: RowId, list: usize, core: &mut Core) -> u32 {
+        let (stream, lists) = (self.queue.lists().stream(list), self.queue.lists());
+        let waiting = lists[list].pages.len() as u32;
+        let unit = core.base.space.unit(row, core.base.space.streams().host(stream as u8));
+        let Pool { geometry, locations, .. } = core.base.config.pools.of_row(row);
+        let one_each = locations.of_pages_side_by_side(geometry.planes_per_row);
+        let most = unit.saturating_sub(waiting).max(one_each).min(unit - 1);
+        self.vacated_beside(row, stream, waiting, core).min(most)
+    }
+
+    /// Pages of the block of a row that is vacated that a program unit may take beside so many of the host: two for each, in the first
+    /// stream of the pool (ReSSD, section 4.2.2).
+    #[inline(never)]
+    fn vacated_beside(&self, row: RowId, stream: usize, of_host: u32, core: &mut Core) -> u32 {
+        let is_first = stream == 0 || self.rows.pool_of(stream - 1) != self.rows.pool_of(stream);
+        let waiting = core.reclaim.vacated(row, &core.base.space);
+        if is_first { waiting.min(2 * of_host) } else { 0 }
     }
 
     /// Queues the program of the host's group of a row, padded to a whole one.

@@ -163,6 +163,19 @@ impl Design for SetsAside {
         is_drawn(self.settings.chances[0], view).then(|| one_of(&written, view)).flatten()
     }
 
+    fn vacates(
+        &mut self,
+        open: &[OpenBlock<'_>],
+        suspended: &SuspendedBlocks<'_>,
+        view: &mut View<'_>,
+    ) -> Option<BlockSetId> {
+        self.check_suspended(suspended, view);
+        open.iter().for_each(|one| check(one, State::Open, view));
+        assert_eq!(suspended.count(), usize::from(self.settings.limit));
+        let all: Vec<BlockSetId> = suspended.iter().map(|one| one.block).collect();
+        is_drawn(self.settings.chances[1], view).then(|| one_of(&all, view)).flatten()
+    }
+
     fn resumes(&mut self, suspended: &SuspendedBlocks<'_>, view: &mut View<'_>) -> Option<BlockSetId> {
         self.check_suspended(suspended, view);
         let all: Vec<BlockSetId> = suspended.iter().map(|one| one.block).collect();

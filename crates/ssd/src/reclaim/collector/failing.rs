@@ -46,6 +46,7 @@ impl Collector {
     /// The row is out of use as a whole.
     pub fn lose(&mut self, row: RowId) {
         self.departures.lose(row);
+        self.vacating.lose(row);
         let RowState { active, job, paused, read, staged, unit, lost, .. } = &mut self.rows[row];
         (*active, *job, *paused, *lost) = (false, None, None, true);
         read.clear();

@@ -30,6 +30,12 @@ impl Collector {
         if some_stay { self.finish_padded(row, space) } else { None }
     }
 
+    /// Whether the pages of the row's job leave with pages of the host.
+    #[inline]
+    pub fn goes_with_host(&self, row: RowId) -> bool {
+        self.rows[row].job.as_ref().is_some_and(|job| job.with_host)
+    }
+
     /// Whether the pages of the row's job leave the pool.
     #[inline]
     pub fn leaves(&self, row: RowId) -> bool {

@@ -33,7 +33,7 @@ impl Collector {
 
     /// The lengths of the lists whose lengths follow from the configuration.
     pub(crate) fn shape(&self) -> impl Iterator<Item = usize> {
-        [self.rows.len(), self.departures.shape()]
+        [self.rows.len(), self.departures.shape(), self.vacating.shape()]
             .into_iter()
             .chain(self.rows.iter().map(|row| row.staged.len()))
     }
@@ -59,6 +59,12 @@ impl Collector {
             let leaves = self.sources.migration.block(row).is_none_or(is_victim);
             ensure(leaves, || format!("pages leave row {row} from what is no victim of it"))?;
         }
+        let locations = space.pools().locations();
+        let is_in =
+            |row, page: Location| page.0 < locations && space.row_of(space.pools().block_of(page)) == row;
+        ensure(self.vacating.is_possible(is_in), || {
+            "pages that leave blocks, of another number or row".into()
+        })?;
         ensure(self.departures.counts_right(), || "pages that leave their pool, of another number".into())
     }
 }

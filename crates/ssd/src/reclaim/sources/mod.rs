@@ -6,6 +6,7 @@ mod free_blocks;
 mod idle;
 mod migration;
 mod super_block;
+mod vacated;
 pub(super) mod view;
 mod wear;
 
@@ -20,6 +21,7 @@ use free_blocks::FreeBlocks;
 use idle::Idle;
 use migration::Migration;
 use super_block::Members;
+use vacated::Vacated;
 use view::{Leave, View};
 
 pub(super) use fold::Fold;
@@ -71,6 +73,7 @@ impl Sources {
             || self.wear.is_some()
             || Fold::has_one(row, space, leave)
             || space.next_of_super_block(row).is_some()
+            || space.is_to_vacate(row)
     }
 
     /// The next job of a row: that of the first source that has one.
@@ -81,6 +84,7 @@ impl Sources {
             .or_else(|| Fold.next(row, view))
             .or_else(|| Members.next(row, view))
             .or_else(|| FreeBlocks.next(row, view))
+            .or_else(|| Vacated.next(row, view))
             .or_else(|| self.wear.as_mut()?.next(row, view))
             .or_else(|| Idle.next(row, view))
     }

@@ -1,0 +1,18 @@
+//! Blocks that are vacated: the valid pages of their last super layer are read, and leave with pages of the host.
+
+use wordline_nand::RowId;
+
+use super::view::{Source, View};
+use crate::reclaim::job::Job;
+
+/// Reads the pages of the block of a row that is vacated.
+pub(super) struct Vacated;
+
+impl Source for Vacated {
+    #[inline]
+    fn next(&mut self, row: RowId, view: &mut View<'_>) -> Option<Job> {
+        let (block, pages) = view.space.list_vacated(row)?;
+        let first = pages.first().map(|page| view.space.pools().of_block(block).locations.split(*page).1);
+        Some(Job { with_host: true, ..Job::moving(pages, (block, first.unwrap_or(0))) })
+    }
+}
