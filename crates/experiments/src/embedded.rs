@@ -106,6 +106,7 @@ embedded![
     "ressd/table3",
     "ressd/table5",
     "ressd/uneven-wear",
+    "ressd/volumes",
     "ressd/write-hole",
     "validation/block-map",
     "validation/bounds",

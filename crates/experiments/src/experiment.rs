@@ -134,7 +134,10 @@ impl Experiment {
                 let settings = expect.other(&point.settings)?;
                 points.iter().find(|other| other.settings == settings)
             });
-            let lacks = |point: &&Point| !column::is_of(&expect.column, point.pools());
+            let is_of = |point: &Point, column: &String| column::is_of(column, point.pools());
+            let lacks = |point: &&Point| {
+                !(is_of(point, &expect.column) && expect.part_of.iter().all(|whole| is_of(point, whole)))
+            };
             if let Some(point) = at.chain(others).find(lacks) {
                 let place = place(&point.settings);
                 let found = format!("`{}` of `{}` at {place}", expect.column, expect.what);

@@ -24,6 +24,7 @@ pub(crate) struct ExpectFile {
     mean: Option<Mean>,
     each: Option<String>,
     column: String,
+    part_of: Option<String>,
     unit: String,
     value: Option<f64>,
     model: Option<Model>,
@@ -65,6 +66,14 @@ pub(crate) fn check_expect(
     check_claim(file.claim.as_deref(), at, "expect.claim", claims, wrong);
     if let Some(wanted) = kind.astray(&file.column, file.text.is_some()) {
         wrong.add(at, "expect.column", format!("`{}`", file.column), wanted);
+    }
+    if let Some((other, wanted)) =
+        file.part_of.as_ref().and_then(|other| Some((other, kind.astray(other, false)?)))
+    {
+        wrong.add(at, "expect.part_of", format!("`{other}`"), wanted);
+    }
+    if file.part_of.is_some() && file.text.is_some() {
+        wrong.add(at, "expect.part_of", "a part beside a text", "one of them");
     }
     check_place(&file.at, "expect.at", at, axes, wrong);
     check_place(&file.over, "expect.over", at, axes, wrong);
@@ -109,6 +118,7 @@ pub(crate) fn check_expect(
         mean: file.mean,
         each: file.each,
         column: file.column,
+        part_of: file.part_of,
         unit: file.unit,
         source: file.source,
         derivation: file.derivation,

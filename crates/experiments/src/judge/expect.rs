@@ -188,6 +188,8 @@ pub struct Expect {
     pub each: Option<String>,
     /// The key of the run's summary that holds our value, with dots.
     pub column: String,
+    /// Another key of the summary: our value is the part that the column is of it, at each point.
+    pub part_of: Option<String>,
     /// Its unit.
     pub unit: String,
     /// The published value.

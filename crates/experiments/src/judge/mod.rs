@@ -101,15 +101,23 @@ impl<'a, 'b> Judge<'a, 'b> {
         groups
     }
 
+    /// The column of a point, or the part that it is of another one; not a number where that is nothing.
+    fn measured(&self, point: &Found) -> Result<f64> {
+        let own = point.number(&self.expect.column)?;
+        let Some(whole) = &self.expect.part_of else { return Ok(own) };
+        let whole = point.number(whole)?;
+        Ok(if whole == 0.0 { f64::NAN } else { own / whole })
+    }
+
     /// The value of a point: a column, or how it stands to another point's. None where there is no such point, or it is the
     /// same one.
     fn value(&self, point: &Found) -> Result<Option<f64>> {
-        let own = point.number(&self.expect.column)?;
+        let own = self.measured(point)?;
         if self.expect.over.is_empty() && self.expect.per.is_empty() {
             return Ok(Some(own));
         }
         let Some(other) = self.other(point) else { return Ok(None) };
-        Ok(Some(self.relative(own, other.number(&self.expect.column)?)))
+        Ok(Some(self.relative(own, self.measured(other)?)))
     }
 
     /// The point that another one is compared with.
@@ -136,9 +144,9 @@ impl<'a, 'b> Judge<'a, 'b> {
         }
         let (mut own, mut others) = (0.0, 0.0);
         for (point, _) in valued {
-            own += point.number(&self.expect.column)?;
+            own += self.measured(point)?;
             if let Some(other) = self.other(point) {
-                others += other.number(&self.expect.column)?;
+                others += self.measured(other)?;
             }
         }
         Ok(Some(self.relative(own / count, others / count)))
