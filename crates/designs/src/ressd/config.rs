@@ -30,10 +30,10 @@ pub struct ReSsdFile {
     pub thresholds: [Duration; LEVELS],
     /// How often word lines of hot blocks are programmed again: 0 for the baseline, which separates writes by their levels alone.
     pub rewrites: u8,
-    /// Candidates that each level may have at once in a row of planes, before one is reclaimed. 0 suspends none.
+    /// Candidates that each level may have at once in a row of planes, beside its open block. 0 suspends none.
     pub candidates: u16,
-    /// Whether the valid pages of a candidate move to normal blocks, with writes of the host, where a level has as many candidates as it may
-    /// and no page of it can be written again (section 4.2.2). If not, the next super layer is begun alone.
+    /// Whether the valid pages of a candidate move to normal blocks, with writes of the host, when its level begins another super layer
+    /// (section 4.2.2).
     pub passive_reclaim: bool,
     /// The fate of a block of which all pages are valid.
     pub when_all_valid: WhenAllValid,

@@ -107,6 +107,13 @@ impl ReSsd {
         open.written.is_multiple_of(view.super_layer(open.block).unwrap_or(1))
     }
 
+    /// A candidate without a rewrite left, of which the next super layer can be begun.
+    fn next_to_open(&self, suspended: &SuspendedBlocks<'_>, view: &View<'_>) -> Option<BlockSetId> {
+        let can_open =
+            |one: &OpenBlock<'_>| one.written < one.shape.count() && !self.has_rewrite_left(one, view);
+        suspended.iter().find(can_open).map(|one| one.block)
+    }
+
     fn is_hot(block: BlockSetId, view: &View<'_>) -> bool {
         view.block(block).mode == CellMode::TwoBit
     }
@@ -119,7 +126,9 @@ impl Design for ReSsd {
 
     fn needs(&self) -> Needs {
         let ReSsdFile { rewrites, candidates, when_all_valid, .. } = self.settings;
-        let suspended = if when_all_valid == WhenAllValid::Suspend { candidates } else { 0 };
+        // One more, which is opened again at once: the level has a candidate with a rewrite left in its place.
+        let suspended =
+            if when_all_valid == WhenAllValid::Suspend && candidates > 0 { candidates + 1 } else { 0 };
         let stream = |(level, name)| match rewrites {
             times @ 1.. if level > 0 => WriteStream {
                 mode: CellMode::Reprogrammed(times),
@@ -162,12 +171,18 @@ impl Design for ReSsd {
         next.unwrap_or_else(|| open.first_unprogrammed())
     }
 
+    /// A block of which all pages are valid and some word line has a rewrite left, while the level may have another candidate, or one of its
+    /// candidates has no rewrite left and is opened again instead.
     fn suspends(
         &mut self,
         open: &[OpenBlock<'_>],
-        _suspended: &SuspendedBlocks<'_>,
+        suspended: &SuspendedBlocks<'_>,
         view: &mut View<'_>,
     ) -> Option<BlockSetId> {
+        let has_room = suspended.count() < usize::from(self.settings.candidates);
+        if !has_room && self.next_to_open(suspended, view).is_none() {
+            return None;
+        }
         let is_candidate = |one: &&OpenBlock<'_>| {
             one.written > 0
                 && Self::is_hot(one.block, view)
@@ -177,7 +192,8 @@ impl Design for ReSsd {
         open.iter().find(is_candidate).map(|one| one.block)
     }
 
-    /// Where no page of the level has a place to be written again, the candidate with the fewest valid pages that has a rewrite left.
+    /// When a super layer is begun, the candidate with the fewest valid pages that has a rewrite left: it has places when the super layer is
+    /// full.
     fn vacates(
         &mut self,
         open: &[OpenBlock<'_>],
@@ -196,7 +212,7 @@ impl Design for ReSsd {
     }
 
     fn resumes(&mut self, suspended: &SuspendedBlocks<'_>, view: &mut View<'_>) -> Option<BlockSetId> {
-        suspended.iter().find(|one| !self.has_rewrite_left(one, view)).map(|one| one.block)
+        self.next_to_open(suspended, view)
     }
 
     fn observe(&mut self, seen: &Seen<'_>, view: &mut View<'_>) {

@@ -196,8 +196,8 @@ pub trait Design: State + Send {
 
     /// [`Seam::Frontier`], where word lines of the stream's blocks are programmed again: one of these suspended blocks to be vacated; none if
     /// they are left as they are. The valid pages of its last super layer are read and programmed with pages of the host that go to the first
-    /// stream of the pool, so that its word lines can be programmed again without an erase. Asked before each word line while the
-    /// stream may suspend no other block, and none of the row is being vacated.
+    /// stream of the pool, so that its word lines can be programmed again without an erase. Asked before each word line that
+    /// is not programmed, while the stream has suspended blocks and none of the row is being vacated.
     fn vacates(
         &mut self,
         _open: &[OpenBlock<'_>],

@@ -49,7 +49,7 @@ pub trait AnswersNext {
         None
     }
 
-    /// The suspended block that is vacated, where no other one may be set aside.
+    /// The suspended block that is vacated.
     fn vacates(
         &mut self,
         _open: &[OpenBlock<'_>],
@@ -203,6 +203,7 @@ impl Space {
         let slots = order.slots;
         self.begin_word_lines(at, pool);
         self.suspend_one(at, row, stream, next);
+        self.vacate_one(at, row, stream, next);
         if slots > 1 {
             self.open_more(at, row, stream, next);
         }
@@ -288,10 +289,6 @@ impl Space {
         let pool = self.pools.number_of_row(row);
         let order = self.each[pool].order.as_ref().expect("the pool has an order");
         let Some((at_work, place)) = self.open[at] else { return };
-        if order.suspended.is_full(at) {
-            self.vacate_one(at, row, stream, next);
-            return;
-        }
         let may_one = order.suspended.has_room(at)
             && (order.slots > 1 || place > 0)
             && self.may_open(row, false)
@@ -312,7 +309,9 @@ impl Space {
     /// Vacates a suspended block of a stream of which word lines are programmed again, if the design names one and the row has no other.
     fn vacate_one(&mut self, at: usize, row: RowId, stream: StreamId, next: NextWordLine<'_>) {
         let again = self.of(row).again.as_ref().filter(|again| again.most(stream.0) > 0);
-        if again.is_none_or(|again| again.vacated(row).is_some()) {
+        let has_suspended =
+            self.of(row).order.as_ref().is_some_and(|order| !order.suspended.of(at).is_empty());
+        if !has_suspended || again.is_none_or(|again| again.vacated(row).is_some()) {
             return;
         }
         let Some(suspended) = self.suspended_of(row, stream, None) else { return };

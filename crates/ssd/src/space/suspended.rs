@@ -86,12 +86,6 @@ impl Suspended {
         self.of(at).len() < self.limit(at) && !self.paused
     }
 
-    /// Whether the stream noted at `at`, which may suspend blocks, has as many as it may.
-    pub fn is_full(&self, at: usize) -> bool {
-        let limit = self.limit(at);
-        limit > 0 && self.of(at).len() == limit && !self.paused
-    }
-
     /// Those of the stream noted at `at`.
     pub fn of(&self, at: usize) -> &[Rests] {
         &self.list(at).blocks
