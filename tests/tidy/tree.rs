@@ -3,7 +3,8 @@
 use crate::{File, Offence, assert_none, files, subjects};
 
 /// The layers, lowest first: a crate uses only those before it.
-const LAYERS: [&str; 9] = ["kernel", "trace", "nand", "ssd", "host", "designs", "lab", "experiments", "cli"];
+const LAYERS: [&str; 10] =
+    ["kernel", "trace", "nand", "ssd", "host", "designs", "lab", "experiments", "studies", "cli"];
 
 /// A layer that the models pass over, for a trace is nothing to a device, and those that use it.
 const BESIDE: &str = "trace";

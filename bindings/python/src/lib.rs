@@ -10,6 +10,7 @@ mod results;
 mod run;
 mod session;
 mod settings;
+mod study;
 mod values;
 mod workload;
 
@@ -36,6 +37,8 @@ mod _native {
     use crate::run::run;
     #[pymodule_export]
     use crate::session::Session;
+    #[pymodule_export]
+    use crate::study::{Study, StudyTable};
     #[pymodule_export]
     use crate::workload::Workload;
 

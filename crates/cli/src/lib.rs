@@ -21,6 +21,7 @@ mod presets;
 mod repro;
 mod run;
 mod snapshot;
+mod sweep;
 mod trace;
 mod workloads;
 
@@ -76,6 +77,7 @@ enum Command {
     Nand(nand::Arguments),
     Cells(cells::Arguments),
     Repro(repro::Arguments),
+    Sweep(sweep::Arguments),
     Completions(manual::Completions),
     Man(manual::Man),
 }
@@ -107,6 +109,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
         Some(Command::Nand(arguments)) => nand::handle(arguments),
         Some(Command::Cells(arguments)) => cells::handle(arguments),
         Some(Command::Repro(arguments)) => repro::handle(arguments, &registry),
+        Some(Command::Sweep(arguments)) => sweep::handle(arguments, &registry),
         Some(Command::Completions(arguments)) => manual::completions(&arguments, Program::command()),
         Some(Command::Man(arguments)) => manual::man(&arguments, Program::command()),
     }));

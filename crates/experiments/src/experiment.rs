@@ -90,7 +90,7 @@ impl Kind {
             Self::Sweep(_) if is_text => {
                 Some("a number: the summary of a device is compared by numbers".to_owned())
             }
-            Self::Sweep(sweep) => column::astray_in_summary(&sweep.registry, column),
+            Self::Sweep(sweep) => sweep.astray(column),
             Self::WriteSizes(_) => column::astray(&WriteSizes::default(), column, is_text),
             Self::Nand(_) => column::astray(&NandSummary::default(), column, is_text),
             Self::Cells(_) => column::astray(&Answer::shape(), column, is_text),

@@ -8,7 +8,7 @@
 >>> print(new.host.read_latency_us.p99, new.write_amplification)
 >>> wl.compare(old, new).chart("latency-tail", width=wl.COLUMN).save("tail.pdf")
 
-`Device` describes a device and `Workload` its requests, `run` runs one on the other, and `Session` goes step by step.
+`Device` describes a device and `Workload` its requests, `run` runs one on the other, `Session` goes step by step, and `Study` runs many.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from ._errors import ConfigError, DesignError, Error, Fault, Finding, Interrupte
 from ._log import Log
 from ._run import Result, Start, run
 from ._session import Session, Standing
+from ._study import Cell, Plan, Row, Study, StudyTable
 from ._table import Table, Tables, Value
 from ._workload import Pace, Workload, workloads
 
@@ -31,6 +32,7 @@ __all__ = [
     "COLUMN",
     "PAGE",
     "Block",
+    "Cell",
     "Comparison",
     "ConfigError",
     "Counter",
@@ -46,11 +48,15 @@ __all__ = [
     "Log",
     "Op",
     "Pace",
+    "Plan",
     "Random",
     "Result",
+    "Row",
     "Session",
     "Standing",
     "Start",
+    "Study",
+    "StudyTable",
     "Table",
     "Tables",
     "TraceError",

@@ -19,6 +19,7 @@ mod scripts;
 #[cfg(unix)]
 mod signals;
 mod snapshots;
+mod sweep;
 mod traces;
 
 use std::io::Write;

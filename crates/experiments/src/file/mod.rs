@@ -216,7 +216,7 @@ fn check_sweep(
     wrong: &mut Wrong<'_>,
 ) -> Option<Kind> {
     let sweep = match sweep {
-        Ok(sweep) => Sweep { registry: wrong.registry.clone(), ..sweep },
+        Ok(sweep) => Sweep { registry: wrong.registry.clone(), place: "kind.sweep.", ..sweep },
         Err((key, found, wanted)) => {
             wrong.add(at, &format!("{kind}.vary.{key}"), found, wanted);
             return None;

@@ -5,7 +5,7 @@ pub(crate) mod counts;
 pub(crate) mod expect;
 pub(crate) mod judged;
 pub(crate) mod outcome;
-mod student;
+pub mod student;
 
 use serde_json::Value as Json;
 
@@ -295,7 +295,8 @@ fn left_open(expect: &Expect, at: &toml::Table) -> toml::Table {
 }
 
 /// Varied keys with their values, as charts take them.
-pub(crate) fn settings(at: &toml::Table) -> Vec<(String, Value)> {
+/// The values of a point as outcomes have them.
+pub fn settings(at: &toml::Table) -> Vec<(String, Value)> {
     at.iter().map(|(key, value)| (key.clone(), chart_value(value))).collect()
 }
 

@@ -22,7 +22,7 @@ fn quantile(freedom: usize) -> f64 {
 
 /// The mean of a sample, and half of its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Mean {
+pub struct Mean {
     /// The mean of the values.
     pub mean: f64,
     /// How far the interval reaches to both sides; none for a single value, of which nothing is known, and 0 for values that are

@@ -59,7 +59,7 @@ pub struct Axis {
 
 impl Axis {
     /// The error in it: the key after `vary.`, what was found and what was wanted.
-    pub(crate) fn complaint(&self) -> Option<(&'static str, String, String)> {
+    pub fn complaint(&self) -> Option<(&'static str, String, String)> {
         if self.values.is_empty() {
             return Some(("values", format!("nothing for `{}`", self.key), "values".into()));
         }
@@ -98,7 +98,7 @@ impl Axis {
     }
 
     /// Sets in `table` what `value` stands for.
-    pub(crate) fn apply(&self, table: &mut toml::Table, value: &toml::Value) {
+    pub fn apply(&self, table: &mut toml::Table, value: &toml::Value) {
         self.keys_of(value).for_each(|(key, value)| set(table, key, value.clone()));
     }
 

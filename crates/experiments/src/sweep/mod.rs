@@ -14,6 +14,7 @@ use wordline_kernel::Complaints;
 use wordline_ssd::Config;
 use wordline_ssd::config::Scope;
 
+use crate::judge::column;
 use crate::options::Options;
 use axes::{Axis, Points};
 use layers::{Layer, Layers};
@@ -64,6 +65,9 @@ pub struct Sweep {
     /// The types of devices that it may name.
     #[serde(skip)]
     pub registry: Registry,
+    /// The place of its keys in the file, for errors: a path with a dot at its end, or nothing.
+    #[serde(skip)]
+    pub place: &'static str,
 }
 
 /// The scaled-down sweep.
@@ -227,7 +231,7 @@ impl Point {
     }
 
     /// The file of a recorded trace that is not there.
-    pub(crate) fn missing_trace(&self) -> Option<&Path> {
+    pub fn missing_trace(&self) -> Option<&Path> {
         let Workload::Replayed { trace, .. } = &self.workload else { return None };
         let there = self.traces.as_ref().is_some_and(|folder| folder.join(trace).is_file());
         (!there).then_some(trace)
@@ -254,7 +258,7 @@ impl Points for Sweep {
         let preset = match &preset {
             None => self.preset.as_deref(),
             Some(toml::Value::String(name)) => Some(name.as_str()),
-            Some(other) => return Err(refused(path, PRESET, &other.to_string(), "a preset")),
+            Some(other) => return Err(self.refused(path, PRESET, &other.to_string(), "a preset")),
         };
         let mut layers = self.layers(path, preset)?;
         let words = toml::Value::try_from(workload).expect("a workload that was read can be written");
@@ -269,23 +273,22 @@ impl Points for Sweep {
         options.change.iter().for_each(|(key, value)| layers.set(Layer::Change, key, value.clone()));
         layers.take(PRESET);
         let before = layers.take(PRECONDITION).map(toml::Value::try_into::<Before>).transpose();
-        let before = before.map_err(|error| refused(path, PRECONDITION, error.message(), "a state"))?;
+        let before = before.map_err(|error| self.refused(path, PRECONDITION, error.message(), "a state"))?;
         let before = before.or(self.precondition);
         let cut = layers.take(POWER_CUT).map(toml::Value::try_into::<u64>).transpose();
-        let cut = cut.map_err(|error| refused(path, POWER_CUT, error.message(), "a number of requests"))?;
+        let cut =
+            cut.map_err(|error| self.refused(path, POWER_CUT, error.message(), "a number of requests"))?;
         let power_cut_after = cut.or(self.power_cut_after);
-        let workload: Workload = layers
-            .take(WORKLOAD)
-            .expect("it was put there")
-            .try_into()
-            .map_err(|error: toml::de::Error| refused(path, "workload", error.message(), "a workload"))?;
+        let workload: Workload = layers.take(WORKLOAD).expect("it was put there").try_into().map_err(
+            |error: toml::de::Error| self.refused(path, "workload", error.message(), "a workload"),
+        )?;
         let (device, config_text) = self.device_of(path, layers)?;
         let mut inner = Complaints::default();
         check_workload(&workload, &mut inner);
-        inner.or_ok(()).map_err(|inner| nested(path, "workload", inner))?;
+        inner.or_ok(()).map_err(|inner| self.nested(path, "workload", inner))?;
         let mut inner = Complaints::default();
         check_before(before, &mut inner);
-        inner.or_ok(()).map_err(|inner| nested(path, "vary", inner))?;
+        inner.or_ok(()).map_err(|inner| self.nested(path, "vary", inner))?;
         let precondition = precondition(before, &workload);
         let covers_volume = matches!(before, Some(Before::Steady { covers_volume: true, .. }));
         let (traces, seed) = (options.traces.clone(), options.seed);
@@ -305,7 +308,7 @@ impl Points for Sweep {
 
 impl Sweep {
     /// The errors in it that can be seen without a device: key, what was found, what was wanted.
-    pub(crate) fn complaints(&self) -> Vec<(String, String, String)> {
+    pub fn complaints(&self) -> Vec<(String, String, String)> {
         let mut wrong = Complaints::default();
         let workloads = [
             ("workload", Some(&self.workload)),
@@ -325,12 +328,30 @@ impl Sweep {
         wrong.0.into_iter().map(|complaint| (complaint.key, complaint.found, complaint.wanted)).collect()
     }
 
+    /// The columns wanted in place of one that no device of its types has.
+    pub fn astray(&self, column: &str) -> Option<String> {
+        column::astray_in_summary(&self.registry, column)
+    }
+
+    fn nested(&self, path: &Path, key: &str, inner: Complaints) -> Error {
+        let mut wrong = Complaints::default();
+        wrong.nest(&format!("{}: {}{key}", path.display(), self.place), inner);
+        Error::Config(wrong)
+    }
+
+    fn refused(&self, path: &Path, key: &str, message: &str, otherwise: &str) -> Error {
+        let mut wrong = Complaints::default();
+        let (found, wanted) = found_and_wanted(message, otherwise);
+        wrong.add(format!("{}: {}{key}", path.display(), self.place), found, wanted);
+        Error::Config(wrong)
+    }
+
     /// The keys of the device before any but the preset is varied.
     fn layers(&self, path: &Path, preset: Option<&str>) -> Result<Layers<'_>> {
         let mut layers = match preset {
             Some(name) => config::preset_table(&self.registry, name)
                 .map(Layers::of_preset)
-                .map_err(|error| refused(path, "preset", &error.to_string(), "a preset"))?,
+                .map_err(|error| self.refused(path, "preset", &error.to_string(), "a preset"))?,
             None => Layers::default(),
         };
         layers.merge(Layer::Device, self.device.clone());
@@ -342,7 +363,7 @@ impl Sweep {
     fn device_of(&self, path: &Path, mut layers: Layers<'_>) -> Result<(Arc<dyn Configured>, String)> {
         loop {
             let device = self.registry.of_table(layers.table().clone());
-            let device = device.map_err(|inner| nested(path, "device", inner))?;
+            let device = device.map_err(|inner| self.nested(path, "device", inner))?;
             let idle = layers.idle(path, &*device).map_err(Error::Config)?;
             if idle.is_empty() {
                 return Ok((device, layers.table().to_string()));
@@ -350,19 +371,6 @@ impl Sweep {
             idle.iter().for_each(|key| drop(layers.take(key)));
         }
     }
-}
-
-fn nested(path: &Path, key: &str, inner: Complaints) -> Error {
-    let mut wrong = Complaints::default();
-    wrong.nest(&format!("{}: kind.sweep.{key}", path.display()), inner);
-    Error::Config(wrong)
-}
-
-fn refused(path: &Path, key: &str, message: &str, otherwise: &str) -> Error {
-    let mut wrong = Complaints::default();
-    let (found, wanted) = found_and_wanted(message, otherwise);
-    wrong.add(format!("{}: kind.sweep.{key}", path.display()), found, wanted);
-    Error::Config(wrong)
 }
 
 fn check_before(before: Option<Before>, wrong: &mut Complaints) {

@@ -1,0 +1,74 @@
+"""Studies: many runs over varied keys, and the store that keeps them."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import wordline as wl
+
+KEYS: dict[str, Any] = {
+    "preset": "tiny",
+    "workload": {"name": "randwrite-4k", "requests": 1_000},
+    "vary": [
+        {"key": "ftl.over_provisioning", "values": [0.2, 0.4]},
+        {"key": "ftl.gc.victim.policy", "values": ["greedy", "fifo"]},
+    ],
+    "columns": ["write_amplification"],
+}
+
+
+def test_each_combination_has_a_row() -> None:
+    table = wl.Study(KEYS).run(seeds=2)
+    assert (len(table), table.missing, table.axes) == (4, 0, ("ftl.over_provisioning", "ftl.gc.victim.policy"))
+    cells = [row.columns["write_amplification"] for row in table]
+    assert all(len(cell.values) == 2 and cell.half is not None for cell in cells)
+    first, last = cells[0].mean, cells[-1].mean
+    assert first is not None and last is not None and first > last, "more spare room, fewer moves"
+    assert "greedy" in str(table) and "8 runs" in table.table(80)
+
+
+def test_a_run_of_a_study_is_the_run_alone() -> None:
+    drive = wl.Device("tiny")
+    drive.ftl.over_provisioning = 0.2
+    drive.ftl.gc.victim.policy = "greedy"
+    alone = wl.run(drive, wl.Workload("randwrite-4k", requests=1_000), seed=0)
+    row = wl.Study(KEYS).run().rows[0]
+    assert row.columns["write_amplification"].values == (alone.write_amplification,)
+
+
+def test_a_store_keeps_the_runs(tmp_path: Path) -> None:
+    study, store = wl.Study(KEYS), tmp_path / "runs"
+    assert study.plan(store=store) == wl.Plan(4, 0, 0, None)
+    first = study.run(store=store)
+    assert study.plan(store=store)[:3] == (4, 4, 0)
+    assert study.run(store=store).rows == first.rows
+    first.write_runs(tmp_path / "runs.csv")
+    with open(tmp_path / "runs.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["state"] for row in rows] == ["done"] * 4
+
+
+def test_a_study_is_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text('title = "One"\npreset = "tiny"\nworkload = { name = "randwrite-4k", requests = 100 }\n')
+    study = wl.Study(path)
+    assert study.title == "One" and len(study.run()) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"preset": "tinny"}, "preset"),
+        ({"columns": ["waf"]}, "columns"),
+        ({"vary": [{"key": "ftl.gc.victim.policy", "values": ["greddy"]}]}, "ftl.gc.victim.policy"),
+        ({"repeat": {"seeds": 0}}, "repeat.seeds"),
+        ({"sedes": 1}, "sedes"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_key(change: dict[str, Any], told: str) -> None:
+    with pytest.raises(wl.ConfigError, match=told):
+        wl.Study({**KEYS, **change}).run()
+    with pytest.raises(wl.ConfigError):
+        wl.Study(KEYS).run(seeds=0)

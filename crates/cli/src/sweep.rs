@@ -1,0 +1,203 @@
+//! `wordline sweep`: runs over varied keys, side by side, and their table.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use wordline_lab::devices::Registry;
+use wordline_lab::output::ReportFolder;
+use wordline_lab::sweep::Conduct;
+use wordline_studies::{self as studies, Asked, Progress, Repeat, RunsForm, Store, Study, Table};
+
+use crate::arguments::{SeedArgument, whole};
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::output::{self, JsonArgument};
+use crate::progress::Steps;
+use crate::provenance::provenance;
+use crate::screen;
+
+const EXAMPLES: &str = "\
+Examples:
+  wordline sweep --preset tiny --workload randwrite-4k --vary ftl.over_provisioning=0.1..0.4/4
+  wordline sweep --preset tiny --vary ftl.gc.victim.policy=greedy,fifo --seeds 5 --column write_amplification
+  wordline sweep study.toml --store runs --plan
+  wordline sweep study.toml --store runs --runs runs.parquet --report out";
+
+/// The device where the user names none.
+const USUAL_PRESET: &str = "nvme-tlc";
+
+/// The workload where the user names none.
+const USUAL_WORKLOAD: &str = "mixed-70-30";
+
+/// Runs a device over varied keys, each combination with each seed, and prints the means.
+///
+/// The study is a file (docs/studies.md), or is put together from --preset, --set, --workload and --vary. With --store, runs are kept in a
+/// folder: a study that was stopped goes on there, and one that was extended does only what is new. A run that fails is kept with its
+/// error, and ends nothing.
+#[derive(Args)]
+#[command(arg_required_else_help = true, after_help = EXAMPLES)]
+pub struct Arguments {
+    /// A study.
+    #[arg(value_name = "STUDY.toml", conflicts_with_all = ["preset", "config", "settings", "workload", "requests", "queue_depth",
+        "precondition", "vary"])]
+    study: Option<PathBuf>,
+    /// An embedded device; see `wordline presets list`.
+    #[arg(long, value_name = "NAME")]
+    preset: Option<String>,
+    /// A configuration file, whole or changing the preset.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Changes one setting of all runs; can be repeated, the last wins.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
+    /// A workload of the program; see `wordline workloads list`.
+    #[arg(long, value_name = "NAME", default_value = USUAL_WORKLOAD)]
+    workload: String,
+    /// How many requests each run has.
+    #[arg(long, value_name = "N", value_parser = whole::<u64, 1>)]
+    requests: Option<u64>,
+    /// Keeps this many requests outstanding.
+    #[arg(long, value_name = "N", value_parser = whole::<u32, 1>)]
+    queue_depth: Option<u32>,
+    /// The device before: empty, filled, filled:0.5, steady-state or steady-state:0.5; the workload's own if not given.
+    #[arg(long, value_name = "STATE")]
+    precondition: Option<String>,
+    /// A key and its values: `KEY=A,B,C`, or `KEY=FROM..TO/STEPS`, `/*STEPS` where each is a multiple of the one before. Can be
+    /// repeated: all combinations are run. `workload.` goes before keys of the workload.
+    #[arg(long, value_name = "KEY=VALUES")]
+    vary: Vec<String>,
+    /// A column of the table, such as `host.read_latency_us.p99`; can be repeated. See `wordline metrics`.
+    #[arg(long = "column", value_name = "NAME")]
+    columns: Vec<String>,
+    #[command(flatten)]
+    seed: SeedArgument,
+    /// Runs each combination with this many seeds, from --seed on; the study's own number if not given.
+    #[arg(long, value_name = "N", value_parser = whole::<u32, 1>)]
+    seeds: Option<u32>,
+    /// Keeps the runs in this folder, and does only those that it does not have.
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
+    /// Runs those again that failed.
+    #[arg(long, requires = "store")]
+    again: bool,
+    /// Says what there is to do, and does nothing.
+    #[arg(long)]
+    plan: bool,
+    /// A folder of recorded traces, which take the place of profiles of the same name.
+    #[arg(long, value_name = "DIR")]
+    traces: Option<PathBuf>,
+    #[command(flatten)]
+    json: JsonArgument,
+    /// Writes a row for each run with all of its numbers: FILE.csv or FILE.parquet.
+    #[arg(long, value_name = "FILE")]
+    runs: Option<PathBuf>,
+    /// Writes report.html, its charts and table.json into DIR.
+    #[arg(long, value_name = "DIR")]
+    report: Option<PathBuf>,
+    /// Runs this many side by side; as many as there are cores if not given.
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = whole::<u32, 0>)]
+    threads: u32,
+    /// Shows no progress bar. There is none either where standard error is no terminal.
+    #[arg(long)]
+    no_progress: bool,
+}
+
+impl Arguments {
+    /// The study that the user asked for.
+    fn study(&self, registry: &Registry) -> Result<Study, Failure> {
+        let mut study = match &self.study {
+            Some(path) => {
+                let read = |reason| wordline_lab::Error::File { path: path.clone(), action: "read", reason };
+                let mut study = Study::parse(registry, path, &std::fs::read_to_string(path).map_err(read)?)?;
+                if !self.columns.is_empty() {
+                    study = Study { columns: self.columns.clone(), ..study }.checked()?;
+                }
+                study.repeat.seeds = self.seeds.unwrap_or(study.repeat.seeds);
+                study
+            }
+            None => {
+                let (of_file, device) = studies::device_of(self.config.as_deref(), &self.settings)?;
+                let usual = || self.config.is_none().then(|| USUAL_PRESET.to_owned());
+                let vary = self.vary.iter().map(|argument| studies::axis_of(argument));
+                let asked = Asked {
+                    preset: self.preset.clone().or(of_file).or_else(usual),
+                    workload: &self.workload,
+                    requests: self.requests,
+                    queue_depth: self.queue_depth,
+                    precondition: self.precondition.as_deref(),
+                    vary: vary.collect::<Result<_, _>>()?,
+                    repeat: Repeat { first: self.seed.seed, seeds: self.seeds.unwrap_or(1), until: None },
+                    columns: self.columns.clone(),
+                };
+                Study::of_arguments(registry, device, asked)?
+            }
+        };
+        study.traces.clone_from(&self.traces);
+        Ok(study)
+    }
+}
+
+/// Runs the command.
+pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> {
+    let study = arguments.study(registry)?;
+    // Nothing is written for a study of which some run does not hold together.
+    study.points(study.repeat.first)?;
+    let outputs = [
+        ("--json", arguments.json.file.as_deref()),
+        ("--runs", arguments.runs.as_deref()),
+        ("--report", arguments.report.as_deref()),
+        ("--store", arguments.store.as_deref()),
+    ];
+    output::apart(&outputs)?;
+    arguments.runs.as_deref().map(RunsForm::of).transpose()?;
+    let store = arguments.store.as_deref().map_or_else(|| Ok(Store::in_memory()), Store::open)?;
+    let provenance = provenance();
+    if arguments.plan {
+        return say_plan(&studies::plan(&study, &store, &provenance.program())?, &arguments);
+    }
+    let json = arguments.json.open()?;
+    let report = arguments.report.as_deref().map(ReportFolder::claim).transpose()?;
+    interrupt::looks(true);
+    let steps = Steps::new(&study.title, arguments.no_progress);
+    let conduct = Conduct {
+        threads: arguments.threads as usize,
+        stop: interrupt::flag(),
+        progress: &|done, total| steps.show(done, total),
+    };
+    let progress = Progress { conduct, again: arguments.again };
+    let table = studies::run(&study, &store, &provenance.program(), &progress)?;
+    interrupt::take();
+    if !json.is_standard() {
+        output::table(&studies::text(&table, screen::width()))?;
+    }
+    json.give(&table.json())?;
+    if let Some(path) = &arguments.runs {
+        table.write_runs(path)?;
+    }
+    if let Some(folder) = report {
+        studies::chart_report(folder, &study, &table, &provenance)?;
+    }
+    verdict(&table)
+}
+
+/// A study is a success if all of its runs are.
+fn verdict(table: &Table) -> Result<(), Failure> {
+    match () {
+        () if interrupt::asked() => Err(Failure::Interrupted),
+        () if table.failed() > 0 => Err(Failure::Verdict),
+        () => Ok(()),
+    }
+}
+
+fn say_plan(plan: &studies::Plan, arguments: &Arguments) -> Result<(), Failure> {
+    let studies::Plan { runs, done, failed, seconds_left } = *plan;
+    let failed = if failed > 0 { format!(", {failed} of them failed") } else { String::new() };
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let threads = if arguments.threads == 0 { cores } else { arguments.threads as usize };
+    let time = match seconds_left {
+        Some(seconds) => format!("about {:.0} s on {threads} threads", seconds / threads as f64),
+        None => "how long they take is known when one is over".to_owned(),
+    };
+    let text = format!("{runs} runs, {done} are over{failed}, {} are left: {time}\n", runs - done);
+    output::text(&text)
+}

@@ -1,0 +1,335 @@
+//! The file of a study: as it is written, and the check that makes a [`Study`] of it.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use toml::Spanned;
+use wordline_experiments::{Axis, Before, Options, Point, Points, Sweep, Workload};
+use wordline_kernel::Complaints;
+use wordline_lab::devices::Registry;
+use wordline_lab::error::{Error, Result};
+use wordline_lab::words::found_and_wanted;
+
+use crate::values::Values;
+
+/// The columns of the table of a study that names none.
+const COLUMNS: [&str; 4] =
+    ["host.iops", "host.read_latency_us.p99", "host.write_latency_us.p99", "write_amplification"];
+
+/// The file as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StudyFile {
+    title: Option<String>,
+    preset: Option<String>,
+    #[serde(default)]
+    device: toml::Table,
+    workload: toml::Value,
+    precondition: Option<toml::Value>,
+    power_cut_after: Option<u64>,
+    #[serde(default)]
+    vary: Vec<Spanned<AxisFile>>,
+    #[serde(default)]
+    repeat: Repeat,
+    #[serde(default)]
+    columns: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AxisFile {
+    key: String,
+    values: Values,
+    #[serde(default)]
+    sets: toml::Table,
+}
+
+/// How often each combination is run.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Repeat {
+    /// The first seed.
+    pub first: u64,
+    /// With how many seeds.
+    pub seeds: u32,
+    /// When further seeds are enough; left out: none are run.
+    pub until: Option<Until>,
+}
+
+impl Default for Repeat {
+    fn default() -> Self {
+        Self { first: 0, seeds: 1, until: None }
+    }
+}
+
+/// Further seeds are run until the mean of a column is known well enough.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Until {
+    /// The column.
+    pub column: String,
+    /// The most that half of the 95 % interval may be of the mean, such as `1 %`.
+    pub half_width: String,
+    /// The most seeds.
+    pub at_most: u32,
+}
+
+impl Until {
+    /// The most that half of the interval may be of the mean, as a fraction; none if it is no share.
+    pub fn fraction(&self) -> Option<f64> {
+        let percent: f64 = self.half_width.strip_suffix('%')?.trim().parse().ok()?;
+        (percent > 0.0 && percent.is_finite()).then_some(percent / 100.0)
+    }
+}
+
+/// Many runs over varied keys.
+#[derive(Clone, Debug)]
+pub struct Study {
+    /// The file, for errors.
+    pub path: PathBuf,
+    /// Its title.
+    pub title: String,
+    /// What is run at each combination.
+    pub sweep: Sweep,
+    /// With which seeds.
+    pub repeat: Repeat,
+    /// The columns of its table.
+    pub columns: Vec<String>,
+    /// A folder of recorded traces, which take the place of profiles.
+    pub traces: Option<PathBuf>,
+}
+
+impl Study {
+    /// Reads a study from the text of the file `path`.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with what is wrong, each with file, line and key.
+    pub fn parse(registry: &Registry, path: &Path, text: &str) -> Result<Self> {
+        let mut wrong = Wrong { path, text, all: Complaints::default() };
+        let file: StudyFile = match toml::from_str(text) {
+            Ok(file) => file,
+            Err(error) => {
+                let (found, wanted) = found_and_wanted(error.message(), "valid TOML");
+                let at = error.span().map_or(0, |span| span.start);
+                let key = text[at..].split([' ', '=', ']', '\n']).next().unwrap_or_default();
+                wrong.add(at, key.trim_start_matches('['), found, wanted);
+                return Err(Error::Config(wrong.all));
+            }
+        };
+        let mut vary = Vec::new();
+        for axis in file.vary {
+            let (at, axis) = (axis.span().start, axis.into_inner());
+            match axis.values.all() {
+                Ok(values) => vary.push(Axis { key: axis.key, values, sets: axis.sets }),
+                Err((found, wanted)) => wrong.add(at, "vary.values", found, wanted),
+            }
+        }
+        let workload = wrong.read("workload", workload_of(file.workload));
+        let precondition = file.precondition.map(|value| wrong.read("precondition", before_of(value)));
+        wrong.all.clone().or_ok(()).map_err(Error::Config)?;
+        let (Some(workload), Some(precondition)) =
+            (workload, precondition.map_or(Some(None), |read| read.map(Some)))
+        else {
+            return Err(Error::Config(wrong.all));
+        };
+        let sweep = Sweep {
+            preset: file.preset,
+            device: file.device,
+            workload,
+            precondition,
+            power_cut_after: file.power_cut_after,
+            vary,
+            quick: None,
+            registry: registry.clone(),
+            place: "",
+        };
+        let title = file.title.unwrap_or_else(|| path.display().to_string());
+        Self { path: path.to_owned(), title, sweep, repeat: file.repeat, columns: file.columns, traces: None }
+            .checked()
+    }
+
+    /// The study, with the usual columns where it names none.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with what is wrong with it.
+    pub fn checked(mut self) -> Result<Self> {
+        let mut wrong = Complaints::default();
+        let key = |key: &str| format!("{}: {key}", self.path.display());
+        for (at, found, wanted) in self.sweep.complaints() {
+            wrong.add(key(&at), found, wanted);
+        }
+        for (at, found, wanted) in self.sweep.vary.iter().filter_map(Axis::complaint) {
+            wrong.add(key(&format!("vary.{at}")), found, wanted);
+        }
+        let keys: Vec<&String> = self.sweep.vary.iter().map(|axis| &axis.key).collect();
+        if let Some((_, twice)) = keys.iter().enumerate().find(|(at, key)| keys[..*at].contains(key)) {
+            wrong.add(key("vary.key"), format!("`{twice}` twice"), "each key once");
+        }
+        let Repeat { seeds, until, .. } = &self.repeat;
+        wrong.require(*seeds > 0, &key("repeat.seeds"), seeds, "at least 1");
+        if let Some(until) = until {
+            if until.fraction().is_none() {
+                wrong.add(
+                    key("repeat.until.half_width"),
+                    format!("`{}`", until.half_width),
+                    "a share above 0, such as \"1 %\"",
+                );
+            }
+            let wanted = format!("at least repeat.seeds, {seeds}, and 2");
+            wrong.require(
+                until.at_most >= (*seeds).max(2),
+                &key("repeat.until.at_most"),
+                until.at_most,
+                wanted,
+            );
+        }
+        let of_until = until.iter().map(|until| &until.column);
+        for column in self.columns.iter().chain(of_until) {
+            if let Some(wanted) = self.sweep.astray(column) {
+                wrong.add(key("columns"), format!("`{column}`"), wanted);
+            }
+        }
+        wrong.or_ok(()).map_err(Error::Config)?;
+        if self.columns.is_empty() {
+            self.columns = COLUMNS.map(Into::into).to_vec();
+        }
+        Ok(self)
+    }
+
+    /// Its runs with a seed, each checked, in the order of the varied keys, the last one fastest.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if a device or a workload does not hold together, [`Error::Argument`] if a trace is not there.
+    pub fn points(&self, seed: u64) -> Result<Vec<Point>> {
+        let options = Options { seed, traces: self.traces.clone(), ..Options::default() };
+        let points = self.sweep.points(&self.path, &options)?;
+        match points.iter().find_map(Point::missing_trace) {
+            None => Ok(points),
+            Some(trace) => Err(Error::Argument {
+                what: format!("trace of {}", self.path.display()),
+                found: format!("no file {}", trace.display()),
+                wanted: "a file in the folder of recorded traces (--traces)".into(),
+            }),
+        }
+    }
+}
+
+/// A workload as an experiment has it; one of the program by its name, or by a table with its name.
+fn workload_of(value: toml::Value) -> toml::Value {
+    let of_name = |name: toml::Value| toml::Table::from_iter([("name".to_owned(), name)]).into();
+    let named = match value {
+        toml::Value::String(_) => of_name(value),
+        toml::Value::Table(ref table) if table.contains_key("name") => value,
+        other => return other,
+    };
+    toml::Table::from_iter([("named".to_owned(), named)]).into()
+}
+
+/// A state of the device as an experiment has it, or as the command line does.
+fn before_of(value: toml::Value) -> toml::Value {
+    let table = |kind: &str, fraction: Option<f64>| {
+        let inner = fraction.map(|fraction| ("fraction".to_owned(), fraction.into()));
+        toml::Table::from_iter([(kind.to_owned(), toml::Table::from_iter(inner).into())]).into()
+    };
+    match value
+        .as_str()
+        .map(|text| text.split_once(':').map_or((text, None), |(kind, part)| (kind, part.parse().ok())))
+    {
+        Some(("empty", None)) => table("empty", None),
+        Some(("filled", part)) => table("filled", Some(part.unwrap_or(1.0))),
+        Some(("steady-state", part)) => table("steady", part),
+        _ => value,
+    }
+}
+
+/// Collects what is wrong, each with `file:line: key`.
+struct Wrong<'a> {
+    path: &'a Path,
+    text: &'a str,
+    all: Complaints,
+}
+
+impl Wrong<'_> {
+    fn add(&mut self, at: usize, key: &str, found: String, wanted: String) {
+        let line = self.text[..at.min(self.text.len())].matches('\n').count() + 1;
+        self.all.add(format!("{}:{line}: {key}", self.path.display()), found, wanted);
+    }
+
+    /// The value of a key of the file.
+    fn read<T: for<'de> Deserialize<'de>>(&mut self, key: &str, value: toml::Value) -> Option<T> {
+        let at = self.text.find(key).unwrap_or(0);
+        match value.try_into() {
+            Ok(value) => Some(value),
+            Err(error) => {
+                let error: toml::de::Error = error;
+                let (found, wanted) = found_and_wanted(error.message(), "a value of this key");
+                self.add(at, key, found, wanted);
+                None
+            }
+        }
+    }
+}
+
+/// The workload of that name, for studies without a file.
+pub(crate) fn named(name: &str, requests: Option<u64>, queue_depth: Option<u32>) -> Workload {
+    let mut table = toml::Table::from_iter([("name".to_owned(), name.into())]);
+    table.extend(requests.map(|count| ("requests".to_owned(), (count as i64).into())));
+    table.extend(queue_depth.map(|depth| ("queue_depth".to_owned(), i64::from(depth).into())));
+    toml::Value::Table(toml::Table::from_iter([("named".to_owned(), table.into())]))
+        .try_into()
+        .expect("it has its keys")
+}
+
+impl Study {
+    /// A study without a file: a device, a workload of the program, varied keys and seeds.
+    ///
+    /// # Errors
+    /// As for [`parse`](Self::parse).
+    pub fn of_arguments(registry: &Registry, device: toml::Table, asked: Asked<'_>) -> Result<Self> {
+        let Asked { preset, workload, requests, queue_depth, precondition, vary, repeat, columns } = asked;
+        let before = precondition.map(|text| before_of(text.into()).try_into::<Before>()).transpose();
+        let precondition = before.map_err(|error| Error::Argument {
+            what: "--precondition".into(),
+            found: format!("`{}`", precondition.unwrap_or_default()),
+            wanted: found_and_wanted(
+                error.message(),
+                "empty, filled, filled:0.5, steady-state or steady-state:0.5",
+            )
+            .1,
+        })?;
+        let sweep = Sweep {
+            preset,
+            device,
+            workload: named(workload, requests, queue_depth),
+            precondition,
+            power_cut_after: None,
+            vary,
+            quick: None,
+            registry: registry.clone(),
+            place: "",
+        };
+        let (path, title) = (PathBuf::from("sweep"), "Sweep".to_owned());
+        Self { path, title, sweep, repeat, columns, traces: None }.checked()
+    }
+}
+
+/// The parts of a study without a file.
+#[derive(Clone, Debug)]
+pub struct Asked<'a> {
+    /// The preset that the device builds on.
+    pub preset: Option<String>,
+    /// A workload of the program, by its name.
+    pub workload: &'a str,
+    /// How many requests; none for as many as it has.
+    pub requests: Option<u64>,
+    /// Requests outstanding; none for its own.
+    pub queue_depth: Option<u32>,
+    /// The state before, as the command line has it.
+    pub precondition: Option<&'a str>,
+    /// The varied keys.
+    pub vary: Vec<Axis>,
+    /// With which seeds.
+    pub repeat: Repeat,
+    /// The columns of the table; empty for the usual ones.
+    pub columns: Vec<String>,
+}

@@ -1,0 +1,62 @@
+//! A summary as columns: the numbers in it by their names with dots.
+
+use serde_json::Value as Json;
+
+/// Items of a list that become columns, at the most. Chosen: pools, links and buses have fewer, dies and histograms more.
+const MOST_ITEMS: usize = 8;
+
+/// The number that a name with dots leads to; from a list by the name of an item, or its number.
+pub(crate) fn number(values: &Json, path: &str) -> Option<f64> {
+    let found = path.split('.').try_fold(values, |inside, key| match inside {
+        Json::Array(items) => {
+            let named = items.iter().find(|item| item["name"] == key);
+            named.or_else(|| items.get(key.parse::<usize>().ok()?))
+        }
+        inside => inside.get(key),
+    });
+    found?.as_f64()
+}
+
+/// Hands every number of a summary to `to`, with its name; of long lists none.
+pub(crate) fn numbers(values: &Json, to: &mut impl FnMut(String, f64)) {
+    walk(values, String::new(), to);
+}
+
+fn walk(value: &Json, path: String, to: &mut impl FnMut(String, f64)) {
+    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    match value {
+        Json::Number(number) => to(path, number.as_f64().unwrap_or(f64::NAN)),
+        Json::Object(members) => members.iter().for_each(|(key, value)| walk(value, below(key), to)),
+        Json::Array(items) if items.len() <= MOST_ITEMS => {
+            for (at, item) in items.iter().enumerate() {
+                let name =
+                    item.get("name").and_then(Json::as_str).map_or_else(|| at.to_string(), str::to_owned);
+                walk(item, below(&name), to);
+            }
+        }
+        Json::Array(_) | Json::Bool(_) | Json::String(_) | Json::Null => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_the_names_that_lead_to_them() {
+        let values = serde_json::json!({
+            "a": 1, "b": { "c": 2.5, "d": "text", "e": null },
+            "f": [{ "name": "x", "g": 3 }, { "name": "y", "g": 4 }], "h": [5, 6], "i": vec![0; 20],
+        });
+        let mut all = Vec::new();
+        numbers(&values, &mut |name, value| all.push((name, value)));
+        all.sort_by(|one, other| one.0.cmp(&other.0));
+        let expected = [("a", 1.0), ("b.c", 2.5), ("f.x.g", 3.0), ("f.y.g", 4.0), ("h.0", 5.0), ("h.1", 6.0)];
+        assert_eq!(all, expected.map(|(name, value)| (name.to_owned(), value)));
+        assert!(all.iter().all(|(name, value)| number(&values, name) == Some(*value)));
+        assert_eq!(
+            (number(&values, "b.d"), number(&values, "z"), number(&values, "f.1.g")),
+            (None, None, Some(4.0))
+        );
+    }
+}

@@ -1,0 +1,23 @@
+//! Studies: a device and a workload of which some keys are varied, each combination run with several seeds.
+//!
+//! A [`Study`] is a file in the words of experiments (`docs/studies.md`), or is put together from arguments. Its runs are kept in a
+//! [`Store`], a folder that is the truth about what was run: a study that was stopped, extended or run twice does only what is missing.
+//! A [`Table`] gathers them.
+
+mod file;
+mod flat;
+mod name;
+mod run;
+mod show;
+mod store;
+mod table;
+#[cfg(test)]
+mod tests;
+mod values;
+
+pub use file::{Asked, Repeat, Study, Until};
+pub use run::{Plan, Progress, plan, run};
+pub use show::{chart_report, text};
+pub use store::{Record, State, Store};
+pub use table::{Cell, Row, RunsForm, Table};
+pub use values::{axis_of, device_of};

@@ -1,0 +1,333 @@
+//! The table of a study: a row for each combination of the varied keys, its columns as means over the seeds; and a row for each run
+//! with all numbers, as CSV or Parquet.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+use serde::Serialize;
+use serde_json::Value as Json;
+use wordline_experiments::Mean;
+use wordline_lab::error::{Error, Result};
+use wordline_lab::output::{Output, is_standard};
+
+use crate::file::Study;
+use crate::flat::{number, numbers};
+use crate::store::{Record, State};
+
+/// A column of a row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cell {
+    /// The mean over the seeds; null where no run has a value.
+    pub mean: Option<f64>,
+    /// Half of the 95 % interval of the mean; null with a single seed.
+    pub half: Option<f64>,
+    /// The values by seed.
+    pub values: Vec<f64>,
+}
+
+impl Cell {
+    fn of(values: Vec<f64>) -> Self {
+        match values.is_empty() {
+            true => Self { mean: None, half: None, values },
+            false => {
+                let Mean { mean, half } = Mean::of(&values);
+                Self { mean: Some(mean), half, values }
+            }
+        }
+    }
+}
+
+/// A run.
+#[derive(Clone, Debug, PartialEq)]
+struct Run {
+    name: String,
+    record: Record,
+}
+
+/// A combination of the varied keys.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The varied keys with their values.
+    pub at: toml::Table,
+    runs: Vec<Run>,
+}
+
+impl Row {
+    /// The values of a column, of the runs that have one.
+    pub fn of(&self, column: &str) -> Vec<f64> {
+        let summaries = self.runs.iter().filter_map(|run| run.record.summary.as_ref());
+        summaries.filter_map(|summary| number(summary, column)).collect()
+    }
+
+    /// The column over the seeds.
+    pub fn cell(&self, column: &str) -> Cell {
+        Cell::of(self.of(column))
+    }
+
+    /// How many runs there are.
+    pub fn seeds(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// The errors of those that failed.
+    pub fn errors(&self) -> impl Iterator<Item = &str> {
+        self.runs.iter().filter_map(|run| run.record.error.as_deref())
+    }
+}
+
+/// The runs of a study that are over.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// The title of the study.
+    pub title: String,
+    /// The varied keys.
+    pub axes: Vec<String>,
+    /// The columns.
+    pub columns: Vec<String>,
+    /// The combinations in their order, those of which a run is over.
+    pub rows: Vec<Row>,
+    /// Runs that are not over.
+    pub missing: usize,
+}
+
+/// The layout of a table in JSON.
+#[derive(Serialize)]
+struct RowJson<'a> {
+    at: &'a toml::Table,
+    seeds: usize,
+    errors: Vec<&'a str>,
+    columns: BTreeMap<&'a str, Cell>,
+}
+
+impl Table {
+    /// Without any runs.
+    pub(crate) fn new(study: &Study) -> Self {
+        let axes = study.sweep.vary.iter().map(|axis| axis.key.clone()).collect();
+        let (title, columns) = (study.title.clone(), study.columns.clone());
+        Self { title, axes, columns, rows: Vec::new(), missing: 0 }
+    }
+
+    /// A run is over.
+    pub(crate) fn add(&mut self, name: &str, record: Record) {
+        let run = Run { name: name.to_owned(), record };
+        match self.rows.iter_mut().find(|row| row.at == run.record.at) {
+            Some(row) => row.runs.push(run),
+            None => self.rows.push(Row { at: run.record.at.clone(), runs: vec![run] }),
+        }
+    }
+
+    /// How many runs are over.
+    pub fn runs(&self) -> usize {
+        self.rows.iter().map(Row::seeds).sum()
+    }
+
+    /// How many of them failed.
+    pub fn failed(&self) -> usize {
+        self.each().filter(|run| run.record.state == State::Failed).count()
+    }
+
+    fn each(&self) -> impl Iterator<Item = &Run> {
+        self.rows.iter().flat_map(|row| &row.runs)
+    }
+
+    /// The rows, for JSON.
+    pub fn json(&self) -> Json {
+        let row = |row: &'_ Row| {
+            let columns = self.columns.iter().map(|column| (column.as_str(), row.cell(column))).collect();
+            let row = RowJson { at: &row.at, seeds: row.seeds(), errors: row.errors().collect(), columns };
+            serde_json::to_value(row).expect("keys are text")
+        };
+        let rows: Vec<Json> = self.rows.iter().map(row).collect();
+        serde_json::json!({ "title": self.title, "axes": self.axes, "missing": self.missing, "rows": rows })
+    }
+
+    /// A row for each run: the varied keys, the seed, how it ended, and each number of its summary, those that no run has left out.
+    fn flat(&self) -> (Vec<String>, Vec<BTreeMap<String, f64>>) {
+        let all: Vec<BTreeMap<String, f64>> = self.each().map(numbers_of).collect();
+        let names: BTreeSet<&String> = all.iter().flat_map(BTreeMap::keys).collect();
+        (names.into_iter().cloned().collect(), all)
+    }
+
+    /// Writes a row for each run into a file: as Parquet where its name ends in `.parquet`, as CSV where it ends in `.csv`, or on standard
+    /// output.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] for another ending, and [`Error::File`] if it cannot be written.
+    pub fn write_runs(&self, path: &Path) -> Result<()> {
+        match RunsForm::of(path)? {
+            RunsForm::Parquet => self.write_parquet(path),
+            RunsForm::Csv => self.write_csv(path),
+        }
+    }
+
+    fn heads(&self) -> impl Iterator<Item = &str> {
+        self.axes.iter().map(String::as_str).chain(["seed", "state", "run"])
+    }
+
+    fn write_csv(&self, path: &Path) -> Result<()> {
+        let (names, all) = self.flat();
+        let failed =
+            |reason: csv::Error| Error::File { path: path.into(), action: "write", reason: reason.into() };
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        writer.write_record(self.heads().chain(names.iter().map(String::as_str))).map_err(failed)?;
+        for (run, values) in self.each().zip(&all) {
+            let own = self.axes.iter().map(|axis| run.record.at.get(axis).map_or_else(String::new, plain));
+            let seed = run.record.seed.to_string();
+            let own = own.chain([seed, state(run).to_owned(), run.name.clone()]);
+            let numbers = names.iter().map(|name| values.get(name).map_or_else(String::new, f64::to_string));
+            writer.write_record(own.chain(numbers)).map_err(failed)?;
+        }
+        let bytes = writer.into_inner().map_err(|error| Error::File {
+            path: path.into(),
+            action: "write",
+            reason: error.into_error(),
+        })?;
+        Output::open(path)?.give(&bytes)
+    }
+
+    fn write_parquet(&self, path: &Path) -> Result<()> {
+        let (names, all) = self.flat();
+        let runs: Vec<&Run> = self.each().collect();
+        let are_numbers: Vec<bool> =
+            self.axes.iter().map(|axis| runs.iter().all(|run| amount(run, axis).is_some())).collect();
+        let mut schema = String::from("message run {\n");
+        for (axis, is_number) in self.axes.iter().zip(&are_numbers) {
+            let name = field(axis);
+            schema += &if *is_number {
+                format!("required double {name};\n")
+            } else {
+                format!("required binary {name} (UTF8);\n")
+            };
+        }
+        schema += "required int64 seed;\nrequired binary state (UTF8);\nrequired binary run (UTF8);\n";
+        names.iter().for_each(|name| schema += &format!("optional double {};\n", field(name)));
+        schema += "}";
+        let write = |file: Output| -> parquet::errors::Result<Output> {
+            let level = ZstdLevel::try_new(3).expect("3 is a level");
+            let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
+            let schema = parse_message_type(&schema)?;
+            let mut writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))?;
+            let mut group = writer.next_row_group()?;
+            let mut columns = Vec::new();
+            for (axis, is_number) in self.axes.iter().zip(&are_numbers) {
+                columns.push(match is_number {
+                    true => Column::Numbers(runs.iter().map(|run| amount(run, axis)).collect(), true),
+                    false => {
+                        let text = |run: &&Run| run.record.at.get(axis).map_or_else(String::new, plain);
+                        Column::Texts(runs.iter().map(text).collect())
+                    }
+                });
+            }
+            columns.push(Column::Whole(runs.iter().map(|run| run.record.seed as i64).collect()));
+            columns.push(Column::Texts(runs.iter().map(|run| state(run).to_owned()).collect()));
+            columns.push(Column::Texts(runs.iter().map(|run| run.name.clone()).collect()));
+            for name in &names {
+                columns.push(Column::Numbers(
+                    all.iter().map(|values| values.get(name).copied()).collect(),
+                    false,
+                ));
+            }
+            for values in columns {
+                let mut column = group.next_column()?.expect("a column of the schema");
+                match values {
+                    Column::Whole(values) => column.typed::<Int64Type>().write_batch(&values, None, None)?,
+                    Column::Texts(values) => {
+                        let values: Vec<ByteArray> = values.iter().map(|text| text.as_str().into()).collect();
+                        column.typed::<ByteArrayType>().write_batch(&values, None, None)?
+                    }
+                    Column::Numbers(values, is_required) => {
+                        let there: Vec<i16> = values.iter().map(|value| value.is_some().into()).collect();
+                        let values: Vec<f64> = values.into_iter().flatten().collect();
+                        let levels = (!is_required).then_some(&there[..]);
+                        column.typed::<DoubleType>().write_batch(&values, levels, None)?
+                    }
+                };
+                column.close()?;
+            }
+            group.close()?;
+            writer.into_inner()
+        };
+        let failed = |error: parquet::errors::ParquetError| Error::File {
+            path: path.into(),
+            action: "write",
+            reason: std::io::Error::other(error),
+        };
+        write(Output::open(path)?).map_err(failed)?.finish()
+    }
+}
+
+/// The form of a file of runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunsForm {
+    /// Text with commas.
+    Csv,
+    /// Columns.
+    Parquet,
+}
+
+impl RunsForm {
+    /// The form that the name of a file asks for.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] for an ending of another form.
+    pub fn of(path: &Path) -> Result<Self> {
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("parquet") => Ok(Self::Parquet),
+            Some("csv") => Ok(Self::Csv),
+            None if is_standard(path) => Ok(Self::Csv),
+            _ => Err(Error::Argument {
+                what: "file of runs".into(),
+                found: path.display().to_string(),
+                wanted: "a name that ends in .csv or .parquet".into(),
+            }),
+        }
+    }
+}
+
+/// The values of a column of a Parquet file.
+enum Column {
+    Whole(Vec<i64>),
+    Texts(Vec<String>),
+    /// And whether all of them are there.
+    Numbers(Vec<Option<f64>>, bool),
+}
+
+fn numbers_of(run: &Run) -> BTreeMap<String, f64> {
+    let mut all = BTreeMap::new();
+    if let Some(summary) = &run.record.summary {
+        numbers(summary, &mut |name, value| {
+            all.insert(name, value);
+        });
+    }
+    all.remove("seed");
+    all
+}
+
+fn state(run: &Run) -> &'static str {
+    match run.record.state {
+        State::Done => "done",
+        State::Failed => "failed",
+    }
+}
+
+/// A value without the quotes of TOML.
+pub(crate) fn plain(value: &toml::Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn amount(run: &Run, axis: &str) -> Option<f64> {
+    let value = run.record.at.get(axis)?;
+    value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
+}
+
+/// A name that the text of a schema can have: dots become underscores, as in a table of a data base.
+fn field(name: &str) -> String {
+    let letter = |letter: char| if letter.is_ascii_alphanumeric() || letter == '_' { letter } else { '_' };
+    name.chars().map(letter).collect()
+}

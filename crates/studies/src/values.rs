@@ -1,0 +1,190 @@
+//! The values of a varied key: listed, or from one number to another.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use wordline_experiments::Axis;
+use wordline_lab::error::{Error, Result};
+
+/// The most values of a key. Chosen: more is a slip of the keyboard.
+const MOST: u32 = 10_000;
+
+/// The values of a varied key as they are written.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Values {
+    /// One after the other.
+    List(Vec<toml::Value>),
+    /// From one number to another.
+    Range(Range),
+}
+
+/// Numbers from one to another, both among them.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Range {
+    from: toml::Value,
+    to: toml::Value,
+    steps: u32,
+    /// Whether each is the one before times the same factor, and not plus the same number.
+    #[serde(default)]
+    geometric: bool,
+}
+
+/// What is wrong with values: what was found, and what was wanted.
+type Wrong = (String, String);
+
+impl Values {
+    /// All of them.
+    pub(crate) fn all(self) -> std::result::Result<Vec<toml::Value>, Wrong> {
+        match self {
+            Self::List(values) => Ok(values),
+            Self::Range(range) => range.values(),
+        }
+    }
+}
+
+fn number(value: &toml::Value) -> Option<f64> {
+    value
+        .as_float()
+        .or_else(|| value.as_integer().map(|whole| whole as f64))
+        .filter(|number| number.is_finite())
+}
+
+/// A number without the digits that 0.07 + 0.03 has too many of: nine of them.
+fn rounded(number: f64) -> f64 {
+    format!("{number:.8e}").parse().expect("it was just written")
+}
+
+impl Range {
+    fn values(&self) -> std::result::Result<Vec<toml::Value>, Wrong> {
+        let Self { from, to, steps, geometric } = self;
+        let (Some(first), Some(last)) = (number(from), number(to)) else {
+            return Err((format!("{from} to {to}"), "two numbers".into()));
+        };
+        if !(2..=MOST).contains(steps) {
+            return Err((format!("{steps} steps"), format!("a number of values from 2 to {MOST}")));
+        }
+        if *geometric && !(first > 0.0 && last > 0.0) {
+            return Err((
+                format!("{from} to {to}"),
+                "numbers above 0, where each is a multiple of the one before".into(),
+            ));
+        }
+        let are_whole = from.is_integer() && to.is_integer();
+        let at = |step: u32| {
+            let part = f64::from(step) / f64::from(steps - 1);
+            match step {
+                0 => first,
+                _ if step == steps - 1 => last,
+                _ if *geometric => rounded(first * libm::pow(last / first, part)),
+                _ => rounded(first + (last - first) * part),
+            }
+        };
+        let mut values: Vec<toml::Value> = Vec::new();
+        for value in (0..*steps).map(at) {
+            let value = if are_whole { toml::Value::Integer(value.round() as i64) } else { value.into() };
+            if values.last() != Some(&value) {
+                values.push(value);
+            }
+        }
+        Ok(values)
+    }
+}
+
+/// The varied key of an argument `KEY=VALUES`: values with commas between them, or `FROM..TO/STEPS`, with `*` before the steps where each
+/// is a multiple of the one before.
+///
+/// # Errors
+/// [`Error::Argument`] if it is neither.
+pub fn axis_of(argument: &str) -> Result<Axis> {
+    let wrong =
+        |found: String, wanted: &str| Error::Argument { what: "--vary".into(), found, wanted: wanted.into() };
+    let Some((key, text)) =
+        argument.split_once('=').filter(|(key, text)| !key.is_empty() && !text.is_empty())
+    else {
+        return Err(wrong(format!("`{argument}`"), "KEY=VALUE,VALUE,... or KEY=FROM..TO/STEPS"));
+    };
+    let values = match range_of(text) {
+        Some(range) => Values::Range(range).all().map_err(|(found, wanted)| wrong(found, &wanted))?,
+        None => text.split(',').map(value_of).collect(),
+    };
+    if let Some(twice) = values.iter().enumerate().find(|(at, value)| values[..*at].contains(value)) {
+        return Err(wrong(format!("{} twice", twice.1), "each value once"));
+    }
+    Ok(Axis { key: key.trim().to_owned(), values, sets: toml::Table::new() })
+}
+
+/// The device of a configuration file, if there is one, with settings `KEY=VALUE` on top, and the preset that the file builds on.
+///
+/// # Errors
+/// [`Error::File`] if the file cannot be read, [`Error::Argument`] if it is no TOML, or a setting none.
+pub fn device_of(file: Option<&Path>, settings: &[String]) -> Result<(Option<String>, toml::Table)> {
+    let mut device = toml::Table::new();
+    if let Some(path) = file {
+        let text = std::fs::read_to_string(path).map_err(|reason| Error::File {
+            path: path.into(),
+            action: "read",
+            reason,
+        })?;
+        device = text.parse().map_err(|error: toml::de::Error| Error::Argument {
+            what: format!("configuration {}", path.display()),
+            found: error.message().to_owned(),
+            wanted: "valid TOML".into(),
+        })?;
+    }
+    for setting in settings {
+        let Some((key, value)) = setting.split_once('=').filter(|(key, _)| !key.is_empty()) else {
+            let (what, found) = ("--set".into(), format!("`{setting}`"));
+            return Err(Error::Argument { what, found, wanted: "KEY=VALUE".into() });
+        };
+        let axis = Axis { key: key.trim().to_owned(), values: Vec::new(), sets: toml::Table::new() };
+        axis.apply(&mut device, &value_of(value));
+    }
+    let preset = device.remove("preset").and_then(|name| name.as_str().map(str::to_owned));
+    Ok((preset, device))
+}
+
+/// A value as TOML has it; a text where it is none.
+fn value_of(text: &str) -> toml::Value {
+    let text = text.trim();
+    let table: std::result::Result<toml::Table, _> = format!("value = {text}").parse();
+    table.ok().and_then(|mut table| table.remove("value")).unwrap_or_else(|| text.into())
+}
+
+fn range_of(text: &str) -> Option<Range> {
+    let (from, rest) = text.split_once("..")?;
+    let (to, steps) = rest.split_once('/')?;
+    let (steps, geometric) = match steps.strip_prefix('*') {
+        Some(steps) => (steps, true),
+        None => (steps, false),
+    };
+    let (from, to) = (value_of(from), value_of(to));
+    (number(&from).is_some() && number(&to).is_some())
+        .then(|| Some(Range { from, to, steps: steps.trim().parse().ok()?, geometric }))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(argument: &str) -> Vec<String> {
+        axis_of(argument).expect("it is one").values.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn values_are_listed_or_in_steps() {
+        assert_eq!(values("a=greedy,fifo"), ["\"greedy\"", "\"fifo\""]);
+        assert_eq!(values("a.b=1, 2.5 ,true,16MiB"), ["1", "2.5", "true", "\"16MiB\""]);
+        assert_eq!(values("a=0.07..0.28/8"), ["0.07", "0.1", "0.13", "0.16", "0.19", "0.22", "0.25", "0.28"]);
+        assert_eq!(values("a=1..64/*7"), ["1", "2", "4", "8", "16", "32", "64"]);
+        assert_eq!(values("a=1..3/5"), ["1", "2", "3"], "whole numbers stay whole, each once");
+    }
+
+    #[test]
+    fn what_is_no_list_of_values_is_refused() {
+        for argument in ["a", "=1", "a=", "a=1..2/1", "a=0..4/*3", "a=1,1", "a=1..2/20000"] {
+            assert!(matches!(axis_of(argument), Err(Error::Argument { .. })), "{argument}");
+        }
+    }
+}
