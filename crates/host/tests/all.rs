@@ -5,3 +5,4 @@
 mod direct;
 mod pblk;
 mod raid5;
+mod zones;

@@ -96,7 +96,7 @@ fn the_members_are_checked_key_by_key() {
         (&["member.part=no-such"], "--set member.part: found \"no-such\", wanted a part"),
         (
             &["device=raid-1"],
-            "--set device: found \"raid-1\", wanted one of ssd, fixed-latency, pblk, open-channel, raid5, raid-0; did you mean raid-0?",
+            "--set device: found \"raid-1\", wanted one of ssd, fixed-latency, pblk, open-channel, raid5, zoned, raid-0; did you mean raid-0?",
         ),
     ] {
         let found = check(set);

@@ -15,7 +15,7 @@ fn the_types_of_devices_are_listed_and_one_shows_its_keys() {
     assert!(page.starts_with("# Device: fixed-latency") && page.contains("`latency` | time"), "{page}");
     let refusal = wordline(&["devices", "fixd-latency"]).refusal();
     assert!(refusal.contains(
-        "found `fixd-latency`, wanted one of ssd, fixed-latency, pblk, open-channel, raid5; did you mean fixed-latency?"
+        "found `fixd-latency`, wanted one of ssd, fixed-latency, pblk, open-channel, raid5, zoned; did you mean fixed-latency?"
     ));
 }
 
@@ -47,7 +47,7 @@ fn what_is_wrong_with_a_device_of_another_type_is_named_by_its_key() {
     for (set, wanted) in [
         (
             &["device=fixed-latncy"][..],
-            "--set device: found \"fixed-latncy\", wanted one of ssd, fixed-latency, pblk, open-channel, raid5; did you mean fixed-latency?",
+            "--set device: found \"fixed-latncy\", wanted one of ssd, fixed-latency, pblk, open-channel, raid5, zoned; did you mean fixed-latency?",
         ),
         (
             &["device=fixed-latency", "latancy=1us"],
@@ -60,7 +60,10 @@ fn what_is_wrong_with_a_device_of_another_type_is_named_by_its_key() {
             "--set ftl.over_provisioning: ftl: found an unknown key",
         ),
         (&["latency=1us"], "--set latency: found an unknown key"),
-        (&["device=3"], "--set device: found 3, wanted one of ssd, fixed-latency, pblk, open-channel, raid5"),
+        (
+            &["device=3"],
+            "--set device: found 3, wanted one of ssd, fixed-latency, pblk, open-channel, raid5, zoned",
+        ),
     ] {
         let set: Vec<&str> = set.iter().flat_map(|set| ["--set", *set]).collect();
         let refusal = wordline(&[&["config", "check", "--preset", "tiny"][..], &set].concat()).refusal();

@@ -21,6 +21,7 @@ mod signals;
 mod snapshots;
 mod sweep;
 mod traces;
+mod zones;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -41,7 +41,7 @@ pub struct PblkFile {
 }
 
 /// Chosen: a few thousand instructions.
-fn command_time() -> Duration {
+pub(crate) fn command_time() -> Duration {
     Duration::from_us(1)
 }
 
@@ -63,22 +63,37 @@ impl PblkFile {
     /// The keys that do not fit.
     pub fn check(self) -> Result<PblkConfig, Complaints> {
         let mut wrong = Complaints::default();
-        self.gc.check("gc", &mut wrong);
-        let time = self.command_time;
-        wrong.require(time <= Duration::from_ms(1_000), "command_time", time, "at most 1s");
+        check_host(&self.gc, self.command_time, &mut wrong);
         let device =
             self.open_channel.clone().check().map_err(|inner| wrong.nest("open_channel", inner)).ok();
         let Some(device) = device else { return Err(wrong) };
         check_device(&device.geometry, &mut wrong);
-        let ring = self.check_ring(&device.geometry, &mut wrong);
+        let sizes = Sizes { over_provisioning: self.over_provisioning, write_buffer: self.write_buffer };
+        sizes.check(&device.geometry, &mut wrong);
         wrong.or_ok(())?;
-        let layout = self.layout(&device.geometry, ring)?;
+        let layout = sizes.layout(&device.geometry)?;
         Ok(PblkConfig { file: self, device, layout })
     }
+}
 
-    /// Entries of the ring, where they are given.
-    fn check_ring(&self, geometry: &Geometry, wrong: &mut Complaints) -> Option<u32> {
-        let size = self.write_buffer?;
+/// Whether an FTL can have these.
+pub(crate) fn check_host(gc: &CollectorFile, command_time: Duration, wrong: &mut Complaints) {
+    gc.check("gc", wrong);
+    wrong.require(command_time <= Duration::from_ms(1_000), "command_time", command_time, "at most 1s");
+}
+
+/// The sizes of an FTL that a configuration may give; what is left out follows from the device.
+pub(crate) struct Sizes {
+    /// Fraction of the chunks that the host does not see.
+    pub(crate) over_provisioning: Option<f64>,
+    /// Memory of the ring.
+    pub(crate) write_buffer: Option<Bytes>,
+}
+
+impl Sizes {
+    /// Whether the ring fits a device.
+    pub(crate) fn check(&self, geometry: &Geometry, wrong: &mut Complaints) {
+        let Some(size) = self.write_buffer else { return };
         let line = u64::from(geometry.units() * geometry.blocks_per_chunk) * geometry.block_size.0;
         let least = geometry.block_size * u64::from(least_ring(geometry));
         let most = Bytes(line.max(least.0));
@@ -86,11 +101,17 @@ impl PblkFile {
             "from {least}, what the device cannot read yet and a strip of each parallel unit, to {most}, a line"
         );
         wrong.require((least..=most).contains(&size), "write_buffer", size, wanted);
-        Some(size.0.div_ceil(geometry.block_size.0).min(1 << 30) as u32)
     }
 
-    fn layout(&self, geometry: &Geometry, ring: Option<u32>) -> Result<Layout, Complaints> {
+    /// Entries of the ring, where they are given.
+    fn ring(&self, geometry: &Geometry) -> Option<u32> {
+        Some(self.write_buffer?.0.div_ceil(geometry.block_size.0).min(1 << 30) as u32)
+    }
+
+    /// The layout on a device that the sizes fit.
+    pub(crate) fn layout(&self, geometry: &Geometry) -> Result<Layout, Complaints> {
         let mut wrong = Complaints::default();
+        let ring = self.ring(geometry);
         let least = (1..STEPS)
             .map(|step| f64::from(step) / f64::from(STEPS))
             .find(|fraction| Layout::of(geometry, *fraction, ring).works());
@@ -132,7 +153,12 @@ fn check_device(geometry: &Geometry, wrong: &mut Complaints) {
         let wanted = format!("at least {least}, the chunks of {lines} lines; leave it out for no limit");
         wrong.require(open == 0 || open >= least, key, open, wanted);
     }
-    let places = u64::from(geometry.chunks()) * u64::from(size);
+    check_places(geometry, wrong);
+}
+
+/// Whether an FTL can name all logical blocks of a device.
+pub(crate) fn check_places(geometry: &Geometry, wrong: &mut Complaints) {
+    let places = u64::from(geometry.chunks()) * u64::from(geometry.blocks_per_chunk);
     wrong.require(
         places < MOST_PLACES,
         "open_channel.logical_block",

@@ -33,8 +33,10 @@ use wordline_ssd::{PhysicalDevice, SECTOR};
 
 pub use collector::CollectorFile;
 pub use config::{PblkConfig, PblkFile};
+pub(crate) use config::{Sizes, check_host, check_places, command_time};
 pub use layout::Layout;
 pub use metrics::{Counts, Mark, all as metrics};
+pub(crate) use writer::OPEN_LINES;
 
 use collector::Collector;
 use contents::Followed;

@@ -27,7 +27,7 @@ pub(super) const EMETA: u32 = u32::MAX - 17;
 const CLOSING_LINES: usize = 4;
 
 /// Lines with open chunks at the most: those that are written and opened beside those.
-pub(super) const OPEN_LINES: u32 = CLOSING_LINES as u32 + 2;
+pub(crate) const OPEN_LINES: u32 = CLOSING_LINES as u32 + 2;
 
 /// The line that is written.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

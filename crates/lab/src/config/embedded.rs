@@ -48,10 +48,13 @@ pub const OPEN_CHANNEL_PRESETS: &[Embedded] = embed!("presets": "ft-passd-open-c
 /// Those of RAID-5.
 pub const RAID5_PRESETS: &[Embedded] = embed!("presets": "raid5-mlc" "raid5-tiny" "raid5-tlc" "rss-raid");
 
+/// Those of zoned namespaces.
+pub const ZONED_PRESETS: &[Embedded] = embed!("presets": "zns-tlc");
+
 /// Those of all types of devices.
 #[cfg(test)]
 pub fn all_presets() -> Vec<Embedded> {
-    [PRESETS, OTHER_PRESETS, PBLK_PRESETS, OPEN_CHANNEL_PRESETS, RAID5_PRESETS].concat()
+    [PRESETS, OTHER_PRESETS, PBLK_PRESETS, OPEN_CHANNEL_PRESETS, RAID5_PRESETS, ZONED_PRESETS].concat()
 }
 
 /// The text of `name`, if it is there.

@@ -15,6 +15,7 @@ mod registry;
 mod ssd;
 #[cfg(test)]
 mod tests;
+mod zoned;
 
 pub use crate::config::embedded::Embedded;
 pub use crate::config::explain::Section;

@@ -18,6 +18,7 @@ use super::pblk::Pblk;
 use super::raid5::Raid5;
 use super::reading::{self, type_of};
 use super::ssd::Ssd;
+use super::zoned::Zoned;
 use crate::config::embedded::Embedded;
 use crate::config::schema::{self, DEVICE};
 use crate::config::tree::Node;
@@ -33,7 +34,12 @@ pub struct Registry {
 impl Default for Registry {
     /// Those that are built in.
     fn default() -> Self {
-        Self::of::<Ssd>().with::<FixedLatency>().with::<Pblk>().with::<OpenChannelSsd>().with::<Raid5>()
+        Self::of::<Ssd>()
+            .with::<FixedLatency>()
+            .with::<Pblk>()
+            .with::<OpenChannelSsd>()
+            .with::<Raid5>()
+            .with::<Zoned>()
     }
 }
 

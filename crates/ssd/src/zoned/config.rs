@@ -7,7 +7,7 @@ use wordline_kernel::{Bytes, Complaints};
 use super::layout::Layout;
 use super::table::Limits;
 use crate::open_channel::OpenChannelFile;
-use crate::physical_device::{Geometry, MOST_BLOCKS};
+use crate::physical_device::{Capabilities, Geometry, MOST_BLOCKS};
 
 /// Zones as they are written.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -55,19 +55,12 @@ pub struct ZonesConfig {
 const PAGE: Bytes = Bytes::kib(4);
 
 impl ZonesFile {
-    /// The zones of a device of this geometry, as `file` has it, or everything that is wrong with them. The keys of the device are
-    /// complained of below `device`.
+    /// The zones of a device of this geometry, as `file` has it, or everything that is wrong with them.
     ///
     /// # Errors
     /// The keys that do not fit.
-    pub fn check(
-        &self,
-        file: &OpenChannelFile,
-        geometry: &Geometry,
-        device: &str,
-    ) -> Result<ZonesConfig, Complaints> {
+    pub fn check(&self, file: &OpenChannelFile, geometry: &Geometry) -> Result<ZonesConfig, Complaints> {
         let mut wrong = Complaints::default();
-        check_device(file, geometry, device, &mut wrong);
         self.check_limits(&mut wrong);
         let (units, unit, chunk) = (geometry.units(), geometry.ws_min, geometry.blocks_per_chunk);
         let width = self.width.unwrap_or(units);
@@ -123,20 +116,47 @@ impl ZonesFile {
     }
 }
 
-/// Zones have limits of their own, read all that is written, and reset what is open.
-fn check_device(file: &OpenChannelFile, geometry: &Geometry, device: &str, wrong: &mut Complaints) {
-    let key = |name: &str| format!("{device}.{name}");
-    let unreadable = geometry.mw_cunits;
-    wrong.require(
-        unreadable == 0,
-        &key("mw_cunits"),
-        unreadable,
-        "0: all that is written of a zone can be read",
-    );
+/// Whether a device can have zones: they have limits of their own, all that is written can be read, and what is open is reset.
+///
+/// # Errors
+/// The keys of the device that do not fit.
+pub fn check_device(file: &OpenChannelFile) -> Result<(), Complaints> {
+    let mut wrong = Complaints::default();
+    let unreadable = file.mw_cunits;
+    wrong.require(unreadable == 0, "mw_cunits", unreadable, "0: all that is written of a zone can be read");
     for (name, limit) in [("max_open", file.max_open), ("max_open_per_unit", file.max_open_per_unit)] {
         let found = limit.unwrap_or(0);
-        wrong.require(limit.is_none(), &key(name), found, "none: zones have limits of their own");
+        wrong.require(limit.is_none(), name, found, "none: zones have limits of their own");
     }
     let early = file.early_resets;
-    wrong.require(early, &key("early_resets"), early, "true: zones are reset that are not full");
+    wrong.require(early, "early_resets", early, "true: zones are reset that are not full");
+    wrong.or_ok(())
+}
+
+impl ZonesConfig {
+    /// The geometry of the zones as chunks, on a device of the geometry `below`: the zones in the same parallel units are those of one of theirs.
+    /// Writes go fastest to as many chunks at once as a command reaches.
+    pub fn geometry(&self, below: &Geometry) -> Geometry {
+        let layout = self.layout;
+        let most = layout.width.min(MOST_BLOCKS as u32 / layout.stripe);
+        let fits = |chunks: &u32| layout.capacity.is_multiple_of(chunks * layout.stripe);
+        let at_once = (1..=most).rev().find(fits).unwrap_or(1);
+        let units = layout.units / layout.width;
+        Geometry {
+            groups: 1,
+            units_per_group: units as u16,
+            chunks_per_unit: layout.zones / units,
+            blocks_per_chunk: layout.capacity,
+            ws_opt: layout.stripe * at_once,
+            max_open: self.limits.active.unwrap_or(0),
+            max_open_per_unit: 0,
+            capabilities: Capabilities {
+                copy: false,
+                multiple_resets: true,
+                early_resets: true,
+                ..below.capabilities
+            },
+            ..below.clone()
+        }
+    }
 }

@@ -49,6 +49,8 @@ impl<D: PhysicalDevice> Zoned<D> {
                 self.work_on(zone, calendar);
             }
         }
+        // The reports of the zones say what these tell.
+        self.outbox.notifications.clear();
         self.take_news(calendar);
     }
 

@@ -67,6 +67,19 @@ impl Layout {
         ZoneId(chunk.chunk * sets + unit / self.width)
     }
 
+    /// A zone as a chunk: those in the same parallel units are of one parallel unit.
+    #[inline]
+    pub(super) fn as_chunk(&self, zone: ZoneId) -> Chunk {
+        let sets = self.units / self.width;
+        Chunk { group: 0, unit: (zone.0 % sets) as u16, chunk: zone.0 / sets }
+    }
+
+    /// The zone that is this chunk.
+    #[inline]
+    pub(super) fn zone_as(&self, chunk: Chunk) -> ZoneId {
+        ZoneId(chunk.chunk * (self.units / self.width) + u32::from(chunk.unit))
+    }
+
     /// The logical block of the device at a position of a zone.
     #[inline]
     pub(super) fn block(&self, zone: ZoneId, position: u32) -> LogicalBlock {
@@ -169,6 +182,7 @@ mod tests {
         let mut seen = Vec::new();
         assert_eq!((layout.zones, layout.positions()), (10, 36));
         for zone in (0..layout.zones).map(ZoneId) {
+            assert_eq!(layout.zone_as(layout.as_chunk(zone)), zone);
             for (member, chunk) in (0..).zip(layout.chunks(zone)) {
                 assert_eq!(layout.zone_of(chunk), zone);
                 seen.push(chunk);

@@ -5,8 +5,7 @@
 //! blocks that fill no program yet, and the padding that a flush or a power cut leaves. Every command that is refused, and every one that fails, has
 //! a [`Status`] of NVMe.
 //!
-//! The device has the face of a physical device too, for hosts that speak to one: each zone is a chunk, all of them of one
-//! parallel unit. `docs/zoned.md` describes the mechanisms and the choices.
+//! The device has the face of a physical device too, for hosts that speak to one: each zone is a chunk. `docs/zoned.md` describes the mechanisms and the choices.
 
 mod audit;
 mod bodies;
@@ -26,15 +25,14 @@ use wordline_kernel::{Column, Digest, Schedule, state};
 use wordline_nand::Stamp;
 
 use crate::physical_device::{
-    self as physical, Chunk, ChunkState, Geometry, LogicalBlock, MOST_BLOCKS, Notice, Notification,
-    PhysicalDevice,
+    self as physical, ChunkState, Geometry, LogicalBlock, MOST_BLOCKS, Notice, Notification, PhysicalDevice,
 };
 use bodies::Body;
 use in_flight::{Face, InFlight, Ledger, Losses, Outbox, Piece, Work};
 use table::Table;
 
 pub use command::{Action, Answer, Command, Operation, Status};
-pub use config::{ZonesConfig, ZonesFile};
+pub use config::{ZonesConfig, ZonesFile, check_device};
 pub use layout::Layout;
 pub use metrics::{Counts, Mark, own as own_metrics};
 pub use table::{Attributes, Limits, ZoneId, ZoneState};
@@ -57,7 +55,7 @@ pub struct Zone {
 /// A device of zones over a physical device.
 pub struct Zoned<D> {
     config: ZonesConfig,
-    /// Its geometry as a device of one parallel unit, whose chunks are zones.
+    /// Its geometry as a device whose chunks are zones.
     geometry: Geometry,
     device: D,
     table: Table,
@@ -82,23 +80,7 @@ impl<D: PhysicalDevice> Zoned<D> {
     /// Zones with nothing written, on a device with nothing written.
     pub fn new(config: ZonesConfig, device: D) -> Self {
         let layout = config.layout;
-        let below = device.geometry();
-        let geometry = Geometry {
-            groups: 1,
-            units_per_group: 1,
-            chunks_per_unit: layout.zones,
-            blocks_per_chunk: layout.capacity,
-            ws_opt: layout.stripe,
-            max_open: config.limits.active.unwrap_or(0),
-            max_open_per_unit: 0,
-            capabilities: physical::Capabilities {
-                copy: false,
-                multiple_resets: true,
-                early_resets: true,
-                ..below.capabilities
-            },
-            ..below.clone()
-        };
+        let geometry = config.geometry(device.geometry());
         let mut table = Table::new(layout.zones, layout.capacity, config.limits);
         for zone in table.ids() {
             if layout.chunks(zone).any(|chunk| device.report(chunk).state == ChunkState::Offline) {
@@ -222,11 +204,11 @@ impl<D: PhysicalDevice> Zoned<D> {
 
     /// Carries out a command of a host of chunks that breaks no rule.
     fn take_chunks(&mut self, command: &physical::Command<'_>, calendar: &mut impl Schedule<D::Event>) {
-        let face = Face::Chunks(command.operation);
+        let (face, layout) = (Face::Chunks(command.operation), self.config.layout);
         let number = self.commands.add(InFlight::new(face, command.tag, calendar.now()));
         match command.operation {
             physical::Operation::Read => {
-                let place = |block: &LogicalBlock| (ZoneId(block.chunk.chunk), u64::from(block.block));
+                let place = |block: &LogicalBlock| (layout.zone_as(block.chunk), u64::from(block.block));
                 let blocks: Vec<(ZoneId, u64)> = command.blocks.iter().map(place).collect();
                 self.read(number, &blocks, calendar);
             }
@@ -236,7 +218,7 @@ impl<D: PhysicalDevice> Zoned<D> {
                 let most = (limit / unit * unit).max(unit) as usize;
                 let mut at = 0;
                 for run in physical_device::runs(command.blocks) {
-                    let zone = ZoneId(run[0].chunk.chunk);
+                    let zone = layout.zone_as(run[0].chunk);
                     for part in run.chunks(most) {
                         let stamps = &command.stamps[at..at + part.len()];
                         self.counts.appends += 1;
@@ -249,7 +231,7 @@ impl<D: PhysicalDevice> Zoned<D> {
                 let is_reset = command.operation == physical::Operation::Reset;
                 let action = if is_reset { Action::Reset } else { Action::Finish };
                 for (at, block) in (0..).zip(command.blocks) {
-                    let zone = ZoneId(block.chunk.chunk);
+                    let zone = layout.zone_as(block.chunk);
                     self.table.manage(action, zone).expect("it was checked");
                     self.follow(action, (number, at), zone, calendar);
                 }
@@ -430,7 +412,7 @@ impl<D: PhysicalDevice> Zoned<D> {
     /// Tells the host of a zone.
     fn notify(&mut self, zone: ZoneId, notice: Notice) {
         let (next, capacity) = (self.table.get(zone).next, self.config.layout.capacity);
-        let first = Chunk { chunk: zone.0, ..Chunk::default() }.at(next.min(capacity - 1));
+        let first = self.config.layout.as_chunk(zone).at(next.min(capacity - 1));
         self.outbox.notifications.push(Notification { first, blocks: capacity - next, notice });
     }
 

@@ -1,4 +1,4 @@
-//! Zones as the chunks of a device of one parallel unit, for hosts that speak to such devices. What they write to a chunk is appended to the zone.
+//! Zones as chunks, for hosts that speak of such. What they write to a chunk is appended to the zone.
 
 use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule};
 use wordline_nand::Stamp;
@@ -66,7 +66,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         }
         match operation {
             Operation::Read => blocks.iter().try_for_each(|block| {
-                let end = self.answered_of(ZoneId(block.chunk.chunk));
+                let end = self.answered_of(self.config.layout.zone_as(block.chunk));
                 if block.block < end { Ok(()) } else { Err(Refusal::NotReadable { block: *block, end }) }
             }),
             Operation::Write => self.check_runs(blocks, stamps),
@@ -84,7 +84,7 @@ impl<D: PhysicalDevice> Zoned<D> {
         let mut after = None;
         for run in runs(blocks) {
             let (first, found) = (run[0], run.len() as u32);
-            let (chunk, zone) = (first.chunk, ZoneId(first.chunk.chunk));
+            let (chunk, zone) = (first.chunk, self.config.layout.zone_as(first.chunk));
             let table = after.as_ref().unwrap_or(&self.table);
             let entry = table.get(zone);
             let state = state_of(entry.state);
@@ -110,7 +110,7 @@ impl<D: PhysicalDevice> Zoned<D> {
 
     fn check_changes(&self, operation: Operation, blocks: &[LogicalBlock]) -> Result<(), Refusal> {
         for (n, LogicalBlock { chunk, .. }) in blocks.iter().enumerate() {
-            let state = state_of(self.table.get(ZoneId(chunk.chunk)).state);
+            let state = state_of(self.table.get(self.config.layout.zone_as(*chunk)).state);
             let may = match operation {
                 Operation::Close => state == ChunkState::Open,
                 _ => state != ChunkState::Offline,
@@ -135,7 +135,7 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
     }
 
     fn report(&self, chunk: Chunk) -> Descriptor {
-        let zone = ZoneId(chunk.chunk);
+        let zone = self.config.layout.zone_as(chunk);
         let entry = self.table.get(zone);
         let worn = self.config.layout.chunks(zone).map(|chunk| self.device.report(chunk).wear_level).max();
         Descriptor {

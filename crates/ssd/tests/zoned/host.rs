@@ -86,7 +86,7 @@ pub fn step(cuts: bool) -> impl Strategy<Value = Step> {
 
 pub fn build((file, zones): &(OpenChannelFile, ZonesFile), seed: u64) -> Zoned<OpenChannel> {
     let config = file.clone().check().unwrap_or_else(|wrong| panic!("{wrong}"));
-    let zones = zones.check(file, &config.geometry, "device").unwrap_or_else(|wrong| panic!("{wrong}"));
+    let zones = zones.check(file, &config.geometry).unwrap_or_else(|wrong| panic!("{wrong}"));
     Zoned::new(zones, OpenChannel::new(config, Seed(seed)))
 }
 

@@ -4,7 +4,7 @@ use wordline_kernel::{Bytes, Duration};
 use wordline_nand::Stamp;
 use wordline_nand::faults::{Fails, FaultFile, Numbers};
 use wordline_ssd::open_channel::OpenChannelFile;
-use wordline_ssd::zoned::{Action, Attributes, Command, Status, ZoneState, ZonesFile};
+use wordline_ssd::zoned::{Action, Attributes, Command, Status, ZoneState, ZonesFile, check_device};
 use wordline_ssd::{PhysicalDevice, physical_device};
 
 use super::host::Host;
@@ -138,8 +138,8 @@ fn a_command_before_the_recovery_is_over_is_refused() {
 fn to_a_host_of_chunks_a_zone_is_a_chunk() {
     let host = Host::new(device(), zones());
     let geometry = host.device.geometry();
-    assert_eq!((geometry.units(), geometry.chunks(), geometry.blocks_per_chunk), (1, 48, 56));
-    assert_eq!((geometry.ws_min, geometry.ws_opt, geometry.max_open), (2, 4, 5));
+    assert_eq!((geometry.units(), geometry.chunks(), geometry.blocks_per_chunk), (2, 48, 56));
+    assert_eq!((geometry.ws_min, geometry.ws_opt, geometry.max_open), (2, 8, 5));
     let report = host.device.report(physical_device::Chunk::default());
     assert_eq!((report.state, report.readable), (physical_device::ChunkState::Free, 0));
 }
@@ -148,7 +148,7 @@ fn to_a_host_of_chunks_a_zone_is_a_chunk() {
 fn zones_that_do_not_fit_are_refused_by_their_keys() {
     let told = |file: OpenChannelFile, zones: ZonesFile| {
         let config = file.clone().check().unwrap_or_else(|wrong| panic!("{wrong}"));
-        zones.check(&file, &config.geometry, "device").map_err(|wrong| wrong.to_string())
+        zones.check(&file, &config.geometry).map_err(|wrong| wrong.to_string())
     };
     assert!(told(device(), zones()).is_ok());
     assert!(told(device(), ZonesFile::default()).is_ok());
@@ -171,12 +171,13 @@ fn zones_that_do_not_fit_are_refused_by_their_keys() {
         assert!(found.starts_with(key) && found.lines().count() == 1, "{found}");
     }
     for (wrong, key) in [
-        (OpenChannelFile { mw_cunits: 3, ..device() }, "device.mw_cunits: found 3"),
-        (OpenChannelFile { max_open: Some(3), ..device() }, "device.max_open: found 3"),
-        (OpenChannelFile { max_open_per_unit: Some(1), ..device() }, "device.max_open_per_unit: found 1"),
-        (OpenChannelFile { early_resets: false, ..device() }, "device.early_resets: found false"),
+        (OpenChannelFile { mw_cunits: 3, ..device() }, "mw_cunits: found 3"),
+        (OpenChannelFile { max_open: Some(3), ..device() }, "max_open: found 3"),
+        (OpenChannelFile { max_open_per_unit: Some(1), ..device() }, "max_open_per_unit: found 1"),
+        (OpenChannelFile { early_resets: false, ..device() }, "early_resets: found false"),
     ] {
-        let found = told(wrong, zones()).expect_err("it does not fit");
+        let found = check_device(&wrong).expect_err("it does not fit").to_string();
         assert!(found.starts_with(key) && found.lines().count() == 1, "{found}");
     }
+    assert!(check_device(&device()).is_ok());
 }

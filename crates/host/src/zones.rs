@@ -1,0 +1,99 @@
+//! A host of zones: the FTL after [`pblk`](crate::pblk), a log whose lines are zones.
+//!
+//! Zones are chunks to it, one of each set of parallel units to a line. It writes to them in order, maps pages, collects the line with the fewest valid pages and
+//! resets its zones. `docs/zoned.md` has the keys.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Bytes, Complaints, Duration, Seed};
+use wordline_ssd::block_device::Shape;
+use wordline_ssd::physical_device::Geometry;
+use wordline_ssd::zoned::{ZonesConfig, ZonesFile, check_device};
+use wordline_ssd::{OpenChannel, OpenChannelConfig, OpenChannelFile, Zoned};
+
+use crate::pblk::{CollectorFile, Layout, OPEN_LINES, Pblk, Sizes, check_host, check_places, command_time};
+
+/// A host of zones, as it is written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ZonedFile {
+    /// Fraction of the zones that the host does not see. Left out: 0.11, or the least that the device needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_provisioning: Option<f64>,
+    /// Write ring buffer in the memory of the host, rounded up to a power of two of logical blocks. Left out: as many as pblk takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_buffer: Option<Bytes>,
+    /// Time of the host for a command, beside the time of the device.
+    #[serde(default = "command_time")]
+    pub command_time: Duration,
+    /// Work that garbage collection does at once.
+    #[serde(default)]
+    pub gc: CollectorFile,
+    /// The zones.
+    #[serde(default)]
+    pub zones: ZonesFile,
+    /// The open-channel device that they are made of.
+    pub open_channel: OpenChannelFile,
+}
+
+/// A host of zones that was checked.
+#[derive(Clone, Debug)]
+pub struct ZonedConfig {
+    /// As it was written.
+    pub file: ZonedFile,
+    /// The device below the zones.
+    pub device: OpenChannelConfig,
+    /// The zones.
+    pub zones: ZonesConfig,
+    /// The layout of the FTL that follows.
+    pub layout: Layout,
+}
+
+impl ZonedFile {
+    /// The host and its device, or everything that is wrong with them.
+    ///
+    /// # Errors
+    /// The keys that do not fit.
+    pub fn check(self) -> Result<ZonedConfig, Complaints> {
+        let mut wrong = Complaints::default();
+        check_host(&self.gc, self.command_time, &mut wrong);
+        if let Err(inner) = check_device(&self.open_channel) {
+            wrong.nest("open_channel", inner);
+        }
+        let device =
+            self.open_channel.clone().check().map_err(|inner| wrong.nest("open_channel", inner)).ok();
+        let Some(device) = device else { return Err(wrong) };
+        let zones = self.zones.check(&self.open_channel, &device.geometry);
+        let zones = zones.map_err(|inner| wrong.nest("zones", inner)).ok();
+        let Some(zones) = zones else { return Err(wrong) };
+        let geometry = zones.geometry(&device.geometry);
+        check_limits(&geometry, &mut wrong);
+        check_places(&geometry, &mut wrong);
+        let sizes = Sizes { over_provisioning: self.over_provisioning, write_buffer: self.write_buffer };
+        sizes.check(&geometry, &mut wrong);
+        wrong.or_ok(())?;
+        let layout = sizes.layout(&geometry)?;
+        Ok(ZonedConfig { file: self, device, zones, layout })
+    }
+}
+
+/// Whether enough zones may be active for the lines that the FTL writes.
+fn check_limits(geometry: &Geometry, wrong: &mut Complaints) {
+    let (active, units) = (geometry.max_open, geometry.units());
+    let least = OPEN_LINES * units;
+    let wanted = format!("at least {least}: {OPEN_LINES} lines of {units} zones; leave it out for no limit");
+    wrong.require(active == 0 || active >= least, "zones.max_active", active, wanted);
+}
+
+impl ZonedConfig {
+    /// The shape of the device as a host sees it.
+    pub fn shape(&self) -> Shape {
+        Shape::of_pages(&self.device.geometry, self.layout.pages)
+    }
+
+    /// A new device.
+    pub fn build(&self, seed: Seed) -> Pblk<Zoned<OpenChannel>> {
+        let device = Zoned::new(self.zones, OpenChannel::new(self.device.clone(), seed));
+        Pblk::new(device, self.layout, self.file.command_time, self.file.gc)
+    }
+}

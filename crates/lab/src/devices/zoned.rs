@@ -1,0 +1,87 @@
+//! A host of zones as a type that a configuration can name.
+
+use wordline_designs::Designs;
+use wordline_host::pblk::{self, Pblk};
+use wordline_host::zones::{ZonedConfig, ZonedFile};
+use wordline_kernel::{Complaints, Metric, Seed};
+use wordline_ssd::block_device::Shape;
+use wordline_ssd::{OpenChannel, open_channel, zoned};
+
+use super::device_type::{ChipsInfo, DeviceType};
+use crate::config::embedded::{Embedded, ZONED_PRESETS};
+use crate::config::explain::Section;
+
+/// A host of zones that was checked.
+#[derive(Clone, Debug)]
+pub struct Zoned(pub ZonedConfig);
+
+impl DeviceType for Zoned {
+    const NAME: &'static str = "zoned";
+    const DESCRIPTION: &'static str =
+        "Zoned namespaces (ZNS) under a log-structured FTL in the host, whose lines are zones.";
+    /// The part of the device is named in this table.
+    const SSDS: &'static [&'static str] = &["open_channel"];
+
+    type File = ZonedFile;
+    type Device = Pblk<zoned::Zoned<OpenChannel>>;
+
+    fn check(file: ZonedFile, _: &Designs) -> Result<Self, Complaints> {
+        file.check().map(Self)
+    }
+
+    fn file(&self) -> ZonedFile {
+        self.0.file.clone()
+    }
+
+    fn shape(&self) -> Shape {
+        self.0.shape()
+    }
+
+    fn build(&self, seed: Seed) -> Self::Device {
+        self.0.build(seed)
+    }
+
+    fn chips(&self) -> Vec<ChipsInfo> {
+        vec![ChipsInfo::of(self.0.device.pools.first())]
+    }
+
+    fn explain(&self) -> Vec<Section> {
+        let (shape, layout, zones) = (self.shape(), &self.0.layout, &self.0.zones.layout);
+        let size = |blocks: u64| (shape.logical_page * blocks).to_string();
+        let row = |what: &str, value: String| (what.to_owned(), value);
+        let limit = |limit: Option<u32>| limit.map_or("no limit".to_owned(), |limit| limit.to_string());
+        let padding = u64::from(zones.positions() - zones.capacity);
+        vec![
+            (
+                "capacity".into(),
+                vec![
+                    row("capacity", shape.capacity.to_string()),
+                    row("mapped as one", shape.logical_page.to_string()),
+                    row("over-provisioning", format!("{} zones", layout.over_provisioned)),
+                ],
+            ),
+            (
+                "zones".into(),
+                vec![
+                    row("zones", zones.zones.to_string()),
+                    row("size", size(zones.size)),
+                    row("capacity of one", size(u64::from(zones.capacity))),
+                    row("room for padding", size(padding)),
+                    row("chunks of one", zones.width.to_string()),
+                    row("stripe", size(u64::from(zones.stripe))),
+                    row("active at most", limit(self.0.zones.limits.active)),
+                    row("open at most", limit(self.0.zones.limits.open)),
+                    row("written at once", size(u64::from(layout.strip))),
+                ],
+            ),
+        ]
+    }
+
+    fn metrics() -> Vec<&'static Metric> {
+        pblk::metrics().chain(zoned::own_metrics()).chain(open_channel::own_metrics()).collect()
+    }
+
+    fn presets() -> &'static [Embedded] {
+        ZONED_PRESETS
+    }
+}
