@@ -62,7 +62,7 @@ def test_a_study_is_a_file(tmp_path: Path) -> None:
     [
         ({"preset": "tinny"}, "preset"),
         ({"columns": ["waf"]}, "columns"),
-        ({"vary": [{"key": "ftl.gc.victim.policy", "values": ["greddy"]}]}, "ftl.gc.victim.policy"),
+        ({"vary": [{"key": "ftl.gc.victim.policy", "values": ["greddy"]}]}, "did you mean greedy"),
         ({"repeat": {"seeds": 0}}, "repeat.seeds"),
         ({"sedes": 1}, "sedes"),
     ],

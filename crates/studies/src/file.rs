@@ -89,7 +89,7 @@ pub struct Study {
     pub path: PathBuf,
     /// Its title.
     pub title: String,
-    /// What is run at each combination.
+    /// The runs, one at each combination.
     pub sweep: Sweep,
     /// With which seeds.
     pub repeat: Repeat,

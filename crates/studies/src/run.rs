@@ -13,7 +13,7 @@ use crate::name::Names;
 use crate::store::{Record, State, Store};
 use crate::table::{Row, Table};
 
-/// What a study has to do.
+/// The work that a study has to do.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
     /// Runs of the first seeds, those that are over among them.
@@ -55,7 +55,7 @@ impl Runs<'_> {
     }
 }
 
-/// What a study has to do, of which nothing is done.
+/// The plan of a study: nothing of it is done.
 ///
 /// # Errors
 /// Those of [`Study::points`] and of the store.

@@ -31,7 +31,7 @@ pub(crate) struct Range {
     geometric: bool,
 }
 
-/// What is wrong with values: what was found, and what was wanted.
+/// A mistake in values: what was found, and what was wanted.
 type Wrong = (String, String);
 
 impl Values {

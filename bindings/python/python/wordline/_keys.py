@@ -14,6 +14,85 @@ from typing import Any, Literal
 from ._table import Table, Tables
 
 
+class Zones(Table):
+    """Zones as they are written."""
+
+    __slots__ = ()
+
+    @property
+    def append_limit(self) -> str | None:
+        """Bytes of an append at the most: 4 KiB times a power of two. Left out: no limit. Takes a size with a unit, such as "16KiB"
+        (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        """
+        return self._get("append_limit")
+
+    @append_limit.setter
+    def append_limit(self, value: str | int) -> None:
+        self._set("append_limit", value)
+
+    @property
+    def capacity(self) -> str | None:
+        """Bytes of a zone that can be written: a multiple of `stripe`, at most its chunks. What it leaves of these is room for
+        padding. Left out: its chunks. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        """
+        return self._get("capacity")
+
+    @capacity.setter
+    def capacity(self, value: str | int) -> None:
+        self._set("capacity", value)
+
+    @property
+    def max_active(self) -> int | None:
+        """Zones that may be open or closed at a time. Left out: no limit. A whole number from 0."""
+        return self._get("max_active")
+
+    @max_active.setter
+    def max_active(self, value: int) -> None:
+        self._set("max_active", value)
+
+    @property
+    def max_open(self) -> int | None:
+        """Zones that may be open at a time: at most `max_active`. Left out: no limit but that. A whole number from 0."""
+        return self._get("max_open")
+
+    @max_open.setter
+    def max_open(self, value: int) -> None:
+        self._set("max_open", value)
+
+    @property
+    def size(self) -> str | None:
+        """Bytes from the beginning of a zone to that of the next one: at least `capacity`. Left out: the next power of two, as Linux
+        wants it. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        """
+        return self._get("size")
+
+    @size.setter
+    def size(self, value: str | int) -> None:
+        self._set("size", value)
+
+    @property
+    def stripe(self) -> int | None:
+        """Logical blocks that lie side by side in a chunk before those in the next one: a multiple of what one program writes that
+        divides a chunk. Left out: `ws_opt`. A whole number from 0.
+        """
+        return self._get("stripe")
+
+    @stripe.setter
+    def stripe(self, value: int) -> None:
+        self._set("stripe", value)
+
+    @property
+    def width(self) -> int | None:
+        """Chunks of a zone, each of a parallel unit of its own: a divisor of the parallel units. Left out: one of each. A whole
+        number from 0.
+        """
+        return self._get("width")
+
+    @width.setter
+    def width(self, value: int) -> None:
+        self._set("width", value)
+
+
 class Failures(Table):
     """The manager of program failures. Left out: they are reported to the host."""
 
@@ -2924,14 +3003,25 @@ class SettingsOfDesignsRessd(Table):
 
     @property
     def candidates(self) -> int:
-        """Candidates that each level may have at once in a row of planes. 0 suspends none. A whole number from 0 to 65535. Default:
-        8.
+        """Candidates that each level may have at once in a row of planes, beside its open block. 0 suspends none. A whole number
+        from 0 to 65535. Default: 1.
         """
         return self._get("candidates")
 
     @candidates.setter
     def candidates(self, value: int) -> None:
         self._set("candidates", value)
+
+    @property
+    def passive_reclaim(self) -> bool:
+        """Whether the valid pages of a candidate move to normal blocks, with writes of the host, when its level begins another super
+        layer (section 4.2.2). Default: true.
+        """
+        return self._get("passive_reclaim")
+
+    @passive_reclaim.setter
+    def passive_reclaim(self, value: bool) -> None:
+        self._set("passive_reclaim", value)
 
     @property
     def rewrites(self) -> int:
@@ -3266,8 +3356,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def candidates(self) -> int:
-        """Candidates that each level may have at once in a row of planes. 0 suspends none. A whole number from 0 to 65535. Default:
-        8.
+        """Candidates that each level may have at once in a row of planes, beside its open block. 0 suspends none. A whole number
+        from 0 to 65535. Default: 1.
         """
         return self._get("candidates")
 
@@ -3451,6 +3541,17 @@ class SettingsOfDesigns(Table):
     @parameters.setter
     def parameters(self, value: Literal["leader", "layer", "data-sheet"]) -> None:
         self._set("parameters", value)
+
+    @property
+    def passive_reclaim(self) -> bool:
+        """Whether the valid pages of a candidate move to normal blocks, with writes of the host, when its level begins another super
+        layer (section 4.2.2). Default: true.
+        """
+        return self._get("passive_reclaim")
+
+    @passive_reclaim.setter
+    def passive_reclaim(self, value: bool) -> None:
+        self._set("passive_reclaim", value)
 
     @property
     def read_levels(self) -> bool:
@@ -4157,12 +4258,12 @@ class DeviceKeys(Table):
         self._set("designs", value)
 
     @property
-    def device(self) -> Literal["ssd", "fixed-latency", "pblk", "open-channel", "raid5"]:
+    def device(self) -> Literal["ssd", "fixed-latency", "pblk", "open-channel", "raid5", "zoned"]:
         """The type of device, as `wordline devices` lists them. Left out: `ssd`."""
         return self._get("device")
 
     @device.setter
-    def device(self, value: Literal["ssd", "fixed-latency", "pblk", "open-channel", "raid5"]) -> None:
+    def device(self, value: Literal["ssd", "fixed-latency", "pblk", "open-channel", "raid5", "zoned"]) -> None:
         self._set("device", value)
 
     @property
@@ -4252,7 +4353,10 @@ class DeviceKeys(Table):
 
     @property
     def open_channel(self) -> OpenChannel:
-        """The open-channel device."""
+        """`pblk`: The open-channel device.
+        `open-channel`: The open-channel device.
+        `zoned`: The open-channel device that they are made of.
+        """
         return OpenChannel(self._device, self._at("open_channel"))
 
     @open_channel.setter
@@ -4281,6 +4385,7 @@ class DeviceKeys(Table):
     def over_provisioning(self) -> float | None:
         """`pblk`: Fraction of the chunks that the host does not see. Left out: 0.11, or the least that the device needs. A number.
         `open-channel`: Fraction of the chunks that the host does not address. A number from 0 to 1.0. Default: 0.11.
+        `zoned`: Fraction of the zones that the host does not see. Left out: 0.11, or the least that the device needs. A number.
         """
         return self._get("over_provisioning")
 
@@ -4346,12 +4451,23 @@ class DeviceKeys(Table):
 
     @property
     def write_buffer(self) -> str | None:
-        """Write ring buffer in the memory of the host, rounded up to a power of two of logical blocks. Left out: as many as pblk
-        takes, by `ws_opt`, `mw_cunits` and the parallel units of the device. Takes a size with a unit, such as "16KiB" (B, KiB,
-        MiB, GiB, TiB, kB, MB, GB, TB).
+        """`pblk`: Write ring buffer in the memory of the host, rounded up to a power of two of logical blocks. Left out: as many as
+        pblk takes, by `ws_opt`, `mw_cunits` and the parallel units of the device. Takes a size with a unit, such as "16KiB" (B,
+        KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        `zoned`: Write ring buffer in the memory of the host, rounded up to a power of two of logical blocks. Left out: as many as
+        pblk takes. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
         """
         return self._get("write_buffer")
 
     @write_buffer.setter
     def write_buffer(self, value: str | int) -> None:
         self._set("write_buffer", value)
+
+    @property
+    def zones(self) -> Zones:
+        """The zones."""
+        return Zones(self._device, self._at("zones"))
+
+    @zones.setter
+    def zones(self, value: abc.Mapping[str, Any]) -> None:
+        self._set("zones", value)

@@ -160,10 +160,19 @@ class Flash:
     """Pages read to complete a partial write (read-modify-write). `None` for a device without flash."""
     folded: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Logical pages among those of garbage collection that came out of the SLC cache. `None` for a device without flash."""
+    gc_array_us: float = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """Time that dies spent on reads, programs and erases of garbage collection, without the bus; that of each command is rounded to
+    a microsecond. `None` for a device without flash.
+    """
     gc_bytes: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Bytes of pages programmed by garbage collection. `None` for a device without flash."""
     gc_copied: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Logical pages among those of garbage collection that were moved inside their chip. `None` for a device without flash."""
+    gc_empty_victims: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """Victims that held nothing valid when cleaning of them began: erased without moving a page. `None` for a device without flash.
+    """
+    gc_moving_victims: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """Blocks that were erased after pages of them had been moved. `None` for a device without flash."""
     gc_programs: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Logical pages (mapping units) programmed by garbage collection. `None` for a device without flash."""
     gc_reads: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
@@ -200,6 +209,20 @@ class Flash:
     """Logical pages among those in the two-bit mode that replaced one of a word line that was programmed again. `None` for a device
     without flash.
     """
+    room_left: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """Logical pages that could be programmed at the end without an erase, in free and in open blocks. `None` for a device without
+    flash.
+    """
+    room_taken: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """Room that programs took: all logical pages programmed and padding, without those that replaced a page of a word line that was
+    programmed again. ReSSD's physical page consumption. `None` for a device without flash.
+    """
+    room_taken_by_host: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """The part of it that pages of the host and padding took. `None` for a device without flash."""
+    room_taken_by_moves: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """The part of it that pages took which moved: those of garbage collection, and those that went with pages of the host. `None`
+    for a device without flash.
+    """
     slc_programs: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Logical pages among those of the host that were programmed in SLC mode. `None` for a device without flash."""
     translation_bytes: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
@@ -235,8 +258,11 @@ class Flash:
             erases=cast(Any, values.get("erases")),
             fill_reads=cast(Any, values.get("fill_reads")),
             folded=cast(Any, values.get("folded")),
+            gc_array_us=cast(Any, values.get("gc_array_us")),
             gc_bytes=cast(Any, values.get("gc_bytes")),
             gc_copied=cast(Any, values.get("gc_copied")),
+            gc_empty_victims=cast(Any, values.get("gc_empty_victims")),
+            gc_moving_victims=cast(Any, values.get("gc_moving_victims")),
             gc_programs=cast(Any, values.get("gc_programs")),
             gc_reads=cast(Any, values.get("gc_reads")),
             host_bytes=cast(Any, values.get("host_bytes")),
@@ -253,6 +279,10 @@ class Flash:
             read_ahead_reads=cast(Any, values.get("read_ahead_reads")),
             reads=cast(Any, values.get("reads")),
             reprogrammed=cast(Any, values.get("reprogrammed")),
+            room_left=cast(Any, values.get("room_left")),
+            room_taken=cast(Any, values.get("room_taken")),
+            room_taken_by_host=cast(Any, values.get("room_taken_by_host")),
+            room_taken_by_moves=cast(Any, values.get("room_taken_by_moves")),
             slc_programs=cast(Any, values.get("slc_programs")),
             translation_bytes=cast(Any, values.get("translation_bytes")),
             translation_programs=cast(Any, values.get("translation_programs")),

@@ -64,17 +64,7 @@ pub(crate) fn check_expect(
 ) -> Option<Expect> {
     let (at, file, axes) = (entry.span().start, entry.into_inner(), &*kind.axes());
     check_claim(file.claim.as_deref(), at, "expect.claim", claims, wrong);
-    if let Some(wanted) = kind.astray(&file.column, file.text.is_some()) {
-        wrong.add(at, "expect.column", format!("`{}`", file.column), wanted);
-    }
-    if let Some((other, wanted)) =
-        file.part_of.as_ref().and_then(|other| Some((other, kind.astray(other, false)?)))
-    {
-        wrong.add(at, "expect.part_of", format!("`{other}`"), wanted);
-    }
-    if file.part_of.is_some() && file.text.is_some() {
-        wrong.add(at, "expect.part_of", "a part beside a text", "one of them");
-    }
+    check_columns(&file, kind, at, wrong);
     check_place(&file.at, "expect.at", at, axes, wrong);
     check_place(&file.over, "expect.over", at, axes, wrong);
     check_place(&file.per, "expect.per", at, axes, wrong);
@@ -131,6 +121,21 @@ pub(crate) fn check_expect(
         explained: file.explained,
         contradicted: file.contradicted,
     })
+}
+
+/// Refuses columns that a run does not have.
+fn check_columns(file: &ExpectFile, kind: &Kind, at: usize, wrong: &mut Wrong<'_>) {
+    if let Some(wanted) = kind.astray(&file.column, file.text.is_some()) {
+        wrong.add(at, "expect.column", format!("`{}`", file.column), wanted);
+    }
+    if let Some((other, wanted)) =
+        file.part_of.as_ref().and_then(|other| Some((other, kind.astray(other, false)?)))
+    {
+        wrong.add(at, "expect.part_of", format!("`{other}`"), wanted);
+    }
+    if file.part_of.is_some() && file.text.is_some() {
+        wrong.add(at, "expect.part_of", "a part beside a text", "one of them");
+    }
 }
 
 /// Refuses reasons that do not say which points they are of.

@@ -82,10 +82,7 @@ impl Device {
                 front.discards_written(core, writer, calendar);
                 writer.collect(row, core, calendar);
             }
-            Ticket::Reclaim(row) => {
-                core.base.totals.gc_array_us += (done.array.ps() + 500_000) / 1_000_000;
-                writer.step_over(row, task, core, calendar);
-            }
+            Ticket::Reclaim(row) => writer.step_over(row, task, done, core, calendar),
             Ticket::Scan(die) => self.scan_on(die, calendar),
         }
     }

@@ -1,7 +1,7 @@
 //! When a row goes on cleaning: where its state changed the writer lets the next step be queued, and notes what the row accepts.
 
 use wordline_kernel::Schedule;
-use wordline_nand::{BlockSetId, DieId, Operation, PageId, RowId};
+use wordline_nand::{BlockSetId, DieId, Done, Operation, PageId, RowId};
 
 use crate::engines::Core;
 use crate::event::Event;
@@ -87,10 +87,12 @@ impl Writer {
         &mut self,
         row: RowId,
         task: &Task,
+        done: &Done,
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
         let Task { page, location, .. } = *task;
+        core.base.totals.gc_array_us += (done.array.ps() + 500_000) / 1_000_000;
         let by_block = core.map.by_block().is_some();
         match task.operation {
             Operation::Erase => core.reclaim.gc_erased(page, &mut core.base, &mut core.map),
