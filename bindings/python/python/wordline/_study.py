@@ -142,7 +142,7 @@ class Study:
         A run that fails is kept with its error and ends nothing; ``again`` does those once more. Ctrl-C ends the
         study with `KeyboardInterrupt`; what was over by then is in the store.
         """
-        given = {"store": store, "seeds": seeds, "threads": threads, "again": again, "traces": traces}
+        given: dict[str, object] = {"store": store, "seeds": seeds, "threads": threads, "again": again, "traces": traces}
         table, raised = self._native.run(given)
         if raised is not None:
             raise raised
