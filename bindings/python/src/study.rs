@@ -34,15 +34,14 @@ impl Study {
     /// That of the file `path`.
     #[staticmethod]
     fn file(path: PathBuf) -> PyResult<Self> {
-        let read = |reason| wordline_lab::Error::File { path: path.clone(), action: "read", reason };
-        let text = std::fs::read_to_string(&path).map_err(|reason| of_device(read(reason)))?;
-        Self::of_text(&path, &text)
+        studies::Study::read(&Registry::default(), &path).map(Self).map_err(of_device)
     }
 
     /// That of these keys.
     #[staticmethod]
     fn of_keys(name: &str, keys: &Bound<'_, PyMapping>) -> PyResult<Self> {
-        Self::of_text(Path::new(name), &to_table("", keys)?.to_string())
+        let text = to_table("", keys)?.to_string();
+        studies::Study::parse(&Registry::default(), Path::new(name), &text).map(Self).map_err(of_device)
     }
 
     #[getter]
@@ -91,10 +90,6 @@ impl Study {
 }
 
 impl Study {
-    fn of_text(path: &Path, text: &str) -> PyResult<Self> {
-        studies::Study::parse(&Registry::default(), path, text).map(Self).map_err(of_device)
-    }
-
     /// The study as it is to be run, and its store.
     fn asked(&self, settings: &Settings<'_, '_>) -> PyResult<(studies::Study, Store)> {
         let mut study = self.0.clone();

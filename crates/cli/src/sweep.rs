@@ -107,8 +107,7 @@ impl Arguments {
     fn study(&self, registry: &Registry) -> Result<Study, Failure> {
         let mut study = match &self.study {
             Some(path) => {
-                let read = |reason| wordline_lab::Error::File { path: path.clone(), action: "read", reason };
-                let mut study = Study::parse(registry, path, &std::fs::read_to_string(path).map_err(read)?)?;
+                let mut study = Study::read(registry, path)?;
                 if !self.columns.is_empty() {
                     study = Study { columns: self.columns.clone(), ..study }.checked()?;
                 }

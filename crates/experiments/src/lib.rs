@@ -25,6 +25,7 @@ mod write_sizes;
 
 pub use bench::{Bench, Lab};
 pub use experiment::{Experiment, Kind};
+pub use judge::column::follow;
 pub use judge::counts::Counts;
 pub use judge::expect::{Band, Direction, Expect, Reason, Wanted};
 pub use judge::outcome::{Measured, Outcome, Row, Trace, Value, Verdict};
@@ -36,7 +37,7 @@ pub use options::{Options, SEEDS};
 pub use run::{run, run_changed};
 pub use show::chart::{Chart, ChartFile, Shape, charts};
 pub use show::page::write_report;
-pub use show::table::{digest, first_digest, markdown, markdown_summary, summary, table};
+pub use show::table::{digest, first_digest, grid, markdown, markdown_summary, summary, table};
 pub use statistics::Finding;
 pub use sweep::axes::{Axis, Points};
 pub use sweep::{Before, Point, Sweep, Volume, Workload};

@@ -41,7 +41,7 @@ mod event;
 pub mod input;
 pub mod job;
 pub mod load;
-mod log;
+pub mod log;
 mod measure;
 mod members;
 mod metrics;

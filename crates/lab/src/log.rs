@@ -32,11 +32,22 @@ const SCHEMA: &str = "message request {
 const GROUP: usize = 1 << 17;
 
 /// The error of the operating system, where it was that.
-pub(crate) fn reason(error: ParquetError) -> io::Error {
+pub fn reason(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(inner) => inner.downcast().map_or_else(io::Error::other, |told| *told),
         other => io::Error::other(other),
     }
+}
+
+/// Begins a compressed Parquet file with the columns of a schema.
+///
+/// # Errors
+/// Those of the file, and a schema that is none.
+pub fn writer(file: Output, schema: &str) -> parquet::errors::Result<SerializedFileWriter<Output>> {
+    let schema = parse_message_type(schema)?;
+    let level = ZstdLevel::try_new(3).expect("3 is a level");
+    let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
+    SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))
 }
 
 /// A log under way: it gets its name only when it is whole.
@@ -52,13 +63,8 @@ impl Log {
     /// # Errors
     /// [`Error::File`] if `path` cannot be written.
     pub fn create(path: &Path) -> Result<Self> {
-        let failed = |reason| Error::File { path: path.into(), action: "write", reason };
-        let file = Output::open(path)?;
-        let schema = parse_message_type(SCHEMA).expect("the schema is right");
-        let level = ZstdLevel::try_new(3).expect("3 is a level");
-        let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
-        let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))
-            .map_err(|error| failed(reason(error)))?;
+        let failed = |error| Error::File { path: path.into(), action: "write", reason: reason(error) };
+        let writer = writer(Output::open(path)?, SCHEMA).map_err(failed)?;
         Ok(Self { path: path.into(), writer, rows: Vec::with_capacity(GROUP) })
     }
 

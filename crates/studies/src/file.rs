@@ -100,6 +100,15 @@ pub struct Study {
 }
 
 impl Study {
+    /// Reads a study from a file.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it cannot be read, and those of [`parse`](Self::parse).
+    pub fn read(registry: &Registry, path: &Path) -> Result<Self> {
+        let failed = |reason| Error::File { path: path.into(), action: "read", reason };
+        Self::parse(registry, path, &std::fs::read_to_string(path).map_err(failed)?)
+    }
+
     /// Reads a study from the text of the file `path`.
     ///
     /// # Errors
@@ -275,9 +284,7 @@ pub(crate) fn named(name: &str, requests: Option<u64>, queue_depth: Option<u32>)
     let mut table = toml::Table::from_iter([("name".to_owned(), name.into())]);
     table.extend(requests.map(|count| ("requests".to_owned(), (count as i64).into())));
     table.extend(queue_depth.map(|depth| ("queue_depth".to_owned(), i64::from(depth).into())));
-    toml::Value::Table(toml::Table::from_iter([("named".to_owned(), table.into())]))
-        .try_into()
-        .expect("it has its keys")
+    workload_of(table.into()).try_into().expect("it has its keys")
 }
 
 impl Study {

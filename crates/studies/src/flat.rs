@@ -1,20 +1,14 @@
 //! A summary as columns: the numbers in it by their names with dots.
 
 use serde_json::Value as Json;
+use wordline_experiments::follow;
 
 /// Items of a list that become columns, at the most. Chosen: pools, links and buses have fewer, dies and histograms more.
 const MOST_ITEMS: usize = 8;
 
-/// The number that a name with dots leads to; from a list by the name of an item, or its number.
+/// The number that a name with dots leads to, as in experiments.
 pub(crate) fn number(values: &Json, path: &str) -> Option<f64> {
-    let found = path.split('.').try_fold(values, |inside, key| match inside {
-        Json::Array(items) => {
-            let named = items.iter().find(|item| item["name"] == key);
-            named.or_else(|| items.get(key.parse::<usize>().ok()?))
-        }
-        inside => inside.get(key),
-    });
-    found?.as_f64()
+    follow(values, path)?.as_f64()
 }
 
 /// Hands every number of a summary to `to`, with its name; of long lists none.

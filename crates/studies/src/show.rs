@@ -1,15 +1,16 @@
 //! The table of a study for a terminal, and as a page with charts.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table as Grid, presets};
 use serde_json::Value as Json;
-use wordline_experiments::{ChartFile, Experiment, Kind, Known, Measured, Outcome, Shape, charts, settings};
+use wordline_experiments::{
+    ChartFile, Experiment, Kind, Known, Measured, Outcome, Shape, charts, grid, settings,
+};
 use wordline_lab::error::Result;
 use wordline_lab::output::ReportFolder;
 use wordline_lab::provenance::Provenance;
 use wordline_lab::report::{Section, document, escaped, figures};
 
 use crate::file::Study;
-use crate::table::{Cell, Table, plain};
+use crate::table::{Cell, Row, Table, plain};
 
 /// A number with as many digits as its interval leaves room for, or four.
 fn digits(value: f64, half: Option<f64>) -> String {
@@ -37,21 +38,13 @@ fn shown(cell: &Cell) -> String {
 
 /// The table for a terminal of `width` columns, and what is to be said of its runs.
 pub fn text(table: &Table, width: u16) -> String {
-    let mut grid = Grid::new();
-    grid.force_no_tty().load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    grid.set_width(width);
-    grid.set_header(table.axes.iter().chain(&table.columns));
-    for row in &table.rows {
+    let heads: Vec<&str> = table.axes.iter().chain(&table.columns).map(String::as_str).collect();
+    let row = |row: &Row| {
         let keys = table.axes.iter().map(|axis| row.at.get(axis).map_or_else(String::new, plain));
-        grid.add_row(keys.chain(table.columns.iter().map(|column| shown(&row.cell(column)))));
-    }
-    for (number, column) in grid.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if number >= table.axes.len() {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    let mut text = format!("{grid}\n");
+        keys.chain(table.columns.iter().map(|column| shown(&row.cell(column)))).collect()
+    };
+    let rows = table.rows.iter().map(row).collect();
+    let mut text = grid(width, &heads, rows, table.axes.len()..heads.len()) + "\n";
     let failed = table.failed();
     text += &format!("{} runs", table.runs());
     if failed > 0 {
@@ -112,7 +105,7 @@ fn pretty(value: &Json) -> Vec<u8> {
 fn rows(table: &Table) -> String {
     let cell = |kind: &str, text: &str| format!("<{kind}>{}</{kind}>", escaped(text));
     let heads: String = table.axes.iter().chain(&table.columns).map(|head| cell("th", head)).collect();
-    let row = |row: &crate::table::Row| {
+    let row = |row: &Row| {
         let keys =
             table.axes.iter().map(|axis| cell("td", &row.at.get(axis).map_or_else(String::new, plain)));
         let cells = table.columns.iter().map(|column| cell("td", &shown(&row.cell(column))));

@@ -3,17 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Arc;
 
-use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
-use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::parser::parse_message_type;
 use serde::Serialize;
 use serde_json::Value as Json;
 use wordline_experiments::Mean;
 use wordline_lab::error::{Error, Result};
+use wordline_lab::log;
 use wordline_lab::output::{Output, is_standard};
 
 use crate::file::Study;
@@ -209,10 +205,7 @@ impl Table {
         names.iter().for_each(|name| schema += &format!("optional double {};\n", field(name)));
         schema += "}";
         let write = |file: Output| -> parquet::errors::Result<Output> {
-            let level = ZstdLevel::try_new(3).expect("3 is a level");
-            let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
-            let schema = parse_message_type(&schema)?;
-            let mut writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))?;
+            let mut writer = log::writer(file, &schema)?;
             let mut group = writer.next_row_group()?;
             let mut columns = Vec::new();
             for (axis, is_number) in self.axes.iter().zip(&are_numbers) {
@@ -256,7 +249,7 @@ impl Table {
         let failed = |error: parquet::errors::ParquetError| Error::File {
             path: path.into(),
             action: "write",
-            reason: std::io::Error::other(error),
+            reason: log::reason(error),
         };
         write(Output::open(path)?).map_err(failed)?.finish()
     }

@@ -84,7 +84,7 @@ fn other(path: &str, found: &Json, wanted: &str) -> Astray {
 }
 
 /// The value that a name leads to, if there is one.
-pub(crate) fn follow<'a>(values: &'a Json, path: &str) -> Option<&'a Json> {
+pub fn follow<'a>(values: &'a Json, path: &str) -> Option<&'a Json> {
     value(values, path).ok()
 }
 

@@ -1,6 +1,6 @@
 //! Each expected value beside what the runs gave.
 
-pub(crate) mod column;
+pub mod column;
 pub(crate) mod counts;
 pub(crate) mod expect;
 pub(crate) mod judged;

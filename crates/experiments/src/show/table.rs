@@ -9,7 +9,7 @@ use crate::judge::outcome::{Outcome, Row, Value, Verdict};
 use crate::options::Options;
 
 /// A table for a terminal of `width` columns, whose columns of these numbers stand to the right.
-fn plain(width: u16, heads: &[&str], rows: Vec<Vec<String>>, right: std::ops::Range<usize>) -> String {
+pub fn grid(width: u16, heads: &[&str], rows: Vec<Vec<String>>, right: std::ops::Range<usize>) -> String {
     let mut table = Table::new();
     table.force_no_tty().load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_width(width);
@@ -44,7 +44,7 @@ pub fn table(outcome: &Outcome, width: u16) -> String {
     heads.extend(derived.then_some(DERIVED));
     let numbers = 2..heads.len() + 1;
     heads.extend(["ours", "unit", "band", "verdict"]);
-    let rows = plain(width, &heads, outcome.rows.iter().map(cells).collect(), numbers);
+    let rows = grid(width, &heads, outcome.rows.iter().map(cells).collect(), numbers);
     let mut text = format!("{}\n{rows}\n", outcome.experiment);
     for remark in remarks(outcome) {
         text += &format!("  {remark}\n");
@@ -137,7 +137,7 @@ fn by_paper(outcomes: &[Outcome]) -> Vec<Vec<String>> {
 
 /// How the rows of several experiments stand by paper, as a table for a terminal of `width` columns.
 pub fn summary(outcomes: &[Outcome], width: u16) -> String {
-    plain(width, &HEADS, by_paper(outcomes), 1..HEADS.len()) + "\n"
+    grid(width, &HEADS, by_paper(outcomes), 1..HEADS.len()) + "\n"
 }
 
 /// The same as a Markdown table.

@@ -76,8 +76,14 @@ impl Job {
     }
 
     fn of(work: Work) -> Self {
-        let (only_while_idle, leaves, is_asked, with_host) = (false, false, false, false);
-        Self { work, class: Class::Reclaim, only_while_idle, leaves, is_asked, with_host }
+        Self {
+            work,
+            class: Class::Reclaim,
+            only_while_idle: false,
+            leaves: false,
+            is_asked: false,
+            with_host: false,
+        }
     }
 
     /// A copyback of this many pages failed: they are moved again.

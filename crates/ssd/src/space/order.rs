@@ -309,9 +309,10 @@ impl Space {
     /// Vacates a suspended block of a stream of which word lines are programmed again, if the design names one and the row has no other.
     fn vacate_one(&mut self, at: usize, row: RowId, stream: StreamId, next: NextWordLine<'_>) {
         let again = self.of(row).again.as_ref().filter(|again| again.most(stream.0) > 0);
-        let has_suspended =
-            self.of(row).order.as_ref().is_some_and(|order| !order.suspended.of(at).is_empty());
-        if !has_suspended || again.is_none_or(|again| again.vacated(row).is_some()) {
+        if again.is_none_or(|again| again.vacated(row).is_some()) {
+            return;
+        }
+        if self.of(row).order.as_ref().is_none_or(|order| order.suspended.of(at).is_empty()) {
             return;
         }
         let Some(suspended) = self.suspended_of(row, stream, None) else { return };
