@@ -1,10 +1,11 @@
 //! The commands and outputs of README.md and docs: every command works on what a clone has, every output is what the program
-//! prints.
+//! prints. Blocks that are marked as long (`sh,long`, `text,long`) are run as they are written where `WORDLINE_LONG` is set; in other tests
+//! their commands are run small like all others, and their outputs are not looked at.
 
 use std::path::PathBuf;
 use std::process::Output;
 
-use crate::fences::{blocks, root};
+use crate::fences::{Block, blocks, root};
 use crate::{Folder, program};
 
 /// README.md and the pages of docs, and of its folders.
@@ -49,25 +50,45 @@ pub fn words(command: &str) -> (Vec<String>, Option<String>) {
 }
 
 /// Commands that take too long for a test, and the test that runs what they do.
-const LONG: [(&str, &str); 1] = [(
-    "repro centaur --quick --seeds 1",
-    "experiments: every experiment is well formed; `make long` runs them",
-)];
+const LONG: [(&str, &str); 2] = [
+    (
+        "repro centaur --quick --seeds 1",
+        "experiments: every experiment is well formed; `make long` runs them",
+    ),
+    ("repro --all --quick --seeds 1", "the same"),
+];
+
+/// Whether blocks that take long are run as they are written.
+fn is_long_run() -> bool {
+    std::env::var_os("WORDLINE_LONG").is_some()
+}
 
 /// The command with a small device and few requests in place of large ones.
 fn small(words: &[String]) -> Vec<String> {
+    let is_study = words[0] == "sweep";
+    let is_large = |word: &str| word == "bench-512g" || is_study && word == "nvme-tlc";
     let mut words: Vec<String> =
-        words.iter().map(|word| if word == "bench-512g" { "tiny".into() } else { word.clone() }).collect();
-    let is_run = matches!(words[0].as_str(), "run" | "compare");
+        words.iter().map(|word| if is_large(word) { "tiny".into() } else { word.clone() }).collect();
+    for n in 1..words.len() {
+        if words[n - 1] == "--requests" && words[n].parse().is_ok_and(|requests: u64| requests > 20_000) {
+            words[n] = "300".into();
+        }
+    }
+    let is_run = matches!(words[0].as_str(), "run" | "compare" | "sweep");
     let names = |name: &str| words.iter().any(|word| word == name);
     let few = is_run && !names("--requests") || words.starts_with(&["trace".into(), "gen".into()]);
-    let unnamed = words[0] == "run" && !names("--preset") && !names("--from-snapshot");
+    let unnamed = words[0] == "run" && !names("--preset") && !names("--config") && !names("--from-snapshot");
+    let is_small_study = is_study && names("tiny");
     // Where the workload asks for a steady state, few writes bring the small device there.
     if few {
         words.extend(["--requests", "300"].map(String::from));
     }
     if unnamed {
         words.extend(["--preset", "tiny"].map(String::from));
+    }
+    // With more blocks the small device can have as little spare space as a large one.
+    if is_small_study {
+        words.extend(["--set", "part.geometry.blocks_per_plane=128"].map(String::from));
     }
     words
 }
@@ -99,8 +120,8 @@ pub fn clone() -> Folder {
     folder
 }
 
-/// Runs a command of a page; what is wrong with it.
-fn wrong(folder: &Folder, command: &str) -> Option<String> {
+/// Runs a command of a page, small unless it is to be run as it is written; what is wrong with it.
+fn wrong(folder: &Folder, command: &str, as_written: bool) -> Option<String> {
     let (input, command) = match command.split_once(" | ") {
         Some((echo, command)) => (Some(echo.trim_start_matches("echo ").trim_matches('\'')), command),
         None => (None, command),
@@ -109,7 +130,8 @@ fn wrong(folder: &Folder, command: &str) -> Option<String> {
     if LONG.iter().any(|(long, _)| words.join(" ") == *long) {
         return None;
     }
-    let output = call(folder, &small(&words), input);
+    let words = if as_written { words } else { small(&words) };
+    let output = call(folder, &words, input);
     if let Some(to) = to {
         folder.with(&to, &output.stdout);
     }
@@ -128,15 +150,59 @@ fn every_command_of_the_pages_works_on_a_clone() {
                 folder.with(name, block.lines.join("\n") + "\n");
             }
         }
-        for block in blocks.iter().filter(|block| block.info == "sh") {
-            for command in commands(&block.lines).iter().filter(|line| line.contains("wordline ")) {
+        for block in blocks.iter().filter(|block| block.is("sh")) {
+            let as_written = block.is_long() && is_long_run();
+            // There is no smaller experiment than the scaled-down one.
+            let is_run = |line: &&String| {
+                line.contains("wordline ")
+                    && (as_written || !block.is_long() || !line.contains("wordline repro "))
+            };
+            for command in commands(&block.lines).iter().filter(is_run) {
                 count += 1;
-                found.extend(wrong(&folder, command).map(|what| format!("{}: {what}", page.display())));
+                found.extend(
+                    wrong(&folder, command, as_written).map(|what| format!("{}: {what}", page.display())),
+                );
             }
         }
     }
     assert!(count > 25, "{count} commands");
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// Beginnings of commands of the pages that are not of the program, and what tries them.
+const OTHERS: [(&str, &str); 6] = [
+    ("cargo install --path crates/cli", "the build of these tests"),
+    ("cargo run --release -p ", "the tests of the examples"),
+    ("cargo build --release -p wordline-trace --example statistics", "clippy of all targets"),
+    ("valgrind ", "nothing: measurements are made by hand"),
+    ("pip install ./bindings/python", "`make python`"),
+    ("pip install './bindings/python", "`make python`"),
+];
+
+/// Whether a command is `make` with targets that there are.
+fn is_make(command: &str, makefile: &str) -> bool {
+    let is_target = |word: &str| makefile.lines().any(|line| line.starts_with(&format!("{word}: ")));
+    command.strip_prefix("make ").is_some_and(|targets| targets.split_whitespace().all(is_target))
+}
+
+#[test]
+fn every_other_command_of_the_pages_is_tried_elsewhere() {
+    let makefile = std::fs::read_to_string(root().join("Makefile")).expect("there is a Makefile");
+    let is_tried = |command: &str| {
+        let of_program = command.starts_with("wordline ") || command.contains(" | wordline ");
+        of_program
+            || is_make(command, &makefile)
+            || OTHERS.iter().any(|(start, _)| command.starts_with(start))
+    };
+    let mut found = Vec::new();
+    for page in pages() {
+        for block in blocks(&page).iter().filter(|block| block.is("sh")) {
+            let untried = commands(&block.lines).into_iter().filter(|command| !is_tried(command));
+            found.extend(untried.map(|command| format!("{}: {command}", page.display())));
+        }
+    }
+    assert!(found.is_empty(), "no test runs these: name in `OTHERS` what does\n{}", found.join("\n"));
+    assert!(is_make("make test book", &makefile) && !is_make("make nothing", &makefile));
 }
 
 /// Scripts are files of the pages as well.
@@ -157,11 +223,11 @@ fn every_script_of_the_pages_does_what_it_expects() {
     }
 }
 
-/// Times of a clock on the wall, which differ from run to run.
+/// A line without times of a clock on the wall, which differ from run to run, and without the spaces at its end.
 fn without_wall_clock(line: &str) -> String {
     match line.split_once(" simulated in ") {
         Some((before, _)) => format!("{before} simulated"),
-        None => line.to_owned(),
+        None => line.trim_end().to_owned(),
     }
 }
 
@@ -169,7 +235,8 @@ fn without_wall_clock(line: &str) -> String {
 fn every_output_of_the_pages_is_what_the_program_prints() {
     let (mut found, mut count) = (Vec::new(), 0);
     for page in pages() {
-        for block in blocks(&page).iter().filter(|block| block.info == "text") {
+        let is_looked_at = |block: &&Block| block.is("text") && (!block.is_long() || is_long_run());
+        for block in blocks(&page).iter().filter(is_looked_at) {
             let Some(first) = block.lines.first().and_then(|line| line.strip_prefix("$ wordline ")) else {
                 continue;
             };

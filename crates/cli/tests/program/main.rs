@@ -110,9 +110,11 @@ impl Folder {
         self.0.path().join(name).to_string_lossy().into_owned()
     }
 
-    /// Puts a file there; its path.
+    /// Puts a file there, in folders of its name; its path.
     fn with(&self, name: &str, content: impl AsRef<[u8]>) -> String {
-        std::fs::write(self.0.path().join(name), content).expect("a temporary folder can be written");
+        let path = self.0.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("it is in a folder")).expect("a folder can be made");
+        std::fs::write(path, content).expect("a temporary folder can be written");
         self.path(name)
     }
 
