@@ -18,6 +18,8 @@ mod metrics;
 mod nand;
 mod policies;
 mod presets;
+#[cfg(test)]
+mod reference;
 mod repro;
 mod run;
 mod snapshot;
