@@ -15,6 +15,7 @@ mod bands;
 mod docs;
 mod layers;
 mod library;
+mod papers;
 mod results;
 mod seeds;
 

@@ -11,7 +11,7 @@ const BEGIN: &str = "<!-- results -->\n";
 const END: &str = "<!-- /results -->\n";
 
 /// The columns, each with the word after its number in the last line of a table.
-const COLUMNS: [(&str, &str); 8] = [
+pub(super) const COLUMNS: [(&str, &str); 8] = [
     ("judged", "judged"),
     ("within", "within"),
     ("direction", "direction"),
@@ -23,13 +23,13 @@ const COLUMNS: [(&str, &str); 8] = [
 ];
 
 /// The number before `word` in the last line of a table; 0 where it is not said.
-fn number(line: &str, word: &str) -> usize {
+pub(super) fn number(line: &str, word: &str) -> usize {
     let before = |(at, _): (usize, &str)| line[..at].trim_end().rsplit([' ', '(']).next()?.parse().ok();
     line.match_indices(word).find_map(before).unwrap_or(0)
 }
 
 /// Size and seeds of a table in words.
-fn how(words: &str) -> String {
+pub(super) fn how(words: &str) -> String {
     let (_, options) = asked(words);
     let size = if options.quick { "scaled down" } else { "full size" };
     match options.seeds {
