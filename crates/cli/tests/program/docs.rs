@@ -8,6 +8,18 @@ use std::process::Output;
 use crate::fences::{Block, blocks, root};
 use crate::{Folder, program};
 
+impl Block {
+    /// Whether it is of a language, also where it is marked as long.
+    fn is(&self, language: &str) -> bool {
+        self.info.strip_suffix(",long").unwrap_or(&self.info) == language
+    }
+
+    /// Whether what it says takes long.
+    fn is_long(&self) -> bool {
+        self.info.ends_with(",long")
+    }
+}
+
 /// README.md and the pages of docs, and of its folders.
 fn pages() -> Vec<PathBuf> {
     let mut pages = vec![root().join("README.md")];
@@ -76,7 +88,8 @@ fn small(words: &[String]) -> Vec<String> {
     }
     let is_run = matches!(words[0].as_str(), "run" | "compare" | "sweep");
     let names = |name: &str| words.iter().any(|word| word == name);
-    let few = is_run && !names("--requests") || words.starts_with(&["trace".into(), "gen".into()]);
+    let is_gen = words.starts_with(&["trace".into(), "gen".into()]);
+    let few = (is_run || is_gen) && !names("--requests");
     let unnamed = words[0] == "run" && !names("--preset") && !names("--config") && !names("--from-snapshot");
     let is_small_study = is_study && names("tiny");
     // Where the workload asks for a steady state, few writes bring the small device there.
@@ -170,10 +183,11 @@ fn every_command_of_the_pages_works_on_a_clone() {
 }
 
 /// Beginnings of commands of the pages that are not of the program, and what tries them.
-const OTHERS: [(&str, &str); 6] = [
+const OTHERS: [(&str, &str); 7] = [
     ("cargo install --path crates/cli", "the build of these tests"),
     ("cargo run --release -p ", "the tests of the examples"),
     ("cargo build --release -p wordline-trace --example statistics", "clippy of all targets"),
+    ("--set 'design.margins=", "nothing: arguments, of no command"),
     ("valgrind ", "nothing: measurements are made by hand"),
     ("pip install ./bindings/python", "`make python`"),
     ("pip install './bindings/python", "`make python`"),

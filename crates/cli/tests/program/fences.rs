@@ -9,18 +9,6 @@ pub struct Block {
     pub lines: Vec<String>,
 }
 
-impl Block {
-    /// Whether it is of a language, also where it is marked as long.
-    pub fn is(&self, language: &str) -> bool {
-        self.info.strip_suffix(",long").unwrap_or(&self.info) == language
-    }
-
-    /// Whether what it says takes long.
-    pub fn is_long(&self) -> bool {
-        self.info.ends_with(",long")
-    }
-}
-
 /// The folder of README.md.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
