@@ -162,7 +162,7 @@ def of_class(node: ast.ClassDef) -> str:
     head = f"{node.name}{signature(init, bound=True)}" if init else f"class {node.name}{below}"
     text = f"\n### {node.name}\n\n```text\n{head}\n```\n\n{markdown(ast.get_docstring(node) or '')}\n"
     if rows := fields(node):
-        text += "\n| name | type | |\n|---|---|---|\n"
+        text += "\n| name | type | meaning |\n|---|---|---|\n"
         text += "".join(f"| `{name}` | `{kind.replace('|', chr(92) + '|')}` | {cell(meaning)} |\n" for name, kind, meaning in rows)
     for method in methods(node):
         mark = "classmethod " if "classmethod" in _decorators(method) else ""

@@ -103,7 +103,7 @@ fn commands() -> String {
     program.build();
     let mut out = String::from(
         "# Commands\n\nThe commands of `wordline`, as the program describes them; each says the same with `--help`. [Trace options](traces.md), \
-         [keys of a device](configuration.md) and [of a study](studies.md) have pages of their own.\n\n| command | |\n|---|---|\n",
+         [keys of a device](configuration.md) and [of a study](studies.md) have pages of their own.\n\n| command | does |\n|---|---|\n",
     );
     for command in program.get_subcommands() {
         let name = command.get_bin_name().unwrap_or_default();
@@ -162,7 +162,11 @@ fn policy_list() -> String {
     let mut seam = String::new();
     for policy in policies(&Registry::default()) {
         if policy.seam != seam {
-            let _ = writeln!(out, "\n## {}\n\n| policy | key | settings | |\n|---|---|---|---|", policy.seam);
+            let _ = writeln!(
+                out,
+                "\n## {}\n\n| policy | key | settings | does |\n|---|---|---|---|",
+                policy.seam
+            );
             seam.clone_from(&policy.seam);
         }
         let mark = if policy.default { "*" } else { "" };

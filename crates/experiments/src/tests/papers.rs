@@ -29,7 +29,7 @@ fn outside(line: &str) -> String {
 /// The table of a paper: a line for each of its tables of results.
 fn verdict(paper: &str, library: &Library) -> String {
     let mut out = String::from(
-        "| figure | what | size and seeds | judged | within | direction | outside | with a question mark |\n|---|---|---|---|---|---|---|---|\n",
+        "| figure | what | size, seeds | judged | within | direction | outside | unsure |\n|---|---|---|---|---|---|---|---|\n",
     );
     let mut rows = Vec::new();
     let mut sums = [0; COLUMNS.len()];
@@ -66,7 +66,7 @@ fn verdict(paper: &str, library: &Library) -> String {
     let _ = writeln!(
         out,
         "\nIn all {judged} judged: {within} within, {direction} direction, {missed} outside, of these {explained} explained, {contradicted} contradicted and {without} without a \
-         reason; {unsure} with a question mark."
+         reason; {unsure} unsure: with a question mark."
     );
     out
 }
