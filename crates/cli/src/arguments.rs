@@ -76,7 +76,8 @@ pub struct WorkloadArguments {
     /// A trace file, plain or compressed with gzip or zstd; `-` for standard input.
     #[arg(long, value_name = "FILE", conflicts_with = "workload")]
     trace: Option<PathBuf>,
-    /// A named workload, a profile of a published trace, or a workload file (NAME.toml); see `wordline workloads list`.
+    /// A named workload, a profile of a published trace, a workload file (NAME.toml) or a job file of fio (NAME.fio); see `wordline
+    /// workloads list`.
     #[arg(long, value_name = "NAME")]
     workload: Option<String>,
     #[command(flatten)]

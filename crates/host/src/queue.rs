@@ -2,7 +2,8 @@
 //!
 //! In an *open loop* requests come at the times that the trace gives, whatever the device does. In a *closed loop* a
 //! fixed number of requests is outstanding, and an answer lets the next one in, after the think time. A closed loop in bursts
-//! pauses again and again: then outstanding commands are answered, and none is submitted.
+//! pauses again and again: then outstanding commands are answered, and none is submitted. A source that keeps the time itself, such as
+//! jobs with depths and rates of their own, gives its requests when they are due.
 
 use std::collections::VecDeque;
 
@@ -33,6 +34,8 @@ pub enum Pace {
         /// How long none is submitted then.
         off: Duration,
     },
+    /// As soon as the source has them: it keeps the time and the number outstanding itself.
+    BySource,
 }
 
 impl Pace {
@@ -40,7 +43,7 @@ impl Pace {
     pub fn submits_by(&self, arrival: &Arrival, time: Instant) -> bool {
         match self {
             Self::Open { time_scale } => scaled(arrival.time, *time_scale) <= time,
-            Self::Closed { .. } | Self::Bursts { .. } => true,
+            Self::Closed { .. } | Self::Bursts { .. } | Self::BySource => true,
         }
     }
 
@@ -48,7 +51,7 @@ impl Pace {
     pub fn submits_before(&self, arrival: &Arrival, time: Instant) -> bool {
         match self {
             Self::Open { time_scale } => scaled(arrival.time, *time_scale) < time,
-            Self::Closed { .. } | Self::Bursts { .. } => false,
+            Self::Closed { .. } | Self::Bursts { .. } | Self::BySource => false,
         }
     }
 
@@ -111,6 +114,16 @@ pub trait Source {
         false
     }
 
+    /// Notes that it is `now`, since the beginning of the workload. Told where the pace is [`Pace::BySource`].
+    #[inline]
+    fn pass(&mut self, _now: Instant) {}
+
+    /// When it will have a request that waits for no answer, since the beginning of the workload.
+    #[inline]
+    fn due(&self) -> Option<Instant> {
+        None
+    }
+
     /// Notes that the host has the answer to the command with this tag, and that its think time is over; or that there will be none.
     #[inline]
     fn answered(&mut self, _tag: u32) {}
@@ -137,7 +150,7 @@ impl Room {
     fn new(pace: Pace, spread: Spread) -> Self {
         let depth = match pace {
             Pace::Closed { depth, .. } | Pace::Bursts { depth, .. } => depth,
-            Pace::Open { .. } => 0,
+            Pace::Open { .. } | Pace::BySource => 0,
         };
         if spread.queues == 1 {
             return Self::One(depth);
@@ -243,17 +256,22 @@ impl<S: Source> HostQueue<S> {
         if !self.thinking.is_empty() {
             self.wake(now);
         }
+        if matches!(self.pace, Pace::BySource) {
+            self.source.pass(Instant::ZERO + (now - self.begin));
+        }
         let Some(next) = self.next_ahead() else { return self.without_next() };
         let arrival = self.ahead[next].as_mut().expect("it is there");
         let bound = if self.spread.queues == 1 { 0 } else { arrival.command.queue % self.spread.queues };
+        let (submitted, spread) = (self.submitted, self.spread);
+        let in_turn = || if spread.is_bound { bound } else { (submitted % u64::from(spread.queues)) as u16 };
         let queue = match self.pace {
+            Pace::BySource => in_turn(),
             Pace::Open { time_scale } => {
                 let time = self.begin + (scaled(arrival.time, time_scale) - Instant::ZERO);
                 if time > now {
                     return Submission::At(time);
                 }
-                let turn = (self.submitted % u64::from(self.spread.queues)) as u16;
-                if self.spread.is_bound { bound } else { turn }
+                in_turn()
             }
             Pace::Closed { .. } | Pace::Bursts { .. } => {
                 if let Some(pause) = self.pace.pause(now - self.begin) {
@@ -301,7 +319,11 @@ impl<S: Source> HostQueue<S> {
 
     /// The action where there is no next request.
     fn without_next(&self) -> Submission {
-        if self.source.waits() { self.until_room() } else { Submission::End }
+        match self.source.due() {
+            Some(due) => Submission::At(self.begin + (due - Instant::ZERO)),
+            None if self.source.waits() => self.until_room(),
+            None => Submission::End,
+        }
     }
 
     /// The action where nothing is submitted before there is room.
@@ -344,6 +366,7 @@ impl<S: Source> HostQueue<S> {
                 self.room.give(queue);
                 self.source.answered(tag);
             }
+            Pace::BySource => self.source.answered(tag),
         }
     }
 

@@ -9,6 +9,7 @@ use crate::admission::Admission;
 use crate::error::{Error, Result};
 use crate::report::Quantity;
 use crate::trace::workload::application::{Application, Threads, WaitsFor};
+use crate::trace::workload::fio::Jobs;
 use crate::trace::{self, Request, Requests};
 
 /// A function that returns the requests of a workload once more, by the number of the pass, counted from 1: those of a generator are
@@ -23,6 +24,8 @@ pub enum Incoming {
     Generated(Box<dyn Iterator<Item = Request> + Send>),
     /// From the threads of an application, each of which goes on when it has its answer.
     ByThread(Box<Threads>),
+    /// From the jobs of a file of fio, each at its own pace.
+    Jobs(Box<Jobs>),
     /// As a session is given them.
     Submitted(Submitted),
 }
@@ -65,12 +68,13 @@ impl Incoming {
         })
     }
 
-    /// Without answers: of threads one request in the turn of each.
+    /// Without answers of a device: of threads one request in the turn of each, of jobs as of a device that is always as fast.
     pub fn in_order(self) -> Requests {
         match self {
             Self::InOrder(requests) => requests,
             Self::Generated(requests) => Box::new(requests.map(Ok)),
             Self::ByThread(threads) => Box::new(threads.in_turn().map(Ok)),
+            Self::Jobs(jobs) => Box::new(jobs.in_turn().map(Ok)),
             Self::Submitted(Submitted { requests, .. }) => Box::new(requests.into_iter().map(Ok)),
         }
     }
@@ -97,7 +101,7 @@ pub(crate) struct Arrivals {
     admission: Admission,
     /// The tag of the next one.
     tag: u32,
-    /// Where requests come from threads, which thread waits for the answer to which tag.
+    /// Where requests come from threads or jobs, which of them waits for the answer to which tag.
     threads: BTreeMap<u32, u16>,
     /// Set once a request cannot be had; none comes after it.
     cut_short: Option<CutShort>,
@@ -193,6 +197,10 @@ impl Source for Arrivals {
                 let (thread, request) = threads.ask()?;
                 (request, Some(thread))
             }
+            Incoming::Jobs(jobs) => {
+                let (job, request) = jobs.ask()?;
+                (request, Some(job))
+            }
             Incoming::Submitted(given) => (given.requests.pop_front()?, None),
         };
         let arrival = self.admission.arrival(&request, self.tag);
@@ -212,6 +220,7 @@ impl Source for Arrivals {
     fn waits(&self) -> bool {
         let more = match &self.requests {
             Incoming::ByThread(threads) => !threads.is_over(),
+            Incoming::Jobs(jobs) => !jobs.is_over(),
             Incoming::Submitted(given) => !given.is_over || !given.requests.is_empty(),
             Incoming::InOrder(_) | Incoming::Generated(_) => false,
         };
@@ -219,10 +228,27 @@ impl Source for Arrivals {
     }
 
     #[inline]
+    fn pass(&mut self, now: Instant) {
+        if let Incoming::Jobs(jobs) = &mut self.requests {
+            jobs.pass(now);
+        }
+    }
+
+    #[inline]
+    fn due(&self) -> Option<Instant> {
+        match &self.requests {
+            Incoming::Jobs(jobs) if self.cut_short.is_none() => jobs.due(),
+            _ => None,
+        }
+    }
+
+    #[inline]
     fn answered(&mut self, tag: u32) {
-        if let Incoming::ByThread(threads) = &mut self.requests {
-            let thread = self.threads.remove(&tag).expect("a thread waits for each answer");
-            threads.answered(thread);
+        let mut who = || self.threads.remove(&tag).expect("a thread waits for each answer");
+        match &mut self.requests {
+            Incoming::ByThread(threads) => threads.answered(who()),
+            Incoming::Jobs(jobs) => jobs.answered(who()),
+            Incoming::InOrder(_) | Incoming::Generated(_) | Incoming::Submitted(_) => {}
         }
     }
 }

@@ -75,7 +75,7 @@ fn a_closed_loop_in_bursts_submits_nothing_in_its_pauses() {
 }
 
 /// The queues of the next requests that may be submitted at `now`.
-fn queues_of(queue: &mut HostQueue<impl Iterator<Item = Arrival>>, now: Instant) -> Vec<u16> {
+fn queues_of(queue: &mut HostQueue<impl Source>, now: Instant) -> Vec<u16> {
     let submitted = std::iter::from_fn(|| match queue.next(now) {
         Submission::Now(command) => Some(command.queue),
         _ => None,
@@ -196,4 +196,59 @@ fn a_source_that_waits_is_not_at_its_end_and_says_when_its_think_time_is_over() 
     assert_eq!(queue.next(at(5)), Submission::End);
     queue.lost(at(6), &command);
     assert_eq!((queue.outstanding(), queue.next(at(9))), (0, Submission::End));
+}
+
+/// Jobs that ask by their own clock: one each 10 us, and one after each answer.
+struct Clocked {
+    now: Instant,
+    next: Instant,
+    after_answer: u32,
+    left: u32,
+}
+
+impl Source for Clocked {
+    fn next(&mut self) -> Option<Arrival> {
+        if self.left == 0 || self.after_answer == 0 && self.next > self.now {
+            return None;
+        }
+        if self.after_answer > 0 {
+            self.after_answer -= 1;
+        } else {
+            self.next += Duration::from_us(10);
+        }
+        self.left -= 1;
+        Some(Arrival { time: self.now, command: Command { sectors: 8, queue: 5, ..Command::default() } })
+    }
+
+    fn waits(&self) -> bool {
+        self.left > 0
+    }
+
+    fn pass(&mut self, now: Instant) {
+        self.now = now;
+    }
+
+    fn due(&self) -> Option<Instant> {
+        (self.left > 0).then_some(self.next)
+    }
+
+    fn answered(&mut self, _: u32) {
+        self.after_answer += 1;
+    }
+}
+
+#[test]
+fn a_source_that_keeps_the_time_is_asked_when_it_is_due_and_after_answers() {
+    let source = Clocked { now: at(0), next: at(0), after_answer: 0, left: 4 };
+    let spread = Spread { queues: 4, is_bound: true };
+    let mut queue = HostQueue::spread(source, Pace::BySource, spread).beginning(at(100));
+    assert_eq!(queues_of(&mut queue, at(100)), [1]);
+    assert_eq!(queue.next(at(100)), Submission::At(at(110)));
+    queue.answered(at(104), &of(1));
+    assert_eq!(queues_of(&mut queue, at(104)), [1], "an answer lets one in before the time");
+    assert_eq!(queue.next(at(104)), Submission::At(at(110)));
+    assert_eq!(queues_of(&mut queue, at(110)), [1]);
+    assert_eq!(queues_of(&mut queue, at(120)), [1]);
+    assert_eq!(queue.next(at(120)), Submission::End);
+    assert_eq!(queue.outstanding(), 3);
 }

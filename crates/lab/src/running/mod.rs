@@ -70,8 +70,8 @@ pub(crate) struct Running<D: BlockDevice> {
 /// The events around the device that are pending, so that none is scheduled twice.
 #[derive(Default)]
 struct Around {
-    /// Whether the host's is.
-    host: bool,
+    /// Those of the host by their times, the next one last.
+    host: Vec<Instant>,
     /// The times of pauses.
     pauses: BTreeSet<Instant>,
 }
@@ -182,7 +182,7 @@ impl<D: BlockDevice> Running<D> {
                 match calendar.advance() {
                     Some(Event::Device(event)) => device.handle(event, &mut calendar.within(Event::Device)),
                     Some(Event::Host) => {
-                        around.host = false;
+                        around.host.pop();
                         break;
                     }
                     Some(Event::PowerCut) => {
@@ -346,7 +346,7 @@ fn submit<D: BlockDevice>(
     device: &mut D,
     queue: &mut HostQueue<Arrivals>,
     calendar: &mut Calendar<Event<D::Event>>,
-    host_is_due: &mut bool,
+    due: &mut Vec<Instant>,
 ) -> Result<bool> {
     loop {
         match queue.next(calendar.now()) {
@@ -356,7 +356,9 @@ fn submit<D: BlockDevice>(
                 device.foresee(queue.upcoming());
             }
             Submission::At(time) => {
-                if !std::mem::replace(host_is_due, true) {
+                // Where one comes before, the queue is asked again then.
+                if due.last().is_none_or(|next| time < *next) {
+                    due.push(time);
                     calendar.at(time, Event::Host);
                 }
                 return Ok(false);

@@ -89,7 +89,7 @@ mod tests {
             (3, "sizes = [{ size = \"4k\", weight = 1 }]", "w.toml:4: sizes[0].size: found \"4k\""),
             (3, "sizes = [{ size = \"1000B\", weight = 1 }]", "align (default): found 1000B"),
             (3, "sizes = [{ size = \"4KiB\", weight = 1 }]\nalign = \"16KiB\"", "sizes[0].size: found 4KiB"),
-            (4, "pattern = { kind = \"unifrom\" }", "did you mean uniform?"),
+            (4, "pattern = { kind = \"unifrom\" }", "uniform, or another of"),
             (4, "pattern = { kind = \"uniform\", theta = 1.0 }", "theta"),
             (4, "pattern = { kind = \"zipf\", theta = 0.0 }", "pattern.theta: found 0"),
             (

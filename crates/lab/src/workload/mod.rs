@@ -37,7 +37,8 @@ pub enum Origin {
     Embedded,
     /// A trace file.
     Trace(PathBuf, Options),
-    /// A named workload, the profile of a published trace (`paper/volume`), or a workload file (`name.toml`).
+    /// A named workload, the profile of a published trace (`paper/volume`), a workload file (`name.toml`), or a job file of fio
+    /// (`name.fio`).
     Named(String),
     /// A generator, with a name for the result.
     Generated(String, Generated),
@@ -107,7 +108,8 @@ impl Workload {
         Self::default()
     }
 
-    /// A named workload, the profile of a published trace (`paper/volume`), or a workload file (`name.toml`).
+    /// A named workload, the profile of a published trace (`paper/volume`), a workload file (`name.toml`), or a job file of fio
+    /// (`name.fio`).
     pub fn named(name: &str) -> Self {
         Origin::Named(name.to_owned()).into()
     }
@@ -141,7 +143,10 @@ impl Workload {
         let namespace = self.namespace_of(&shape)?;
         let capacity = SECTOR * shape.namespaces[usize::from(namespace)];
         let ready = self.ready(&Wanted { capacity, seed: options.seed, drawn: options.seed }, observer)?;
-        let pace = self.pace(ready.queue_depth, ready.bursts, ready.think_time)?;
+        let pace = match ready.keeps_pace {
+            true => self.own_pace()?,
+            false => self.pace(ready.queue_depth, ready.bursts, ready.think_time)?,
+        };
         ready.check_times(pace)?;
         let spread = self.spread(&ready, pace, &*device.configured)?;
         let load = Load {
@@ -201,7 +206,7 @@ impl Workload {
     /// Over which submission queues the requests go.
     fn spread(&self, ready: &Ready, pace: Pace, device: &dyn Configured) -> Result<Spread> {
         let of_device = device.queues();
-        let usual = if matches!(pace, Pace::Open { .. }) { of_device } else { 1 };
+        let usual = if matches!(pace, Pace::Open { .. } | Pace::BySource) { of_device } else { 1 };
         let queues = self.queues.or(ready.queues).unwrap_or(usual);
         if queues == 0 || queues > of_device {
             return Err(Error::Argument {
@@ -244,6 +249,24 @@ impl Workload {
                 refuse("think time", &think, "at most 1h")
             }
             (None, think) => Ok(Pace::Closed { depth, think: think.unwrap_or(Duration::ZERO) }),
+        }
+    }
+
+    /// The pace of jobs that have one each: nothing beside them may set it.
+    fn own_pace(&self) -> Result<Pace> {
+        let wanted = "none beside a job file, whose jobs have it themselves";
+        if let Some(depth) = self.queue_depth {
+            return refuse("queue depth", &depth, wanted);
+        }
+        if let Some(think) = self.think_time {
+            return refuse("think time", &think, wanted);
+        }
+        if let Some(bursts) = self.bursts {
+            return refuse("bursts", &bursts.on, wanted);
+        }
+        match self.time_scale {
+            Some(scale) => refuse("time scale", &scale, wanted),
+            None => Ok(Pace::BySource),
         }
     }
 

@@ -17,6 +17,7 @@ use crate::output::is_standard;
 use crate::provenance::Fingerprint;
 use crate::summary::{Source, SourceKind};
 use crate::trace::workload::arrival::Bursts;
+use crate::trace::workload::fio::JobFile;
 use crate::trace::workload::{self, Application, Profile, RealOrProfile, Times, Workload as Pattern};
 use crate::trace::{self, Fit, Fitting, LateNotes, Options, Prepared, Request, Requests};
 
@@ -36,6 +37,8 @@ pub(super) struct Ready {
     pub total: Option<u64>,
     /// When the last request arrives, where that is known.
     pub last: Option<Instant>,
+    /// Whether they keep their own pace.
+    pub keeps_pace: bool,
     /// The queue depth of a closed loop, where the workload has one.
     pub queue_depth: Option<u32>,
     /// The pauses of a closed loop, where the workload has some.
@@ -86,6 +89,7 @@ impl Workload {
         Ok(Ready {
             requests: Incoming::InOrder(times.pace(ready.requests.in_order())),
             last: None,
+            keeps_pace: false,
             queue_depth: None,
             bursts: None,
             think_time: None,
@@ -153,6 +157,9 @@ impl Workload {
             let (path, shown) = (Path::new(name), input::shown(Path::new(name)));
             return self.drawn(&shown.to_string_lossy(), read_workload(path)?, wanted);
         }
+        if name.ends_with(".fio") {
+            return self.jobs(Path::new(name), wanted);
+        }
         if let Some(generated) = Generated::named(name) {
             return self.drawn(name, generated, wanted);
         }
@@ -161,7 +168,7 @@ impl Workload {
                 what: "workload".into(),
                 found: format!("`{name}`"),
                 wanted: format!(
-                    "a workload, a profile or a file that ends in .toml: {}",
+                    "a workload, a profile or a file that ends in .toml or .fio: {}",
                     workload::one_of_all(name)
                 ),
             });
@@ -206,6 +213,21 @@ impl Workload {
             stream: asked.stream,
             precondition: asked.precondition.into(),
             ..synthetic(name, requests, asked.requests)
+        })
+    }
+
+    /// The jobs of a file of fio. They run on a filled device, so that reads find data.
+    fn jobs(&self, path: &Path, wanted: &Wanted) -> Result<Ready> {
+        let name = input::shown(path).display().to_string();
+        let text = input::text(path, "a job file of fio")?;
+        let file = JobFile::parse(&name, &text).map_err(Error::Config)?;
+        let jobs = file.jobs(Seed(wanted.drawn), wanted.capacity, self.requests).map_err(Error::Config)?;
+        Ok(Ready {
+            requests: Incoming::Jobs(Box::new(jobs)),
+            keeps_pace: true,
+            has_processors: true,
+            notes: file.notes,
+            ..plain(&name, SourceKind::Synthetic, None)
         })
     }
 
@@ -347,6 +369,7 @@ fn plain(name: &str, kind: SourceKind, total: Option<u64>) -> Ready {
         requests: Incoming::generated(std::iter::empty()),
         total,
         last: None,
+        keeps_pace: false,
         queue_depth: None,
         bursts: None,
         think_time: None,

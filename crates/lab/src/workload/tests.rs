@@ -152,3 +152,44 @@ fn a_precondition_reads_as_a_word_or_a_fraction() {
     assert!("1.5".parse::<Precondition>().is_err());
     assert!("full".parse::<Precondition>().is_err());
 }
+
+/// A run of the job file with this text on the smallest device.
+fn run_of_jobs(text: &str) -> crate::Summary {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("job.fio");
+    std::fs::write(&path, text).expect("it is written");
+    let workload = Workload::named(&path.to_string_lossy());
+    let device = Device::preset("tiny").expect("a preset");
+    crate::run(&device, &workload, &RunOptions::seed(1), &mut Unobserved)
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn a_job_is_as_fast_as_a_closed_loop_of_its_depth() {
+    let device = Device::preset("tiny").expect("a preset");
+    let pattern = Workload { requests: Some(4_000), queue_depth: Some(8), ..Workload::named("randread-4k") };
+    let loop_of_8 = crate::run(&device, &pattern, &RunOptions::seed(1), &mut Unobserved).expect("it runs");
+    let keys =
+        "filename=x\nrw=randread\nnorandommap\nioengine=libaio\ndirect=1\nnumber_ios=4000\nio_size=1g\n";
+    let deep = run_of_jobs(&format!("[a]\n{keys}iodepth=8\n"));
+    let wide = run_of_jobs(&format!("[a]\n{keys}numjobs=8\nnumber_ios=500\n"));
+    for jobs in [deep, wide] {
+        assert_eq!(jobs.host.requests, 4_000);
+        let ratio = jobs.host.iops / loop_of_8.host.iops;
+        assert!((ratio - 1.0).abs() < 0.03, "{ratio}");
+    }
+}
+
+#[test]
+fn jobs_with_depths_and_rates_of_their_own_run_side_by_side() {
+    let run = run_of_jobs(
+        "[global]\nfilename=x\nioengine=libaio\ndirect=1\nruntime=50ms\ntime_based\n\
+         [reads]\nrw=randread\nrate_iops=1000\nrate_process=poisson\n\
+         [writes]\nrw=randwrite\nrate_iops=400\n\
+         [thinks]\nrw=trim\nthinktime=1ms\n",
+    );
+    assert_eq!(run.host.writes, 20);
+    assert!((35..65).contains(&run.host.reads), "{}", run.host.reads);
+    assert!((40..50).contains(&run.host.discards), "{}", run.host.discards);
+    assert!((0.048..0.052).contains(&run.simulated_seconds), "{}", run.simulated_seconds);
+}

@@ -1,9 +1,10 @@
-//! Generated workloads: patterns, named workloads, and profiles fitted to published statistics.
+//! Generated workloads: patterns, named workloads, job files of fio, and profiles fitted to published statistics.
 
 pub mod address;
 pub mod application;
 pub mod arrival;
 mod config;
+pub mod fio;
 mod generator;
 mod named;
 pub mod profile;

@@ -1,0 +1,159 @@
+//! The jobs of a file side by side: whose request comes next.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::ops::Range;
+
+use wordline_kernel::{Duration, Instant};
+
+use super::lane::{Lane, Step};
+use crate::Request;
+
+/// The requests of all jobs. Whoever takes them says what time it is, and of which lane a request was answered.
+#[derive(Clone, Debug)]
+pub struct Jobs {
+    lanes: Vec<Lane>,
+    /// The groups that are still to come: one begins when all jobs of the one before are over.
+    groups: VecDeque<Range<usize>>,
+    /// Lanes that may have something to ask, in the order in which they came to.
+    ready: VecDeque<u16>,
+    /// Lanes that have nothing before a time.
+    sleeping: BTreeSet<(Instant, u16)>,
+    /// Lanes that have nothing before an answer.
+    is_waiting: Vec<bool>,
+    now: Instant,
+    /// Lanes of the present group that may still ask, and those that have something under way or may ask.
+    asking: usize,
+    alive: usize,
+    /// Requests that may still come.
+    left: u64,
+}
+
+impl Jobs {
+    /// Those of the lanes in `groups`.
+    pub(super) fn new(lanes: Vec<Lane>, groups: Vec<Range<usize>>, limit: Option<u64>) -> Self {
+        let mut jobs = Self {
+            is_waiting: vec![false; lanes.len()],
+            lanes,
+            groups: groups.into(),
+            ready: VecDeque::new(),
+            sleeping: BTreeSet::new(),
+            now: Instant::ZERO,
+            asking: 0,
+            alive: 0,
+            left: limit.unwrap_or(u64::MAX),
+        };
+        jobs.begin_next();
+        jobs
+    }
+
+    /// Begins the next group, if one is left.
+    fn begin_next(&mut self) {
+        let Some(group) = self.groups.pop_front() else { return };
+        (self.asking, self.alive) = (group.len(), group.len());
+        for number in group {
+            self.lanes[number].begin(self.now);
+            self.ready.push_back(number as u16);
+        }
+    }
+
+    /// Notes that it is `now`, since the beginning of the run.
+    pub fn pass(&mut self, now: Instant) {
+        self.now = now;
+        while let Some((_, number)) = self.sleeping.first().copied().filter(|(time, _)| *time <= now) {
+            self.sleeping.pop_first();
+            self.ready.push_back(number);
+        }
+    }
+
+    /// The next request and the number of its lane; none while there is nothing before a time or an answer, and at the end.
+    pub fn ask(&mut self) -> Option<(u16, Request)> {
+        if self.left == 0 {
+            return None;
+        }
+        loop {
+            let Some(number) = self.ready.pop_front() else {
+                if self.alive > 0 || self.groups.is_empty() {
+                    return None;
+                }
+                self.begin_next();
+                continue;
+            };
+            let lane = &mut self.lanes[usize::from(number)];
+            match lane.step(self.now) {
+                Step::Asks(request) => {
+                    self.ready.push_back(number);
+                    self.left -= u64::from(self.left < u64::MAX);
+                    return Some((number, request));
+                }
+                Step::Until(time) => {
+                    self.sleeping.insert((time, number));
+                }
+                Step::Waits => self.is_waiting[usize::from(number)] = true,
+                Step::Over => {
+                    self.asking -= 1;
+                    self.alive -= usize::from(lane.is_idle());
+                }
+            }
+        }
+    }
+
+    /// When something may come next that waits for no answer.
+    pub fn due(&self) -> Option<Instant> {
+        if self.left == 0 { None } else { self.sleeping.first().map(|(time, _)| *time) }
+    }
+
+    /// Notes an answer to a request of this lane.
+    pub fn answered(&mut self, number: u16) {
+        let index = usize::from(number);
+        if self.lanes[index].answered() {
+            self.alive -= 1;
+        } else if std::mem::take(&mut self.is_waiting[index]) {
+            self.ready.push_back(number);
+        }
+    }
+
+    /// Whether no request is left.
+    pub fn is_over(&self) -> bool {
+        self.left == 0 || self.asking == 0 && self.groups.is_empty()
+    }
+
+    /// The requests that are left in an order that does not depend on a device: that of one that answers each request 100 us after
+    /// it came.
+    pub fn in_turn(self) -> impl Iterator<Item = Request> + Send {
+        InTurn { jobs: self, under_way: VecDeque::new() }
+    }
+}
+
+/// The time after which each request is answered where there is no device. Chosen: about that of a flash read.
+const NO_DEVICE: Duration = Duration::from_us(100);
+
+struct InTurn {
+    jobs: Jobs,
+    /// When what is under way is answered, and of which lane it is.
+    under_way: VecDeque<(Instant, u16)>,
+}
+
+impl Iterator for InTurn {
+    type Item = Request;
+
+    fn next(&mut self) -> Option<Request> {
+        loop {
+            if let Some((number, request)) = self.jobs.ask() {
+                let now = self.jobs.now;
+                let answer = Instant::from_ps(now.ps().saturating_add(NO_DEVICE.ps()));
+                self.under_way.push_back((answer, number));
+                return Some(request);
+            }
+            if self.jobs.is_over() {
+                return None;
+            }
+            let answer = self.under_way.front().map(|(time, _)| *time);
+            let next = [answer, self.jobs.due()].into_iter().flatten().min()?;
+            while let Some((_, number)) = self.under_way.front().copied().filter(|(time, _)| *time <= next) {
+                self.under_way.pop_front();
+                self.jobs.answered(number);
+            }
+            self.jobs.pass(next);
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! A clone of a job: its requests, one after the other, and when the next one may come.
+
+use wordline_kernel::{Bytes, Duration, Instant, Seed, Stream};
+
+use super::keys::{Ops, Rate, Settings};
+use super::places::Places;
+use super::values::Each;
+use crate::{Op, Request};
+
+/// The bytes that a clone goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Region {
+    pub begin: u64,
+    pub length: u64,
+}
+
+/// The next action of a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It asks for this.
+    Asks(Request),
+    /// It has nothing before this time.
+    Until(Instant),
+    /// It has nothing before an answer.
+    Waits,
+    /// It has nothing ever again.
+    Over,
+}
+
+/// A clone of a job.
+#[derive(Clone, Debug)]
+pub struct Lane {
+    number: u16,
+    ops: Ops,
+    /// Share of reads where there are writes too.
+    reads: f64,
+    sizes: Each<Vec<(u64, f64)>>,
+    region: Region,
+    align: u64,
+    slots: u64,
+    places: Places,
+    random: Random,
+    left: Left,
+    clock: Clock,
+    flow: Flow,
+}
+
+/// The random streams of a lane; a change of one leaves the others as they were.
+#[derive(Clone, Debug)]
+pub struct Random {
+    place: Stream,
+    size: Stream,
+    op: Stream,
+    rate: Stream,
+}
+
+/// What a lane still asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct Left {
+    bytes: u64,
+    requests: u64,
+}
+
+/// When a lane begins, pauses and ends.
+#[derive(Clone, Debug)]
+pub struct Clock {
+    /// From the start of its group to its own.
+    delay: Duration,
+    length: Option<Duration>,
+    begin: Instant,
+    end: Instant,
+    /// A pause lasts until then.
+    resume: Instant,
+    think: Duration,
+    think_blocks: u64,
+    /// Requests answered since the last pause.
+    answered: u64,
+    meters: Each<Meter>,
+    is_poisson: bool,
+}
+
+/// A limit on the requests of a kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Meter {
+    rate: Rate,
+    /// Bytes, or requests, so far.
+    count: u64,
+    /// When the next one may come, of random times.
+    next: Instant,
+}
+
+/// How many requests are under way, and whether there are more.
+#[derive(Clone, Copy, Debug)]
+pub struct Flow {
+    depth: u32,
+    outstanding: u32,
+    is_over: bool,
+    /// The kind of the next request, which was drawn and may not come yet.
+    drawn: Option<usize>,
+}
+
+impl Lane {
+    /// A clone of a job, the `number`-th of all.
+    pub fn new(settings: &Settings, region: Region, seed: Seed, number: u64) -> Self {
+        let (align, largest) = (settings.alignment(), settings.largest());
+        let slots = (region.length - largest) / align + 1;
+        let place = &settings.place;
+        let places = if settings.mix.is_random {
+            Places::random(&place.spread, place.has_map && align == largest, slots)
+        } else {
+            Places::InOrder { next: [0; 3] }
+        };
+        let total = &settings.total;
+        let is_endless = settings.times.is_time_based;
+        let bytes = total.bytes.map_or(region.length, |bytes| bytes.of(region.length, 1));
+        let queue = &settings.queue;
+        let (pace, times) = (&settings.pace, &settings.times);
+        Self {
+            number: number as u16,
+            ops: settings.mix.ops,
+            reads: settings.mix.reads as f64 / 100.0,
+            sizes: settings.sizes.0.clone(),
+            region,
+            align,
+            slots,
+            places,
+            random: Random {
+                place: seed.stream("fio.place", number),
+                size: seed.stream("fio.size", number),
+                op: seed.stream("fio.op", number),
+                rate: seed.stream("fio.rate", number),
+            },
+            left: Left {
+                bytes: if is_endless { u64::MAX } else { bytes },
+                requests: total.requests.filter(|_| !is_endless).unwrap_or(u64::MAX),
+            },
+            clock: Clock {
+                delay: times.delay,
+                length: times.runtime.map(|runtime| runtime + times.ramp),
+                begin: Instant::ZERO,
+                end: Instant::LIMIT,
+                resume: Instant::ZERO,
+                think: pace.think,
+                think_blocks: pace.think_blocks,
+                answered: 0,
+                meters: pace.rates.map(|rate| Meter { rate, count: 0, next: Instant::ZERO }),
+                is_poisson: pace.is_poisson,
+            },
+            flow: Flow {
+                depth: if queue.is_asynchronous { queue.depth } else { 1 },
+                outstanding: 0,
+                is_over: false,
+                drawn: None,
+            },
+        }
+    }
+
+    /// Begins, as its group begins `now`.
+    pub fn begin(&mut self, now: Instant) {
+        let clock = &mut self.clock;
+        clock.begin = later(now, clock.delay);
+        clock.end = clock.length.map_or(Instant::LIMIT, |length| later(clock.begin, length));
+        clock.resume = clock.begin;
+        for meter in &mut clock.meters {
+            meter.next = clock.begin;
+        }
+    }
+
+    /// The next action, `now`.
+    pub fn step(&mut self, now: Instant) -> Step {
+        if now >= self.clock.end || self.left.bytes == 0 || self.left.requests == 0 {
+            self.flow.is_over = true;
+        }
+        if self.flow.is_over {
+            return Step::Over;
+        }
+        let clock = &mut self.clock;
+        if clock.think > Duration::ZERO && clock.answered >= clock.think_blocks {
+            // fio lets all be answered, and then sleeps.
+            if self.flow.outstanding > 0 {
+                return Step::Waits;
+            }
+            (clock.answered, clock.resume) = (0, later(now, clock.think));
+        }
+        if now < clock.resume {
+            return Step::Until(clock.resume.min(clock.end));
+        }
+        if self.flow.outstanding >= self.flow.depth {
+            return Step::Waits;
+        }
+        let kind = match self.flow.drawn.take() {
+            Some(kind) => kind,
+            None => self.draw_kind(),
+        };
+        let (due, other) = (self.clock.due(kind), self.ops == Ops::Both);
+        if due <= now {
+            return Step::Asks(self.ask(kind, now));
+        }
+        self.flow.drawn = Some(kind);
+        let others_due = if other { self.clock.due(1 - kind) } else { due };
+        if others_due <= now {
+            // A kind that is ahead of its rate lets the other go on.
+            return Step::Asks(self.ask(1 - kind, now));
+        }
+        Step::Until(due.min(others_due).min(self.clock.end))
+    }
+
+    /// Notes an answer. Whether it was the last one of a lane that is over.
+    pub fn answered(&mut self) -> bool {
+        self.flow.outstanding -= 1;
+        self.clock.answered += 1;
+        self.flow.is_over && self.flow.outstanding == 0
+    }
+
+    /// Whether nothing is outstanding.
+    pub fn is_idle(&self) -> bool {
+        self.flow.outstanding == 0
+    }
+
+    fn draw_kind(&mut self) -> usize {
+        match self.ops {
+            Ops::Only(kind) => kind,
+            Ops::Both => usize::from(self.random.op.unit() >= self.reads),
+        }
+    }
+
+    fn ask(&mut self, kind: usize, now: Instant) -> Request {
+        let size = self.draw_size(kind);
+        let place = self.places.next(kind, self.slots, size / self.align, &mut self.random.place);
+        self.left.bytes =
+            if self.left.bytes == u64::MAX { u64::MAX } else { self.left.bytes.saturating_sub(size) };
+        self.left.requests = self.left.requests.saturating_sub(u64::from(self.left.requests < u64::MAX));
+        self.flow.outstanding += 1;
+        self.clock.count(kind, size, &mut self.random.rate);
+        let op = [Op::Read, Op::Write, Op::Discard][kind];
+        let offset = Bytes(self.region.begin + place * self.align);
+        Request { arrival: now, cpu: Some(self.number), ..Request::new(op, offset, Bytes(size)) }
+    }
+
+    fn draw_size(&mut self, kind: usize) -> u64 {
+        let sizes = &self.sizes[kind];
+        if let [(size, _)] = sizes[..] {
+            return size;
+        }
+        let mut draw = self.random.size.unit() * 100.0;
+        for (size, percent) in sizes {
+            draw -= percent;
+            if draw < 0.0 {
+                return *size;
+            }
+        }
+        sizes.iter().rev().find(|(_, percent)| *percent > 0.0).expect("percentages add to 100").0
+    }
+}
+
+impl Clock {
+    /// When the next request of a kind may come.
+    fn due(&self, kind: usize) -> Instant {
+        let meter = &self.meters[kind];
+        let (per_second, count) = match meter.rate {
+            Rate::None => return self.begin,
+            _ if self.is_poisson => return meter.next,
+            Rate::Bytes(rate) | Rate::Requests(rate) => (rate, meter.count),
+        };
+        let ps = u128::from(count) * 1_000_000_000_000 / u128::from(per_second);
+        later(self.begin, Duration::from_ps(u64::try_from(ps).unwrap_or(u64::MAX)))
+    }
+
+    /// Notes a request of a kind.
+    fn count(&mut self, kind: usize, size: u64, random: &mut Stream) {
+        let meter = &mut self.meters[kind];
+        let (rate, amount) = match meter.rate {
+            Rate::None => return,
+            Rate::Bytes(rate) => (rate, size),
+            Rate::Requests(rate) => (rate, 1),
+        };
+        meter.count = meter.count.saturating_add(amount);
+        if self.is_poisson {
+            let mean = amount as f64 * 1e12 / rate as f64;
+            meter.next = later(meter.next, Duration::from_ps((mean * random.exponential()) as u64));
+        }
+    }
+}
+
+/// So much later, at most at the limit of time.
+fn later(time: Instant, by: Duration) -> Instant {
+    Instant::from_ps(time.ps().saturating_add(by.ps())).min(Instant::LIMIT)
+}

@@ -1,0 +1,151 @@
+//! The text of a job file: sections, their keys, and what goes for all of them.
+
+use std::collections::BTreeSet;
+
+use wordline_kernel::{Complaints, one_of};
+
+use super::keys::{KEYS, Meaning, REFUSED, Settings, Wrong};
+use super::{Job, JobFile};
+
+/// Reads the text of the job file called `name`.
+pub(super) fn parse(name: &str, text: &str) -> Result<JobFile, Complaints> {
+    let mut reader = Reader { name, wrong: Complaints::default(), silent: BTreeSet::new() };
+    let (mut global, mut jobs, mut inside) = (Settings::default(), Vec::<Job>::new(), Inside::Nothing);
+    for (number, line) in text.lines().enumerate() {
+        let (number, line) = (number + 1, line.trim());
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            continue;
+        }
+        if let Some(head) = line.strip_prefix('[') {
+            let section = head.strip_suffix(']').map_or("", str::trim);
+            inside = match section {
+                "" => {
+                    reader.complain(number, "", line, "a section, such as [job]");
+                    Inside::Nothing
+                }
+                "global" => Inside::Global,
+                section => {
+                    jobs.push(Job { name: section.into(), line: number, settings: global.clone() });
+                    Inside::Job
+                }
+            };
+            continue;
+        }
+        let settings = match (inside, jobs.last_mut()) {
+            (Inside::Global, _) => &mut global,
+            (Inside::Job, Some(job)) => &mut job.settings,
+            _ => {
+                reader.complain(
+                    number,
+                    "",
+                    &format!("`{line}`"),
+                    "a section before it, [global] or one of a job",
+                );
+                continue;
+            }
+        };
+        reader.key(number, line, settings);
+    }
+    if jobs.is_empty() && reader.wrong.0.is_empty() {
+        reader.wrong.add(name, "no job", "a section for each job, such as [job]");
+    }
+    for job in &jobs {
+        let mut inner = Complaints::default();
+        job.settings.check(&mut inner);
+        reader.wrong.nest(&format!("{name}:{}: [{}]", job.line, job.name), inner);
+    }
+    check_files(name, &jobs, &mut reader.wrong);
+    let Reader { wrong, silent, .. } = reader;
+    let notes = notes(&jobs, &silent);
+    wrong.or_ok(JobFile { name: name.into(), jobs, notes })
+}
+
+/// The section in which a line stands.
+#[derive(Clone, Copy)]
+enum Inside {
+    Nothing,
+    Global,
+    Job,
+}
+
+struct Reader<'a> {
+    name: &'a str,
+    wrong: Complaints,
+    /// Keys that say nothing of the requests.
+    silent: BTreeSet<&'static str>,
+}
+
+impl Reader<'_> {
+    /// Reads a line with a key.
+    fn key(&mut self, number: usize, line: &str, settings: &mut Settings) {
+        let (key, value) = match line.split_once('=') {
+            Some((key, value)) => (key.trim(), Some(value.trim())),
+            None => (line, None),
+        };
+        match settings.set(key, value) {
+            Ok(Meaning::Load) => {}
+            Ok(Meaning::Nothing(key)) => {
+                self.silent.insert(key);
+            }
+            Err(Wrong::Key) => {
+                let wanted = match REFUSED.iter().find(|(refused, _)| *refused == key) {
+                    Some((_, why)) => (*why).to_owned(),
+                    None => one_of(key, &KEYS),
+                };
+                self.complain(number, key, "a key that is not simulated", &wanted);
+            }
+            Err(Wrong::Value(wanted)) => {
+                let found = value.map_or_else(|| "no value".into(), |value| format!("`{value}`"));
+                self.complain(number, key, &found, wanted);
+            }
+        }
+    }
+
+    fn complain(&mut self, line: usize, key: &str, found: &str, wanted: &str) {
+        let place = format!("{}:{line}", self.name);
+        self.wrong.add(if key.is_empty() { place } else { format!("{place}: {key}") }, found, wanted);
+    }
+}
+
+/// One device is simulated, so that one file may be named.
+fn check_files(name: &str, jobs: &[Job], wrong: &mut Complaints) {
+    let mut named = jobs.iter().filter_map(|job| Some((job, job.settings.place.file.as_deref()?)));
+    let Some((_, first)) = named.next() else { return };
+    for (job, file) in named.filter(|(_, file)| *file != first) {
+        wrong.add(
+            format!("{name}:{}: [{}] filename", job.line, job.name),
+            format!("`{file}`"),
+            format!("`{first}`, as the job before: a run has one device"),
+        );
+    }
+}
+
+/// Things that the user should know of a file that was read.
+fn notes(jobs: &[Job], silent: &BTreeSet<&'static str>) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut note_of = |is: &dyn Fn(&Settings) -> bool, text: &str| {
+        let found: Vec<&str> =
+            jobs.iter().filter(|job| is(&job.settings)).map(|job| job.name.as_str()).collect();
+        if !found.is_empty() {
+            notes.push(format!("{}: {text}", found.join(", ")));
+        }
+    };
+    note_of(
+        &|settings| settings.queue.depth > 1 && !settings.queue.is_asynchronous,
+        "iodepth counts as 1, since this ioengine (psync where none is named) waits for each answer",
+    );
+    note_of(
+        &|settings| !settings.queue.is_direct,
+        "requests go to the device as with direct=1: the page cache of buffered I/O is not simulated",
+    );
+    note_of(
+        &|settings| settings.may_repeat(),
+        "with several block sizes a block may be asked for again before all were: fio's map of random blocks is not kept",
+    );
+    note_of(&|settings| settings.times.ramp.ps() > 0, "the time of ramp_time is part of the results");
+    if !silent.is_empty() {
+        let listed: Vec<&str> = silent.iter().copied().collect();
+        notes.push(format!("keys that say nothing of the requests: {}", listed.join(", ")));
+    }
+    notes
+}

@@ -1,0 +1,164 @@
+//! Where the requests of a job go.
+
+use wordline_kernel::Stream;
+
+use super::super::address::Scramble;
+use super::super::zipf::Zipf;
+use super::keys::Spread;
+
+/// Draws the place of each request, in units of the alignment.
+#[derive(Clone, Debug)]
+pub enum Places {
+    /// Each behind the one before it of its kind.
+    InOrder {
+        next: [u64; 3],
+    },
+    Uniform,
+    /// Each place once before any comes again.
+    Once(Deck),
+    Zipf {
+        ranks: Zipf,
+        scramble: Scramble,
+    },
+    /// `slots * unit ^ power`, scrambled, as fio draws it.
+    Pareto {
+        power: f64,
+        scramble: Scramble,
+    },
+    /// For each zone the share of the requests up to it, its first place and how many it has.
+    Zones(Vec<(f64, u64, u64)>),
+}
+
+impl Places {
+    /// Random places over `slots` of them, at least 1.
+    pub fn random(spread: &Spread, has_map: bool, slots: u64) -> Self {
+        match spread {
+            Spread::Uniform if has_map => Self::Once(Deck { slots, at: 0, keys: [0; 4] }),
+            Spread::Uniform => Self::Uniform,
+            Spread::Zipf(theta) => {
+                Self::Zipf { ranks: Zipf::new(slots, *theta), scramble: Scramble::new(slots) }
+            }
+            Spread::Pareto(share) => Self::Pareto {
+                power: libm::log(*share) / libm::log(1.0 - share),
+                scramble: Scramble::new(slots),
+            },
+            Spread::Zones(zones) => {
+                let (mut accesses, mut part) = (0.0, 0.0);
+                let place = |part: f64| ((slots as f64 * part / 100.0) as u64).min(slots - 1);
+                let zones = zones.iter().map(|(share, wide)| {
+                    let begin = place(part);
+                    accesses += *share as f64 / 100.0;
+                    part += wide;
+                    (accesses, begin, (place(part) - begin).max(1))
+                });
+                Self::Zones(zones.collect())
+            }
+        }
+    }
+
+    /// The place of a request of `kind` and `length`, out of `slots`.
+    pub fn next(&mut self, kind: usize, slots: u64, length: u64, random: &mut Stream) -> u64 {
+        match self {
+            Self::InOrder { next } => {
+                let start = if next[kind] < slots { next[kind] } else { 0 };
+                next[kind] = start + length;
+                start
+            }
+            Self::Uniform => random.below(slots),
+            Self::Once(deck) => deck.next(random),
+            Self::Zipf { ranks, scramble } => scramble.place(ranks.sample(random)),
+            Self::Pareto { power, scramble } => {
+                let rank = (slots - 1) as f64 * libm::pow(random.unit(), *power);
+                scramble.place(rank as u64)
+            }
+            Self::Zones(zones) => {
+                let draw = random.unit();
+                let (_, begin, count) = zones
+                    .iter()
+                    .find(|(below, ..)| draw < *below)
+                    .or(zones.last())
+                    .expect("a distribution has a zone");
+                begin + random.below(*count)
+            }
+        }
+    }
+}
+
+/// All places in a random order, and then in another one: a Feistel network of four rounds over the next power of four, walked
+/// until it lies within. It takes no memory, where fio has a bit for each block.
+#[derive(Clone, Debug)]
+pub struct Deck {
+    slots: u64,
+    at: u64,
+    keys: [u64; 4],
+}
+
+impl Deck {
+    fn next(&mut self, random: &mut Stream) -> u64 {
+        if self.at == 0 {
+            self.keys = [0; 4].map(|_: u64| random.bits());
+        }
+        let place = self.place(self.at);
+        self.at = (self.at + 1) % self.slots;
+        place
+    }
+
+    fn place(&self, number: u64) -> u64 {
+        let half = (64 - (self.slots - 1).leading_zeros()).div_ceil(2).max(1);
+        let mask = (1_u64 << half) - 1;
+        let mut place = number;
+        loop {
+            let (mut left, mut right) = (place >> half, place & mask);
+            for key in self.keys {
+                (left, right) = (right, left ^ (mixed(right ^ key) & mask));
+            }
+            place = left << half | right;
+            if place < self.slots {
+                return place;
+            }
+        }
+    }
+}
+
+/// The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+const fn mixed(mut bits: u64) -> u64 {
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use wordline_kernel::Seed;
+
+    use super::*;
+
+    #[test]
+    fn a_deck_has_each_place_once_a_pass_and_another_order_in_the_next() {
+        for slots in [1, 2, 3, 17, 64, 1000] {
+            let mut random = Seed(7).stream("test", slots);
+            let mut deck = Deck { slots, at: 0, keys: [0; 4] };
+            let mut pass = || (0..slots).map(|_| deck.next(&mut random)).collect::<Vec<_>>();
+            let (first, second) = (pass(), pass());
+            for order in [&first, &second] {
+                let all: BTreeSet<u64> = order.iter().copied().collect();
+                assert!(all.into_iter().eq(0..slots), "{slots} places: {order:?}");
+            }
+            assert!(slots < 17 || first != second);
+        }
+    }
+
+    #[test]
+    fn a_pareto_of_a_fifth_sends_four_fifths_of_the_requests_to_a_fifth_of_the_places() {
+        let slots = 1000;
+        let mut random = Seed(1).stream("test", 0);
+        let mut places = Places::random(&Spread::Pareto(0.2), true, slots);
+        let mut counts = vec![0u32; slots as usize];
+        (0..100_000).for_each(|_| counts[places.next(0, slots, 1, &mut random) as usize] += 1);
+        counts.sort_unstable_by(|a, b| b.cmp(a));
+        let of_hot: u32 = counts[..200].iter().sum();
+        assert!((79_000..81_500).contains(&of_hot), "{of_hot} of 100,000");
+    }
+}

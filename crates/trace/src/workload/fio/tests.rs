@@ -1,0 +1,274 @@
+//! Job files: what is refused, and which requests come when.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wordline_kernel::{Bytes, Duration, Instant, Seed};
+
+use super::JobFile;
+use crate::{Op, Request};
+
+const DEVICE: Bytes = Bytes::gib(1);
+
+fn parsed(text: &str) -> JobFile {
+    JobFile::parse("job.fio", text).unwrap_or_else(|wrong| panic!("{text}\n{wrong}"))
+}
+
+/// The requests of a job file on a device of 1 GiB that answers each after 100 us.
+fn requests(text: &str) -> Vec<Request> {
+    let jobs = parsed(text).jobs(Seed(3), DEVICE, Some(1_000_000));
+    jobs.unwrap_or_else(|wrong| panic!("{text}\n{wrong}")).in_turn().collect()
+}
+
+/// The keys of a job that goes to the device by itself.
+fn job(keys: &str) -> Vec<Request> {
+    requests(&format!("[job]\nfilename=/dev/nvme0n1\ndirect=1\nioengine=libaio\n{keys}\n"))
+}
+
+fn us(request: &Request) -> u64 {
+    request.arrival.ps() / 1_000_000
+}
+
+#[test]
+fn each_wrong_line_is_named_with_file_line_and_key() {
+    for (line, wanted) in [
+        ("rw=sideways", "job.fio:3: rw: found `sideways`, wanted one of read, write"),
+        ("bs=1000", "job.fio:3: bs: found `1000`, wanted sizes from 512"),
+        ("bs=4KiB", "job.fio:3: bs: found `4KiB`"), // fio: a thousand bytes each
+        (
+            "bssplit=4k/60:8k/30",
+            "job.fio:3: bssplit: found `4k/60:8k/30`, wanted values with their percentages",
+        ),
+        ("bssplit=4k/60:8k/50", "job.fio:3: bssplit"),
+        ("iodepth=0", "job.fio:3: iodepth: found `0`, wanted a number from 1"),
+        ("iodepth", "job.fio:3: iodepth: found no value"),
+        ("rwmixread=101", "job.fio:3: rwmixread"),
+        ("random_distribution=normal:10", "job.fio:3: random_distribution"),
+        ("random_distribution=zoned:60/10:30/90", "job.fio:3: random_distribution"),
+        ("ioengine=rados", "job.fio:3: ioengine: found `rados`, wanted one of libaio"),
+        ("runtime=5 minutes", "job.fio:3: runtime"),
+        ("runtime=200d", "job.fio:3: runtime: found `200d`, wanted a time of at most 106 days"),
+        ("rate=0", "job.fio:3: rate"),
+        ("rate=1m,2m,3m,4m", "job.fio:3: rate"),
+        ("filename=/dev/sda:/dev/sdb", "job.fio:3: filename: found `/dev/sda:/dev/sdb`, wanted one file"),
+        ("offset=100", "job.fio:1: [job].offset"),
+        ("time_based", "job.fio:1: [job].time_based: found no runtime"),
+        ("bsrange=4k-8k", "job.fio:3: bsrange: found a key that is not simulated, wanted bssplit"),
+        ("iodpeth=4", "job.fio:3: iodpeth: found a key that is not simulated, wanted iodepth, or another of"),
+        ("fsync=1", "job.fio:3: fsync: found a key that is not simulated"),
+        ("[]", "job.fio:3: found []"),
+    ] {
+        let text = format!("[job]\nfilename=/dev/sda\n{line}\n");
+        let wrong = JobFile::parse("job.fio", &text).expect_err(line).to_string();
+        assert!(wrong.starts_with(wanted), "{line}: {wrong}");
+    }
+    let wrong = JobFile::parse("job.fio", "rw=read\n").expect_err("no section").to_string();
+    assert!(wrong.starts_with("job.fio:1: found `rw=read`, wanted a section before it"), "{wrong}");
+    let wrong = JobFile::parse("job.fio", "[global]\nrw=read\n").expect_err("no job").to_string();
+    assert!(wrong.starts_with("job.fio: found no job"), "{wrong}");
+    let two = "[a]\nfilename=/dev/sda\n[b]\nfilename=/dev/sdb\n";
+    let wrong = JobFile::parse("job.fio", two).expect_err("two devices").to_string();
+    assert!(wrong.starts_with("job.fio:3: [b] filename: found `/dev/sdb`, wanted `/dev/sda`"), "{wrong}");
+    let both = JobFile::parse("job.fio", "[a]\nbs=1\nrw=x\n").expect_err("both").to_string();
+    assert_eq!(both.lines().count(), 2, "all at once: {both}");
+}
+
+#[test]
+fn a_job_beyond_the_device_is_refused() {
+    for (text, wanted) in [
+        ("[a]\nfilename=x\nsize=2g\n", "job.fio:1: [a] size: found 2GiB, wanted at most"),
+        ("[a]\nfilename=x\noffset=1g\n", "job.fio:1: [a] offset"),
+        (
+            "[a]\nfilename=x\nsize=4k\nbs=8k\n",
+            "job.fio:1: [a] size: found 4KiB, wanted room for a request of 8KiB",
+        ),
+        ("[a]\nsize=600m\nnumjobs=2\n", "job.fio:1: [a] size: found files of"),
+        ("[a]\nrw=read\n", "job.fio:1: [a] size: found none, wanted bytes: without `filename`"),
+        ("[a]\nnumjobs=60000\nfilename=x\n[b]\nnumjobs=60000\n", "job.fio: numjobs: found 120000"),
+    ] {
+        let wrong = parsed(text).jobs(Seed(1), DEVICE, None).expect_err(text).to_string();
+        assert!(wrong.starts_with(wanted), "{text}: {wrong}");
+    }
+}
+
+#[test]
+fn global_keys_go_for_the_jobs_behind_them() {
+    let text =
+        "[global]\nfilename=x\nnumber_ios=3\nbs=8k\n[a]\n[b]\nbs=16k\n[global]\nbs=32k\n[c]\n; a comment\n";
+    let mut sizes = BTreeMap::<u64, u32>::new();
+    requests(text).iter().for_each(|request| *sizes.entry(request.size.0 / 1024).or_default() += 1);
+    assert_eq!(sizes, BTreeMap::from([(8, 3), (16, 3), (32, 3)]));
+}
+
+#[test]
+fn a_sequential_job_covers_its_region_once_and_in_order() {
+    let all = job("rw=write\nbs=64k\noffset=25%\nsize=10m");
+    let offsets: Vec<u64> = all.iter().map(|request| request.offset.0).collect();
+    let wanted: Vec<u64> = (0..160).map(|n| DEVICE.0 / 4 + n * 65_536).collect();
+    assert_eq!(offsets, wanted);
+    assert!(all.iter().all(|request| request.op == Op::Write && request.size == Bytes::kib(64)));
+    let twice = job("rw=write\nbs=64k\nsize=10m\nio_size=20m");
+    assert_eq!((twice.len(), twice[160].offset), (320, Bytes(0)));
+}
+
+#[test]
+fn a_random_job_asks_for_each_block_once_unless_it_has_no_map() {
+    let blocks = |keys: &str| {
+        let all = job(&format!("rw=randread\nbs=4k\nsize=4m\n{keys}"));
+        assert_eq!(all.len(), 1024);
+        let in_order = all.is_sorted_by_key(|request| request.offset.0);
+        let all: BTreeSet<u64> = all.iter().map(|request| request.offset.0).collect();
+        (all.len(), in_order)
+    };
+    assert_eq!(blocks(""), (1024, false));
+    // 1 - 1/e of them.
+    let (without, _) = blocks("norandommap");
+    assert!((600..700).contains(&without), "{without}");
+}
+
+#[test]
+fn distributions_send_requests_where_they_say() {
+    let size = 1000 * 4096;
+    let share_below = |distribution: &str, part: u64| {
+        let keys =
+            format!("rw=randread\nsize={size}\nio_size=80m\nrandom_distribution={distribution}\niodepth=8");
+        let all = job(&keys);
+        all.iter().filter(|request| request.offset.0 < size * part / 100).count() as f64 / all.len() as f64
+    };
+    let first = share_below("zoned:60/10:30/20:10/70", 10);
+    assert!((first - 0.6).abs() < 0.01, "{first}");
+    let second = share_below("zoned:60/10:30/20:10/70", 30);
+    assert!((second - 0.9).abs() < 0.01, "{second}");
+    // The most popular block of Zipf's law with 1.2 over 1,000 ranks: 1 over the sum of k^-1.2, 4.34.
+    let all = job(&format!("rw=randread\nsize={size}\nio_size=80m\nrandom_distribution=zipf:1.2"));
+    let mut counts = BTreeMap::<u64, u32>::new();
+    all.iter().for_each(|request| *counts.entry(request.offset.0).or_default() += 1);
+    let most = f64::from(*counts.values().max().expect("some")) / all.len() as f64;
+    assert!((most - 0.2305).abs() < 0.01, "{most}");
+}
+
+#[test]
+fn reads_and_writes_are_mixed_and_sized_as_the_keys_say() {
+    let all = job("rw=randrw\nrwmixread=70\nbssplit=4k/60:16k/,8k\nio_size=200m\niodepth=4");
+    let reads: Vec<&Request> = all.iter().filter(|request| request.op == Op::Read).collect();
+    let share = reads.len() as f64 / all.len() as f64;
+    assert!((share - 0.7).abs() < 0.01, "{share}");
+    let small = reads.iter().filter(|read| read.size == Bytes::kib(4)).count() as f64 / reads.len() as f64;
+    assert!((small - 0.6).abs() < 0.01, "{small}");
+    assert!(all.iter().all(|request| request.op != Op::Write || request.size == Bytes::kib(8)));
+    let bytes: u64 = all.iter().map(|request| request.size.0).sum();
+    assert!((200 << 20..(200 << 20) + 16_384).contains(&bytes), "{bytes}");
+    let orders = job("rw=rw\nbs=4k,8k\nsize=1m");
+    for op in [Op::Read, Op::Write] {
+        let of: Vec<&Request> = orders.iter().filter(|request| request.op == op).collect();
+        assert!(of.windows(2).all(|two| two[1].offset.0 == two[0].offset.0 + two[0].size.0), "{op:?}");
+    }
+}
+
+/// The most requests of a lane that are under way at once, where each takes 100 us.
+fn depth_of(all: &[Request], lane: u16) -> usize {
+    let of: Vec<u64> = all.iter().filter(|request| request.cpu == Some(lane)).map(us).collect();
+    let under_way = |time: &u64| of.iter().filter(|begin| **begin <= *time && *time < **begin + 100).count();
+    of.iter().map(under_way).max().unwrap_or(0)
+}
+
+#[test]
+fn each_clone_keeps_its_own_depth_and_an_engine_that_waits_has_one() {
+    let text = "[global]\nfilename=x\nsize=2m\n[deep]\nioengine=io_uring\niodepth=8\nnumjobs=2\n[waits]\niodepth=8\n";
+    let all = requests(text);
+    assert_eq!([0, 1, 2].map(|lane| depth_of(&all, lane)), [8, 8, 1]);
+    assert_eq!(all.iter().filter(|request| us(request) == 0).count(), 17);
+    let notes = parsed(text).notes;
+    assert!(notes[0].starts_with("waits: iodepth counts as 1"), "{notes:?}");
+    assert!(notes[1].starts_with("deep, waits: requests go to the device as with direct=1"), "{notes:?}");
+}
+
+#[test]
+fn a_rate_spaces_requests_evenly_and_lets_the_other_kind_go_on() {
+    let all = job("rw=randread\nrate_iops=1000\nnumber_ios=50\niodepth=4");
+    assert!(all.iter().enumerate().all(|(n, request)| us(request) == 1000 * n as u64));
+    let all = job("rw=write\nbs=4k\nrate=4m\nnumber_ios=50");
+    let due = |n: usize| n as u64 * 1_000_000_000_000 / 1024;
+    assert!(all.iter().enumerate().all(|(n, request)| request.arrival.ps() == due(n)));
+    // 100 reads a second, and as many writes as the device answers.
+    let all = job("rw=randrw\nrate_iops=100,\nruntime=1s\ntime_based\niodepth=1");
+    let reads = all.iter().filter(|request| request.op == Op::Read).count();
+    assert_eq!(reads, 100);
+    assert!(all.len() > 9_000, "{}", all.len());
+    let random = job("rw=randread\nrate_iops=1000\nrate_process=poisson\nnumber_ios=20000\niodepth=64");
+    let seconds = random.last().expect("some").arrival.seconds();
+    assert!((seconds - 20.0).abs() < 0.5, "{seconds}");
+    let gaps: Vec<u64> = random.windows(2).map(|two| us(&two[1]) - us(&two[0])).collect();
+    let short = gaps.iter().filter(|gap| **gap < 693).count() as f64 / gaps.len() as f64;
+    assert!((short - 0.5).abs() < 0.02, "half are below ln 2 of the mean: {short}");
+}
+
+#[test]
+fn a_job_thinks_once_all_are_answered() {
+    let times: Vec<u64> = job("rw=read\nthinktime=300\nnumber_ios=4").iter().map(us).collect();
+    assert_eq!(times, [0, 400, 800, 1200]);
+    let times: Vec<u64> =
+        job("rw=read\nthinktime=300us\nthinktime_blocks=2\nnumber_ios=6").iter().map(us).collect();
+    assert_eq!(times, [0, 100, 500, 600, 1000, 1100]);
+    let times: Vec<u64> = job("rw=read\nthinktime=1ms\niodepth=2\nnumber_ios=4").iter().map(us).collect();
+    assert_eq!(times, [0, 0, 1100, 1100]);
+}
+
+#[test]
+fn jobs_begin_and_end_by_their_times() {
+    let all = job("rw=randread\nruntime=10ms\ntime_based\nsize=4k\nstartdelay=5ms");
+    assert_eq!((us(&all[0]), us(all.last().expect("some"))), (5000, 14_900));
+    let all = job("rw=read\nruntime=10ms\nramp_time=5ms\nsize=100m");
+    assert_eq!((all.len(), us(all.last().expect("some"))), (150, 14_900));
+    // A rate that comes due after the end ends the job at its end, and lets the next begin then.
+    let text = "[global]\nfilename=x\n[slow]\nrate_iops=1\nruntime=10ms\n[next]\nstonewall\nnumber_ios=2\n";
+    let times: Vec<(u64, Option<u16>)> = requests(text).iter().map(|r| (us(r), r.cpu)).collect();
+    assert_eq!(times, [(0, Some(0)), (10_000, Some(1)), (10_100, Some(1))]);
+}
+
+#[test]
+fn a_stonewall_waits_for_the_last_answer_before_it() {
+    let text = "[global]\nfilename=x\nioengine=libaio\n[a]\nnumber_ios=3\niodepth=2\n[b]\nnumber_ios=4\n\
+        [c]\nwait_for_previous\nnumber_ios=1\n[d]\nnumber_ios=1\n";
+    let times: Vec<(u64, u16)> = requests(text).iter().map(|r| (us(r), r.cpu.expect("a lane"))).collect();
+    assert_eq!(times, [(0, 0), (0, 1), (0, 0), (100, 0), (100, 1), (200, 1), (300, 1), (400, 2), (400, 3)]);
+}
+
+#[test]
+fn without_a_file_name_each_clone_has_a_file_behind_the_one_before() {
+    let all = requests("[a]\nsize=1m\nnumjobs=2\n[b]\nsize=2m\noffset=1m\n");
+    let bytes_of = |lane| {
+        let of: Vec<&Request> = all.iter().filter(|request| request.cpu == Some(lane)).collect();
+        let end = of.iter().map(|request| request.offset.0 + request.size.0).max().expect("some");
+        (of.iter().map(|request| request.offset.0 >> 20).min().expect("some"), end >> 20)
+    };
+    assert_eq!([0, 1, 2].map(bytes_of), [(0, 1), (1, 2), (3, 5)]);
+    let with_increment = job("rw=read\nsize=1m\noffset_increment=2m\nnumjobs=2");
+    let first = |lane| with_increment.iter().find(|request| request.cpu == Some(lane)).expect("some").offset;
+    assert_eq!([first(0), first(1)], [Bytes(0), Bytes::mib(2)]);
+}
+
+#[test]
+fn jobs_say_when_they_are_due_and_end_at_a_limit() {
+    let text = "[a]\nfilename=x\nrate_iops=100\n";
+    let mut jobs = parsed(text).jobs(Seed(1), DEVICE, Some(2)).expect("it fits");
+    let (lane, _) = jobs.ask().expect("the first");
+    assert_eq!(jobs.ask(), None);
+    assert_eq!(jobs.due(), None, "it waits for its answer first");
+    jobs.answered(lane);
+    assert_eq!(jobs.ask(), None);
+    let due = Instant::ZERO + Duration::from_ms(10);
+    assert_eq!((jobs.due(), jobs.is_over()), (Some(due), false));
+    jobs.pass(due);
+    assert!(jobs.ask().is_some());
+    assert!(jobs.is_over() && jobs.due().is_none());
+}
+
+#[test]
+fn the_requests_follow_from_the_seed() {
+    let of = |seed| -> Vec<Request> {
+        let file = parsed("[a]\nrw=randrw\nsize=8m\nnumjobs=3\nbssplit=4k/50:8k/50\n");
+        file.jobs(Seed(seed), DEVICE, None).expect("it fits").in_turn().collect()
+    };
+    assert_eq!(of(1), of(1));
+    assert_ne!(of(1), of(2));
+}

@@ -1,0 +1,137 @@
+//! Values of a job file, as fio reads them: numbers with units, and one value for each of reads, writes and trims.
+
+use wordline_kernel::Duration;
+
+/// Values for reads, writes and trims.
+pub type Each<T> = [T; 3];
+
+/// A number of bytes, or a share of the device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Amount {
+    /// So many bytes.
+    Bytes(u64),
+    /// So many hundredths of the device.
+    Percent(u64),
+}
+
+impl Amount {
+    /// The bytes of it on a device of so many; a share is rounded down to a multiple of `align`.
+    pub fn of(self, device: u64, align: u64) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Percent(percent) => {
+                let bytes = (u128::from(device) * u128::from(percent) / 100) as u64;
+                bytes - bytes % align.max(1)
+            }
+        }
+    }
+}
+
+/// Words for what [`number`] reads.
+pub const NUMBER: &str = "a whole number, such as 64 or 4k (1024 times 4)";
+
+/// A number with a unit: `k`, `m`, `g`, `t` and `p` are powers of 1024, and `ki`, `mi`, ... powers of 1000, as fio has it
+/// (`kb_base=1024`).
+pub fn number(text: &str) -> Option<u64> {
+    let text = text.trim().to_ascii_lowercase();
+    let (digits, unit) = split(&text);
+    let number: u64 = digits.parse().ok()?;
+    let mut letters = unit.chars();
+    let Some(power) = letters.next().filter(|letter| *letter != 'b' || unit.len() > 1) else {
+        return Some(number);
+    };
+    let power = "kmgtp".find(power)? as u32 + 1;
+    let base = match letters.as_str() {
+        "" | "b" => 1024_u64,
+        "i" | "ib" => 1000,
+        _ => return None,
+    };
+    number.checked_mul(base.pow(power))
+}
+
+/// Words for what [`amount`] reads.
+pub const AMOUNT: &str = "a size, such as 16g, or a share of the device, such as 10%";
+
+/// A size, or a share of the device.
+pub fn amount(text: &str) -> Option<Amount> {
+    match text.trim().strip_suffix('%') {
+        Some(percent) => percent.parse().ok().filter(|percent| *percent <= 100).map(Amount::Percent),
+        None => number(text).map(Amount::Bytes),
+    }
+}
+
+/// Words for what [`time`] reads.
+pub const TIME: &str = "a time of at most 106 days, such as 90s, 5m or 100us";
+
+/// A time; without a unit a number of these many picoseconds.
+pub fn time(text: &str, without: Duration) -> Option<Duration> {
+    let text = text.trim().to_ascii_lowercase();
+    let (digits, unit) = split(&text);
+    let second = 1_000_000_000_000_u64;
+    let unit = match unit {
+        "" => without.ps(),
+        "d" => 86_400 * second,
+        "h" => 3_600 * second,
+        "m" => 60 * second,
+        "s" => second,
+        "ms" | "msec" => second / 1_000,
+        "us" | "usec" => second / 1_000_000,
+        "ns" | "nsec" => second / 1_000_000_000,
+        _ => return None,
+    };
+    let ps = digits.parse::<u64>().ok()?.checked_mul(unit)?;
+    Some(Duration::from_ps(ps)).filter(|time| *time <= Duration::LIMIT)
+}
+
+/// Words for what [`flag`] reads.
+pub const FLAG: &str = "0 or 1";
+
+/// A flag; its key alone sets it.
+pub fn flag(text: Option<&str>) -> Option<bool> {
+    match text {
+        None | Some("1" | "true") => Some(true),
+        Some("0" | "false") => Some(false),
+        Some(_) => None,
+    }
+}
+
+/// One value for each of reads, writes and trims, with commas between them. An empty one is `default`, and the last one goes for
+/// those that follow.
+pub fn each<T: Clone>(text: &str, default: &T, read: impl Fn(&str) -> Option<T>) -> Option<Each<T>> {
+    let mut values = Vec::new();
+    for part in text.split(',').map(str::trim) {
+        values.push(if part.is_empty() { default.clone() } else { read(part)? });
+    }
+    let last = values.last()?.clone();
+    (values.len() <= 3).then(|| {
+        values.resize(3, last);
+        values.try_into().unwrap_or_else(|_| unreachable!("three are three"))
+    })
+}
+
+/// Words for what [`shares`] reads.
+pub const SHARES: &str = "values with their percentages, 100 in all, such as 4k/60:64k/40";
+
+/// Values with their percentages, `4k/10:64k/50:32k/40`. Those without one share what the others leave of 100.
+pub fn shares<T>(text: &str, read: impl Fn(&str) -> Option<T>) -> Option<Vec<(T, f64)>> {
+    let mut all = Vec::new();
+    for part in text.split(':') {
+        let (value, percent) = part.split_once('/').unwrap_or((part, ""));
+        let percent = match percent.trim() {
+            "" => None,
+            given => Some(given.parse::<u64>().ok().filter(|percent| *percent <= 100)?),
+        };
+        all.push((read(value.trim())?, percent));
+    }
+    let given: u64 = all.iter().filter_map(|(_, percent)| *percent).sum();
+    let open = all.iter().filter(|(_, percent)| percent.is_none()).count();
+    if given > 100 || open == 0 && given < 100 {
+        return None;
+    }
+    let rest = (100 - given) as f64 / open.max(1) as f64;
+    Some(all.into_iter().map(|(value, percent)| (value, percent.map_or(rest, |p| p as f64))).collect())
+}
+
+fn split(text: &str) -> (&str, &str) {
+    text.split_at(text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len()))
+}
