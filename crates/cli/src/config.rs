@@ -1,7 +1,9 @@
 //! `wordline config`: what a configuration means, whether it is sound, and what can be written in one.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
-use wordline_lab::{DEFAULT_PRESET, Registry, config};
+use wordline_lab::{DEFAULT_PRESET, Registry, config, import, input};
 
 use crate::arguments::DeviceArguments;
 use crate::failure::Failure;
@@ -12,7 +14,8 @@ Examples:
   wordline config explain --preset bench-512g --set ftl.over_provisioning=0.28
   wordline config check --config drive.toml
   wordline config show --preset z-nand > drive.toml
-  wordline config schema > wordline.schema.json";
+  wordline config schema > wordline.schema.json
+  wordline config import ssdconfig.xml > drive.toml      a device of MQSim";
 
 /// Explains, checks and documents configurations.
 #[derive(Args)]
@@ -35,6 +38,12 @@ enum Command {
     Show(DeviceArguments),
     /// Prints the JSON Schema of configuration files, for editors.
     Schema,
+    /// Prints the device of a configuration of MQSim as TOML; comments name the parameters that are not mapped, with the reasons.
+    #[command(after_help = EXAMPLES)]
+    Import {
+        /// MQSim's ssdconfig.xml; `-` for standard input.
+        file: PathBuf,
+    },
 }
 
 /// Runs the command.
@@ -44,6 +53,11 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
         Command::Explain(device) => output::table(&load(device)?.explain()),
         Command::Check(device) => output::text(&format!("{}: sound", load(device)?.name)),
         Command::Show(device) => output::text(&load(device)?.text),
+        Command::Import { file } => {
+            let name = input::shown(&file).display().to_string();
+            let text = input::text(&file, "a configuration of MQSim in XML")?;
+            output::text(&import::device(&name, &text)?)
+        }
         Command::Schema => output::text(&config::schema(registry)),
     }
 }

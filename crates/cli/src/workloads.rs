@@ -1,11 +1,14 @@
 //! `wordline workloads`: the values of `--workload`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use wordline_lab::Error;
 use wordline_lab::trace::workload::{self, Profile};
 use wordline_lab::workload::Generated;
+use wordline_lab::{Error, import, input};
 
+use crate::arguments::whole;
 use crate::failure::Failure;
 use crate::output::{self, JsonArgument};
 
@@ -13,7 +16,8 @@ const EXAMPLES: &str = "\
 Examples:
   wordline workloads list
   wordline workloads show mixed-70-30 > mine.toml     to run with --workload mine.toml
-  wordline workloads show centaur/usr_1";
+  wordline workloads show centaur/usr_1
+  wordline workloads import workload.xml > jobs.fio   a workload of MQSim, to run with --workload jobs.fio";
 
 /// Lists and shows named workloads and the profiles of published traces.
 #[derive(Args)]
@@ -39,12 +43,26 @@ enum Command {
         #[command(flatten)]
         json: JsonArgument,
     },
+    /// Prints the flows of a workload of MQSim as a job file of fio; comments name the parameters that are not mapped, with the reasons.
+    #[command(after_help = EXAMPLES)]
+    Import {
+        /// MQSim's workload.xml; `-` for standard input.
+        file: PathBuf,
+        /// The scenario of the file, from 1.
+        #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u32, 1>)]
+        scenario: u32,
+    },
 }
 
 /// Runs the command.
 pub fn handle(arguments: Arguments) -> Result<(), Failure> {
     match arguments.command {
         Command::List { json } => list(&json),
+        Command::Import { file, scenario } => {
+            let name = input::shown(&file).display().to_string();
+            let text = input::text(&file, "a workload of MQSim in XML")?;
+            output::text(&import::job_file(&name, &text, scenario as usize)?)
+        }
         Command::Show { name, json } if Profile::names().contains(&name) => show_profile(&name, &json),
         Command::Show { name, json } => {
             let generated = Generated::named(&name).ok_or_else(|| Error::Argument {
