@@ -27,13 +27,14 @@ mod sweep;
 mod trace;
 mod workloads;
 
+#[cfg(test)]
+use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use wordline_lab::devices::Registry;
-
-use failure::Failure;
 
 /// Maps and stamps of a device are large tables that are looked into at random. This allocator asks for large pages of
 /// memory for them, so that the processor finds its way in them sooner.
@@ -48,11 +49,13 @@ Exit codes:
   130  stopped by Ctrl-C or SIGTERM, after printing what was reached, if anything";
 
 /// Simulates solid-state drives: what would this workload do to that SSD?
+///
+/// Without a command it does what `run` does.
 #[derive(Parser)]
 #[command(name = "wordline", version = provenance::VERSION, after_help = AFTER_HELP)]
 struct Program {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Command,
     /// Colours: auto (on a terminal, unless NO_COLOR or CLICOLOR=0 says otherwise), always or never.
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true, hide_possible_values = true)]
     color: ColorChoice,
@@ -88,32 +91,32 @@ enum Command {
 pub fn main_with(registry: Registry) -> ExitCode {
     std::panic::set_hook(Box::new(failure::explain_panic));
     interrupt::watch();
-    let given: Vec<String> = std::env::args_os().map(|text| text.to_string_lossy().into_owned()).collect();
+    let arguments = with_command(std::env::args_os().collect());
+    let given: Vec<String> = arguments.iter().map(|text| text.to_string_lossy().into_owned()).collect();
     screen::choose(screen::wanted(given.iter().cloned()));
-    let arguments = match arguments(&given) {
+    let arguments = match read(&arguments, &given) {
         Ok(arguments) => arguments,
         Err(code) => return code,
     };
     let loudness = if arguments.quiet { screen::Loudness::Quiet } else { screen::Loudness::Usual };
     screen::set_loudness(if arguments.verbose { screen::Loudness::Verbose } else { loudness });
     let result = std::panic::catch_unwind(AssertUnwindSafe(|| match arguments.command {
-        None => help(),
-        Some(Command::Run(arguments)) => run::handle(arguments, &registry),
-        Some(Command::Compare(arguments)) => compare::handle(arguments, &registry),
-        Some(Command::Snapshot(arguments)) => snapshot::handle(arguments, &registry),
-        Some(Command::Config(arguments)) => config::handle(arguments, &registry),
-        Some(Command::Presets(arguments)) => presets::handle(arguments, &registry),
-        Some(Command::Devices(arguments)) => devices::handle(&arguments, &registry),
-        Some(Command::Policies(arguments)) => policies::handle(arguments, &registry),
-        Some(Command::Metrics(arguments)) => metrics::handle(arguments, &registry),
-        Some(Command::Workloads(arguments)) => workloads::handle(arguments),
-        Some(Command::Trace(arguments)) => trace::handle(arguments, &registry),
-        Some(Command::Nand(arguments)) => nand::handle(arguments),
-        Some(Command::Cells(arguments)) => cells::handle(arguments),
-        Some(Command::Repro(arguments)) => repro::handle(arguments, &registry),
-        Some(Command::Sweep(arguments)) => sweep::handle(arguments, &registry),
-        Some(Command::Completions(arguments)) => manual::completions(&arguments, Program::command()),
-        Some(Command::Man(arguments)) => manual::man(&arguments, Program::command()),
+        Command::Run(arguments) => run::handle(arguments, &registry),
+        Command::Compare(arguments) => compare::handle(arguments, &registry),
+        Command::Snapshot(arguments) => snapshot::handle(arguments, &registry),
+        Command::Config(arguments) => config::handle(arguments, &registry),
+        Command::Presets(arguments) => presets::handle(arguments, &registry),
+        Command::Devices(arguments) => devices::handle(&arguments, &registry),
+        Command::Policies(arguments) => policies::handle(arguments, &registry),
+        Command::Metrics(arguments) => metrics::handle(arguments, &registry),
+        Command::Workloads(arguments) => workloads::handle(arguments),
+        Command::Trace(arguments) => trace::handle(arguments, &registry),
+        Command::Nand(arguments) => nand::handle(arguments),
+        Command::Cells(arguments) => cells::handle(arguments),
+        Command::Repro(arguments) => repro::handle(arguments, &registry),
+        Command::Sweep(arguments) => sweep::handle(arguments, &registry),
+        Command::Completions(arguments) => manual::completions(&arguments, Program::command()),
+        Command::Man(arguments) => manual::man(&arguments, Program::command()),
     }));
     match result {
         Ok(Ok(())) => ExitCode::SUCCESS,
@@ -122,10 +125,29 @@ pub fn main_with(registry: Registry) -> ExitCode {
     }
 }
 
+/// The arguments with the command `run` where they have none: it is what the program is for.
+fn with_command(mut given: Vec<OsString>) -> Vec<OsString> {
+    let mut place = 1;
+    while let Some(argument) = given.get(place) {
+        place += match &*argument.to_string_lossy() {
+            "-q" | "--quiet" | "-v" | "--verbose" => 1,
+            "--color" => 2,
+            other if other.starts_with("--color=") => 1,
+            "-h" | "--help" | "-V" | "--version" => return given,
+            other if other.starts_with('-') => break,
+            _ => return given,
+        };
+    }
+    given.insert(place.min(given.len()), "run".into());
+    given
+}
+
 /// Reads the arguments; where that is not possible, or help was asked for, says so and gives the exit code.
-fn arguments(given: &[String]) -> Result<Program, ExitCode> {
-    let command = Program::command().color(screen::wanted(given.iter().cloned()));
-    let read = command.try_get_matches().and_then(|matches| Program::from_arg_matches(&matches));
+fn read(arguments: &[OsString], given: &[String]) -> Result<Program, ExitCode> {
+    let columns = usize::from(screen::columns().unwrap_or(screen::PIPED));
+    let command = Program::command().color(screen::wanted(given.iter().cloned())).term_width(columns);
+    let read =
+        command.try_get_matches_from(arguments).and_then(|matches| Program::from_arg_matches(&matches));
     read.map_err(|error| {
         if given.iter().any(|text| screen::visible(text) != text.as_str()) {
             failure::say(error.to_string().trim_end());
@@ -137,8 +159,22 @@ fn arguments(given: &[String]) -> Result<Program, ExitCode> {
     })
 }
 
-fn help() -> Result<(), Failure> {
-    output::written(Program::command().print_help())
+#[test]
+fn a_call_without_a_command_is_a_run() {
+    let of = |text: &str| with_command(text.split(' ').map(OsString::from).collect()).join(OsStr::new(" "));
+    for (given, wanted) in [
+        ("wordline", "wordline run"),
+        ("wordline -q", "wordline -q run"),
+        ("wordline --color never --preset tiny", "wordline --color never run --preset tiny"),
+        ("wordline --workload mail", "wordline run --workload mail"),
+        ("wordline --help", "wordline --help"),
+        ("wordline -v metrics", "wordline -v metrics"),
+        ("wordline metrics --help", "wordline metrics --help"),
+        ("wordline rnu", "wordline rnu"),
+        ("wordline --color", "wordline --color run"),
+    ] {
+        assert_eq!(of(given), OsStr::new(wanted));
+    }
 }
 
 #[test]

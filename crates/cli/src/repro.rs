@@ -24,8 +24,8 @@ const EXAMPLES: &str = "\
 Examples:
   wordline repro list
   wordline repro validation/waf-uniform
-  wordline repro centaur --quick
-  wordline repro --all --quick --json
+  wordline repro centaur --quick                     takes some minutes
+  wordline repro --all --quick --json                takes hours
   wordline repro validation/waf-uniform --seeds 1 --report out";
 
 /// Repeats published figures and tables, and says where our numbers differ from the paper's.
@@ -120,7 +120,7 @@ fn list(library: &Library, json: &JsonArgument) -> Result<(), Failure> {
             .iter()
             .map(|entry| json!({ "id": entry.id, "claims": entry.claims.join(" "), "title": entry.title }))
             .collect();
-        output::rows(&rows, &["id", "claims", "title"])
+        output::list(&rows, &["id", "claims", "title"])
     })
 }
 

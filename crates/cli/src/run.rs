@@ -41,7 +41,7 @@ pub struct Arguments {
     workload: WorkloadArguments,
     #[command(flatten)]
     results: ResultArguments,
-    /// Logs every request to a Parquet file.
+    /// Logs every request to a Parquet file, or as CSV where the name ends in .csv.
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
     /// Cuts the power once this many requests are answered; the device recovers, and the run goes on.

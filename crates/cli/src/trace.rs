@@ -29,7 +29,7 @@ Examples:
   wordline trace info writes.csv
   wordline trace convert writes.csv writes.trace --to-format mqsim
   wordline trace info writes.trace --format ssdsim --trace-option time_unit=ns
-  wordline trace gen centaur/usr_1 usr_1.csv.zst
+  wordline trace gen centaur/usr_1 usr_1.csv.zst     takes a minute, 700 MB
   wordline trace info usr_1.csv.zst --profile centaur/usr_1";
 
 /// Looks at block traces, converts them and makes new ones.

@@ -63,17 +63,23 @@ impl fmt::Display for Complaints {
 
 impl std::error::Error for Complaints {}
 
-/// `one of a, b`, and which of them `found` was probably meant to be.
+/// `one of a, b`; where `found` was probably meant to be one of them, that one first.
 pub fn one_of(found: &str, names: &[&str]) -> String {
-    let listed = if let [only] = names { (*only).to_owned() } else { format!("one of {}", names.join(", ")) };
-    let nearest = names.iter().map(|name| (distance(found, name), name)).min();
-    match nearest {
-        // A third of the letters may be wrong, at least two: chosen so that `gredy` finds `greedy`.
-        Some((steps, name)) if !found.is_empty() && steps <= (name.len() / 3).max(2) => {
-            format!("{listed}; did you mean {name}?")
-        }
-        _ => listed,
+    if let [only] = names {
+        return (*only).to_owned();
     }
+    // A third of the letters may be wrong, at least two: chosen so that `gredy` finds `greedy`.
+    let is_near = |name: &&str| !found.is_empty() && distance(found, name) <= (name.len() / 3).max(2);
+    let Some(meant) = nearest(found, names).filter(is_near) else {
+        return format!("one of {}", names.join(", "));
+    };
+    let others: Vec<&str> = names.iter().filter(|name| **name != meant).copied().collect();
+    format!("{meant}, or another of {}", others.join(", "))
+}
+
+/// The name that takes the fewest slips to become `found`; of equal ones the first by its letters.
+pub fn nearest<'a>(found: &str, names: &[&'a str]) -> Option<&'a str> {
+    names.iter().min_by_key(|name| (distance(found, name), **name)).copied()
 }
 
 /// Letters to add, drop or change, and neighbours to swap, to make `b` of `a` (Damerau and Levenshtein).
@@ -114,9 +120,9 @@ mod tests {
         let names = ["decides", "design", "designs", "device"];
         for (found, meant) in [("desings", "designs"), ("desgin", "design"), ("dceides", "decides")] {
             let text = one_of(found, &names);
-            assert!(text.ends_with(&format!("; did you mean {meant}?")), "{found}: {text}");
+            assert!(text.starts_with(&format!("{meant}, or another of ")), "{found}: {text}");
         }
-        assert!(!one_of("parts", &names).contains("did you mean"));
+        assert!(one_of("parts", &names).starts_with("one of decides, "));
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub mod units;
 pub use calendar::{Calendar, Schedule, Within};
 pub use chart::Chart;
 pub use column::{Column, Id};
-pub use complaint::{Complaint, Complaints, one_of};
+pub use complaint::{Complaint, Complaints, nearest, one_of};
 pub use digest::Digest;
 pub use divisor::gcd;
 pub use histogram::Histogram;

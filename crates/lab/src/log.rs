@@ -1,6 +1,7 @@
-//! The log of every request of a run, as a Parquet file: low-level columns of the `parquet` crate, without Arrow.
+//! The log of every request of a run: as a Parquet file, low-level columns of the `parquet` crate without Arrow, or as CSV, which is a
+//! trace that can be replayed.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,10 +13,10 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use wordline_kernel::Instant;
-use wordline_ssd::Answer;
+use wordline_ssd::{Answer, Operation, SECTOR};
 
 use crate::error::{Error, Result};
-use crate::output::Output;
+use crate::output::{Output, is_standard};
 
 /// The columns, as docs/report.md has them: times in picoseconds since the run began, sectors of 512 bytes, operations by
 /// their place in [`Operation::ALL`](wordline_ssd::Operation::ALL).
@@ -27,6 +28,10 @@ const SCHEMA: &str = "message request {
     required int64 sectors;
     required boolean failed;
 }";
+
+/// The columns of a log in CSV, which are those of a trace: times in picoseconds, offsets and sizes in bytes. The reader of traces passes
+/// over the last one.
+const COLUMNS: &str = "t_ps,op,offset,size,resp_ps,failed";
 
 /// Requests of a row group. Chosen: a few megabytes.
 const GROUP: usize = 1 << 17;
@@ -53,19 +58,47 @@ pub fn writer(file: Output, schema: &str) -> parquet::errors::Result<SerializedF
 /// A log under way: it gets its name only when it is whole.
 pub struct Log {
     path: PathBuf,
-    writer: SerializedFileWriter<Output>,
+    sink: Sink,
     rows: Vec<(Answer, Instant)>,
 }
 
+/// The form of a log.
+enum Sink {
+    Parquet(SerializedFileWriter<Output>),
+    Csv(Output),
+}
+
 impl Log {
-    /// Begins a log that will be at `path`, or goes to standard output.
+    /// Begins a log that will be at `path`, or goes to standard output: in CSV where the name ends in `.csv`.
     ///
     /// # Errors
-    /// [`Error::File`] if `path` cannot be written.
+    /// [`Error::File`] if `path` cannot be written, [`Error::Argument`] if its ending is another one.
     pub fn create(path: &Path) -> Result<Self> {
-        let failed = |error| Error::File { path: path.into(), action: "write", reason: reason(error) };
-        let writer = writer(Output::open(path)?, SCHEMA).map_err(failed)?;
-        Ok(Self { path: path.into(), writer, rows: Vec::with_capacity(GROUP) })
+        let failed = |reason| Error::File { path: path.into(), action: "write", reason };
+        let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
+        // A device or a pipe has no ending that says anything, and below a file nothing can be written.
+        let above = path.ancestors().skip(1).find(|above| above.exists());
+        let may_be_new = !path.exists() && above.is_none_or(Path::is_dir);
+        let is_file = !is_standard(path) && (path.is_file() || may_be_new);
+        let sink = match ending.as_deref() {
+            Some("csv") if is_file => {
+                let mut file = Output::open(path)?;
+                writeln!(file, "{COLUMNS}").map_err(failed)?;
+                Sink::Csv(file)
+            }
+            ending if is_file && ending != Some("parquet") => {
+                return Err(Error::Argument {
+                    what: "log".into(),
+                    found: path.display().to_string(),
+                    wanted: "a name that ends in .csv or .parquet".into(),
+                });
+            }
+            _ => {
+                let writer = writer(Output::open(path)?, SCHEMA).map_err(|error| failed(reason(error)))?;
+                Sink::Parquet(writer)
+            }
+        };
+        Ok(Self { path: path.into(), sink, rows: Vec::with_capacity(GROUP) })
     }
 
     /// Adds an answer that was given at `now`.
@@ -76,45 +109,14 @@ impl Log {
 
     fn write_group(&mut self) -> Result<()> {
         let rows = std::mem::take(&mut self.rows);
-        self.try_write_group(&rows).map_err(|e| Error::File {
-            path: self.path.clone(),
-            action: "write",
-            reason: reason(e),
-        })
-    }
-
-    fn try_write_group(&mut self, rows: &[(Answer, Instant)]) -> parquet::errors::Result<()> {
-        let longs = |f: fn(&Answer, Instant) -> u64| -> Vec<i64> {
-            rows.iter().map(|(answer, now)| f(answer, *now) as i64).collect()
+        let written = match &mut self.sink {
+            Sink::Parquet(writer) => write_columns(writer, &rows).map_err(reason),
+            Sink::Csv(file) => write_lines(file, &rows),
         };
-        let columns = [
-            longs(|answer, now| now.ps() - answer.latency.ps()),
-            longs(|answer, _| answer.latency.ps()),
-            longs(|answer, _| answer.command.sector),
-            longs(|answer, _| answer.command.sectors),
-        ];
-        let operations: Vec<i32> = rows.iter().map(|(answer, _)| answer.command.operation as i32).collect();
-        let failed: Vec<bool> = rows.iter().map(|(answer, _)| answer.failed).collect();
-        let mut group = self.writer.next_row_group()?;
-        let mut longs = columns.iter();
-        let mut at = 0;
-        while let Some(mut column) = group.next_column()? {
-            match at {
-                2 => column.typed::<Int32Type>().write_batch(&operations, None, None)?,
-                5 => column.typed::<BoolType>().write_batch(&failed, None, None)?,
-                _ => {
-                    let values = longs.next().expect("there are four columns of longs");
-                    column.typed::<Int64Type>().write_batch(values, None, None)?
-                }
-            };
-            column.close()?;
-            at += 1;
-        }
-        group.close()?;
-        Ok(())
+        written.map_err(|reason| Error::File { path: self.path.clone(), action: "write", reason })
     }
 
-    /// Writes what is left, with `facts` about the run beside the rows, and gives the log its name.
+    /// Writes what is left, with `facts` about the run beside the rows where the form has a place for them, and gives the log its name.
     ///
     /// # Errors
     /// [`Error::File`]; then nothing is left behind.
@@ -122,12 +124,77 @@ impl Log {
         if !self.rows.is_empty() {
             self.write_group()?;
         }
-        let failed = |reason| Error::File { path: self.path.clone(), action: "write", reason };
-        for (key, value) in facts {
-            let key = format!("wordline.{key}");
-            self.writer.append_key_value_metadata(KeyValue { key, value: Some(value) });
-        }
-        let file = self.writer.into_inner().map_err(|error| failed(reason(error)))?;
+        let file = match self.sink {
+            Sink::Csv(file) => file,
+            Sink::Parquet(mut writer) => {
+                for (key, value) in facts {
+                    let key = format!("wordline.{key}");
+                    writer.append_key_value_metadata(KeyValue { key, value: Some(value) });
+                }
+                let path = self.path.clone();
+                writer.into_inner().map_err(|error| Error::File {
+                    path,
+                    action: "write",
+                    reason: reason(error),
+                })?
+            }
+        };
         file.finish()
     }
+}
+
+/// Writes a row group.
+fn write_columns(
+    writer: &mut SerializedFileWriter<Output>,
+    rows: &[(Answer, Instant)],
+) -> parquet::errors::Result<()> {
+    let longs = |f: fn(&Answer, Instant) -> u64| -> Vec<i64> {
+        rows.iter().map(|(answer, now)| f(answer, *now) as i64).collect()
+    };
+    let columns = [
+        longs(|answer, now| now.ps() - answer.latency.ps()),
+        longs(|answer, _| answer.latency.ps()),
+        longs(|answer, _| answer.command.sector),
+        longs(|answer, _| answer.command.sectors),
+    ];
+    let operations: Vec<i32> = rows.iter().map(|(answer, _)| answer.command.operation as i32).collect();
+    let failed: Vec<bool> = rows.iter().map(|(answer, _)| answer.failed).collect();
+    let mut group = writer.next_row_group()?;
+    let mut longs = columns.iter();
+    let mut at = 0;
+    while let Some(mut column) = group.next_column()? {
+        match at {
+            2 => column.typed::<Int32Type>().write_batch(&operations, None, None)?,
+            5 => column.typed::<BoolType>().write_batch(&failed, None, None)?,
+            _ => {
+                let values = longs.next().expect("there are four columns of longs");
+                column.typed::<Int64Type>().write_batch(values, None, None)?
+            }
+        };
+        column.close()?;
+        at += 1;
+    }
+    group.close()?;
+    Ok(())
+}
+
+/// Writes lines of CSV.
+fn write_lines(file: &mut Output, rows: &[(Answer, Instant)]) -> io::Result<()> {
+    let mut text = String::with_capacity(rows.len() * 48);
+    for (answer, now) in rows {
+        let command = &answer.command;
+        let op = match command.operation {
+            Operation::Read => "R",
+            Operation::Write => "W",
+            Operation::Discard => "D",
+            Operation::Flush => "F",
+            Operation::WriteZeroes => "Z",
+            Operation::Compare => "C",
+        };
+        let (offset, size) = (command.sector * SECTOR.0, command.sectors * SECTOR.0);
+        let (begin, latency) = (now.ps() - answer.latency.ps(), answer.latency.ps());
+        let failed = u8::from(answer.failed);
+        text += &format!("{begin},{op},{offset},{size},{latency},{failed}\n");
+    }
+    file.write_all(text.as_bytes())
 }

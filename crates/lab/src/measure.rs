@@ -15,7 +15,7 @@ use crate::provenance::TraceFile;
 use crate::record::Record;
 use crate::report::Quantity;
 use crate::summary::{DesignChart, Host, Latency, Outcome, Share, Summary, TimeShare, Window, Windows};
-use crate::{members, pools, wear};
+use crate::{members, pools, verdict, wear};
 
 /// Measurements under way.
 pub struct Measurements<D: BlockDevice> {
@@ -165,7 +165,7 @@ impl<D: BlockDevice> Measurements<D> {
         let parts: Vec<Written> = windows.windows.iter().map(Written::from).collect();
         let worn_out = (outcome == Outcome::ReadOnly).then(|| self.end_of_life(all.bytes[1], &detail.pools));
         let drifting = drift::note(&parts, shape.block_set.0);
-        Summary {
+        let summary = Summary {
             device: load.device_name.clone(),
             workload: load.source.clone(),
             trace_file,
@@ -175,6 +175,7 @@ impl<D: BlockDevice> Measurements<D> {
             digest: device.digest().to_string(),
             outcome,
             simulated_seconds: elapsed.seconds(),
+            verdict: None,
             wall_seconds,
             precondition_seconds,
             requests_per_second: requests as f64 / wall_seconds.max(1e-9),
@@ -197,7 +198,8 @@ impl<D: BlockDevice> Measurements<D> {
             host: self.host(&all, elapsed),
             metrics,
             notes: notes.into_iter().chain(worn_out).chain(drifting).collect(),
-        }
+        };
+        Summary { verdict: verdict::of(&summary, load.pace), ..summary }
     }
 
     /// A note on a device that refuses writes.

@@ -41,6 +41,10 @@ pub struct Summary {
     pub precondition_seconds: f64,
     /// Host requests simulated for each second of `wall_seconds`.
     pub requests_per_second: f64,
+    /// The bound of the run, and how near to its bound it came; null where nothing was answered, and of a device without parts that can
+    /// be busy.
+    #[schemars(with = "Verdict")]
+    pub verdict: Option<Verdict>,
     /// Requests, throughput and latency at the host.
     pub host: Host,
     /// The metrics of the device, by the names that `wordline metrics` lists; the part before the dot names a table.
@@ -86,6 +90,43 @@ pub struct Summary {
     pub notes: Vec<String>,
     /// The run over simulated time, in windows of equal width.
     pub windows: Windows,
+}
+
+/// A part of the device, or what it works for, that bound a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// The arrays of the dies, at work for the host.
+    Arrays,
+    /// The buses of the channels.
+    Buses,
+    /// The link to the host.
+    Link,
+    /// Garbage collection: the arrays were at work for it, or commands waited for it.
+    Cleaning,
+    /// The host: it did not ask for more.
+    Host,
+}
+
+/// The bound of a run, and how near it came to that.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Verdict {
+    /// The part or work that bound it: `arrays`, `buses`, `link`, `cleaning` or `host`.
+    pub bound: Bound,
+    /// The busiest kind of part of the device: `arrays`, `buses` or `link`.
+    pub busiest: Bound,
+    /// Fraction of the run during which the busiest part of this kind was busy: a die, a channel, a direction of the link.
+    pub busy: f64,
+    /// The same in the mean of all parts of the kind.
+    pub mean_busy: f64,
+    /// Part of the time of the arrays that went into garbage collection; null where they were idle.
+    pub cleaning: Option<f64>,
+    /// The stage in which requests spent most of their time, as in `time`; null where they took none.
+    pub stage: Option<String>,
+    /// Its part of all of that time.
+    pub stage_share: f64,
+    /// The verdict in a sentence.
+    pub text: String,
 }
 
 /// A chart of a design.

@@ -188,7 +188,7 @@ fn what_is_wrong_with_a_study_is_told_with_its_key() {
         ("steps = 3", "steps = 1", "study.toml:6: vary.values"),
         ("seeds = 2", "seeds = 0", "study.toml: repeat.seeds"),
         ("write_amplification", "waf", "study.toml: columns"),
-        ("\"fifo\"", "\"fivo\"", "did you mean fifo?"),
+        ("\"fifo\"", "\"fivo\"", "fifo, or another of"),
         ("ftl.over_provisioning", "ftl.gc.victim.policy", "vary.key"),
         ("from = 0.2", "from = -3.0", "ftl.over_provisioning"),
     ] {

@@ -50,11 +50,20 @@ impl FitReport {
         };
         (self.moved + self.shortened > 0).then(|| {
             format!(
-                "the trace reaches to {}, the device has {capacity}: {} requests {how}{shortened}",
-                self.extent, self.moved
+                "the trace reaches to {}, the device has {}: {} requests {how}{shortened}",
+                read(self.extent),
+                read(capacity),
+                self.moved
             )
         })
     }
+}
+
+/// A size as people read it, with two digits after the point.
+fn read(size: Bytes) -> String {
+    let units = [(1_u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let unit = units.into_iter().find(|(unit, _)| size.0 >= *unit);
+    unit.map_or_else(|| size.to_string(), |(unit, name)| format!("{:.2} {name}", size.0 as f64 / unit as f64))
 }
 
 /// Moves requests that come one by one so that all end within a device.
@@ -206,7 +215,7 @@ mod tests {
         assert_eq!((report.moved, report.extent), (2, Bytes((2 << 20) + 4096)));
         assert_eq!(
             report.note(Fit::Wrap, Bytes::mib(1)).expect("moved"),
-            "the trace reaches to 2052KiB, the device has 1MiB: 2 requests wrapped"
+            "the trace reaches to 2.00 MiB, the device has 1.00 MiB: 2 requests wrapped"
         );
     }
 

@@ -432,7 +432,7 @@ mod tests {
             ("time_unit=fortnight", "one of ps, ns"),
             ("size_unit=4", "a size such as"),
             ("device=x", "the number of a device"),
-            ("tiem_unit=s", "did you mean time_unit?"),
+            ("tiem_unit=s", "time_unit, or another of"),
             ("format", "key=value"),
         ] {
             let error = Options::from_pairs([pair]).expect_err(pair).to_string();

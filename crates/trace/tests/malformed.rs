@@ -27,8 +27,9 @@ const MALFORMED: &[Malformed] = &[
     (
         "t_ns,offset,size\n1,2,3\n",
         &[],
-        "t:1: found no column op in \"t_ns,offset,size\", wanted a header with a time column (t_ps, t_ns, t_us, \
-         t_ms, t_s or t), op, offset (or lba) and size",
+        "t:1: found no column op in \"t_ns,offset,size\", wanted a header with a time (t, time or timestamp, \
+         alone or with its unit: t_ps, time_ns, timestamp_us, ..._ms, ..._s), op, offset (or offset_bytes, or lba in sectors) and \
+         size (or size_bytes, or sectors); also known are dev or device, resp_ns or response_us, fua, cpu and stream",
     ),
     (
         "t_ns,op,offset,size\n0,R,0,512\n1,R,0\n",

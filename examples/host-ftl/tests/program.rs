@@ -65,7 +65,7 @@ fn keys_are_checked_by_name() {
         ("open_channel.mw_cunits=4", "open_channel.mw_cunits: found 4, wanted 0"),
         ("over_provisioning=0.01", "over_provisioning: found 0.01, wanted at least"),
         ("open_channel.logical_block=3KiB", "open_channel.logical_block: found 3KiB, wanted"),
-        ("open_channel.schedulling.max_suspends=1", "did you mean scheduling?"),
+        ("open_channel.schedulling.max_suspends=1", "scheduling, or another of"),
         ("buffer=1KiB", "buffer: found 1KiB, wanted from"),
     ] {
         let found = check(set);

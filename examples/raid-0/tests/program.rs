@@ -79,11 +79,11 @@ fn the_members_are_checked_key_by_key() {
     for (set, wanted) in [
         (
             &["mebers=2"][..],
-            "--set mebers: found an unknown key, wanted one of member, members, stripe_unit; did you mean members?",
+            "--set mebers: found an unknown key, wanted members, or another of member, stripe_unit",
         ),
         (&["members=0"], "--set members: found 0, wanted from 1 to 1024"),
         (&["stripe_unit=6KiB"], "--set stripe_unit: found 6KiB, wanted a multiple of 4KiB"),
-        (&["member.ftl.over_provisoning=0.3"], "did you mean over_provisioning?"),
+        (&["member.ftl.over_provisoning=0.3"], "over_provisioning, or another of"),
         (
             &["member.ftl.over_provisioning=1.7"],
             "--set member.ftl.over_provisioning: found 1.7, wanted a fraction",
@@ -96,7 +96,7 @@ fn the_members_are_checked_key_by_key() {
         (&["member.part=no-such"], "--set member.part: found \"no-such\", wanted a part"),
         (
             &["device=raid-1"],
-            "--set device: found \"raid-1\", wanted one of ssd, fixed-latency, pblk, open-channel, raid5, zoned, raid-0; did you mean raid-0?",
+            "--set device: found \"raid-1\", wanted raid-0, or another of ssd, fixed-latency, pblk, open-channel, raid5, zoned",
         ),
     ] {
         let found = check(set);

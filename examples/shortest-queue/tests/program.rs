@@ -70,13 +70,13 @@ fn its_settings_and_those_of_the_ssd_are_checked_key_by_key() {
     let wanted = "--set design.shortest-queue.tasks_of_erase: found 2000, wanted from 0 to 1000";
     assert!(wrong.contains(wanted), "{wrong}");
     let wrong = check("design.shortest-queue.tasks_of_erse=2");
-    assert!(wrong.contains("did you mean tasks_of_erase?"), "{wrong}");
+    assert!(wrong.contains("wanted tasks_of_erase"), "{wrong}");
     let wrong = check("design.shortest.tasks_of_erase=2");
     assert!(wrong.contains("wanted one of centaur, cubeftl, ressd, shortest-queue"), "{wrong}");
     let wrong = check("ftl.placement={policy='fixed',order='CWDP'}");
     assert!(wrong.contains("ftl.placement.policy") && wrong.contains("beside the design"), "{wrong}");
     let wrong = refusal(&["config", "check", "--preset", "tiny", "--set", "designs=['shortest-queu']"]);
-    assert!(wrong.contains("designs[0]") && wrong.contains("did you mean shortest-queue?"), "{wrong}");
+    assert!(wrong.contains("designs[0]") && wrong.contains("shortest-queue, or another of"), "{wrong}");
 }
 
 #[test]

@@ -179,7 +179,10 @@ fn an_unknown_format_or_option_is_refused_with_the_list_of_known_ones() {
     let folder = Folder::new();
     let path = folder.with("a.csv", MSR);
     let refusal = wordline(&["trace", "info", &path, "--format", "msrr"]).refusal();
-    assert!(refusal.contains("\"msrr\"") && refusal.contains("one of csv, msr, spc"), "{refusal}");
+    assert!(
+        refusal.contains("\"msrr\"") && refusal.contains("wanted msr, or another of csv, spc"),
+        "{refusal}"
+    );
     let refusal = wordline(&["trace", "info", &path, "--trace-option", "tiem_unit=s"]).refusal();
     assert!(refusal.contains("tiem_unit") && refusal.contains("time_unit"), "{refusal}");
     let refusal = wordline(&["run", "--trace-option", "time_unit=s"]).refusal();

@@ -15,7 +15,7 @@ fn the_types_of_devices_are_listed_and_one_shows_its_keys() {
     assert!(page.starts_with("# Device: fixed-latency") && page.contains("`latency` | time"), "{page}");
     let refusal = wordline(&["devices", "fixd-latency"]).refusal();
     assert!(refusal.contains(
-        "found `fixd-latency`, wanted one of ssd, fixed-latency, pblk, open-channel, raid5, zoned; did you mean fixed-latency?"
+        "found `fixd-latency`, wanted fixed-latency, or another of ssd, pblk, open-channel, raid5, zoned"
     ));
 }
 
@@ -47,11 +47,11 @@ fn what_is_wrong_with_a_device_of_another_type_is_named_by_its_key() {
     for (set, wanted) in [
         (
             &["device=fixed-latncy"][..],
-            "--set device: found \"fixed-latncy\", wanted one of ssd, fixed-latency, pblk, open-channel, raid5, zoned; did you mean fixed-latency?",
+            "--set device: found \"fixed-latncy\", wanted fixed-latency, or another of ssd, pblk, open-channel, raid5, zoned",
         ),
         (
             &["device=fixed-latency", "latancy=1us"],
-            "--set latancy: found an unknown key, wanted one of capacity, latency; did you mean latency?",
+            "--set latancy: found an unknown key, wanted latency, or another of capacity",
         ),
         (&["device=fixed-latency", "latency=0"], "--set latency: found 0s, wanted above 0 and at most 1h"),
         (&["device=fixed-latency", "capacity=700B"], "--set capacity: found 700B, wanted a multiple of 512B"),

@@ -123,6 +123,7 @@ pub fn clone() -> Folder {
     let folder = Folder::new();
     for file in [
         "data/traces/rocksdb-ext4.csv.zst",
+        "data/workloads/database.fio",
         "crates/nand/tests/scripts/sequence-read.onfi",
         "crates/nand/tests/scripts/parts/slc.toml",
     ] {

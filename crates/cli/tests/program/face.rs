@@ -5,7 +5,10 @@ use std::process::Stdio;
 use crate::{program, wordline};
 
 /// Every command that does something.
-const COMMANDS: [&[&str]; 32] = [
+const COMMANDS: [&[&str]; 35] = [
+    &["sweep"],
+    &["config", "import"],
+    &["workloads", "import"],
     &["completions"],
     &["man"],
     &["run"],
@@ -41,8 +44,8 @@ const COMMANDS: [&[&str]; 32] = [
 ];
 
 #[test]
-fn the_program_alone_prints_its_commands() {
-    let help = wordline(&[]).success();
+fn help_names_the_commands() {
+    let help = wordline(&["--help"]).success();
     for command in [
         "run",
         "compare",
@@ -61,6 +64,15 @@ fn the_program_alone_prints_its_commands() {
         assert!(help.contains(&format!("\n  {command} ")), "{help}");
     }
     assert!(help.contains("130  stopped by Ctrl-C or SIGTERM"), "{help}");
+}
+
+#[test]
+fn the_program_without_a_command_runs() {
+    let small = ["--preset", "tiny", "--requests", "50", "--json"];
+    let digest = |arguments: &[&str]| wordline(arguments).json()["digest"].clone();
+    assert_eq!(digest(&small), digest(&[&["run"], &small[..]].concat()));
+    assert_eq!(digest(&[&["--quiet"], &small[..]].concat()), digest(&small));
+    assert!(wordline(&["--preste", "tiny"]).refusal().contains("--preset"));
 }
 
 #[test]
@@ -159,6 +171,16 @@ fn tables_fit_80_columns_and_use_more() {
 }
 
 #[test]
+fn help_and_lists_fit_80_columns_where_there_is_no_terminal() {
+    for command in [&["--help"][..], &["metrics"], &["policies"], &["repro", "list"]] {
+        let output = program(command).env_remove("COLUMNS").output().expect("it was built");
+        let text = String::from_utf8(output.stdout).expect("the program writes UTF-8");
+        let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or_default();
+        assert!((60..=80).contains(&widest), "{widest}: {text}");
+    }
+}
+
+#[test]
 fn help_fits_80_columns() {
     for command in COMMANDS {
         let output = program(command).arg("--help").env("COLUMNS", "80").output().expect("it was built");
@@ -225,5 +247,5 @@ fn a_shell_and_man_know_the_commands() {
         "{names:?}"
     );
     let refusal = wordline(&["man", "trace", "cnvert"]).refusal();
-    assert!(refusal.contains("did you mean convert?"), "{refusal}");
+    assert!(refusal.contains("convert, or another of"), "{refusal}");
 }

@@ -10,6 +10,7 @@ mod experiments;
 mod face;
 mod fences;
 mod inputs;
+mod jobs;
 mod nand;
 mod outputs;
 mod policies;

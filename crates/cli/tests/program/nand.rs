@@ -89,7 +89,7 @@ fn bad_input_is_refused_with_what_was_wanted() {
     for (arguments, texts) in [
         (
             &["--part", "mqsim-mcl", "read"][..],
-            &["--part mqsim-mcl: found no such name", "did you mean mqsim-mlc"][..],
+            &["--part mqsim-mcl: found no such name", "mqsim-mlc, or another of"][..],
         ),
         (
             &["--part", "mqsim-mlc", "reed"],

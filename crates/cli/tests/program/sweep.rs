@@ -73,7 +73,7 @@ fn what_is_wrong_is_told_with_the_key() {
         let wrong = wordline(&[&SWEEP[..], more].concat()).refusal();
         assert!(wrong.contains(told), "{more:?}: {wrong}");
     };
-    with(&["--vary", "ftl.over_provisionin=1,2"], "did you mean over_provisioning?");
+    with(&["--vary", "ftl.over_provisionin=1,2"], "over_provisioning, or another of");
     with(&["--vary", "ftl.gc.victim.policy"], "KEY=VALUE");
     with(&["--vary", "ftl.gc.victim.policy=greedy,greedy"], "twice");
     with(&["--column", "waf"], "columns");

@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn a_name_that_is_not_there_and_keys_that_do_nothing_are_refused() {
         for (keys, wanted) in [
-            ("name = \"mial\"", "did you mean mail?"),
+            ("name = \"mial\"", "mail, or another of"),
             ("name = \"mail\"\nrequests = 0", "named.requests: found 0"),
             ("name = \"mail\"\nbursts = \"0s\"", "named.bursts: found 0s, wanted from 1us to 1h"),
             ("name = \"mail\"\nbursts = \"1s\"\nrecorded_times = true", "named.recorded_times: found true"),

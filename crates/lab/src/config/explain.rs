@@ -9,6 +9,8 @@ use wordline_ssd::Config;
 use wordline_ssd::front::{Link, Way};
 use wordline_ssd::pools::ChannelsFile;
 
+use crate::report::Quantity;
+
 /// A heading, and the names and values below it.
 pub type Section = (String, Vec<(String, String)>);
 
@@ -59,11 +61,16 @@ fn numbers(config: &Config, n: usize) -> Rows {
         row("planes", format!("{} a die, {} programmed together", part.geometry.planes, g.planes_per_row)),
         row(
             "blocks x pages",
-            format!("{} a plane x {} pages of {}", g.blocks_per_plane, g.pages_per_block, g.page_size),
+            format!(
+                "{} a plane x {} pages of {}",
+                count(g.blocks_per_plane),
+                count(g.pages_per_block),
+                human(g.page_size)
+            ),
         ),
         row("program unit", human(g.page_size * u64::from(g.pages_per_program))),
         row("erase unit", human(block_set(g))),
-        row("pages", g.pages().to_string()),
+        row("pages", count(g.pages())),
     ];
     if let Some(pool) = n.checked_sub(1).map(|n| &config.file.pools[n]) {
         let channels = match pool.channels {
@@ -96,8 +103,14 @@ fn capacity(config: &Config) -> Rows {
     vec![
         row("physical", human(all)),
         row("logical", human(seen)),
-        row("spare / physical", format!("{:.2}% (ftl.over_provisioning)", 100.0 * spare / all.0 as f64)),
-        row("spare / logical", format!("{:.2}% (as drives are advertised)", 100.0 * spare / seen.0 as f64)),
+        row(
+            "spare / physical",
+            format!("{} (ftl.over_provisioning)", Quantity::Fraction(spare / all.0 as f64)),
+        ),
+        row(
+            "spare / logical",
+            format!("{} (as drives are advertised)", Quantity::Fraction(spare / seen.0 as f64)),
+        ),
     ]
 }
 
@@ -118,14 +131,17 @@ fn map(config: &Config) -> Rows {
     let mapping = &config.file.ftl.mapping;
     let what = match (mapping.cache, config.map_cache()) {
         (Some(cache), Some(size)) => format!(
-            "{cache} for {} of {} entries, and the places of {} translation pages",
-            size.entries, config.logical_pages, size.tables
+            "{} for {} of {} entries, and the places of {} translation pages",
+            human(cache),
+            count(size.entries),
+            count(config.logical_pages),
+            count(size.tables)
         ),
-        _ if mapping.block.is_some() => format!("{} logical blocks", config.logical_blocks()),
-        _ => format!("{} entries of {}", config.logical_pages, mapping.entry),
+        _ if mapping.block.is_some() => format!("{} logical blocks", count(config.logical_blocks())),
+        _ => format!("{} entries of {}", count(config.logical_pages), human(mapping.entry)),
     };
     let what = match config.mapped_units() {
-        Some(units) => format!("{what}, and {units} of units"),
+        Some(units) => format!("{what}, and {} of units", count(units)),
         None => what,
     };
     let unit = config.unit;
@@ -152,7 +168,10 @@ fn memory(config: &Config) -> Rows {
         .map_cache()
         .map_or(Bytes(0), |size| Bytes(56 * u64::from(size.entries) + 28 * u64::from(size.tables)));
     vec![
-        row("map and shadow, 8 B a logical page", human(map)),
+        row(
+            "map and shadow, 8 B a logical page",
+            format!("{} of {} pages", human(map), count(config.mapped_pages())),
+        ),
         row("stamps, 8 B a place for one", human(stamps)),
         row("blocks, 32 B each", human(blocks)),
         row("cache of the map, 56 B an entry", human(cache)),
@@ -186,7 +205,7 @@ fn latency(config: &Config, n: usize) -> Rows {
     let erase = Hold::Erase.total(part, g.planes_per_row) + part.timing.erase;
     vec![
         row(
-            "read of 4KiB, by page type",
+            "read of 4 KiB, by page type",
             format!("{} (link + command_time + command + tR + data out)", reads.join(", ")),
         ),
         row("program of a unit", format!("{} (command + data in + tPROG)", programs.join(", "))),
@@ -204,7 +223,11 @@ fn peak(config: &Config, n: usize) -> Rows {
     let (channels, rows) = (u64::from(g.channels), u64::from(g.rows()));
     let pair = |bus: f64, array: f64| {
         let least = if bus < array { "the buses bind" } else { "the arrays bind" };
-        format!("buses {bus:.0} MB/s, arrays {array:.0} MB/s: {least}")
+        format!(
+            "buses {}, arrays {}: {least}",
+            Quantity::Throughput(bus * 1e6),
+            Quantity::Throughput(array * 1e6)
+        )
     };
     let mut rows = vec![
         row("read", pair(rate(sensed, read, channels), rate(sensed, t_read, rows))),
@@ -215,14 +238,10 @@ fn peak(config: &Config, n: usize) -> Rows {
         ),
     ];
     if let Some(link) = Link::of(&config.file.front) {
-        let rate = |way| link.peak(way) / 1e6;
+        let rate = |way| Quantity::Throughput(link.peak(way));
         rows.push(row(
             "link",
-            format!(
-                "to the device {:.0} MB/s, to the host {:.0} MB/s",
-                rate(Way::ToDevice),
-                rate(Way::ToHost)
-            ),
+            format!("to the device {}, to the host {}", rate(Way::ToDevice), rate(Way::ToHost)),
         ));
     }
     rows
@@ -234,12 +253,14 @@ fn rate(size: Bytes, time: Duration, count: u64) -> f64 {
 }
 
 fn micros(time: Duration) -> String {
-    format!("{:.3} us", time.us())
+    Quantity::Latency(time.us()).to_string()
 }
 
-/// A size as people read it, two digits after the point.
+/// A size as people read it.
 fn human(size: Bytes) -> String {
-    let units = [(1u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    let unit = units.into_iter().find(|(unit, _)| size.0 >= *unit);
-    unit.map_or_else(|| size.to_string(), |(unit, name)| format!("{:.2} {name}", size.0 as f64 / unit as f64))
+    Quantity::Bytes(size.0 as f64).to_string()
+}
+
+fn count(number: impl Into<u64>) -> String {
+    Quantity::Count(number.into()).to_string()
 }

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde_json::{Map, Value as Json, json};
 use wordline_designs::{DECIDES, DESIGN, DESIGNS, Designs};
-use wordline_kernel::{Bytes, Complaints, Duration, Energy, MegaTransfers, Power, one_of};
+use wordline_kernel::{Bytes, Complaints, Duration, Energy, MegaTransfers, Power, nearest, one_of};
 use wordline_nand::cell::CellsFile;
 use wordline_nand::faults::Numbers;
 use wordline_nand::latency::TimeRange;
@@ -343,11 +343,21 @@ impl Walk<'_> {
     fn unknown(&mut self, known: &Map<String, Json>, member: &Node, key: &str, path: &str) {
         let names: Vec<&str> = known.keys().map(String::as_str).collect();
         let mut wanted = one_of(key, &names);
-        let elsewhere = paths(self.root, self.root, "")
-            .into_iter()
-            .find(|at| at != path && at.rsplit('.').next() == Some(key));
-        if let Some(place) = elsewhere {
-            wanted = format!("{wanted} (there is a key {place})");
+        // Of the keys with this name in other tables one that shares most of the way, and of these the nearest.
+        let all = paths(self.root, self.root, "");
+        let same: Vec<&str> = all
+            .iter()
+            .map(String::as_str)
+            .filter(|at| *at != path && at.rsplit('.').next() == Some(key))
+            .collect();
+        let shared = |at: &&str| {
+            let both = at.split('.').zip(path.split('.'));
+            both.take_while(|(theirs, ours)| theirs == ours).count()
+        };
+        let most = same.iter().map(shared).max();
+        let same: Vec<&str> = same.iter().copied().filter(|at| Some(shared(&at)) == most).collect();
+        if let Some(place) = nearest(path, &same) {
+            wanted = format!("{place}, or {wanted}");
         }
         self.wrong.add(member.origin.label(path), "an unknown key", wanted);
     }

@@ -215,17 +215,12 @@ fn a_part_by_name_replaces_the_part_of_the_preset() {
 
 /// Malformed files and arguments: the text of a file, the arguments, and a part of the message.
 const CASES: &[(&str, &[&str], &str)] = &[
-    (
-        "preset = \"tiny\"\n[ftl.gc]\nstart_below = 3\n",
-        &[],
-        "drive.toml:3: ftl.gc.start_below: found an unknown key, wanted one of",
-    ),
-    ("preset = \"tiny\"\n[frnt]\n", &[], "drive.toml:2: frnt: found an unknown key, wanted one of"),
-    ("preset = \"tiny\"\n[frnt]\n", &[], "did you mean front?"),
-    ("preset = \"tiny\"\ndesings = [\"centaur\"]\n", &[], "did you mean designs?"),
+    ("preset = \"tiny\"\n[ftl.gc]\nstart_below = 3\n", &[], "drive.toml:3: ftl.gc.start_below: found"),
+    ("preset = \"tiny\"\n[frnt]\n", &[], "drive.toml:2: frnt: found an unknown key, wanted front, or"),
+    ("preset = \"tiny\"\ndesings = [\"centaur\"]\n", &[], "designs, or another of"),
     ("preset = \"tiny\"\nftl.gc.victim.policy = \"cubeftl\"\n", &[], "(cubeftl is a design: designs = ["),
     ("preset = \"slc-mlc-hybrid\"\n", &[], "or --set \"designs=['slc-mlc-hybrid']\")"),
-    ("preset = \"tiny\"\nover_provisioning = 0.1\n", &[], "(there is a key ftl.over_provisioning)"),
+    ("preset = \"tiny\"\nover_provisioning = 0.1\n", &[], "ftl.over_provisioning, or one of"),
     (
         "preset = \"tiny\"\n[ftl]\nover_provisioning = 1.7\n",
         &[],
@@ -246,7 +241,7 @@ const CASES: &[(&str, &[&str], &str)] = &[
         &[],
         "drive.toml:3: ftl.gc.victim.policy: found \"gredy\", wanted ",
     ),
-    ("preset = \"tiny\"\n[ftl.gc.victim]\npolicy = \"gredy\"\n", &[], "did you mean greedy?"),
+    ("preset = \"tiny\"\n[ftl.gc.victim]\npolicy = \"gredy\"\n", &[], "greedy, or another of"),
     (
         "preset = \"cubeftl-device\"\n[part.cells]\nset = \"cubeftl-tlx\"\n",
         &[],
@@ -358,7 +353,7 @@ const CASES: &[(&str, &[&str], &str)] = &[
         &[],
         "drive.toml:3: buffer.size: found 4KiB, wanted from two program units",
     ),
-    ("preset = \"tiny\"\n[buffer]\nmode = \"write-bak\"\n", &[], "did you mean write-back?"),
+    ("preset = \"tiny\"\n[buffer]\nmode = \"write-bak\"\n", &[], "write-back, or another of"),
     (
         "preset = \"tiny\"\n[front]\nqueue_depth = -1\n",
         &[],
@@ -405,7 +400,7 @@ const CASES: &[(&str, &[&str], &str)] = &[
         &[],
         "drive.toml:3: part.bus.mode: found 300, wanted a whole number from 0 to 255",
     ),
-    ("preset = \"tiny\"\n[part.bus]\ninterface = \"NVDDR2\"\n", &[], "did you mean NV-DDR2?"),
+    ("preset = \"tiny\"\n[part.bus]\ninterface = \"NVDDR2\"\n", &[], "NV-DDR2, or another of"),
     (
         "preset = \"tiny\"\n",
         &["part.bus.interface=NV-DDR", "part.bus.t_rc=1ns"],
@@ -430,7 +425,7 @@ const CASES: &[(&str, &[&str], &str)] = &[
         &[],
         "drive.toml:7: faults[1].nth: found 0, wanted at least 1",
     ),
-    ("preset = \"tiny\"\n[[faults]]\nfails = \"erasure\"\n", &[], "did you mean erase?"),
+    ("preset = \"tiny\"\n[[faults]]\nfails = \"erasure\"\n", &[], "erase, or another of"),
     (
         "preset = \"tiny\"\n[[faults]]\nfails = \"erase\"\nblock = \"9..3\"\n",
         &[],

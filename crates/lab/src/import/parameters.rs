@@ -72,7 +72,7 @@ impl Parameters {
         found
     }
 
-    /// What `read` makes of the text of a parameter; `otherwise` where it is wrong.
+    /// The value that `read` makes of the text of a parameter; `otherwise` where it is wrong.
     fn read<T>(
         &mut self,
         key: &'static str,

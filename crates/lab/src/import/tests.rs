@@ -97,7 +97,7 @@ fn each_wrong_parameter_is_named_with_file_line_and_what_was_wanted() {
         (
             "<Seed>321</Seed>",
             "<Sead>1</Sead>",
-            "ssd.xml:11: Sead: found a parameter that is not known, wanted one of",
+            "ssd.xml:11: Sead: found a parameter that is not known, wanted Seed, or another of",
         ),
         ("<Seed>321</Seed>", "<Seed>1</Seed><Seed>2</Seed>", "ssd.xml:11: Seed: found the parameter twice"),
         ("</Device_Parameter_Set>", "", "ssd.xml:"),

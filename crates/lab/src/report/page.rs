@@ -125,7 +125,10 @@ fn introduction(run: &Summary, named: bool) -> String {
         Quantity::Seconds(run.simulated_seconds),
         run.seed,
         escaped(&run.digest),
-    )
+    ) + &run
+        .verdict
+        .as_ref()
+        .map_or_else(String::new, |verdict| format!("<p>Bound by {}.</p>\n", escaped(&verdict.text)))
 }
 
 fn notes(runs: &[Summary]) -> String {

@@ -3,7 +3,7 @@
 use wordline_kernel::{Metric, Metrics};
 
 use super::quantity::Quantity;
-use crate::summary::{CommandTime, Latency, MemberUse, Outcome, PoolUse, Summary, WriteBack};
+use crate::summary::{Bound, CommandTime, Latency, MemberUse, Outcome, PoolUse, Summary, WriteBack};
 
 /// Results under one heading, each with its name.
 pub struct Group {
@@ -90,6 +90,18 @@ pub fn outcome(run: &Summary) -> &'static str {
     }
 }
 
+/// The bound of a run, in a word.
+pub fn bound(run: &Summary) -> &'static str {
+    match run.verdict.as_ref().map(|verdict| verdict.bound) {
+        None => "–",
+        Some(Bound::Arrays) => "arrays",
+        Some(Bound::Buses) => "buses",
+        Some(Bound::Link) => "link",
+        Some(Bound::Cleaning) => "cleaning",
+        Some(Bound::Host) => "host",
+    }
+}
+
 /// A name of a stage of [`Summary::time`] in words.
 pub fn stage(name: &str) -> String {
     match name {
@@ -110,6 +122,7 @@ fn identity(run: &Summary) -> Vec<(&'static str, Quantity)> {
         ("seed", Quantity::Text(run.seed.to_string())),
         ("digest", text(&run.digest)),
         ("outcome", text(outcome(run))),
+        ("bound by", text(bound(run))),
         ("simulated time", Quantity::Seconds(run.simulated_seconds)),
         ("time to prepare", Quantity::Seconds(run.precondition_seconds)),
         ("time to simulate", Quantity::Seconds(run.wall_seconds)),
@@ -162,7 +175,8 @@ fn latency(requests: u64, of: &Latency) -> Vec<(&'static str, Quantity)> {
 }
 
 /// Results that are nothing on a device without a map in flash, without an SLC cache, or of an array that no member failed.
-pub const OPTIONAL: [&str; 16] = [
+pub const OPTIONAL: [&str; 17] = [
+    IN_THE_BUFFER,
     "map look-ups in memory",
     "translation reads",
     "translation programs",
@@ -180,6 +194,9 @@ pub const OPTIONAL: [&str; 16] = [
     "rows had from the log",
     "sectors lost",
 ];
+
+/// The part of what the host wrote that is not in flash.
+const IN_THE_BUFFER: &str = "  merged or still in buffer";
 
 /// The heading of the metrics that no other table has, for the pages of reports.
 pub const OTHER: &str = "Other metrics";
@@ -208,7 +225,11 @@ const FLASH: &[Row] = &[
 ];
 
 /// The cost of these operations.
-const COSTS: &[Row] = &[("programs a host page", "programs_per_host_program"), ("energy", "energy_joules")];
+const COSTS: &[Row] = &[(BY_CLEANING, "programs_per_host_program"), ("energy", "energy_joules")];
+
+/// The part of write amplification that pages moved by garbage collection make: pages programmed for the host and by the collector, for
+/// each one for the host. Completing small writes, padding and the map are not in it.
+const BY_CLEANING: &str = "  by cleaning alone";
 
 /// Counts of failures.
 const FAULTS: &[Row] = &[
@@ -314,8 +335,17 @@ fn flash(run: &Summary) -> Vec<(&'static str, Quantity)> {
     let amplification = run.write_amplification.map_or(Quantity::Absent, Quantity::Number);
     let mut rows = metrics(run, FLASH);
     rows.push(("write amplification", amplification));
+    rows.push((IN_THE_BUFFER, never_in_flash(run)));
     rows.extend(metrics(run, COSTS));
     rows
+}
+
+/// The part of what the host wrote that was not programmed, where that is why write amplification is below 1: it was written again while
+/// it was in the buffer, or is there at the end.
+fn never_in_flash(run: &Summary) -> Quantity {
+    let amplification = run.write_amplification.filter(|amplification| *amplification < 1.0);
+    let of_host = run.metrics.count("flash.host_bytes") as f64 / run.host.written_bytes.max(1) as f64;
+    amplification.map_or(Quantity::Absent, |_| Quantity::Fraction((1.0 - of_host).max(0.0)))
 }
 
 fn time(

@@ -7,8 +7,8 @@ use wordline_ssd::metrics::{all, of_pool};
 
 use crate::provenance::Provenance;
 use crate::summary::{
-    CommandTime, DieWear, Drift, Host, Latency, MemberUse, Outcome, PoolUse, Share, Source, SourceKind,
-    Summary, TimeShare, Wear, Window, Windows, WriteBack,
+    Bound, CommandTime, DieWear, Drift, Host, Latency, MemberUse, Outcome, PoolUse, Share, Source,
+    SourceKind, Summary, TimeShare, Verdict, Wear, Window, Windows, WriteBack,
 };
 
 /// A mixed run of a drive of 8 channels and 64 dies that collects garbage from its middle on.
@@ -26,6 +26,7 @@ pub fn mixed() -> Summary {
         wall_seconds: 2.1,
         precondition_seconds: 0.84,
         requests_per_second: 571_428.0,
+        verdict: Some(verdict()),
         host: host(),
         metrics: busy(&[]),
         write_amplification: Some(1.72),
@@ -43,6 +44,19 @@ pub fn mixed() -> Summary {
         pools: Vec::new(),
         notes: vec!["3 requests went beyond the device and were wrapped".to_owned()],
         windows: windows(300, 9.63 / 300.0),
+    }
+}
+
+fn verdict() -> Verdict {
+    Verdict {
+        bound: Bound::Host,
+        busiest: Bound::Arrays,
+        busy: 0.72,
+        mean_busy: 0.42,
+        cleaning: Some(0.31),
+        stage: Some("array".to_owned()),
+        stage_share: 0.6,
+        text: "the host: the dies had nothing to do for more than half of the run".to_owned(),
     }
 }
 

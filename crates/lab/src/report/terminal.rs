@@ -70,27 +70,75 @@ pub fn table(run: &Summary, columns: u16) -> String {
     let sheet = Sheet::of(columns);
     let groups = results(from_ref(run)).into_iter().flatten().map(|group| (group.title.clone(), group));
     let groups: BTreeMap<String, Group> = groups.collect();
-    let side_by_side = |title, columns: &[(&str, &str)]| {
+    let mut zeros = Zeros::default();
+    let mut side_by_side = |title, columns: &[(&str, &str)]| {
         let columns: Vec<_> = columns.iter().map(|(group, name)| (&groups[*group], *name)).collect();
+        let kept = zeros.of_columns(title, &columns);
+        let columns: Vec<_> = kept.iter().zip(columns).map(|(group, (_, name))| (group, name)).collect();
         matrix(title, &columns)
     };
     let busy = side_by_side("Busy", &[("Channels busy", "channels"), ("Dies busy", "dies")]);
-    let main = sheet.lay_out([
-        list("Host", groups["Host"].rows.iter()),
-        side_by_side("Latency", &[("Read latency", "reads"), ("Write latency", "writes")]),
-        list("Flash", groups["Flash"].rows.iter().filter(|row| !is_idle(row))),
-        side_by_side("Mean time in", &[("Mean time of a read", "reads"), ("Mean time of a write", "writes")]),
-        list("Wear", groups["Wear"].rows.iter()),
-        [busy, faults(&groups["Faults"])].concat(),
-    ]);
+    let latency = side_by_side("Latency", &[("Read latency", "reads"), ("Write latency", "writes")]);
+    let times =
+        side_by_side("Mean time in", &[("Mean time of a read", "reads"), ("Mean time of a write", "writes")]);
+    let [host, flash, wear] =
+        ["Host", "Flash", "Wear"].map(|title| list(title, zeros.of(&groups[title]).iter()));
+    let main = sheet.lay_out([host, latency, flash, times, wear, [busy, faults(&groups["Faults"])].concat()]);
     let own = groups.get(results::OWN).map(|own| list(results::OWN, own.rows.iter()).join("\n"));
     // The flash of members is in their columns.
     let parts =
         if run.members.is_empty() { pools(run, &groups, sheet) } else { members(run, &groups, sheet) };
-    let last = [parts, own.unwrap_or_default(), energy(run, sheet), notes(run, sheet)];
+    let last = [zeros.line(sheet), parts, own.unwrap_or_default(), energy(run, sheet), notes(run, sheet)];
     let parts = std::iter::once(heading(run, sheet)).chain(main).chain(last);
     let shown: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
     shown.join("\n\n") + "\n"
+}
+
+/// Rows that are zero: they are left out of the tables, and named in one line below them.
+#[derive(Default)]
+struct Zeros(Vec<String>);
+
+impl Zeros {
+    /// The rows of a table that are not zero.
+    fn of(&mut self, group: &Group) -> Vec<(String, Quantity)> {
+        let rows = group.rows.iter().filter(|row| !is_idle(row)).cloned();
+        let (zero, kept): (Vec<_>, Vec<_>) = rows.partition(|(_, result)| result.number() == Some(0.0));
+        self.note(&group.title, zero.into_iter().map(|(name, _)| name).collect());
+        kept
+    }
+
+    /// Groups with the same names, without the rows that are zero in each of them, or absent.
+    fn of_columns(&mut self, title: &str, columns: &[(&Group, &str)]) -> Vec<Group> {
+        let results =
+            |name: &str| columns.iter().filter_map(|(group, _)| group.get(name)).collect::<Vec<_>>();
+        let is_zero = |name: &str| {
+            let results = results(name);
+            let none =
+                |result: &&Quantity| matches!(result, Quantity::Absent) || result.number() == Some(0.0);
+            results.iter().all(none) && results.iter().any(|result| result.number().is_some())
+        };
+        let names = columns[0].0.rows.iter().map(|(name, _)| name.clone());
+        let zero: Vec<String> = names.filter(|name| is_zero(name)).collect();
+        let kept = columns.iter().map(|(group, _)| {
+            let rows = group.rows.iter().filter(|(name, _)| !zero.contains(name)).cloned().collect();
+            Group { title: group.title.clone(), rows }
+        });
+        let kept = kept.collect();
+        self.note(title, zero);
+        kept
+    }
+
+    fn note(&mut self, title: &str, names: Vec<String>) {
+        if !names.is_empty() {
+            let names: Vec<&str> = names.iter().map(|name| name.trim()).collect();
+            self.0.push(format!("{}: {}", title.to_lowercase(), names.join(", ")));
+        }
+    }
+
+    /// The line that names them.
+    fn line(&self, sheet: Sheet) -> String {
+        if self.0.is_empty() { String::new() } else { wrapped("Zero", from_ref(&self.0.join("; ")), sheet) }
+    }
 }
 
 /// A column for each of several pools, and what was sent to which.
@@ -236,6 +284,9 @@ fn heading(run: &Summary, sheet: Sheet) -> String {
             Quantity::PerSecond(run.requests_per_second),
         ),
     ]);
+    if let Some(verdict) = &run.verdict {
+        table.add_row(["Bound by", &verdict.text]);
+    }
     lines_of(&table).join("\n")
 }
 

@@ -78,7 +78,7 @@ mod tests {
         for (line, bad, wanted) in [
             (1, "requests = 0", "w.toml:2: requests: found 0"),
             (1, "requests = -3", "w.toml:2: requests: found -3"),
-            (1, "reqests = 10", "w.toml:2: reqests: found an unknown key, wanted one of"),
+            (1, "reqests = 10", "w.toml:2: reqests: found an unknown key, wanted requests, or another of"),
             (1, "requests = 10\nrequests = 10", "w.toml:3:1: found duplicate key requests"),
             (2, "read_share = 1.5", "read_share: found 1.5"),
             (2, "read_share = 0.5\ndiscard_share = 0.6", "discard_share: found 0.6"),

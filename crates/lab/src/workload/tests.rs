@@ -190,6 +190,6 @@ fn jobs_with_depths_and_rates_of_their_own_run_side_by_side() {
     );
     assert_eq!(run.host.writes, 20);
     assert!((35..65).contains(&run.host.reads), "{}", run.host.reads);
-    assert!((40..50).contains(&run.host.discards), "{}", run.host.discards);
+    assert!((40..=50).contains(&run.host.discards), "{}", run.host.discards);
     assert!((0.048..0.052).contains(&run.simulated_seconds), "{}", run.simulated_seconds);
 }

@@ -26,8 +26,8 @@ pub struct MappingFile {
     /// Left out: the size of a program of the first pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sub_request: Option<Bytes>,
-    /// DRAM for the map, of which an entry takes 4 B more than in flash for the logical page that it is of. The map
-    /// itself is in translation pages of the flash, as large as a mapping unit and taken from the over-provisioning; those of
+    /// DRAM for the map: a size, such as `2MiB`, turns the cached map (DFTL) on. An entry takes 4 B more there than in flash for the logical
+    /// page that it is of. The map itself is in translation pages of the flash, as large as a mapping unit and taken from the over-provisioning; those of
     /// several pools are in the last one. Left out: the whole map is in DRAM, where the map of `whole_units` is always.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<Bytes>,

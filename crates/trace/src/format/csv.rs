@@ -1,6 +1,6 @@
 //! Our own CSV: columns named by a header line, in any order.
 //!
-//! A time column says its unit in its name (`t_ns`), or is named `t` or `time`; options go before names.
+//! A time column says its unit in its name (`t_ns`), or is named `t`, `time` or `timestamp`; options go before names.
 
 use wordline_kernel::Bytes;
 
@@ -17,8 +17,9 @@ use crate::error::Result;
 pub(crate) const COLUMNS: &str = "t_ps,op,offset,size,dev,resp_ps,fua";
 pub(crate) const MORE_COLUMNS: &str = ",cpu,stream";
 
-const WANTED: &str =
-    "a header with a time column (t_ps, t_ns, t_us, t_ms, t_s or t), op, offset (or lba) and size";
+const WANTED: &str = "a header with a time (t, time or timestamp, alone or with its unit: t_ps, time_ns, timestamp_us, ..._ms, ..._s), \
+    op, offset (or offset_bytes, or lba in sectors) and size (or size_bytes, or sectors); also known are dev or device, resp_ns or \
+    response_us, fua, cpu and stream";
 
 /// The field of a request that a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,8 +85,11 @@ fn names(line: &str) -> impl Iterator<Item = String> + '_ {
 /// The unit that a time column's name says, the inner `None` where it says none.
 fn time_unit(name: &str) -> Option<Option<TimeUnit>> {
     match name {
-        "t" | "time" => Some(None),
-        _ => unit_suffix(name.strip_prefix("t_").or_else(|| name.strip_prefix("time_"))?).map(Some),
+        "t" | "time" | "timestamp" => Some(None),
+        _ => {
+            let unit = ["t_", "time_", "timestamp_"].into_iter().find_map(|begin| name.strip_prefix(begin));
+            unit_suffix(unit?).map(Some)
+        }
     }
 }
 

@@ -310,7 +310,7 @@ impl Settings {
                 self.pace.set(key, given)?;
             }
             "startdelay" | "runtime" | "timeout" | "time_based" | "ramp_time" => {
-                self.times.set(key, value)?
+                self.times.set(key, value)?;
             }
             "stonewall" | "wait_for_previous" => put(&mut self.stonewall, flag(value), FLAG)?,
             _ => return Err(Wrong::Key),

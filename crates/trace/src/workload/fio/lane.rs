@@ -54,7 +54,7 @@ pub struct Random {
     rate: Stream,
 }
 
-/// What a lane still asks for.
+/// The bytes and requests that a lane still asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct Left {
     bytes: u64,

@@ -1,0 +1,117 @@
+//! Files that users bring: job files of fio, and files of MQSim.
+
+use crate::{Folder, wordline};
+
+const JOB: &str = "[global]\nfilename=/dev/nvme0n1\ndirect=1\nioengine=libaio\nbs=4k\nsize=50%\n\n\
+    [readers]\nrw=randread\niodepth=4\nnumjobs=2\nnumber_ios=200\n\n\
+    [writer]\nrw=write\nrate_iops=5000\nnumber_ios=40\n";
+
+#[test]
+fn the_jobs_of_a_file_run_at_once_wherever_a_workload_may_be_given() {
+    let folder = Folder::new();
+    let (job, trace, snapshot) = (folder.with("job.fio", JOB), folder.path("t.csv"), folder.path("a.snap"));
+    let run = wordline(&["run", "--preset", "tiny", "--workload", &job, "--json"]).json();
+    assert_eq!((&run["host"]["reads"], &run["host"]["writes"]), (&400.into(), &40.into()), "{run}");
+    assert_eq!(run["workload"]["name"], *job);
+    // Forty writes, one each 200 us, take as long at least.
+    let seconds = run["simulated_seconds"].as_f64().expect("a time");
+    assert!((0.0078..0.05).contains(&seconds), "{seconds}");
+    let again = wordline(&["run", "--preset", "tiny", "--workload", &job, "--json"]).json();
+    assert_eq!(run["digest"], again["digest"]);
+    let few = wordline(&["run", "--preset", "tiny", "--workload", &job, "--requests", "30", "--json"]).json();
+    assert_eq!(few["host"]["requests"], 30);
+    let both = wordline(&["compare", "tiny", "tiny-tlc", "--workload", &job, "--json"]).json();
+    assert!(both.as_array().expect("a list").iter().all(|run| run["host"]["requests"] == 440), "{both}");
+    wordline(&["trace", "gen", &job, &trace, "--preset", "tiny"]).success();
+    let info = wordline(&["trace", "info", &trace, "--json"]).json();
+    assert_eq!(info["statistics"]["requests"], 440, "{info}");
+    wordline(&["snapshot", "make", &snapshot, "--preset", "tiny", "--workload", &job, "--requests", "50"])
+        .success();
+}
+
+#[test]
+fn what_a_job_file_cannot_say_is_refused_with_file_line_and_key() {
+    let folder = Folder::new();
+    let with = |name: &str, text: &str, more: &[&str], wanted: &str| {
+        let job = folder.with(name, text);
+        let call = [&["run", "--preset", "tiny", "--workload", &job][..], more].concat();
+        let refusal = wordline(&call).refusal();
+        assert!(refusal.contains(wanted), "{refusal}");
+    };
+    with(
+        "a.fio",
+        "[a]\nfilename=x\nverify=crc32c\n",
+        &[],
+        "a.fio:3: verify: found a key that is not simulated",
+    );
+    with("b.fio", "[a]\nfilename=x\nrwmixraed=70\n", &[], "rwmixread, or another of");
+    with("c.fio", "[a]\nfilename=x\nsize=1t\n", &[], "c.fio:1: [a] size: found 1TiB, wanted at most");
+    with("d.fio", JOB, &["--queue-depth", "4"], "queue depth: found 4, wanted none beside a job file");
+    with("e.fio", JOB, &["--time-scale", "2"], "time scale: found 2, wanted none beside a job file");
+    let refusal = wordline(&["run", "--preset", "tiny", "--workload", "nowhere.fio"]).refusal();
+    assert!(refusal.contains("nowhere.fio: cannot read"), "{refusal}");
+}
+
+#[test]
+fn notes_say_what_of_a_job_file_counts_for_nothing() {
+    let folder = Folder::new();
+    let job = folder.with("a.fio", "[a]\nfilename=x\nnumber_ios=5\niodepth=8\ngroup_reporting\n");
+    let run = wordline(&["run", "--preset", "tiny", "--workload", &job, "--json"]).json();
+    let notes = run["notes"].to_string();
+    for wanted in ["iodepth counts as 1", "as with direct=1", "say nothing of the requests: group_reporting"]
+    {
+        assert!(notes.contains(wanted), "{notes}");
+    }
+}
+
+#[test]
+fn files_of_mqsim_become_a_device_and_a_workload_that_run() {
+    let folder = Folder::new();
+    let small = include_str!("../../../lab/src/import/mqsim-64g.xml")
+        .replace("<Block_No_Per_Plane>256", "<Block_No_Per_Plane>16")
+        .replace("<Overprovisioning_Ratio>0.07", "<Overprovisioning_Ratio>0.4");
+    let (ssd, flows) = (
+        folder.with("ssdconfig.xml", small),
+        folder.with("workload.xml", include_str!("../../../lab/src/import/mqsim-flows.xml")),
+    );
+    let device = folder.with("drive.toml", wordline(&["config", "import", &ssd]).success());
+    let job = folder.with("jobs.fio", wordline(&["workloads", "import", &flows]).success());
+    wordline(&["config", "check", "--config", &device]).success();
+    let run =
+        wordline(&["run", "--config", &device, "--workload", &job, "--requests", "300", "--json"]).json();
+    assert_eq!(run["host"]["reads"], 300, "{run}");
+    let bad = folder.with("bad.xml", "<Execution_Parameter_Set><Seed>1</Sed></Execution_Parameter_Set>");
+    let refusal = wordline(&["config", "import", &bad]).refusal();
+    assert!(refusal.contains("bad.xml:1: found"), "{refusal}");
+}
+
+#[test]
+fn a_log_whose_name_ends_in_csv_is_a_trace_of_the_run() {
+    let folder = Folder::new();
+    let (log, other) = (folder.path("log.csv"), folder.path("log.txt"));
+    let run = |log: &str| {
+        wordline(&[
+            "run",
+            "--preset",
+            "tiny",
+            "--workload",
+            "mixed-70-30",
+            "--requests",
+            "200",
+            "--log",
+            log,
+            "--json",
+        ])
+    };
+    let first = run(&log).json();
+    let text = std::fs::read_to_string(&log).expect("it was written");
+    assert_eq!(text.lines().next(), Some("t_ps,op,offset,size,resp_ps,failed"));
+    assert_eq!(text.lines().count(), 201);
+    let info = wordline(&["trace", "info", &log, "--json"]).json();
+    assert_eq!(info["statistics"]["reads"], first["host"]["reads"], "{info}");
+    let replayed = wordline(&["run", "--preset", "tiny", "--trace", &log, "--json"]).json();
+    assert_eq!(replayed["host"]["written_bytes"], first["host"]["written_bytes"]);
+    let refusal = run(&other).refusal();
+    assert!(refusal.contains("log.txt, wanted a name that ends in .csv or .parquet"), "{refusal}");
+    assert!(!folder.names().contains(&"log.txt".to_owned()));
+}
