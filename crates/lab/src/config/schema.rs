@@ -355,7 +355,7 @@ impl Walk<'_> {
             both.take_while(|(theirs, ours)| theirs == ours).count()
         };
         let most = same.iter().map(shared).max();
-        let same: Vec<&str> = same.iter().copied().filter(|at| Some(shared(&at)) == most).collect();
+        let same: Vec<&str> = same.iter().copied().filter(|at| Some(shared(at)) == most).collect();
         if let Some(place) = nearest(path, &same) {
             wanted = format!("{place}, or {wanted}");
         }
