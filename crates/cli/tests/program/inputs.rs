@@ -104,7 +104,7 @@ const GOOD: [&str; 41] = [
 ];
 
 /// Invalid inputs, and a part of the message for each.
-const BAD: [(&str, &str); 110] = [
+const BAD: [(&str, &str); 111] = [
     ("rnu", "rnu"),
     ("run --presett tiny", "--presett"),
     ("run --preset tniy", "tiny, or another of"),
