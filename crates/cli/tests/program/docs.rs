@@ -186,7 +186,7 @@ fn every_command_of_the_pages_works_on_a_clone() {
 /// Beginnings of commands of the pages that are not of the program, and what tries them.
 const OTHERS: [(&str, &str); 7] = [
     ("cargo install --path crates/cli", "the build of these tests"),
-    ("cargo run --release -p ", "the tests of the examples"),
+    ("cargo run --release", "the tests of the examples, and those of the program without a command"),
     ("cargo build --release -p wordline-trace --example statistics", "clippy of all targets"),
     ("--set 'design.margins=", "nothing: arguments, of no command"),
     ("valgrind ", "nothing: measurements are made by hand"),
