@@ -10,9 +10,11 @@ mod provenance;
 mod screen;
 
 mod cells;
+mod cluster;
 mod compare;
 mod config;
 mod devices;
+mod doctor;
 mod manual;
 mod metrics;
 mod nand;
@@ -83,6 +85,7 @@ enum Command {
     Cells(cells::Arguments),
     Repro(repro::Arguments),
     Sweep(sweep::Arguments),
+    Doctor(doctor::Arguments),
     Completions(manual::Completions),
     Man(manual::Man),
 }
@@ -115,6 +118,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
         Command::Cells(arguments) => cells::handle(arguments),
         Command::Repro(arguments) => repro::handle(arguments, &registry),
         Command::Sweep(arguments) => sweep::handle(arguments, &registry),
+        Command::Doctor(arguments) => doctor::handle(&arguments),
         Command::Completions(arguments) => manual::completions(&arguments, Program::command()),
         Command::Man(arguments) => manual::man(&arguments, Program::command()),
     }));

@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use wordline_kernel::Bytes;
 use wordline_lab::devices::Registry;
 use wordline_lab::output::ReportFolder;
 use wordline_lab::sweep::Conduct;
-use wordline_studies::{self as studies, Asked, Progress, Repeat, RunsForm, Store, Study, Table};
+use wordline_studies::{self as studies, Asked, Elsewhere, Progress, Repeat, RunsForm, Store, Study, Table};
 
 use crate::arguments::{SeedArgument, whole};
+use crate::cluster::Cluster;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::{self, JsonArgument};
@@ -21,7 +23,8 @@ Examples:
   wordline sweep --preset tiny --workload randwrite-4k --vary ftl.over_provisioning=0.1..0.4/4
   wordline sweep --preset tiny --vary ftl.gc.victim.policy=greedy,fifo --seeds 5 --column write_amplification
   wordline sweep study.toml --store runs --plan
-  wordline sweep study.toml --store runs --runs runs.parquet --report out";
+  wordline sweep study.toml --store runs --runs runs.parquet --report out
+  wordline sweep study.toml --store runs --cluster tcp://head:8786";
 
 /// The device where the user names none.
 const USUAL_PRESET: &str = "nvme-tlc";
@@ -33,7 +36,7 @@ const USUAL_WORKLOAD: &str = "mixed-70-30";
 ///
 /// The study is a file (docs/studies.md), or is put together from --preset, --set, --workload and --vary. With --store, runs are kept in a
 /// folder: a study that was stopped goes on there, and one that was extended does only what is new. A run that fails is kept with its
-/// error, and ends nothing.
+/// error, and ends nothing. With --cluster they are done by the workers of a scheduler of Dask.
 #[derive(Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct Arguments {
@@ -97,6 +100,18 @@ pub struct Arguments {
     /// Runs this many side by side; as many as there are cores if not given.
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = whole::<u32, 0>)]
     threads: u32,
+    /// The most memory that the runs of this machine may take together, such as `8GiB`; the study's own budget if not given.
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<Bytes>,
+    /// Compares each row with the one that has this value in place of its own, seed by seed; can be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    against: Vec<String>,
+    /// Runs them on the cluster of the scheduler of Dask at this address, by the Python package (docs/studies.md).
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["threads", "memory"])]
+    cluster: Option<String>,
+    /// The Python that has the package with its extra `cluster`.
+    #[arg(long, value_name = "FILE", default_value = "python3", requires = "cluster")]
+    python: PathBuf,
     /// Shows no progress bar. There is none either where standard error is no terminal.
     #[arg(long)]
     no_progress: bool,
@@ -132,6 +147,11 @@ impl Arguments {
             }
         };
         study.traces.clone_from(&self.traces);
+        study.budget = self.memory.or(study.budget);
+        if !self.against.is_empty() {
+            study.against = studies::values_of("--against", &self.against)?;
+            study = study.checked()?;
+        }
         Ok(study)
     }
 }
@@ -154,6 +174,10 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     if arguments.plan {
         return say_plan(&studies::plan(&study, &store, &provenance.program())?, &arguments);
     }
+    let program = provenance.program();
+    let connect =
+        |address: &String| Cluster::connect(address, &arguments.python, &program, interrupt::flag());
+    let cluster = arguments.cluster.as_ref().map(connect).transpose()?;
     let json = arguments.json.open()?;
     let report = arguments.report.as_deref().map(ReportFolder::claim).transpose()?;
     interrupt::looks(true);
@@ -163,8 +187,10 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
         stop: interrupt::flag(),
         progress: &|done, total| steps.show(done, total),
     };
-    let progress = Progress { conduct, again: arguments.again };
-    let table = studies::run(&study, &store, &provenance.program(), &progress)?;
+    let elsewhere = cluster.as_ref().map(|cluster| cluster as &dyn Elsewhere);
+    let progress = Progress { conduct, again: arguments.again, elsewhere };
+    let table = studies::run(&study, &store, &program, &progress)?;
+    drop(cluster);
     interrupt::take();
     if !json.is_standard() {
         output::table(&studies::text(&table, screen::width()))?;
@@ -189,14 +215,23 @@ fn verdict(table: &Table) -> Result<(), Failure> {
 }
 
 fn say_plan(plan: &studies::Plan, arguments: &Arguments) -> Result<(), Failure> {
-    let studies::Plan { runs, done, failed, seconds_left } = *plan;
+    let studies::Plan { runs, done, failed, seconds_left, memory, at_once } = *plan;
     let failed = if failed > 0 { format!(", {failed} of them failed") } else { String::new() };
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let threads = if arguments.threads == 0 { cores } else { arguments.threads as usize };
+    let (threads, room) = match at_once {
+        Some(at_once) if at_once < threads as u64 => {
+            (at_once as usize, format!(", and {at_once} go at once"))
+        }
+        _ => (threads, String::new()),
+    };
     let time = match seconds_left {
         Some(seconds) => format!("about {:.0} s on {threads} threads", seconds / threads as f64),
         None => "how long they take is known when one is over".to_owned(),
     };
-    let text = format!("{runs} runs, {done} are over{failed}, {} are left: {time}\n", runs - done);
+    let text = format!(
+        "{runs} runs, {done} are over{failed}, {} are left: {time}\na run takes up to about {memory}{room}\n",
+        runs - done
+    );
     output::text(&text)
 }

@@ -66,10 +66,18 @@ impl Lab {
 impl Bench for Lab {
     fn simulate(&self, point: &Point, stop: &AtomicBool) -> Result<Summary> {
         let Point {
-            config_text, workload, precondition, covers_volume, power_cut_after, traces, seed, ..
+            config_text,
+            workload,
+            precondition,
+            from_snapshot,
+            covers_volume,
+            power_cut_after,
+            traces,
+            seed,
+            ..
         } = point;
         let run = format!(
-            "{config_text}{workload:?}{precondition:?}{covers_volume}{power_cut_after:?}{traces:?}{seed}"
+            "{config_text}{workload:?}{precondition:?}{from_snapshot:?}{covers_volume}{power_cut_after:?}{traces:?}{seed}"
         );
         if let Some(summary) = self.known().get(&run) {
             return Ok(summary.clone());
@@ -160,7 +168,8 @@ fn simulate(point: &Point, stop: &AtomicBool) -> Result<Summary> {
         late_notes: trace::LateNotes::default(),
         passes: None,
     };
-    let job = Job { device: Arc::clone(&point.device), start: Start::As(precondition), load };
+    let start = point.from_snapshot.clone().map_or(Start::As(precondition), Start::Snapshot);
+    let job = Job { device: Arc::clone(&point.device), start, load };
     run_job(job, &mut While(|| !stop.load(Ordering::Relaxed)))
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
 use wordline_host::{Pace, Spread};
 use wordline_kernel::Duration;
 
@@ -12,7 +13,8 @@ use crate::trace::LateNotes;
 use crate::trace::workload::Precondition as Wished;
 
 /// The state of a device before the first request.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Precondition {
     /// Nothing was ever written.
     Empty,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use toml::Spanned;
 use wordline_experiments::{Axis, Before, Options, Point, Points, Sweep, Workload};
-use wordline_kernel::Complaints;
+use wordline_kernel::{Bytes, Complaints};
 use wordline_lab::devices::Registry;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::words::found_and_wanted;
@@ -26,13 +26,25 @@ struct StudyFile {
     device: toml::Table,
     workload: toml::Value,
     precondition: Option<toml::Value>,
+    from_snapshot: Option<PathBuf>,
     power_cut_after: Option<u64>,
     #[serde(default)]
     vary: Vec<Spanned<AxisFile>>,
     #[serde(default)]
     repeat: Repeat,
     #[serde(default)]
+    budget: Budget,
+    #[serde(default)]
+    against: toml::Table,
+    #[serde(default)]
     columns: Vec<String>,
+}
+
+/// The most that runs may take together.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Budget {
+    memory: Option<Bytes>,
 }
 
 #[derive(Deserialize)]
@@ -95,6 +107,10 @@ pub struct Study {
     pub repeat: Repeat,
     /// The columns of its table.
     pub columns: Vec<String>,
+    /// The most memory that runs may take together; none where they may take all.
+    pub budget: Option<Bytes>,
+    /// Values of varied keys: every other row is compared with the one that has these in place of its own, seed by seed. Empty: none is.
+    pub against: toml::Table,
     /// A folder of recorded traces, which take the place of profiles.
     pub traces: Option<PathBuf>,
 }
@@ -146,6 +162,7 @@ impl Study {
             device: file.device,
             workload,
             precondition,
+            from_snapshot: file.from_snapshot,
             power_cut_after: file.power_cut_after,
             vary,
             quick: None,
@@ -153,8 +170,17 @@ impl Study {
             place: "",
         };
         let title = file.title.unwrap_or_else(|| path.display().to_string());
-        Self { path: path.to_owned(), title, sweep, repeat: file.repeat, columns: file.columns, traces: None }
-            .checked()
+        let made = Self {
+            path: path.to_owned(),
+            title,
+            sweep,
+            repeat: file.repeat,
+            columns: file.columns,
+            budget: file.budget.memory,
+            against: file.against,
+            traces: None,
+        };
+        made.checked()
     }
 
     /// The study, with the usual columns where it names none.
@@ -173,6 +199,19 @@ impl Study {
         let keys: Vec<&String> = self.sweep.vary.iter().map(|axis| &axis.key).collect();
         if let Some((_, twice)) = keys.iter().enumerate().find(|(at, key)| keys[..*at].contains(key)) {
             wrong.add(key("vary.key"), format!("`{twice}` twice"), "each key once");
+        }
+        for (name, value) in &self.against {
+            let axis = self.sweep.vary.iter().find(|axis| axis.key == *name);
+            let known: Vec<String> = match axis {
+                Some(axis) if axis.values.contains(value) => continue,
+                Some(axis) => axis.values.iter().map(ToString::to_string).collect(),
+                None => self.sweep.vary.iter().map(|axis| axis.key.clone()).collect(),
+            };
+            let wanted = format!("one of {}", known.join(", "));
+            match axis {
+                Some(_) => wrong.add(key(&format!("against.{name}")), value.to_string(), wanted),
+                None => wrong.add(key("against"), format!("`{name}`"), format!("a varied key: {wanted}")),
+            }
         }
         let Repeat { seeds, until, .. } = &self.repeat;
         wrong.require(*seeds > 0, &key("repeat.seeds"), seeds, "at least 1");
@@ -205,6 +244,35 @@ impl Study {
         Ok(self)
     }
 
+    /// Whether a run that takes so much memory fits into the budget.
+    pub(crate) fn has_room_for(&self, size: Bytes) -> Result<()> {
+        let mut wrong = Complaints::default();
+        if let Some(budget) = self.budget.filter(|budget| *budget < size) {
+            let wanted = format!("at least {size}, for the largest of the runs");
+            wrong.add(format!("{}: budget.memory", self.path.display()), budget, wanted);
+        }
+        wrong.or_ok(()).map_err(Error::Config)
+    }
+
+    /// The run with these values of the varied keys and the first seed.
+    ///
+    /// # Errors
+    /// Those of [`points`](Self::points).
+    pub fn point(&self, at: toml::Table) -> Result<Point> {
+        let options = Options { seed: self.repeat.first, traces: self.traces.clone(), ..Options::default() };
+        let point = self.sweep.point(&self.path, at, &options)?;
+        self.has_its_trace(&point).map(|()| point)
+    }
+
+    fn has_its_trace(&self, point: &Point) -> Result<()> {
+        let refused = |trace: &Path| Error::Argument {
+            what: format!("trace of {}", self.path.display()),
+            found: format!("no file {}", trace.display()),
+            wanted: "a file in the folder of recorded traces (--traces)".into(),
+        };
+        point.missing_trace().map_or(Ok(()), |trace| Err(refused(trace)))
+    }
+
     /// Its runs with a seed, each checked, in the order of the varied keys, the last one fastest.
     ///
     /// # Errors
@@ -212,14 +280,8 @@ impl Study {
     pub fn points(&self, seed: u64) -> Result<Vec<Point>> {
         let options = Options { seed, traces: self.traces.clone(), ..Options::default() };
         let points = self.sweep.points(&self.path, &options)?;
-        match points.iter().find_map(Point::missing_trace) {
-            None => Ok(points),
-            Some(trace) => Err(Error::Argument {
-                what: format!("trace of {}", self.path.display()),
-                found: format!("no file {}", trace.display()),
-                wanted: "a file in the folder of recorded traces (--traces)".into(),
-            }),
-        }
+        points.iter().try_for_each(|point| self.has_its_trace(point))?;
+        Ok(points)
     }
 }
 
@@ -309,6 +371,7 @@ impl Study {
             device,
             workload: named(workload, requests, queue_depth),
             precondition,
+            from_snapshot: None,
             power_cut_after: None,
             vary,
             quick: None,
@@ -316,7 +379,8 @@ impl Study {
             place: "",
         };
         let (path, title) = (PathBuf::from("sweep"), "Sweep".to_owned());
-        Self { path, title, sweep, repeat, columns, traces: None }.checked()
+        let against = toml::Table::new();
+        Self { path, title, sweep, repeat, columns, budget: None, against, traces: None }.checked()
     }
 }
 

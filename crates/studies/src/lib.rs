@@ -6,18 +6,22 @@
 
 mod file;
 mod flat;
+mod memory;
 mod name;
 mod run;
 mod show;
 mod store;
 mod table;
+mod task;
 #[cfg(test)]
 mod tests;
 mod values;
 
 pub use file::{Asked, Repeat, Study, Until};
-pub use run::{Plan, Progress, plan, run};
+pub use name::{Input, Names};
+pub use run::{Elsewhere, Ended, Plan, Progress, Tried, plan, run, run_at};
 pub use show::{chart_report, text};
-pub use store::{Record, State, Store};
+pub use store::{Files, Record, State, Store};
 pub use table::{Cell, Row, RunsForm, Table};
-pub use values::{axis_of, device_of};
+pub use task::{Task, TraceOf, carry_out};
+pub use values::{axis_of, device_of, values_of};

@@ -2,56 +2,91 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use wordline_experiments::{Point, Workload};
 use wordline_lab::error::{Error, Result};
 use wordline_lab::provenance::Fingerprint;
 use wordline_lab::trace::workload::profile::{RealOrProfile, resolve};
 
-/// The bytes of recorded traces, each hashed once.
+/// A file that a run reads: a recorded trace or a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Input {
+    /// The file.
+    pub path: PathBuf,
+    /// SHA-256 of its bytes, of the first gibibyte.
+    pub sha256: String,
+    /// How many bytes it has.
+    pub bytes: u64,
+}
+
+/// The state of a file when it was hashed: its size, and when it was written.
+type Standing = (u64, Option<SystemTime>);
+
+/// The names of runs. Each file is hashed once, and again when it is written anew.
 #[derive(Default)]
-pub(crate) struct Names {
-    hashes: BTreeMap<PathBuf, String>,
+pub struct Names {
+    known: BTreeMap<PathBuf, (Standing, Input)>,
 }
 
 impl Names {
-    /// The name of a run by `program`, its version and commit: 32 digits.
-    pub(crate) fn of(&mut self, point: &Point, program: &str) -> Result<String> {
+    /// The name of a run by `program`, its version and commit: 32 digits; and the files that it reads.
+    pub(crate) fn of(&mut self, point: &Point, program: &str) -> Result<(String, Vec<Input>)> {
         let Point {
-            config_text, workload, precondition, covers_volume, power_cut_after, traces, seed, ..
+            config_text,
+            workload,
+            precondition,
+            from_snapshot,
+            covers_volume,
+            power_cut_after,
+            traces,
+            seed,
+            ..
         } = point;
         let workload_text = serde_json::to_string(workload).expect("a workload that was read can be written");
-        let trace = match recorded(workload, traces.as_deref())? {
-            Some(path) => self.hash(&path)?,
-            None => String::new(),
+        let before = match from_snapshot {
+            Some(_) => "snapshot".to_owned(),
+            None => format!("{precondition:?}"),
         };
+        let trace = recorded(workload, traces.as_deref())?;
+        let files = trace.iter().chain(from_snapshot);
+        let inputs: Vec<Input> = files.map(|path| self.input(path)).collect::<Result<_>>()?;
+        let of_files: Vec<&str> = inputs.iter().map(|input| input.sha256.as_str()).collect();
         let parts = [
             program,
             config_text,
             &workload_text,
-            &format!("{precondition:?} {covers_volume} {power_cut_after:?} {seed}"),
-            &trace,
+            &format!("{before} {covers_volume} {power_cut_after:?} {seed}"),
+            &of_files.join(" "),
         ];
         let mut hash = Sha256::new();
         for part in parts {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }
-        Ok(hex(&hash.finalize()[..16]))
+        Ok((hex(&hash.finalize()[..16]), inputs))
     }
 
-    fn hash(&mut self, path: &Path) -> Result<String> {
-        if let Some(known) = self.hashes.get(path) {
+    fn input(&mut self, path: &Path) -> Result<Input> {
+        let refused = |found: &str| Error::Argument {
+            what: format!("file {}", path.display()),
+            found: found.to_owned(),
+            wanted: "a file that is there and stays as it is".into(),
+        };
+        let about = std::fs::metadata(path).map_err(|reason| refused(&reason.to_string()))?;
+        let standing = (about.len(), about.modified().ok());
+        if let Some((before, known)) = self.known.get(path)
+            && *before == standing
+        {
             return Ok(known.clone());
         }
-        let found = Fingerprint::of(path).and_then(Fingerprint::finish).ok_or_else(|| Error::Argument {
-            what: format!("trace {}", path.display()),
-            found: "a file that changes or cannot be read again".into(),
-            wanted: "a file that stays as it is".into(),
-        })?;
-        self.hashes.insert(path.to_owned(), found.sha256.clone());
-        Ok(found.sha256)
+        let found = Fingerprint::of(path).and_then(Fingerprint::finish);
+        let found = found.ok_or_else(|| refused("one that changes or cannot be read again"))?;
+        let input = Input { path: path.to_owned(), sha256: found.sha256, bytes: found.bytes };
+        self.known.insert(path.to_owned(), (standing, input.clone()));
+        Ok(input)
     }
 }
 

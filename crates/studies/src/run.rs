@@ -1,17 +1,20 @@
-//! The runs of a study: those that its store does not have, side by side over the cores.
+//! The runs of a study: those that its store does not have, side by side over the cores or elsewhere.
 
-use std::sync::atomic::Ordering;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use wordline_experiments::{Bench, Lab, Mean, Point};
+use wordline_experiments::{Mean, Point};
+use wordline_kernel::Bytes;
 use wordline_lab::error::{Error, Result};
-use wordline_lab::summary::Outcome;
 use wordline_lab::sweep::{self as cores, Conduct};
 
 use crate::file::{Study, Until};
 use crate::flat::number;
-use crate::name::Names;
-use crate::store::{Record, State, Store};
+use crate::memory::{Room, memory};
+use crate::name::{Input, Names};
+use crate::store::{Files, State, Store};
 use crate::table::{Row, Table};
+use crate::task::{Task, done, failed};
 
 /// The work that a study has to do.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,6 +27,10 @@ pub struct Plan {
     pub failed: usize,
     /// How long the others may take on one core, in seconds, by the mean of those that are over; none where none is.
     pub seconds_left: Option<f64>,
+    /// The memory that the largest of the runs may take.
+    pub memory: Bytes,
+    /// How many of that size go at once by the study's budget; none where it has none.
+    pub at_once: Option<u64>,
 }
 
 /// How a study is carried out; none of it reaches a result.
@@ -32,12 +39,33 @@ pub struct Progress<'a> {
     pub conduct: Conduct<'a>,
     /// Whether runs that failed are done again.
     pub again: bool,
+    /// The place where they are done; none for the cores of this machine.
+    pub elsewhere: Option<&'a dyn Elsewhere>,
+}
+
+/// Another place than this machine, where runs of studies are done.
+pub trait Elsewhere: Sync {
+    /// Does runs, and hands over how each ended as soon as it has. Where the user stops it, some are missing.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if the place cannot be reached or is no good, and the errors of `over`.
+    fn carry_out(&self, runs: Vec<Task>, over: &mut dyn FnMut(&str, Ended) -> Result<()>) -> Result<()>;
+}
+
+/// How a run ended elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// With the files that a store keeps of it.
+    Files(Files),
+    /// Without any, and why.
+    Failed(String),
 }
 
 /// A run of a study and its name.
 struct Named {
     name: String,
     point: Point,
+    inputs: Vec<Input>,
 }
 
 /// The runs of a study by the program of this version and commit.
@@ -45,36 +73,65 @@ struct Runs<'a> {
     study: &'a Study,
     program: &'a str,
     names: Names,
+    /// Those with the first seed, once they are known: the others differ in their seed alone.
+    points: Vec<Point>,
 }
 
-impl Runs<'_> {
+impl<'a> Runs<'a> {
+    fn of(study: &'a Study, program: &'a str) -> Result<Self> {
+        let points = study.points(study.repeat.first)?;
+        Ok(Self { study, program, names: Names::default(), points })
+    }
+
     /// Those with a seed, at the places that are wanted.
     fn with(&mut self, seed: u64, is_wanted: impl Fn(usize) -> bool) -> Result<Vec<Named>> {
-        let points = self.study.points(seed)?.into_iter().enumerate().filter(|(place, _)| is_wanted(*place));
-        points.map(|(_, point)| Ok(Named { name: self.names.of(&point, self.program)?, point })).collect()
+        let points = self.points.iter().enumerate().filter(|(place, _)| is_wanted(*place));
+        let points = points.map(|(_, point)| Point { seed, ..point.clone() });
+        points
+            .map(|point| {
+                let (name, inputs) = self.names.of(&point, self.program)?;
+                Ok(Named { name, point, inputs })
+            })
+            .collect()
+    }
+
+    /// Those of the first seeds.
+    fn first(&mut self) -> Result<Vec<Named>> {
+        let mut all = Vec::new();
+        for seed in seeds(self.study) {
+            all.extend(self.with(seed, |_| true)?);
+        }
+        Ok(all)
+    }
+
+    /// The memory that the largest of them may take.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if that is more than the budget.
+    fn memory(&self) -> Result<Bytes> {
+        let most = self.points.iter().map(memory).max().unwrap_or(Bytes(0));
+        self.study.has_room_for(most).map(|()| most)
     }
 }
 
 /// The plan of a study: nothing of it is done.
 ///
 /// # Errors
-/// Those of [`Study::points`] and of the store.
+/// Those of [`Study::points`] and of the store, and [`Error::Config`] if a run takes more memory than the budget has.
 pub fn plan(study: &Study, store: &Store, program: &str) -> Result<Plan> {
-    let mut runs = Runs { study, program, names: Names::default() };
-    let mut plan = Plan { runs: 0, done: 0, failed: 0, seconds_left: None };
+    let mut runs = Runs::of(study, program)?;
+    let memory = runs.memory()?;
+    let at_once = study.budget.map(|budget| budget.0 / memory.0.max(1));
+    let mut plan = Plan { runs: 0, done: 0, failed: 0, seconds_left: None, memory, at_once };
     let mut seconds = Vec::new();
-    for seed in seeds(study) {
-        for run in runs.with(seed, |_| true)? {
-            plan.runs += 1;
-            let Some(record) = store.get(&run.name)? else { continue };
-            plan.done += 1;
-            plan.failed += usize::from(record.state == State::Failed);
-            seconds.extend(record.summary.iter().filter_map(|summary| {
-                Some(
-                    number(summary, "wall_seconds")? + number(summary, "precondition_seconds").unwrap_or(0.0),
-                )
-            }));
-        }
+    for run in runs.first()? {
+        plan.runs += 1;
+        let Some(record) = store.get(&run.name)? else { continue };
+        plan.done += 1;
+        plan.failed += usize::from(record.state == State::Failed);
+        seconds.extend(record.summary.iter().filter_map(|summary| {
+            Some(number(summary, "wall_seconds")? + number(summary, "precondition_seconds").unwrap_or(0.0))
+        }));
     }
     if !seconds.is_empty() {
         let mean = seconds.iter().sum::<f64>() / seconds.len() as f64;
@@ -91,14 +148,13 @@ fn seeds(study: &Study) -> std::ops::Range<u64> {
 /// nothing. What the user's stop leaves out is not in the table.
 ///
 /// # Errors
-/// Those of [`Study::points`] and of the store.
+/// Those of [`plan`], and of the place where they are done.
 pub fn run(study: &Study, store: &Store, program: &str, progress: &Progress<'_>) -> Result<Table> {
-    let mut runs = Runs { study, program, names: Names::default() };
-    let mut all: Vec<Named> = Vec::new();
-    for seed in seeds(study) {
-        all.extend(runs.with(seed, |_| true)?);
-    }
-    do_missing(&all, store, program, progress)?;
+    let mut runs = Runs::of(study, program)?;
+    runs.memory()?;
+    let missing = Missing { store, program, progress, room: Room::of(study.budget) };
+    let mut all = runs.first()?;
+    missing.carry_out(&all)?;
     let mut table = gather(study, &all, store)?;
     if let Some(until) = &study.repeat.until {
         for further in study.repeat.seeds..until.at_most {
@@ -108,12 +164,56 @@ pub fn run(study: &Study, store: &Store, program: &str, progress: &Progress<'_>)
             }
             let seed = study.repeat.first.saturating_add(further.into());
             let more = runs.with(seed, |place| is_unsure[place])?;
-            do_missing(&more, store, program, progress)?;
+            missing.carry_out(&more)?;
             all.extend(more);
             table = gather(study, &all, store)?;
         }
     }
     Ok(table)
+}
+
+/// A combination of the varied keys that was asked for.
+#[derive(Clone, Debug)]
+pub enum Tried {
+    /// Its row.
+    Row(Row),
+    /// Some of its runs are not over: the user stopped them.
+    Missing,
+    /// It does not hold together, and why.
+    Impossible(String),
+}
+
+/// Does the runs of some combinations of a study, each with each seed, that its store does not have. One that does not hold together ends
+/// nothing: searches come upon such.
+///
+/// # Errors
+/// Those of [`run`], but for a device or a workload that does not hold together.
+pub fn run_at(
+    study: &Study,
+    places: &[toml::Table],
+    store: &Store,
+    program: &str,
+    progress: &Progress<'_>,
+) -> Result<Vec<Tried>> {
+    let mut runs = Runs { study, program, names: Names::default(), points: Vec::new() };
+    let mut impossible: BTreeMap<usize, String> = BTreeMap::new();
+    for (place, at) in places.iter().enumerate().filter(|(place, at)| !places[..*place].contains(at)) {
+        match study.point(at.clone()) {
+            Ok(point) => runs.points.push(point),
+            Err(Error::Config(wrong)) => drop(impossible.insert(place, wrong.to_string())),
+            Err(error) => return Err(error),
+        }
+    }
+    runs.memory()?;
+    let all = runs.first()?;
+    Missing { store, program, progress, room: Room::of(study.budget) }.carry_out(&all)?;
+    let table = gather(study, &all, store)?;
+    let first = |at: &toml::Table| places.iter().position(|other| other == at).unwrap_or_default();
+    let tried = |at: &toml::Table| match impossible.get(&first(at)) {
+        Some(wrong) => Tried::Impossible(wrong.clone()),
+        None => table.row(at).map_or(Tried::Missing, |row| Tried::Row(row.clone())),
+    };
+    Ok(places.iter().map(tried).collect())
 }
 
 /// Whether the mean of a column is not known well enough.
@@ -130,34 +230,65 @@ fn is_unsure(row: &Row, until: &Until) -> bool {
     }
 }
 
-fn do_missing(all: &[Named], store: &Store, program: &str, progress: &Progress<'_>) -> Result<()> {
-    let mut missing = Vec::new();
-    for run in all {
-        match store.get(&run.name)? {
-            Some(record) if record.state == State::Failed && progress.again => {
-                store.forget(&run.name)?;
-                missing.push(run);
+/// The runs that a store does not have, and how they are done.
+struct Missing<'a> {
+    store: &'a Store,
+    program: &'a str,
+    progress: &'a Progress<'a>,
+    room: Room,
+}
+
+impl Missing<'_> {
+    fn carry_out(&self, all: &[Named]) -> Result<()> {
+        let mut missing = Vec::new();
+        for run in all {
+            match self.store.get(&run.name)? {
+                Some(record) if record.state == State::Failed && self.progress.again => {
+                    self.store.forget(&run.name)?;
+                    missing.push(run);
+                }
+                Some(_) => {}
+                None => missing.push(run),
             }
-            Some(_) => {}
-            None => missing.push(run),
+        }
+        match self.progress.elsewhere {
+            Some(place) if !missing.is_empty() => self.elsewhere(place, &missing),
+            Some(_) => Ok(()),
+            None => self.here(&missing),
         }
     }
-    let stop = progress.conduct.stop;
-    let one = |run: &&Named| {
-        let Named { name, point } = *run;
-        let (state, error, summary) = match Lab::default().simulate(point, stop) {
-            Ok(summary) if summary.outcome == Outcome::Interrupted => return Err(Error::Stopped),
-            Ok(summary) => {
-                let summary = serde_json::to_value(summary).expect("a summary's keys are text");
-                (State::Done, None, Some(summary))
-            }
-            Err(Error::Stopped) => return Err(Error::Stopped),
-            Err(error) => (State::Failed, Some(error.to_string()), None),
+
+    fn here(&self, missing: &[&Named]) -> Result<()> {
+        let stop = self.progress.conduct.stop;
+        let one = |run: &&Named| {
+            let _held = self.room.take(memory(&run.point));
+            self.store.put(&run.name, done(&run.point, self.program, stop)?)
         };
-        let (program, at, seed) = (program.to_owned(), point.settings.clone(), point.seed);
-        store.put(name, Record { program, at, seed, state, error, summary })
-    };
-    cores::run(&missing, &progress.conduct, one).map(drop)
+        cores::run(missing, &self.progress.conduct, one).map(drop)
+    }
+
+    fn elsewhere(&self, place: &dyn Elsewhere, missing: &[&Named]) -> Result<()> {
+        let points: BTreeMap<&str, &Point> =
+            missing.iter().map(|run| (run.name.as_str(), &run.point)).collect();
+        let tasks = missing.iter().map(|run| Task::of(&run.name, &run.inputs, &run.point, self.program));
+        let count = AtomicUsize::new(0);
+        let over = &mut |name: &str, ended: Ended| {
+            let Some(point) = points.get(name) else {
+                return Err(Error::Argument {
+                    what: "run that was done elsewhere".into(),
+                    found: format!("the name {name}"),
+                    wanted: "one of those that were asked for".into(),
+                });
+            };
+            match ended {
+                Ended::Files(files) => self.store.put_files(name, &files)?,
+                Ended::Failed(error) => self.store.put(name, failed(point, self.program, error))?,
+            }
+            (self.progress.conduct.progress)(count.fetch_add(1, Ordering::Relaxed) + 1, points.len());
+            Ok(())
+        };
+        place.carry_out(tasks.collect::<Result<_>>()?, over)
+    }
 }
 
 /// The table of the runs that are over.
@@ -165,7 +296,7 @@ fn gather(study: &Study, all: &[Named], store: &Store) -> Result<Table> {
     let mut table = Table::new(study);
     for run in all {
         let Some(record) = store.get(&run.name)? else { continue };
-        table.add(&run.name, record);
+        table.add(&run.name, &run.point.settings, record);
     }
     table.missing = all.len() - table.runs();
     Ok(table)

@@ -36,14 +36,28 @@ fn shown(cell: &Cell) -> String {
     }
 }
 
+/// The heads of the columns.
+fn heads(table: &Table) -> Vec<String> {
+    let columns = table.columns.iter().flat_map(|column| [Some(column.clone()), table.less()]);
+    table.axes.iter().cloned().chain(columns.flatten()).collect()
+}
+
+/// The cells of a row.
+fn cells(table: &Table, row: &Row) -> Vec<String> {
+    let keys = table.axes.iter().map(|axis| row.at.get(axis).map_or_else(String::new, plain));
+    let columns = table.columns.iter().flat_map(|column| {
+        let less =
+            table.less().map(|_| table.difference(row, column).map_or_else(String::new, |cell| shown(&cell)));
+        [Some(shown(&row.cell(column))), less]
+    });
+    keys.chain(columns.flatten()).collect()
+}
+
 /// The table for a terminal of `width` columns, and what is to be said of its runs.
 pub fn text(table: &Table, width: u16) -> String {
-    let heads: Vec<&str> = table.axes.iter().chain(&table.columns).map(String::as_str).collect();
-    let row = |row: &Row| {
-        let keys = table.axes.iter().map(|axis| row.at.get(axis).map_or_else(String::new, plain));
-        keys.chain(table.columns.iter().map(|column| shown(&row.cell(column)))).collect()
-    };
-    let rows = table.rows.iter().map(row).collect();
+    let heads = heads(table);
+    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+    let rows = table.rows.iter().map(|row| cells(table, row)).collect();
     let mut text = grid(width, &heads, rows, table.axes.len()..heads.len()) + "\n";
     let failed = table.failed();
     text += &format!("{} runs", table.runs());
@@ -57,6 +71,9 @@ pub fn text(table: &Table, width: u16) -> String {
     let seeds = table.rows.iter().map(|row| row.seeds()).max().unwrap_or(0);
     if seeds > 1 {
         text += &format!("up to {seeds} seeds: ± is half of the 95 % interval of the mean\n");
+    }
+    if let Some(less) = table.less() {
+        text += &format!("{less}: the difference to that row, seed by seed\n");
     }
     for row in &table.rows {
         for error in row.errors() {
@@ -104,12 +121,10 @@ fn pretty(value: &Json) -> Vec<u8> {
 
 fn rows(table: &Table) -> String {
     let cell = |kind: &str, text: &str| format!("<{kind}>{}</{kind}>", escaped(text));
-    let heads: String = table.axes.iter().chain(&table.columns).map(|head| cell("th", head)).collect();
+    let heads: String = heads(table).iter().map(|head| cell("th", head)).collect();
     let row = |row: &Row| {
-        let keys =
-            table.axes.iter().map(|axis| cell("td", &row.at.get(axis).map_or_else(String::new, plain)));
-        let cells = table.columns.iter().map(|column| cell("td", &shown(&row.cell(column))));
-        format!("<tr>{}</tr>\n", keys.chain(cells).collect::<String>())
+        let cells: String = cells(table, row).iter().map(|text| cell("td", text)).collect();
+        format!("<tr>{cells}</tr>\n")
     };
     let body: String = table.rows.iter().map(row).collect();
     format!("<table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n")

@@ -50,6 +50,24 @@ pub struct Record {
     pub summary: Option<Json>,
 }
 
+/// The files of a run, as a store has them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Files {
+    /// Its record.
+    pub run: String,
+    /// The windows of it over simulated time, if it has any.
+    pub windows: Option<String>,
+}
+
+impl Record {
+    /// The files of it, and what is left of it without its windows.
+    pub(crate) fn files(mut self) -> (Files, Self) {
+        let windows =
+            self.summary.as_mut().and_then(Json::as_object_mut).and_then(|members| members.remove(WINDOWS));
+        (Files { run: json(&self), windows: windows.map(|windows| json(&windows)) }, self)
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 struct Mark {
     layout: u32,
@@ -134,17 +152,31 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::File`] if it cannot be written.
-    pub fn put(&self, name: &str, mut record: Record) -> Result<()> {
-        let windows =
-            record.summary.as_mut().and_then(Json::as_object_mut).and_then(|members| members.remove(WINDOWS));
-        if let Some(folder) = &self.folder {
-            if let Some(windows) = windows {
-                write_new(&folder.join(WINDOWS).join(format!("{name}.json")), &json(&windows))?;
-            }
-            write_new(&run_file(folder, name), &json(&record))?;
-        }
+    pub fn put(&self, name: &str, record: Record) -> Result<()> {
+        let (files, record) = record.files();
+        self.write(name, &files)?;
         self.known().insert(name.to_owned(), record);
         Ok(())
+    }
+
+    /// The same with files that were made elsewhere, to the byte.
+    ///
+    /// # Errors
+    /// [`Error::File`] if they cannot be written, or have no record.
+    pub fn put_files(&self, name: &str, files: &Files) -> Result<()> {
+        let record: Record = serde_json::from_str(&files.run)
+            .map_err(|error| failed(Path::new(name), "read", io::Error::other(error)))?;
+        self.write(name, files)?;
+        self.known().insert(name.to_owned(), record);
+        Ok(())
+    }
+
+    fn write(&self, name: &str, Files { run, windows }: &Files) -> Result<()> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        if let Some(windows) = windows {
+            write_new(&folder.join(WINDOWS).join(format!("{name}.json")), windows.as_bytes())?;
+        }
+        write_new(&run_file(folder, name), run.as_bytes())
     }
 
     /// Forgets a run, so that it is done again.
@@ -166,8 +198,8 @@ fn run_file(folder: &Path, name: &str) -> PathBuf {
     folder.join("runs").join(format!("{name}.json"))
 }
 
-fn json(value: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(value).expect("keys are text")
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("keys are text")
 }
 
 fn failed(path: &Path, action: &'static str, reason: io::Error) -> Error {

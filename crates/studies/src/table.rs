@@ -1,6 +1,7 @@
 //! The table of a study: a row for each combination of the varied keys, its columns as means over the seeds; and a row for each run
 //! with all numbers, as CSV or Parquet.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -61,6 +62,12 @@ impl Row {
         summaries.filter_map(|summary| number(summary, column)).collect()
     }
 
+    /// The column by the seeds of the runs that have it.
+    fn by_seed(&self, column: &str) -> BTreeMap<u64, f64> {
+        let value = |run: &Run| Some((run.record.seed, number(run.record.summary.as_ref()?, column)?));
+        self.runs.iter().filter_map(value).collect()
+    }
+
     /// The column over the seeds.
     pub fn cell(&self, column: &str) -> Cell {
         Cell::of(self.of(column))
@@ -88,8 +95,12 @@ pub struct Table {
     pub columns: Vec<String>,
     /// The combinations in their order, those of which a run is over.
     pub rows: Vec<Row>,
+    /// Values of varied keys, those of the row that others are compared with; empty where none are.
+    pub against: toml::Table,
     /// Runs that are not over.
     pub missing: usize,
+    /// The places of the rows by their values.
+    places: BTreeMap<String, usize>,
 }
 
 /// The layout of a table in JSON.
@@ -99,22 +110,54 @@ struct RowJson<'a> {
     seeds: usize,
     errors: Vec<&'a str>,
     columns: BTreeMap<&'a str, Cell>,
+    /// How much more than in the row that it is compared with, seed by seed.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    differences: BTreeMap<&'a str, Cell>,
 }
 
 impl Table {
     /// Without any runs.
     pub(crate) fn new(study: &Study) -> Self {
         let axes = study.sweep.vary.iter().map(|axis| axis.key.clone()).collect();
-        let (title, columns) = (study.title.clone(), study.columns.clone());
-        Self { title, axes, columns, rows: Vec::new(), missing: 0 }
+        let (title, columns, against) = (study.title.clone(), study.columns.clone(), study.against.clone());
+        Self { title, axes, columns, rows: Vec::new(), against, missing: 0, places: BTreeMap::new() }
     }
 
-    /// A run is over.
-    pub(crate) fn add(&mut self, name: &str, record: Record) {
+    /// The row of these values of the varied keys.
+    pub fn row(&self, at: &toml::Table) -> Option<&Row> {
+        self.places.get(&at.to_string()).map(|place| &self.rows[*place])
+    }
+
+    /// The row that another is compared with: that with the values of [`against`](Self::against) in place of its own.
+    fn partner(&self, row: &Row) -> Option<&Row> {
+        let mut at = row.at.clone();
+        at.extend(self.against.clone());
+        if at == row.at { None } else { self.row(&at) }
+    }
+
+    /// How much more a column is than in the row that this one is compared with, over the seeds that both have: pairs of equal seeds have
+    /// equal requests, so that the interval is of what the varied keys do alone.
+    pub fn difference(&self, row: &Row, column: &str) -> Option<Cell> {
+        let (own, other) = (row.by_seed(column), self.partner(row)?.by_seed(column));
+        let pairs = own.iter().filter_map(|(seed, value)| Some(value - other.get(seed)?));
+        Some(Cell::of(pairs.collect()))
+    }
+
+    /// The head of a column of differences; none where nothing is compared.
+    pub(crate) fn less(&self) -> Option<String> {
+        let values: Vec<String> = self.against.values().map(plain).collect();
+        (!values.is_empty()).then(|| format!("less {}", values.join(", ")))
+    }
+
+    /// A run with these values of the varied keys is over.
+    pub(crate) fn add(&mut self, name: &str, at: &toml::Table, record: Record) {
         let run = Run { name: name.to_owned(), record };
-        match self.rows.iter_mut().find(|row| row.at == run.record.at) {
-            Some(row) => row.runs.push(run),
-            None => self.rows.push(Row { at: run.record.at.clone(), runs: vec![run] }),
+        match self.places.entry(at.to_string()) {
+            Entry::Occupied(place) => self.rows[*place.get()].runs.push(run),
+            Entry::Vacant(place) => {
+                place.insert(self.rows.len());
+                self.rows.push(Row { at: at.clone(), runs: vec![run] });
+            }
         }
     }
 
@@ -136,7 +179,12 @@ impl Table {
     pub fn json(&self) -> Json {
         let row = |row: &'_ Row| {
             let columns = self.columns.iter().map(|column| (column.as_str(), row.cell(column))).collect();
-            let row = RowJson { at: &row.at, seeds: row.seeds(), errors: row.errors().collect(), columns };
+            let compared = self.columns.iter().filter(|_| !self.against.is_empty());
+            let differences = compared
+                .filter_map(|column| Some((column.as_str(), self.difference(row, column)?)))
+                .collect();
+            let errors = row.errors().collect();
+            let row = RowJson { at: &row.at, seeds: row.seeds(), errors, columns, differences };
             serde_json::to_value(row).expect("keys are text")
         };
         let rows: Vec<Json> = self.rows.iter().map(row).collect();

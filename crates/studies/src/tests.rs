@@ -7,7 +7,7 @@ use wordline_lab::devices::Registry;
 use wordline_lab::error::Error;
 use wordline_lab::sweep::Conduct;
 
-use crate::{Progress, State, Store, Study, Table, plan, run};
+use crate::{Elsewhere, Ended, Names, Progress, State, Store, Study, Table, Task, carry_out, plan, run};
 
 const STUDY: &str = "\
 preset = \"tiny\"
@@ -30,7 +30,7 @@ fn study(text: &str) -> Study {
 }
 
 fn progress(stop: &AtomicBool) -> Progress<'_> {
-    Progress { conduct: Conduct { threads: 2, stop, progress: &|_, _| () }, again: false }
+    Progress { conduct: Conduct { threads: 2, stop, progress: &|_, _| () }, again: false, elsewhere: None }
 }
 
 fn done(study: &Study, store: &Store) -> Table {
@@ -94,6 +94,7 @@ fn a_study_that_was_stopped_goes_on() {
             progress: &|done, _| stop.store(done == 5, std::sync::atomic::Ordering::Relaxed),
         },
         again: false,
+        elsewhere: None,
     };
     let part = run(&study, &store, "program", &stopping).expect("it is stopped");
     assert_eq!((part.runs(), part.missing), (5, 7));
@@ -222,4 +223,171 @@ fn the_first_writer_of_a_run_wins() {
     other.put("name", record(2)).expect("it is there");
     let third = Store::open(folder.path()).expect("a store");
     assert_eq!(third.get("name").expect("it can be read"), Some(record(1)));
+}
+
+/// A place that does the runs of tasks one after the other, from their text alone.
+struct Beside {
+    program: &'static str,
+}
+
+impl Elsewhere for Beside {
+    fn carry_out(
+        &self,
+        runs: Vec<Task>,
+        over: &mut dyn FnMut(&str, Ended) -> wordline_lab::error::Result<()>,
+    ) -> wordline_lab::error::Result<()> {
+        let mut names = Names::default();
+        for task in runs {
+            over(&task.name, Ended::Files(carry_out(&task.text, self.program, None, &mut names)?))?;
+        }
+        Ok(())
+    }
+}
+
+/// The files of a store, without the times on the machine.
+fn files_of(path: &Path) -> Vec<(String, serde_json::Value)> {
+    let mut all = Vec::new();
+    for folder in ["runs", "windows"] {
+        for file in std::fs::read_dir(path.join(folder)).expect("a folder") {
+            let file = file.expect("a file");
+            let text = std::fs::read_to_string(file.path()).expect("it can be read");
+            let mut value: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
+            if let Some(summary) = value.get_mut("summary").and_then(serde_json::Value::as_object_mut) {
+                let of_the_machine = ["wall_seconds", "precondition_seconds", "requests_per_second"];
+                summary.retain(|key, _| !of_the_machine.contains(&key.as_str()));
+            }
+            all.push((format!("{folder}/{}", file.file_name().display()), value));
+        }
+    }
+    all.sort_by(|one, other| one.0.cmp(&other.0));
+    all
+}
+
+#[test]
+fn runs_that_are_done_elsewhere_are_the_same_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let line =
+        |n: u64| format!("{},proj,0,Write,{},4096,100\n", 128_166_372_000_000_000 + n * 10_000, n * 4096);
+    std::fs::write(folder.path().join("a.csv"), (0..100).map(line).collect::<String>())
+        .expect("it is written");
+    std::fs::write(folder.path().join("bad.csv"), "this is no request\n").expect("it is written");
+    let replayed = "preset = \"tiny\"\nworkload = { replayed = { trace = \"a.csv\" } }\ncolumns = [\"host.iops\"]\n\
+        [[vary]]\nkey = \"workload.replayed.trace\"\nvalues = [\"bad.csv\", \"a.csv\"]\n";
+    let odd = "repeat = { seeds = 2 }\nprecondition = \"filled:0.3333333333333333\"";
+    for text in [STUDY.replace("repeat = { seeds = 2 }", odd), replayed.to_owned()] {
+        let study = Study { traces: Some(folder.path().to_owned()), ..study(&text) };
+        let [here, there] =
+            ["here", "there"].map(|name| folder.path().join(name).join(study.columns[0].as_str()));
+        let stores = [&here, &there].map(|path| Store::open(path).expect("a new folder"));
+        let stop = AtomicBool::new(false);
+        done(&study, &stores[0]);
+        let elsewhere = Progress { elsewhere: Some(&Beside { program: "program" }), ..progress(&stop) };
+        let table = run(&study, &stores[1], "program", &elsewhere).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(table.missing, 0);
+        assert_eq!(files_of(&here), files_of(&there));
+    }
+}
+
+#[test]
+fn a_worker_of_another_program_or_with_another_trace_is_refused() {
+    let refused = |study: &Study, program| {
+        let stop = AtomicBool::new(false);
+        let elsewhere = Progress { elsewhere: Some(&Beside { program }), ..progress(&stop) };
+        run(study, &Store::in_memory(), "program", &elsewhere).expect_err("it is another").to_string()
+    };
+    let told = refused(&study(STUDY), "older program");
+    assert!(told.contains("the program of a worker: found older program, wanted program"), "{told}");
+    // The trace is written anew between the study and the worker.
+    struct Rewriting(std::path::PathBuf);
+    impl Elsewhere for Rewriting {
+        fn carry_out(
+            &self,
+            runs: Vec<Task>,
+            _: &mut dyn FnMut(&str, Ended) -> wordline_lab::error::Result<()>,
+        ) -> wordline_lab::error::Result<()> {
+            std::fs::write(&self.0, "another\n").expect("it is written");
+            carry_out(&runs[0].text, "program", None, &mut Names::default()).map(drop)
+        }
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = folder.path().join("a.csv");
+    std::fs::write(&trace, "128166372000000000,proj,0,Write,0,4096,100\n").expect("it is written");
+    let text = "preset = \"tiny\"\nworkload = { replayed = { trace = \"a.csv\" } }\n";
+    let study = Study { traces: Some(folder.path().to_owned()), ..study(text) };
+    let stop = AtomicBool::new(false);
+    let elsewhere = Progress { elsewhere: Some(&Rewriting(trace)), ..progress(&stop) };
+    let told =
+        run(&study, &Store::in_memory(), "program", &elsewhere).expect_err("it is another").to_string();
+    assert!(told.contains("of a worker: found 8 bytes") && told.contains("as where the study is"), "{told}");
+}
+
+#[test]
+fn rows_are_compared_seed_by_seed() {
+    let text = format!("against = {{ \"ftl.gc.victim.policy\" = \"greedy\" }}\n{STUDY}");
+    let table = done(&study(&text), &Store::in_memory());
+    for pair in table.rows.chunks(2) {
+        let [greedy, fifo] = pair else { panic!("two policies") };
+        assert_eq!(table.difference(greedy, "write_amplification"), None, "it is the one compared with");
+        let found = table.difference(fifo, "write_amplification").expect("it is compared");
+        let (own, other) = (fifo.of("write_amplification"), greedy.of("write_amplification"));
+        assert_eq!(found.values, [own[0] - other[0], own[1] - other[1]]);
+    }
+    let shown = crate::text(&table, 160);
+    assert!(shown.contains("less greedy") && shown.contains("seed by seed"), "{shown}");
+    assert!(table.json()["rows"][1]["differences"]["write_amplification"]["mean"].is_number());
+    assert!(table.json()["rows"][0].get("differences").is_none());
+}
+
+#[test]
+fn a_study_keeps_to_its_memory() {
+    let with = |memory: &str| study(&format!("budget = {{ memory = \"{memory}\" }}\n{STUDY}"));
+    let plan = plan(&with("1GiB"), &Store::in_memory(), "program").expect("a plan");
+    assert!(plan.memory.0 > 16 << 20 && plan.at_once == Some((1 << 30) / plan.memory.0), "{plan:?}");
+    assert_eq!(done(&with("20MiB"), &Store::in_memory()).runs(), 12);
+    let stop = AtomicBool::new(false);
+    let told =
+        run(&with("1MiB"), &Store::in_memory(), "program", &progress(&stop)).expect_err("it is too little");
+    assert!(told.to_string().contains("budget.memory: found 1MiB, wanted at least"), "{told}");
+}
+
+#[test]
+fn snapshots_and_designs_can_be_varied() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let device = wordline_lab::Device::preset("tiny").expect("a preset");
+    let load = |requests| wordline_lab::Workload {
+        requests: Some(requests),
+        ..wordline_lab::Workload::named("randwrite-4k")
+    };
+    let paths = ["young", "old"].map(|name| folder.path().join(name));
+    for (path, requests) in paths.iter().zip([100, 5000]) {
+        let options = wordline_lab::RunOptions {
+            save_snapshot: Some(path.clone()),
+            ..wordline_lab::RunOptions::seed(1)
+        };
+        wordline_lab::run(&device, &load(requests), &options, &mut wordline_lab::Unobserved)
+            .expect("it runs");
+    }
+    let values = format!("{:?}", paths.each_ref().map(|path| path.display().to_string()));
+    let text = format!(
+        "preset = \"tiny\"\nworkload = {{ name = \"randwrite-4k\", requests = 2000 }}\ncolumns = [\"write_amplification\"]\n\
+        [[vary]]\nkey = \"from_snapshot\"\nvalues = {values}\n"
+    );
+    let store = Store::in_memory();
+    let table = done(&study(&text), &store);
+    let means = table.rows.iter().filter_map(|row| row.cell("write_amplification").mean).collect::<Vec<_>>();
+    assert!(means.len() == 2 && means[0] < means[1], "the older one moves more: {means:?}");
+    // Another state under the same name is another run.
+    std::fs::copy(&paths[1], &paths[0]).expect("it is there");
+    let after = done(&study(&text), &store);
+    assert_eq!(after.rows[0].cell("write_amplification").mean, Some(means[1]));
+    let both = text.replace("columns", "precondition = \"filled\"\ncolumns");
+    let told = study(&both).points(0).map(drop).expect_err("two states").to_string();
+    assert!(told.contains("from_snapshot: found a state before beside it, wanted one of them"), "{told}");
+    let gone = text
+        .replace("[[vary]]", "from_snapshot = \"no-such.snap\"\n[[vary]]")
+        .split("[[vary]]")
+        .next()
+        .map(str::to_owned);
+    let told = run(&study(&gone.expect("a part")), &store, "program", &progress(&AtomicBool::new(false)));
+    assert!(told.expect_err("no file").to_string().contains("no-such.snap"));
 }

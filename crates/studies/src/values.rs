@@ -134,15 +134,29 @@ pub fn device_of(file: Option<&Path>, settings: &[String]) -> Result<(Option<Str
         })?;
     }
     for setting in settings {
-        let Some((key, value)) = setting.split_once('=').filter(|(key, _)| !key.is_empty()) else {
-            let (what, found) = ("--set".into(), format!("`{setting}`"));
-            return Err(Error::Argument { what, found, wanted: "KEY=VALUE".into() });
-        };
-        let axis = Axis { key: key.trim().to_owned(), values: Vec::new(), sets: toml::Table::new() };
-        axis.apply(&mut device, &value_of(value));
+        let (key, value) = setting_of("--set", setting)?;
+        Axis { key, values: Vec::new(), sets: toml::Table::new() }.apply(&mut device, &value);
     }
     let preset = device.remove("preset").and_then(|name| name.as_str().map(str::to_owned));
     Ok((preset, device))
+}
+
+/// The values of keys in arguments `KEY=VALUE`, which are those of `what`.
+///
+/// # Errors
+/// [`Error::Argument`] for another form.
+pub fn values_of(what: &str, arguments: &[String]) -> Result<toml::Table> {
+    arguments.iter().map(|argument| setting_of(what, argument)).collect()
+}
+
+fn setting_of(what: &str, argument: &str) -> Result<(String, toml::Value)> {
+    let parts = argument.split_once('=').filter(|(key, _)| !key.is_empty());
+    let (key, value) = parts.ok_or_else(|| Error::Argument {
+        what: what.to_owned(),
+        found: format!("`{argument}`"),
+        wanted: "KEY=VALUE".into(),
+    })?;
+    Ok((key.trim().to_owned(), value_of(value)))
 }
 
 /// A value as TOML has it; a text where it is none.

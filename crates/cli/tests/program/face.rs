@@ -5,13 +5,14 @@ use std::process::Stdio;
 use crate::{program, wordline};
 
 /// Every command that does something.
-const COMMANDS: [&[&str]; 35] = [
-    &["sweep"],
+const COMMANDS: [&[&str]; 36] = [
     &["config", "import"],
     &["workloads", "import"],
     &["completions"],
     &["man"],
+    &["doctor"],
     &["run"],
+    &["sweep"],
     &["compare"],
     &["config", "explain"],
     &["config", "check"],
@@ -59,6 +60,8 @@ fn help_names_the_commands() {
         "trace",
         "nand",
         "repro",
+        "sweep",
+        "doctor",
         "man",
     ] {
         assert!(help.contains(&format!("\n  {command} ")), "{help}");

@@ -6,6 +6,7 @@ mod cells;
 mod combinations;
 mod devices;
 mod docs;
+mod doctor;
 mod experiments;
 mod face;
 mod fences;

@@ -41,7 +41,10 @@ fn runs_are_kept_and_written_in_all_forms() {
     let store = folder.path("runs");
     let in_store = [&SWEEP[..], &["--store", &store]].concat();
     let plan = wordline(&[&in_store[..], &["--plan"]].concat()).success();
-    assert_eq!(plan, "3 runs, 0 are over, 3 are left: how long they take is known when one is over\n");
+    assert!(
+        plan.starts_with("3 runs, 0 are over, 3 are left: how long they take is known when one is over\na run takes up to about "),
+        "{plan}"
+    );
     let (csv, json, report) = (folder.path("runs.csv"), folder.path("table.json"), folder.path("report"));
     wordline(&[&in_store[..], &["--runs", &csv, "--json", &json, "--report", &report]].concat()).success();
     assert_eq!(text_of("runs.csv").lines().count(), 4);
@@ -78,7 +81,128 @@ fn what_is_wrong_is_told_with_the_key() {
     with(&["--vary", "ftl.gc.victim.policy=greedy,greedy"], "twice");
     with(&["--column", "waf"], "columns");
     with(&["--runs", "runs.txt"], ".csv or .parquet");
+    with(&["--memory", "1MiB"], "budget.memory: found 1MiB, wanted at least");
+    with(
+        &["--against", "ftl.over_provisioning=0.9"],
+        "against.ftl.over_provisioning: found 0.9, wanted one of 0.2",
+    );
+    with(&["--against", "seed"], "KEY=VALUE");
+    with(
+        &["--cluster", "tcp://localhost:1", "--python", "no-such-python"],
+        "pip install 'wordline[cluster]'",
+    );
+    with(&["--cluster", "tcp://localhost:1", "--threads", "2"], "cannot be used with");
     let folder = Folder::new();
     folder.with("thesis.tex", "years of work");
     with(&["--store", &folder.path("")], "a folder with other files");
+}
+
+/// A program in the place of Python that says these lines.
+#[cfg(unix)]
+fn saying(folder: &Folder, lines: &[&str]) -> String {
+    use std::os::unix::fs::PermissionsExt;
+    let says: String = lines.iter().map(|line| format!("echo '{line}'\n")).collect();
+    let path = folder.with("python", &format!("#!/bin/sh\n{says}read all\n"));
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("it is ours");
+    path
+}
+
+#[cfg(unix)]
+#[test]
+fn what_a_cluster_says_is_told() {
+    let folder = Folder::new();
+    let version = wordline(&["--version"]).success();
+    let own = format!("{{\"program\": \"{}\"}}", version.trim());
+    let told = |lines: &[&str], wanted: &str| {
+        let python = saying(&folder, lines);
+        let cluster = ["--cluster", "tcp://localhost:1", "--python", &python];
+        let wrong = wordline(&[&SWEEP[..], &cluster].concat()).refusal();
+        assert!(wrong.contains(wanted), "{lines:?}: {wrong}");
+    };
+    told(&["{\"program\": \"wordline 0.0.1\"}"], "found wordline 0.0.1, wanted wordline");
+    told(&["{\"refused\": \"no scheduler there\"}"], "--cluster: found no scheduler there");
+    told(&["Welcome!"], "found the line `Welcome!`");
+    told(&[&own, "{\"failed\": {\"name\": \"another\", \"error\": \"\"}}"], "found the name another");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_run_that_ends_its_workers_is_a_failed_run() {
+    let folder = Folder::new();
+    let version = wordline(&["--version"]).success();
+    let own = format!("{{\"program\": \"{}\"}}", version.trim());
+    let store = folder.path("runs");
+    // It reads what it is asked for, and says that all of it has failed.
+    let python = saying(&folder, &[&own]);
+    let script = std::fs::read_to_string(&python).expect("it was just written")
+        + "echo \"$all\" | grep -o '\"name\":\"[0-9a-f]*\"' | while read run; do\n\
+           echo \"{\\\"failed\\\": {$run, \\\"error\\\": \\\"four workers\\\"}}\"\ndone\necho '{\"over\": {}}'\n";
+    std::fs::write(&python, script).expect("it is ours");
+    let cluster = ["--cluster", "tcp://localhost:1", "--python", &python, "--store", &store];
+    let out = wordline(&[&SWEEP[..], &cluster].concat());
+    assert_eq!(out.code, Some(1), "{}{}", out.out, out.err);
+    assert!(out.out.contains("3 runs, 3 failed") && out.out.contains("four workers"), "{}", out.out);
+}
+
+/// The files of a store by their names, without the times on the machine.
+#[cfg(unix)]
+fn files_of(store: &str) -> std::collections::BTreeMap<String, Value> {
+    let mut all = std::collections::BTreeMap::new();
+    for folder in ["runs", "windows"] {
+        let entries = std::fs::read_dir(std::path::Path::new(store).join(folder)).expect("it is a store");
+        for entry in entries.map(|entry| entry.expect("an entry")) {
+            let name = format!("{folder}/{}", entry.file_name().display());
+            // A run that was killed while it wrote leaves a file that is none of the store.
+            if name.contains(".unfinished-") {
+                continue;
+            }
+            let text = std::fs::read_to_string(entry.path()).expect("it can be read");
+            let mut value: Value = serde_json::from_str(&text).expect("each file is whole");
+            if let Some(summary) = value.get_mut("summary").and_then(Value::as_object_mut) {
+                let of_the_machine = ["wall_seconds", "precondition_seconds", "requests_per_second"];
+                summary.retain(|key, _| !of_the_machine.contains(&key.as_str()));
+            }
+            all.insert(name, value);
+        }
+    }
+    all
+}
+
+/// Three kills of a study of sixty runs; where `WORDLINE_LONG` is set ten kills of a thousand runs.
+#[cfg(unix)]
+#[test]
+fn a_study_that_was_killed_goes_on_as_if_it_had_not_been() {
+    let (seeds, kills) = if std::env::var_os("WORDLINE_LONG").is_some() { ("500", 10) } else { ("30", 3) };
+    let folder = Folder::new();
+    let [killed, whole] = ["killed", "whole"].map(|name| folder.path(name));
+    let sweep = [&SWEEP[..10], &["--vary", "ftl.gc.victim.policy=greedy,fifo", "--seeds", seeds]].concat();
+    let in_store = |store: &str| {
+        [&sweep[..], &["--store", store]].concat().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let count = |store: &str| std::fs::read_dir(format!("{store}/runs")).map_or(0, Iterator::count);
+    let began = std::time::Instant::now();
+    let expected = wordline(&in_store(&whole).iter().map(String::as_str).collect::<Vec<_>>()).success();
+    println!("{} runs took {:?}", 2 * seeds.parse::<u32>().expect("a number"), began.elapsed());
+    let all = count(&whole);
+    // Numbers of Knuth's generator, so that the kills come at the same counts each time; the moments differ.
+    let mut random: u64 = 1;
+    for kill in 1..=kills {
+        let arguments = in_store(&killed);
+        let mut child = crate::program(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .expect("the program was built with this test");
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let wanted =
+            all * (kill - 1) / (kills + 1) + (random >> 33) as usize % (all / (kills + 1)).max(1) + 1;
+        while count(&killed) < wanted {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        child.kill().expect("it is running");
+        child.wait().expect("it ends");
+    }
+    assert!(count(&killed) < all + kills, "the last kill came too late");
+    let found = wordline(&in_store(&killed).iter().map(String::as_str).collect::<Vec<_>>()).success();
+    assert_eq!(found, expected);
+    assert_eq!(files_of(&killed), files_of(&whole));
 }

@@ -35,6 +35,9 @@ const WORKLOAD: &str = "workload";
 /// The key of the state before, where that is varied.
 const PRECONDITION: &str = "precondition";
 
+/// The key of the snapshot that the device is restored from, where that is varied.
+const SNAPSHOT: &str = "from_snapshot";
+
 /// The key of the preset that the device builds on.
 const PRESET: &str = "preset";
 
@@ -54,10 +57,13 @@ pub struct Sweep {
     pub workload: Workload,
     /// Its state before; left out: a generated workload's own, and filled for a trace.
     pub precondition: Option<Before>,
+    /// The snapshot that it is restored from in place of a state before, which studies alone have.
+    #[serde(skip)]
+    pub from_snapshot: Option<PathBuf>,
     /// How many requests are answered when the power is cut and comes back; left out: it is not cut.
     pub power_cut_after: Option<u64>,
     /// The varied keys, `workload.` before those of the workload, `preset` for the preset, `precondition` for the state
-    /// before and `power_cut_after` for the power cut; the last one varies fastest.
+    /// before, `from_snapshot` for a snapshot and `power_cut_after` for the power cut; the last one varies fastest.
     #[serde(default)]
     pub vary: Vec<Axis>,
     /// The scaled-down sweep; left out: it is whole.
@@ -181,6 +187,8 @@ pub struct Point {
     pub workload: Workload,
     /// Its state before.
     pub precondition: Precondition,
+    /// The snapshot that it is restored from in place of that.
+    pub from_snapshot: Option<PathBuf>,
     /// Whether more than that is filled where the volume's addresses reach further.
     pub covers_volume: bool,
     /// How many requests are answered when the power is cut, if it is.
@@ -275,6 +283,13 @@ impl Points for Sweep {
         let before = layers.take(PRECONDITION).map(toml::Value::try_into::<Before>).transpose();
         let before = before.map_err(|error| self.refused(path, PRECONDITION, error.message(), "a state"))?;
         let before = before.or(self.precondition);
+        let snapshot = layers.take(SNAPSHOT).map(toml::Value::try_into::<PathBuf>).transpose();
+        let snapshot =
+            snapshot.map_err(|error| self.refused(path, SNAPSHOT, error.message(), "a snapshot"))?;
+        let from_snapshot = snapshot.or_else(|| self.from_snapshot.clone());
+        if before.is_some() && from_snapshot.is_some() {
+            return Err(self.refused(path, SNAPSHOT, "a state before beside it", "one of them"));
+        }
         let cut = layers.take(POWER_CUT).map(toml::Value::try_into::<u64>).transpose();
         let cut =
             cut.map_err(|error| self.refused(path, POWER_CUT, error.message(), "a number of requests"))?;
@@ -298,6 +313,7 @@ impl Points for Sweep {
             config_text,
             workload,
             precondition,
+            from_snapshot,
             covers_volume,
             power_cut_after,
             traces,

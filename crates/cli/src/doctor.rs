@@ -1,0 +1,250 @@
+//! `wordline doctor`: this program on this machine, its speed, and which of its companions are missing.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::Bytes;
+use wordline_lab::{Device, RunOptions, Unobserved, Workload, run};
+
+use crate::failure::Failure;
+use crate::output::JsonArgument;
+use crate::provenance::provenance;
+
+const EXAMPLES: &str = "\
+Examples:
+  wordline doctor
+  wordline doctor --python ~/lab/bin/python3";
+
+/// Requests of the run that measures speed. Chosen: half a second of a release build, long beside the making of its device.
+const REQUESTS: u64 = 500_000;
+
+/// The device and the workload of it: those of `make bench`.
+const MEASURED: [&str; 2] = ["nvme-tlc", "randread-4k"];
+
+/// Says in JSON which Python it is, which package it has, and which of the companions of that.
+const PROBE: &str = "
+import json, sys
+from importlib.metadata import PackageNotFoundError, version
+def of(name):
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+try:
+    from wordline import _native
+    program = _native.program()
+except ImportError:
+    program = None
+print(json.dumps({'version': sys.version.split()[0], 'package': program, 'found': {name: of(name) for name in sys.argv[1:]}}))
+";
+
+/// Distributions of Python, the extra of the package that brings them, and their purpose.
+const COMPANIONS: [(&str, &str, &str); 5] = [
+    ("altair", "charts", "charts in Python"),
+    ("vl-convert-python", "charts", "charts as PDF, SVG and PNG"),
+    ("polars", "logs", "logs as data frames"),
+    ("distributed", "cluster", "studies on clusters"),
+    ("optuna", "search", "search in studies"),
+];
+
+/// Says which program this is, what the machine has, how fast it simulates here, and what is missing for Python, charts and clusters.
+///
+/// Nothing of it is needed to run: reports of the program have their charts without any other software.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The Python that is asked.
+    #[arg(long, value_name = "FILE", default_value = "python3")]
+    python: PathBuf,
+    #[command(flatten)]
+    json: JsonArgument,
+}
+
+/// All that was found.
+#[derive(Debug, Serialize)]
+struct Found {
+    program: String,
+    system: String,
+    /// Whether it was compiled without optimisation, as tests are.
+    is_debug: bool,
+    cores: usize,
+    /// Bytes of memory of the machine, and those that are free or can be made free; null where that is not known.
+    memory: Option<u64>,
+    memory_free: Option<u64>,
+    requests_per_second: f64,
+    python: Option<Python>,
+    missing: Vec<Missing>,
+}
+
+/// A Python, as it says itself.
+#[derive(Debug, Serialize, Deserialize)]
+struct Python {
+    version: String,
+    /// The program of its package, with version and commit.
+    package: Option<String>,
+    /// Versions of the companions.
+    found: std::collections::BTreeMap<String, Option<String>>,
+}
+
+/// A companion that is not there.
+#[derive(Debug, PartialEq, Serialize)]
+struct Missing {
+    name: String,
+    purpose: String,
+    cure: String,
+}
+
+/// Runs the command.
+pub fn handle(arguments: &Arguments) -> Result<(), Failure> {
+    let json = arguments.json.open()?;
+    let python = ask(&arguments.python);
+    let program = provenance().program();
+    let found = Found {
+        system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+        is_debug: cfg!(debug_assertions),
+        cores: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        memory: memory("MemTotal"),
+        memory_free: memory("MemAvailable"),
+        requests_per_second: speed()?,
+        missing: missing(python.as_ref(), &arguments.python, &program),
+        python,
+        program,
+    };
+    json.or_table(&found, || found.text())
+}
+
+impl Found {
+    fn text(&self) -> String {
+        let size = |bytes: Option<u64>| bytes.map_or("not known".into(), |bytes| rounded(bytes));
+        let build = if self.is_debug { ", a debug build, some times slower than a release" } else { "" };
+        let python = self.python.as_ref();
+        let mut lines = vec![
+            ("program", format!("{}{build}", self.program)),
+            ("system", self.system.clone()),
+            ("cores", format!("{}, for sweeps: a run has one", self.cores)),
+            ("memory", format!("{}, of which {} are free", size(self.memory), size(self.memory_free))),
+            (
+                "speed",
+                format!(
+                    "{:.2} million requests a second ({})",
+                    self.requests_per_second / 1e6,
+                    MEASURED.join(", ")
+                ),
+            ),
+            ("Python", python.map_or("none".into(), |python| python.version.clone())),
+            (
+                "its package",
+                python.and_then(|python| python.package.clone()).unwrap_or_else(|| "none".into()),
+            ),
+        ];
+        let companions = python.into_iter().flat_map(|python| &python.found);
+        lines.extend(companions.filter_map(|(name, version)| Some((name.as_str(), version.clone()?))));
+        let mut text: String = lines.iter().map(|(name, value)| format!("{name:<20}{value}\n")).collect();
+        if self.missing.is_empty() {
+            text += "\nnothing is missing\n";
+        } else {
+            text += "\nmissing, and needed for nothing but what is named:\n";
+        }
+        for Missing { name, purpose, cure } in &self.missing {
+            text += &format!("  {name}: {purpose}. {cure}\n");
+        }
+        text
+    }
+}
+
+/// A size to three digits.
+fn rounded(bytes: u64) -> String {
+    let units = [(1 << 30, "GiB"), (1 << 20, "MiB")];
+    let unit = units.into_iter().find(|(size, _)| bytes >= *size);
+    unit.map_or_else(
+        || Bytes(bytes).to_string(),
+        |(size, name)| format!("{:.1} {name}", bytes as f64 / size as f64),
+    )
+}
+
+/// A line of what Linux says of its memory; other systems have no such file.
+fn memory(name: &str) -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
+/// Requests that are simulated in a second.
+fn speed() -> Result<f64, Failure> {
+    let [device, workload] = MEASURED;
+    let requests = if cfg!(debug_assertions) { REQUESTS / 20 } else { REQUESTS };
+    let (device, load) =
+        (Device::preset(device)?, Workload { requests: Some(requests), ..Workload::named(workload) });
+    let began = Instant::now();
+    let result = run(&device, &load, &RunOptions::seed(0), &mut Unobserved)?;
+    let seconds = began.elapsed().as_secs_f64() - result.precondition_seconds;
+    Ok(requests as f64 / seconds.max(1e-9))
+}
+
+/// The Python, if it is one.
+fn ask(python: &Path) -> Option<Python> {
+    let mut command = Command::new(python);
+    command.args(["-c", PROBE]).args(COMPANIONS.map(|(name, _, _)| name));
+    let output = command.stdin(Stdio::null()).output().ok()?;
+    serde_json::from_slice(&output.stdout).ok()
+}
+
+fn missing(python: Option<&Python>, path: &Path, program: &str) -> Vec<Missing> {
+    let one = |name: &str, purpose: &str, cure: String| Missing {
+        name: name.into(),
+        purpose: purpose.into(),
+        cure,
+    };
+    let Some(python) = python else {
+        let purpose = "runs, studies and designs in Python";
+        return vec![one(
+            "Python",
+            purpose,
+            format!("No Python 3.11 or later is at {}: --python", path.display()),
+        )];
+    };
+    let mut missing = Vec::new();
+    match &python.package {
+        None => {
+            let purpose = "runs, studies and designs in Python";
+            missing.push(one("the package wordline", purpose, "pip install ./bindings/python".into()));
+        }
+        Some(package) if package != program => {
+            let purpose = "stores and clusters that both use";
+            missing.push(one("the package of this version", purpose, format!("It is of {package}")));
+        }
+        Some(_) => {}
+    }
+    for (name, extra, purpose) in COMPANIONS {
+        if python.found.get(name).is_none_or(Option::is_none) {
+            missing.push(one(name, purpose, format!("pip install './bindings/python[{extra}]'")));
+        }
+    }
+    missing
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_there_is_missing() {
+        let of = |package: Option<&str>, polars: Option<&str>| {
+            let found = COMPANIONS.map(|(name, ..)| (name.to_owned(), Some("1".to_owned())));
+            let mut python =
+                Python { version: "3.11.7".into(), package: package.map(Into::into), found: found.into() };
+            python.found.insert("polars".into(), polars.map(Into::into));
+            let missing = missing(Some(&python), Path::new("python3"), "wordline 1");
+            missing.into_iter().map(|missing| missing.name).collect::<Vec<_>>()
+        };
+        assert!(of(Some("wordline 1"), Some("1")).is_empty());
+        assert_eq!(of(Some("wordline 1"), None), ["polars"]);
+        assert_eq!(of(Some("wordline 2"), Some("1")), ["the package of this version"]);
+        assert_eq!(of(None, None), ["the package wordline", "polars"]);
+        assert_eq!(missing(None, Path::new("no-python"), "wordline 1")[0].name, "Python");
+    }
+}

@@ -1,0 +1,170 @@
+//! A run as text, for a program on another machine that does it.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use serde::{Deserialize, Serialize};
+use wordline_experiments::{Bench, Lab, Point, Workload};
+use wordline_lab::Precondition;
+use wordline_lab::devices::Registry;
+use wordline_lab::error::{Error, Result};
+use wordline_lab::summary::Outcome;
+
+use crate::name::{Input, Names};
+use crate::store::{Files, Record, State};
+
+/// A run of a study, for another place than this machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Task {
+    /// The name of the run.
+    pub name: String,
+    /// The run, as [`carry_out`] takes it.
+    pub text: String,
+    /// The recorded trace that it replays, if it does.
+    pub trace: Option<TraceOf>,
+}
+
+/// The recorded trace that a run replays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceOf {
+    /// The folder of recorded traces.
+    pub folder: PathBuf,
+    /// The file in it.
+    pub file: PathBuf,
+    /// SHA-256 of its bytes, of the first gibibyte.
+    pub sha256: String,
+}
+
+/// A run as TOML, of which every number is read as it was written.
+#[derive(Serialize, Deserialize)]
+struct Words {
+    program: String,
+    name: String,
+    /// Seeds may be larger than the numbers of TOML.
+    seed: String,
+    device: String,
+    covers_volume: bool,
+    power_cut_after: Option<u64>,
+    traces: Option<PathBuf>,
+    from_snapshot: Option<PathBuf>,
+    precondition: Precondition,
+    at: toml::Table,
+    workload: Workload,
+    inputs: Vec<Input>,
+}
+
+impl Task {
+    /// That of a run with its name and the files that it reads.
+    pub(crate) fn of(name: &str, inputs: &[Input], point: &Point, program: &str) -> Result<Self> {
+        let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        let words = Words {
+            program: program.to_owned(),
+            name: name.to_owned(),
+            seed: point.seed.to_string(),
+            device: point.config_text.clone(),
+            covers_volume: point.covers_volume,
+            power_cut_after: point.power_cut_after,
+            traces: point.traces.as_ref().map(absolute),
+            from_snapshot: point.from_snapshot.as_ref().map(absolute),
+            precondition: point.precondition,
+            at: point.settings.clone(),
+            workload: point.workload.clone(),
+            inputs: inputs.to_vec(),
+        };
+        let text = toml::to_string(&words).map_err(|error| Error::Argument {
+            what: "run for another machine".into(),
+            found: error.to_string(),
+            wanted: "values that TOML has".into(),
+        })?;
+        let folder = point.traces.as_deref().unwrap_or(Path::new(""));
+        let trace = inputs.iter().find_map(|Input { path, sha256, .. }| {
+            let file = path.strip_prefix(folder).ok()?.to_owned();
+            let is_trace = point.from_snapshot.as_ref() != Some(path);
+            is_trace.then(|| TraceOf { folder: absolute(&folder.to_owned()), file, sha256: sha256.clone() })
+        });
+        Ok(Self { name: name.to_owned(), text, trace })
+    }
+}
+
+impl Words {
+    fn point(&self, traces: Option<&Path>) -> Result<Point> {
+        let wrong = |found: String| Error::Argument {
+            what: "run of a study".into(),
+            found,
+            wanted: "a run as this version of the program writes it".into(),
+        };
+        let table: toml::Table =
+            self.device.parse().map_err(|error: toml::de::Error| wrong(error.to_string()))?;
+        Ok(Point {
+            settings: self.at.clone(),
+            device: Registry::default().of_table(table).map_err(Error::Config)?,
+            config_text: self.device.clone(),
+            workload: self.workload.clone(),
+            precondition: self.precondition,
+            from_snapshot: self.from_snapshot.clone(),
+            covers_volume: self.covers_volume,
+            power_cut_after: self.power_cut_after,
+            traces: traces.map(Into::into).or_else(|| self.traces.clone()),
+            seed: self.seed.parse().map_err(|_| wrong(format!("the seed {}", self.seed)))?,
+        })
+    }
+}
+
+/// Does the run of a task by `program`, the version and commit of this program, and gives the files that a store keeps of it. `traces` is
+/// the folder of recorded traces where that is another one here. A run that fails has files, too.
+///
+/// # Errors
+/// [`Error::Argument`] if the study is of another program, or the files that the run reads are others here: its name would be another.
+pub fn carry_out(text: &str, program: &str, traces: Option<&Path>, names: &mut Names) -> Result<Files> {
+    let refused =
+        |what: &str, found: String, wanted: String| Error::Argument { what: what.into(), found, wanted };
+    let words: Words = toml::from_str(text).map_err(|error: toml::de::Error| {
+        refused("run of a study", error.message().to_owned(), format!("one of {program}"))
+    })?;
+    if words.program != program {
+        return Err(refused(
+            "the program of a worker",
+            program.to_owned(),
+            format!("{}, that of the study", words.program),
+        ));
+    }
+    let point = words.point(traces)?;
+    let (name, inputs) = names.of(&point, program)?;
+    for (own, other) in inputs.iter().zip(&words.inputs) {
+        if (&own.sha256, own.bytes) != (&other.sha256, other.bytes) {
+            let what = format!("file {} of a worker", own.path.display());
+            let told = |input: &Input| format!("{} bytes with SHA-256 {}", input.bytes, input.sha256);
+            return Err(refused(&what, told(own), format!("{}, as where the study is", told(other))));
+        }
+    }
+    if name != words.name {
+        return Err(refused("run of a study", format!("the name {name} here"), words.name.clone()));
+    }
+    done(&point, program, &AtomicBool::new(false)).map(|record| record.files().0)
+}
+
+/// The record of a run that is done now.
+///
+/// # Errors
+/// [`Error::Stopped`] if the user stopped it.
+pub(crate) fn done(point: &Point, program: &str, stop: &AtomicBool) -> Result<Record> {
+    match Lab::default().simulate(point, stop) {
+        Ok(summary) if summary.outcome == Outcome::Interrupted => Err(Error::Stopped),
+        Ok(summary) => {
+            let summary = serde_json::to_value(summary).expect("a summary's keys are text");
+            Ok(Record { summary: Some(summary), ..record(point, program, State::Done) })
+        }
+        Err(Error::Stopped) => Err(Error::Stopped),
+        Err(error) => Ok(failed(point, program, error.to_string())),
+    }
+}
+
+/// The record of a run that failed.
+pub(crate) fn failed(point: &Point, program: &str, error: String) -> Record {
+    Record { error: Some(error), ..record(point, program, State::Failed) }
+}
+
+fn record(point: &Point, program: &str, state: State) -> Record {
+    let (program, at, seed) = (program.to_owned(), point.settings.clone(), point.seed);
+    Record { program, at, seed, state, error: None, summary: None }
+}
