@@ -7,32 +7,86 @@ use std::time::Instant;
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
+use pyo3::{PyClass, PyClassInitializer};
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::snapshot::{Broken, Reader, State, Writer};
-use wordline_kernel::{Metric, Stream};
+use wordline_kernel::{Duration, Metric, Stream};
 use wordline_lab as lab;
+use wordline_lab::Error;
 use wordline_nand::{BlockSetId, RowId};
-use wordline_ssd::Design;
-use wordline_ssd::contract;
-use wordline_ssd::design::{Combination, Needs, Observes, Seam, Seen, View};
+use wordline_ssd::design::{Combination, Needs, Observes, Seam, Seen, View, WriteStream};
+use wordline_ssd::policy::background;
+use wordline_ssd::policy::failure::{self, After};
+use wordline_ssd::policy::relocator::Leaving;
+use wordline_ssd::policy::router::Outgoing;
 use wordline_ssd::policy::victim::{Candidates, Indexes};
+use wordline_ssd::{Config, Design, DeviceFile, Parts, contract};
 
-use crate::errors::{refused, wrong_answer};
+use crate::errors::{of_device, refused, wrong_answer};
 use crate::values::shown;
+use crate::views::{Block, Failure, Moved, Random, Resting, Shown, Written};
 
-/// A class of designs: its name, how many blocks of each order its views show, and its counters.
+/// A class of designs: its name, its methods that answer questions, how many blocks of each order its views show, its streams, how long the
+/// host rests before it is asked what to do meanwhile, and its counters.
 #[pyclass(frozen, module = "wordline._native")]
+#[derive(Clone)]
 pub struct Kind {
     name: &'static str,
+    answers: Vec<Answer>,
     looks_at: usize,
+    streams: Vec<WriteStream>,
+    collector_streams: Vec<WriteStream>,
+    rests_after: Option<Duration>,
     counters: Vec<(String, &'static Metric)>,
+}
+
+/// A method of a design that answers a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    Victim,
+    Relocate,
+    Stream,
+    Idle,
+    Failed,
+}
+
+impl Answer {
+    const ALL: [Self; 5] = [Self::Victim, Self::Relocate, Self::Stream, Self::Idle, Self::Failed];
+
+    /// The name of the method.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Victim => "victim",
+            Self::Relocate => "relocate",
+            Self::Stream => "stream",
+            Self::Idle => "idle",
+            Self::Failed => "failed",
+        }
+    }
+
+    fn seam(self) -> Seam {
+        match self {
+            Self::Victim => Seam::Victim,
+            Self::Relocate => Seam::Relocate,
+            Self::Stream => Seam::Stream,
+            Self::Idle => Seam::Background,
+            Self::Failed => Seam::Fail,
+        }
+    }
 }
 
 #[pymethods]
 impl Kind {
     /// Counters are attributes, each with what it counts and its unit. Names live as long as the program, as those of classes do.
     #[new]
-    fn new(name: &str, looks_at: usize, counters: Vec<(String, String, String)>) -> PyResult<Self> {
+    fn new(
+        name: &str,
+        answers: Vec<String>,
+        looks_at: usize,
+        streams: [u8; 2],
+        rests_after: Option<&str>,
+        counters: Vec<(String, String, String)>,
+    ) -> PyResult<Self> {
         let counter = |(attribute, meaning, unit): (String, String, String)| {
             let known = UNITS.iter().find(|known| known.name() == unit);
             let names = UNITS.map(Unit::name).join(", ");
@@ -42,99 +96,22 @@ impl Kind {
             Ok((attribute, metric))
         };
         let counters = counters.into_iter().map(counter).collect::<PyResult<_>>()?;
-        Ok(Self { name: name.to_owned().leak(), looks_at, counters })
+        let rests_after = rests_after.map(str::parse::<Duration>).transpose();
+        let rests_after =
+            rests_after.map_err(|_| refused("rests_after", "no time", "a time, such as \"10ms\""))?;
+        let answers =
+            Answer::ALL.into_iter().filter(|answer| answers.iter().any(|name| name == answer.name()));
+        let stream = |kind: &str, n: u8| WriteStream::native(format!("{name} {kind} {n}").leak(), 0);
+        let [streams, collector_streams] = [("host", streams[0]), ("collector", streams[1])]
+            .map(|(kind, count)| (0..count).map(|n| stream(kind, n)).collect());
+        let (name, answers) = (name.to_owned().leak(), answers.collect());
+        Ok(Self { name, answers, looks_at, streams, collector_streams, rests_after, counters })
     }
 }
 
 /// Units that counts have.
 const UNITS: [Unit; 6] =
     [Unit::Count, Unit::LogicalPages, Unit::Pages, Unit::Blocks, Unit::BlockSets, Unit::Bytes];
-
-/// A block that could be cleaned.
-#[pyclass(frozen, get_all, module = "wordline._native")]
-#[derive(Clone, Copy)]
-pub struct Block {
-    /// Its number in the device.
-    number: u32,
-    /// Its valid logical pages.
-    valid: u32,
-    /// How often it was erased.
-    erases: u32,
-    /// How many blocks of the device were opened since it was.
-    age: u64,
-}
-
-#[pymethods]
-impl Block {
-    fn __repr__(&self) -> String {
-        let Self { number, valid, erases, age } = self;
-        format!("<wordline.Block {number}: valid={valid}, erases={erases}, age={age}>")
-    }
-}
-
-/// The device as a design sees it when it is asked for a victim.
-#[pyclass(frozen, module = "wordline._native", name = "View")]
-pub struct Shown {
-    /// Logical pages of a block.
-    #[pyo3(get)]
-    pages: u32,
-    /// The row of planes of which a block is to be cleaned.
-    #[pyo3(get)]
-    row: u32,
-    /// Its free blocks.
-    #[pyo3(get)]
-    free_blocks: u32,
-    /// The time, in picoseconds.
-    #[pyo3(get)]
-    now_ps: u64,
-    oldest: Vec<Block>,
-    fewest: Vec<Block>,
-    looks_at: usize,
-}
-
-#[pymethods]
-impl Shown {
-    /// The blocks that were closed first, the oldest at the front; there may be fewer.
-    fn oldest(&self, count: usize) -> PyResult<Vec<Block>> {
-        self.first(&self.oldest, count)
-    }
-
-    /// The blocks with the fewest valid pages, fewest first; there may be fewer.
-    fn fewest(&self, count: usize) -> PyResult<Vec<Block>> {
-        self.first(&self.fewest, count)
-    }
-}
-
-impl Shown {
-    fn first(&self, blocks: &[Block], count: usize) -> PyResult<Vec<Block>> {
-        if count > self.looks_at {
-            let wanted =
-                format!("at most {}: class ...(wl.Design, name=..., looks_at={count})", self.looks_at);
-            return Err(refused("blocks of a view", count, &wanted));
-        }
-        Ok(blocks.iter().take(count).copied().collect())
-    }
-}
-
-/// The design's own random stream.
-#[pyclass(frozen, module = "wordline._native")]
-pub struct Random(Mutex<Stream>);
-
-#[pymethods]
-impl Random {
-    /// A whole number from 0 to below the bound, each equally likely.
-    fn below(&self, bound: u64) -> PyResult<u64> {
-        if bound == 0 {
-            return Err(refused("the bound", bound, "at least 1"));
-        }
-        Ok(self.0.lock().unwrap_or_else(PoisonError::into_inner).below(bound))
-    }
-
-    /// A number from 0 to below 1.
-    fn random(&self) -> f64 {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).unit()
-    }
-}
 
 /// The calls of a design, over all devices that were made with it.
 #[derive(Default)]
@@ -146,6 +123,11 @@ pub struct Calls {
 }
 
 impl Calls {
+    /// Whether the design raised an exception.
+    pub fn has_raised(&self) -> bool {
+        self.raised.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
     /// The exception that the design raised, if it did.
     pub fn take_raised(&self) -> Option<PyErr> {
         self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
@@ -159,12 +141,13 @@ impl Calls {
     }
 }
 
+/// An answer that is the number of a stream.
+const STREAM: &str = "the number of one of its streams, from 0";
+
 /// An object of Python as a design.
 struct PythonDesign {
     object: Py<PyAny>,
-    name: &'static str,
-    looks_at: usize,
-    counters: Vec<(String, &'static Metric)>,
+    kind: Kind,
     calls: Arc<Calls>,
     /// The number of the last opening of a block.
     opened: u64,
@@ -175,9 +158,8 @@ impl PythonDesign {
     fn of(py: Python<'_>, object: &Py<PyAny>, calls: &Arc<Calls>) -> PyResult<Self> {
         let object = py.import("copy")?.call_method1("copy", (object,))?;
         let kind = object.getattr("_kind")?.cast_into::<Kind>()?;
-        let Kind { name, looks_at, counters } = kind.get();
-        let (name, looks_at, counters, calls) = (*name, *looks_at, counters.clone(), Arc::clone(calls));
-        Ok(Self { object: object.unbind(), name, looks_at, counters, calls, opened: 0 })
+        let (kind, calls) = (kind.get().clone(), Arc::clone(calls));
+        Ok(Self { object: object.unbind(), kind, calls, opened: 0 })
     }
 
     fn raise(&self, error: PyErr) {
@@ -185,19 +167,35 @@ impl PythonDesign {
         raised.get_or_insert(error);
     }
 
-    /// The answer of the object.
-    fn ask(&self, py: Python<'_>, shown_view: Shown, stream: &mut Stream) -> PyResult<Option<BlockSetId>> {
-        let random = Bound::new(py, Random(Mutex::new(stream.clone())))?;
-        let answer = self.object.bind(py).call_method1("victim", (shown_view, &random));
-        *stream = random.get().0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let answer = answer?;
-        if answer.is_none() {
-            return Ok(None);
+    /// The answer of a method to `shown_view`, as `read` takes it; `otherwise` once an exception was raised, which ends the run.
+    fn ask<'a, A, T>(
+        &self,
+        method: Answer,
+        shown_view: A,
+        stream: &mut Stream,
+        otherwise: T,
+        read: impl FnOnce(&Bound<'_, PyAny>) -> Result<T, &'a str>,
+    ) -> T
+    where
+        A: PyClass + Into<PyClassInitializer<A>>,
+    {
+        if self.calls.has_raised() {
+            return otherwise;
         }
-        match answer.cast::<Block>() {
-            Ok(block) => Ok(Some(BlockSetId(block.get().number))),
-            Err(_) => Err(wrong_answer(self.name, "victim", &shown(&answer), "a block of the view, or None")),
-        }
+        let began = Instant::now();
+        let asked = |py: Python<'_>| {
+            let random = Bound::new(py, Random(Mutex::new(stream.clone())))?;
+            let answer =
+                self.object.bind(py).call_method1(method.name(), (Bound::new(py, shown_view)?, &random));
+            *stream = random.get().0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let answer = answer?;
+            read(&answer)
+                .map_err(|wanted| wrong_answer(self.kind.name, method.name(), &shown(&answer), wanted))
+        };
+        let answer = self.call(asked);
+        self.calls.calls.fetch_add(1, Ordering::Relaxed);
+        self.calls.nanoseconds.fetch_add(began.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        answer.unwrap_or(otherwise)
     }
 
     /// The result of a call to the object; nothing where it raises an exception, which ends the run.
@@ -223,35 +221,81 @@ impl State for PythonDesign {
 
 impl Design for PythonDesign {
     fn name(&self) -> &'static str {
-        self.name
+        self.kind.name
     }
 
     fn needs(&self) -> Needs {
-        let indexes = Indexes { by_closing: true, ..Indexes::default() };
-        Needs { indexes, observes: Observes::BLOCKS, ..Needs::of(&[Seam::Victim]) }
+        let seams: Vec<Seam> = self.kind.answers.iter().map(|answer| answer.seam()).collect();
+        let chooses = seams.contains(&Seam::Victim);
+        Needs {
+            indexes: Indexes { by_closing: chooses, ..Indexes::default() },
+            observes: if chooses { Observes::BLOCKS } else { Observes::NOTHING },
+            streams: self.kind.streams.clone(),
+            collector_streams: self.kind.collector_streams.clone(),
+            ..Needs::of(&seams)
+        }
     }
 
     fn victim(&mut self, from: Candidates<'_>, row: RowId, view: &mut View<'_>) -> Option<BlockSetId> {
-        let began = Instant::now();
         let facts = |block: BlockSetId| {
             let facts = view.block(block);
             let age = self.opened.saturating_sub(facts.opened);
             Block { number: block.0, valid: from.valid(block), erases: facts.erases, age }
         };
+        let looks_at = self.kind.looks_at;
         let shown_view = Shown {
             pages: from.pages_per_block(),
             row: row.0,
             free_blocks: view.free_blocks(row),
             now_ps: view.now().ps(),
-            oldest: from.oldest_first().take(self.looks_at).map(facts).collect(),
-            fewest: from.fewest_first().take(self.looks_at).map(facts).collect(),
-            looks_at: self.looks_at,
+            oldest: from.oldest_first().take(looks_at).map(facts).collect(),
+            fewest: from.fewest_first().take(looks_at).map(facts).collect(),
+            looks_at,
         };
-        let answer = self.call(|py| self.ask(py, shown_view, view.random()));
-        self.calls.calls.fetch_add(1, Ordering::Relaxed);
-        self.calls.nanoseconds.fetch_add(began.elapsed().as_nanos() as u64, Ordering::Relaxed);
         // No block has that number: the run ends with this event.
-        answer.unwrap_or(Some(BlockSetId(u32::MAX)))
+        let otherwise = Some(BlockSetId(u32::MAX));
+        self.ask(Answer::Victim, shown_view, view.random(), otherwise, |answer| {
+            if answer.is_none() {
+                return Ok(None);
+            }
+            let block = answer.cast::<Block>().map_err(|_| "a block of the view, or None")?;
+            Ok(Some(BlockSetId(block.get().number)))
+        })
+    }
+
+    fn relocate(&mut self, page: &Leaving, _pool: u8, view: &mut View<'_>) -> u8 {
+        let streams = self.kind.collector_streams.len();
+        self.ask(Answer::Relocate, Moved::of(page), view.random(), 0, |answer| {
+            answer.extract().ok().filter(|n: &u8| usize::from(*n) < streams).ok_or(STREAM)
+        })
+    }
+
+    fn stream(&mut self, written: &Outgoing<'_>, _pool: u8, view: &mut View<'_>) -> u8 {
+        let streams = self.kind.streams.len();
+        self.ask(Answer::Stream, Written::of(written), view.random(), 0, |answer| {
+            answer.extract().ok().filter(|n: &u8| usize::from(*n) < streams).ok_or(STREAM)
+        })
+    }
+
+    fn rests_after(&self) -> Option<Duration> {
+        self.kind.rests_after
+    }
+
+    fn free_blocks(&mut self, row: &background::Resting, view: &mut View<'_>) -> u32 {
+        self.ask(Answer::Idle, Resting::of(row), view.random(), 0, |answer| {
+            answer.extract().map_err(|_| "a number of free blocks, from 0")
+        })
+    }
+
+    fn failed(&mut self, failure: &failure::Failure, view: &mut View<'_>) -> After {
+        self.ask(Answer::Failed, Failure::of(failure), view.random(), After::Retire, |answer| {
+            match answer.extract::<String>().as_deref() {
+                Ok("retire") => Ok(After::Retire),
+                Ok("close") => Ok(After::Close),
+                Ok("go-on") => Ok(After::GoOn),
+                _ => Err("\"retire\", \"close\" or \"go-on\""),
+            }
+        })
     }
 
     fn observe(&mut self, seen: &Seen<'_>, view: &mut View<'_>) {
@@ -262,7 +306,7 @@ impl Design for PythonDesign {
 
     fn measure(&self) -> Vec<(&'static Metric, Value)> {
         let one = |py: Python<'_>, attribute: &str| self.object.bind(py).getattr(attribute)?.extract::<u64>();
-        let counters = self.counters.iter();
+        let counters = self.kind.counters.iter();
         counters
             .filter_map(|(name, metric)| Some((*metric, Value::Count(self.call(|py| one(py, name))?))))
             .collect()
@@ -280,21 +324,45 @@ fn name_of(design: &Bound<'_, PyAny>) -> PyResult<&'static str> {
 pub fn with_design(device: &lab::Device, design: &Bound<'_, PyAny>) -> PyResult<(lab::Device, Arc<Calls>)> {
     let calls = Arc::new(Calls { name: name_of(design)?, ..Calls::default() });
     // Super blocks have no facts of their own.
+    let kind = design.getattr("_kind")?.cast_into::<Kind>()?;
+    let chooses = kind.get().answers.contains(&Answer::Victim);
     let scope = device.get("ftl.gc.scope");
-    if device.ssd().is_none() || scope.as_ref().and_then(toml::Value::as_str) != Some("row") {
+    if device.ssd().is_none() || (chooses && scope.as_ref().and_then(toml::Value::as_str) != Some("row")) {
         let found = match scope {
-            Some(scope) => format!("it with ftl.gc.scope = {scope}"),
-            None => format!("it with a device of the type {}", device.configured.device_type()),
+            Some(scope) if device.ssd().is_some() => format!("it with ftl.gc.scope = {scope}"),
+            _ => format!("it with a device of the type {}", device.configured.device_type()),
         };
-        return Err(refused("design", found, "an SSD that cleans the blocks of rows"));
+        return Err(refused(
+            "design",
+            found,
+            if chooses { "an SSD that cleans the blocks of rows" } else { "an SSD" },
+        ));
     }
-    PythonDesign::of(design.py(), &design.clone().unbind(), &calls)?;
+    let made = PythonDesign::of(design.py(), &design.clone().unbind(), &calls)?;
+    let mut ssd = device.ssd().expect("it was asked above").clone();
+    let parts = parts_with(made, &ssd.config);
+    ssd.config.file = with_room(ssd.config.file, &parts, ssd.config.pools.count());
+    ssd.config = parts.check(&ssd.config).map_err(|wrong| of_device(Error::Config(wrong)))?;
     let (object, told) = (design.clone().unbind(), Arc::clone(&calls));
-    let device = device.clone().with_parts(move |parts, _| {
+    let with = ssd.with(move |_, config| {
         let made = Python::attach(|py| PythonDesign::of(py, &object, &told)).expect("it was made before");
-        wordline_ssd::Parts { designs: Combination::of(vec![Box::new(made)]), ..parts }
+        parts_with(made, config)
     });
+    let mut device = device.clone();
+    device.configured = Arc::new(with);
     Ok((device, calls))
+}
+
+/// The policies of a device, with a design for some of its questions.
+fn parts_with(design: PythonDesign, config: &Config) -> Parts {
+    Parts { designs: Combination::of(vec![Box::new(design)]), ..Parts::of(config) }
+}
+
+/// The same device, cleaned as early as the streams of a design want, where its keys say later.
+fn with_room(mut file: DeviceFile, parts: &Parts, pools: usize) -> DeviceFile {
+    file.demands = parts.demands(pools).ok();
+    file.raise_marks([false; 2]);
+    file
 }
 
 /// Tries a design on small devices: reads give back what was written, all answers are allowed, and so it is with faults, power cuts and
@@ -302,11 +370,13 @@ pub fn with_design(device: &lab::Device, design: &Bound<'_, PyAny>) -> PyResult<
 #[pyfunction]
 pub fn check_contract(py: Python<'_>, design: &Bound<'_, PyAny>) -> PyResult<()> {
     let calls = Arc::new(Calls { name: name_of(design)?, ..Calls::default() });
-    PythonDesign::of(py, &design.clone().unbind(), &calls)?;
+    let made = PythonDesign::of(py, &design.clone().unbind(), &calls)?;
+    let config = contract::small().check().expect("the device of the contract is one");
+    let device = with_room(contract::small(), &parts_with(made, &config), config.pools.count());
     let (object, told) = (design.clone().unbind(), Arc::clone(&calls));
     let tried = py.detach(move || {
         std::panic::catch_unwind(AssertUnwindSafe(|| {
-            contract::check(&contract::small(), |_| {
+            contract::check(&device, |_| {
                 let made = Python::attach(|py| PythonDesign::of(py, &object, &told));
                 Box::new(made.expect("it was made before"))
             });

@@ -1,6 +1,7 @@
 //! Runs, which leave Python to its other threads and end when the user wants.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
@@ -9,7 +10,7 @@ use wordline_lab as lab;
 use wordline_lab::provenance::Provenance;
 use wordline_lab::{CutAfter, Error, Observer, Reached, RunOptions, Until};
 
-use crate::design::with_design;
+use crate::design::{Calls, with_design};
 use crate::device::Device;
 use crate::errors::of_run;
 use crate::log::{BATCH, Log, Logging};
@@ -25,12 +26,14 @@ pub struct Watch {
     look_at: Instant,
     /// The exception that was raised.
     pub raised: Option<PyErr>,
+    /// The calls of a design in Python, which ends the run where it raises an exception.
+    calls: Option<Arc<Calls>>,
 }
 
 impl Watch {
     /// One that begins to look now.
     pub fn begin() -> Self {
-        Self { look_at: Instant::now() + BETWEEN_LOOKS, raised: None }
+        Self { look_at: Instant::now() + BETWEEN_LOOKS, raised: None, calls: None }
     }
 
     fn goes_on(&mut self) -> bool {
@@ -40,6 +43,9 @@ impl Watch {
         let now = Instant::now();
         if now >= self.look_at {
             self.look_at = now + BETWEEN_LOOKS;
+            if self.calls.as_ref().is_some_and(|calls| calls.has_raised()) {
+                return false;
+            }
             self.raised = Python::attach(|py| py.check_signals()).err();
         }
         self.raised.is_none()
@@ -73,7 +79,8 @@ pub fn run(
         Settings(settings).get("design")?.map(|object| with_design(&device.0, &object)).transpose()?;
     let (device, workload) = (design.as_ref().map_or(&device.0, |(device, _)| device), &workload.0);
     let (result, raised) = py.detach(|| {
-        let mut watch = Watch::begin();
+        let calls = design.as_ref().map(|(_, calls)| Arc::clone(calls));
+        let mut watch = Watch { calls, ..Watch::begin() };
         let result = match log {
             true => logged(device, workload, &options, &mut watch).map(|(run, log)| (run, Some(log))),
             false => lab::run(device, workload, &options, &mut watch).map(|run| (run, None)),

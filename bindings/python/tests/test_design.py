@@ -140,3 +140,93 @@ def test_designs_keep_the_contract() -> None:
 
     with pytest.raises(wl.DesignError):
         wl.contract(Forgetful)
+
+
+LAYERED = {"ftl.gc.relocator": {"policy": "generations", "streams": 3}}
+RESTING = {"ftl.gc.background": {"policy": "idle-gc", "idle": "2ms", "until_free": 5}}
+
+
+class Generations(wl.Design, name="layers", collector_streams=3):
+    """The policy of that name."""
+
+    def relocate(self, page: wl.Moved, random: wl.Random) -> int:
+        return 0 if page.moved_by is None else min(page.moved_by + 1, 2)
+
+
+class Ahead(wl.Design, name="ahead", rests_after="2ms"):
+    most: int = 5
+
+    def idle(self, row: wl.Resting, random: wl.Random) -> int:
+        assert row.free_blocks <= row.good_blocks and row.full_blocks <= row.good_blocks
+        return self.most
+
+
+class Tags(wl.Design, name="tags", streams=2):
+    odd: wl.Counter = wl.counter("pages of odd numbers", unit="logical pages")
+
+    def stream(self, page: wl.Written, random: wl.Random) -> int:
+        self.odd += page.logical % 2
+        return page.logical % 2
+
+
+def test_a_relocator_in_python_gives_the_digest_of_the_policy() -> None:
+    own, python = wl.run(wl.Device("tiny", LAYERED), LOAD), wl.run("tiny", LOAD, design=Generations())
+    assert own.digest == python.digest != wl.run("tiny", LOAD).digest
+
+
+def test_idle_work_in_python_gives_the_digest_of_the_policy() -> None:
+    load = wl.Workload("randwrite-4k", requests=3_000, bursts="10ms")
+    own, python = wl.run(wl.Device("tiny", RESTING), load, precondition="filled"), wl.run("tiny", load, precondition="filled", design=Ahead())
+    assert own.digest == python.digest != wl.run("tiny", load, precondition="filled").digest
+
+
+def test_pages_are_kept_apart_in_streams() -> None:
+    result = wl.run("tiny", LOAD, precondition="filled", design=Tags())
+    assert 2_000 < result.others["tags"]["odd"] < 3_000
+    assert result.digest != wl.run("tiny", LOAD, precondition="filled").digest
+
+
+FAILING = {"faults": [{"fails": "program", "probability": 0.002}]}
+
+
+def test_blocks_that_failed_are_treated_as_a_design_says() -> None:
+    seen: list[tuple[str, int]] = []
+
+    class Bearing(wl.Design, name="bearing"):
+        answer: str = "go-on"
+
+        def failed(self, failure: wl.Failure, random: wl.Random) -> Any:
+            seen.append((failure.failed, failure.times))
+            return self.answer
+
+    drive = wl.Device("tiny", FAILING)
+    borne = wl.run(drive, LOAD, precondition="filled", design=Bearing())
+    retired = wl.run(drive, LOAD, precondition="filled", design=Bearing(answer="retire"))
+    assert {failed for failed, _ in seen} == {"program"}
+    assert retired.digest == wl.run(drive, LOAD, precondition="filled").digest != borne.digest
+    with pytest.raises(wl.DesignError, match='found \'mend\', wanted "retire", "close" or "go-on"'):
+        wl.run(drive, LOAD, precondition="filled", design=Bearing(answer="mend"))
+
+
+@pytest.mark.parametrize("answer", [2, -1, "first", None])
+def test_a_stream_that_there_is_not_is_a_wrong_answer(answer: Any) -> None:
+    class Astray(wl.Design, name="astray", collector_streams=2):
+        def relocate(self, page: wl.Moved, random: wl.Random) -> Any:
+            return answer
+
+    with pytest.raises(wl.DesignError, match="wanted the number of one of its streams, from 0"):
+        wl.run("tiny", LOAD, design=Astray())
+
+
+@pytest.mark.parametrize("design", [Generations, Ahead, Tags])
+def test_other_designs_keep_the_contract(design: type[wl.Design]) -> None:
+    wl.contract(design)
+
+
+def test_what_a_class_answers_goes_with_what_it_says() -> None:
+    with pytest.raises(wl.ConfigError, match="collector_streams of the design bad: found none beside relocate"):
+        type("Bad", (wl.Design,), {"relocate": print, "__annotations__": {}}, name="bad")
+    with pytest.raises(wl.ConfigError, match="rests_after of the design bad: found it without idle"):
+        type("Bad", (wl.Design,), {"victim": print, "__annotations__": {}}, name="bad", rests_after="1ms")
+    with pytest.raises(wl.ConfigError, match="rests_after: found no time"):
+        type("Bad", (wl.Design,), {"idle": print, "__annotations__": {}}, name="bad", rests_after="soon")

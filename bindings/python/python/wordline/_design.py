@@ -7,13 +7,13 @@ import json
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, cast
 
 from . import _native
 from ._errors import ConfigError
-from ._native import Block, Random, View
+from ._native import Block, Failure, Moved, Random, Resting, View, Written
 
-__all__ = ["Block", "Counter", "Design", "Random", "View", "contract", "counter"]
+__all__ = ["Block", "Counter", "Design", "Failure", "Moved", "Random", "Resting", "View", "Written", "contract", "counter"]
 
 Counter: TypeAlias = int
 """A counter of a design, which results have among its metrics."""
@@ -32,6 +32,9 @@ def counter(meaning: str, *, unit: str = "count") -> Counter:
     return cast(Counter, _Counted(meaning, unit))
 
 
+_METHODS = {"victim": "view", "relocate": "page", "stream": "page", "idle": "row", "failed": "failure"}
+
+
 class Design:
     """A design in Python. It looks at a view and answers; the device checks the answer.
 
@@ -44,15 +47,31 @@ class Design:
     ...         self.spared += best.age < 1000
     ...         return best
 
-    Fields with a type and a default are its configuration, and with its counters all that a snapshot of a device holds of it. Views
-    show at most ``looks_at`` blocks of each order. Each device has a copy of the object.
+    Fields with a type and a default are its configuration, and with its counters all that a snapshot of a device holds of it. Each
+    device has a copy of the object. The methods that a class has say which questions it answers; the device's policies answer the others.
+
+    | method | of the class | asked |
+    |---|---|---|
+    | ``victim(view, random)`` | ``looks_at=16``: blocks of each order in a view | for each block that is cleaned |
+    | ``idle(row, random)`` | ``rests_after="10ms"``: time without commands of the host | for each row then, again after each command |
+    | ``failed(failure, random)`` | | for each failure |
+    | ``relocate(page, random)`` | ``collector_streams=2`` | often: for each page that is moved |
+    | ``stream(page, random)`` | ``streams=2`` | often: for each page that the host writes |
     """
 
     _kind: ClassVar[_native.Kind]
     _fields: ClassVar[dict[str, Any]] = {}
     _counters: ClassVar[tuple[str, ...]] = ()
 
-    def __init_subclass__(cls, *, name: str, looks_at: int = 16) -> None:
+    def __init_subclass__(
+        cls,
+        *,
+        name: str,
+        looks_at: int = 16,
+        streams: int | None = None,
+        collector_streams: int | None = None,
+        rests_after: str | None = None,
+    ) -> None:
         super().__init_subclass__()
         if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
             raise _refused("name of a design", repr(name), "small letters, digits and hyphens")
@@ -64,17 +83,47 @@ class Design:
         for key, value in fields.items():
             if not isinstance(value, bool | int | float | str):
                 raise _refused(f"{name}.{key}", repr(value), "a default that is a number, text, True or False")
-        if not callable(getattr(cls, "victim", None)):
-            raise _refused(f"the design {name}", "no answer to anything", "a method victim(self, view, random)")
+        answers = [method for method in _METHODS if callable(getattr(cls, method, None))]
+        if not answers:
+            methods = ", ".join(f"{method}(self, {shown}, random)" for method, shown in _METHODS.items())
+            raise _refused(f"the design {name}", "no answer to anything", f"one of the methods {methods}")
+        for method, key, given in (
+            ("stream", "streams", streams),
+            ("relocate", "collector_streams", collector_streams),
+            ("idle", "rests_after", rests_after),
+        ):
+            if (method in answers) != (given is not None):
+                found = f"none beside {method}" if given is None else f"it without {method}"
+                raise _refused(f"{key} of the design {name}", found, "both of them or neither")
+        for key, count in (("streams", streams), ("collector_streams", collector_streams)):
+            if count is not None and not 1 <= count <= 16:
+                raise _refused(f"{key} of the design {name}", str(count), "a whole number from 1 to 16")
         for key in counted:
             setattr(cls, key, 0)
-        cls._kind = _native.Kind(name, looks_at, [(key, value.meaning, value.unit) for key, value in counted.items()])
+        counters = [(key, value.meaning, value.unit) for key, value in counted.items()]
+        cls._kind = _native.Kind(name, answers, looks_at, (streams or 0, collector_streams or 0), rests_after, counters)
         cls._fields, cls._counters = fields, tuple(counted)
 
     if TYPE_CHECKING:
 
         def victim(self, view: View, random: Random) -> Block | None:
             """The block that is cleaned next, one of those that the view shows; ``None`` for none."""
+
+        def relocate(self, page: Moved, random: Random) -> int:
+            """The stream of the collector that a valid page of a victim goes to, from 0. Asked for each page that is moved."""
+            ...
+
+        def stream(self, page: Written, random: Random) -> int:
+            """The write stream that a page goes to when it leaves the buffer, from 0. Asked for each page."""
+            ...
+
+        def idle(self, row: Resting, random: Random) -> int:
+            """How many free blocks a row is to have while the host rests."""
+            ...
+
+        def failed(self, failure: Failure, random: Random) -> Literal["retire", "close", "go-on"]:
+            """What becomes of a block in which something failed: it is out of use, takes nothing until it is erased, or goes on."""
+            ...
 
     def __init__(self, **settings: Any) -> None:
         for key, value in settings.items():
