@@ -12,6 +12,7 @@ mod session;
 mod settings;
 mod study;
 mod values;
+mod views;
 mod workload;
 
 use pyo3::prelude::*;
@@ -24,21 +25,23 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use crate::design::{Block, Kind, Random, Shown, check_contract};
+    use crate::design::{Kind, check_contract};
     #[pymodule_export]
     use crate::device::Device;
     #[pymodule_export]
     use crate::log::Log;
     #[pymodule_export]
     use crate::results::{
-        Summary, charts, comparison, presets, report, schema_of_devices, schema_of_results, workloads,
+        Summary, charts, comparison, page, presets, report, schema_of_devices, schema_of_results, workloads,
     };
     #[pymodule_export]
     use crate::run::run;
     #[pymodule_export]
     use crate::session::Session;
     #[pymodule_export]
-    use crate::study::{Study, StudyTable};
+    use crate::study::{Study, StudyTable, carry_out, program};
+    #[pymodule_export]
+    use crate::views::{Block, Failure, Moved, Random, Resting, Shown, Written};
     #[pymodule_export]
     use crate::workload::Workload;
 

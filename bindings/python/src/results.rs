@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use wordline_lab as lab;
 use wordline_lab::output::ReportFolder;
@@ -68,6 +69,46 @@ pub fn report(runs: Vec<PyRef<'_, Summary>>, folder: PathBuf) -> PyResult<()> {
     let origin = Origin { config: &texts.join("\n"), command: &command };
     let written =
         ReportFolder::claim(&folder).and_then(|folder| reports::write(folder, &runs, &json, origin));
+    written.map_err(|error| of_run(error, &[Some(&folder)]))
+}
+
+/// Writes a page into a folder, which needs no network: a sentence, charts (a list in JSON), and a table.
+#[pyfunction]
+pub fn page(
+    folder: PathBuf,
+    title: &str,
+    sentence: &str,
+    table: (Vec<String>, Vec<Vec<String>>),
+    charts: &str,
+) -> PyResult<()> {
+    #[derive(Deserialize)]
+    struct Given {
+        name: String,
+        title: String,
+        caption: String,
+        spec: Value,
+    }
+    let given: Vec<Given> = serde_json::from_str(charts)
+        .map_err(|error| crate::errors::refused("charts", error, "a list of charts in JSON"))?;
+    let of = |Given { name, title, caption, spec }| reports::Chart { name, title, caption, spec };
+    let charts: Vec<reports::Chart> = given.into_iter().map(of).collect();
+    let line = |kind: &str, cells: &[String]| {
+        let cells: String =
+            cells.iter().map(|cell| format!("<{kind}>{}</{kind}>", reports::escaped(cell))).collect();
+        format!("<tr>{cells}</tr>\n")
+    };
+    let (heads, rows) = table;
+    let rows: String = rows.iter().map(|row| line("td", row)).collect();
+    let table =
+        format!("<table>\n<thead>{}</thead>\n<tbody>\n{rows}</tbody>\n</table>\n", line("th", &heads));
+    let mut sections = vec![reports::Section::new("rows", "All of it", table)];
+    if !charts.is_empty() {
+        sections.insert(0, reports::figures(&charts));
+    }
+    let sentence = format!("<p>{}</p>\n", reports::escaped(sentence));
+    let html = reports::document(title, &sentence, &sections, &charts, "");
+    let written = ReportFolder::claim(&folder)
+        .and_then(|folder| folder.write(&[("report.html".into(), html.into_bytes())]));
     written.map_err(|error| of_run(error, &[Some(&folder)]))
 }
 

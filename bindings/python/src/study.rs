@@ -2,18 +2,22 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping};
+use serde_json::json;
+use wordline_experiments::Axis;
 use wordline_lab::Registry;
+use wordline_lab::error::{Error, Result as LabResult};
 use wordline_lab::provenance::Provenance;
 use wordline_lab::sweep::Conduct;
-use wordline_studies::{self as studies, Progress, Store};
+use wordline_studies::{self as studies, Elsewhere, Ended, Files, Names, Progress, Store, Task, Tried};
 
 use crate::errors::{of_device, of_run};
 use crate::settings::Settings;
-use crate::values::to_table;
+use crate::values::{to_python, to_table};
 
 /// Time between two looks whether the runs are over, or a signal came. Chosen: less than a short run takes.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
@@ -28,6 +32,9 @@ pub struct StudyTable(studies::Table);
 
 /// The runs of a study, and the exception that ended them early.
 type Ran = (Option<StudyTable>, Option<PyErr>);
+
+/// The numbers of a plan.
+type Planned = (usize, usize, usize, Option<f64>, u64, Option<u64>);
 
 #[pymethods]
 impl Study {
@@ -44,52 +51,111 @@ impl Study {
         studies::Study::parse(&Registry::default(), Path::new(name), &text).map(Self).map_err(of_device)
     }
 
+    /// That of the text of the file `name`.
+    #[staticmethod]
+    fn of_text(name: &str, text: &str) -> PyResult<Self> {
+        studies::Study::parse(&Registry::default(), Path::new(name), text).map(Self).map_err(of_device)
+    }
+
     #[getter]
     fn title(&self) -> &str {
         &self.0.title
     }
 
-    /// Its runs, those that are over and those of these that failed, and the seconds that the others may take on one core.
-    fn plan(&self, settings: &Bound<'_, PyDict>) -> PyResult<(usize, usize, usize, Option<f64>)> {
+    /// Its runs, those that are over and those of these that failed, the seconds that the others may take on one core, the memory of the
+    /// largest, and how many of that size go at once.
+    fn plan(&self, settings: &Bound<'_, PyDict>) -> PyResult<Planned> {
         let (study, store) = self.asked(&Settings(settings))?;
-        let studies::Plan { runs, done, failed, seconds_left } =
+        let studies::Plan { runs, done, failed, seconds_left, memory, at_once } =
             studies::plan(&study, &store, &program()).map_err(|error| of_run(error, &[]))?;
-        Ok((runs, done, failed, seconds_left))
+        Ok((runs, done, failed, seconds_left, memory.0, at_once))
     }
 
-    /// Does the runs that are missing.
-    fn run(&self, py: Python<'_>, settings: &Bound<'_, PyDict>) -> PyResult<Ran> {
+    /// The varied keys with their values.
+    fn axes(&self, py: Python<'_>) -> PyResult<Vec<(String, Py<PyAny>)>> {
+        let values = |axis: &Axis| to_python(py, &toml::Value::Array(axis.values.clone()));
+        self.0.sweep.vary.iter().map(|axis| Ok((axis.key.clone(), values(axis)?.unbind()))).collect()
+    }
+
+    /// Does the runs that are missing; where `place` is a function, that does them: it takes runs, each its name, its text, and the trace that
+    /// it replays by folder, file and hash, and gives out how each has ended.
+    fn run(&self, py: Python<'_>, settings: &Bound<'_, PyDict>, place: Option<Py<PyAny>>) -> PyResult<Ran> {
+        let work = |study: &studies::Study, store: &Store, progress: &Progress<'_>| {
+            studies::run(study, store, &program(), progress)
+        };
+        let (table, raised) = self.carried_out(py, settings, place, work)?;
+        Ok((table.map(StudyTable), raised))
+    }
+
+    /// The same for some combinations of the values of varied keys by their places: each its columns, means over the seeds, or why there are none.
+    fn run_at(
+        &self,
+        py: Python<'_>,
+        settings: &Bound<'_, PyDict>,
+        places: Vec<Vec<usize>>,
+        place: Option<Py<PyAny>>,
+    ) -> PyResult<(Option<String>, Option<PyErr>)> {
+        let at = |places: Vec<usize>| {
+            let axes = self.0.sweep.vary.iter().zip(places);
+            axes.map(|(axis, value)| (axis.key.clone(), axis.values[value].clone())).collect()
+        };
+        let at: Vec<toml::Table> = places.into_iter().map(at).collect();
+        let columns = Settings(settings).get("columns")?.map(|columns| columns.extract::<Vec<String>>());
+        let columns = columns.transpose()?.unwrap_or_default();
+        let work = |study: &studies::Study, store: &Store, progress: &Progress<'_>| {
+            let study = studies::Study { columns: columns.clone(), ..study.clone() }.checked()?;
+            studies::run_at(&study, &at, store, &program(), progress)
+        };
+        let (tried, raised) = self.carried_out(py, settings, place, work)?;
+        let told = |tried: Tried| match tried {
+            Tried::Row(row) => {
+                let means: Vec<Option<f64>> = columns.iter().map(|column| row.cell(column).mean).collect();
+                json!({ "means": means, "errors": row.errors().collect::<Vec<_>>() })
+            }
+            Tried::Missing => json!({ "means": [], "errors": [] }),
+            Tried::Impossible(wrong) => json!({ "impossible": wrong }),
+        };
+        let tried = tried.map(|tried| json!(tried.into_iter().map(told).collect::<Vec<_>>()).to_string());
+        Ok((tried, raised))
+    }
+}
+
+impl Study {
+    /// The outcome of `work` on the study as it is to be run, and the exception that ended it early.
+    fn carried_out<T: Send>(
+        &self,
+        py: Python<'_>,
+        settings: &Bound<'_, PyDict>,
+        place: Option<Py<PyAny>>,
+        work: impl Fn(&studies::Study, &Store, &Progress<'_>) -> LabResult<T> + Sync,
+    ) -> PyResult<(Option<T>, Option<PyErr>)> {
         let settings = Settings(settings);
         let (study, store) = self.asked(&settings)?;
         let threads = settings.whole::<u32>("threads", 0)?.unwrap_or(0) as usize;
         let again = settings.get("again")?.is_some_and(|value| value.is_truthy().unwrap_or(false));
         let stop = AtomicBool::new(false);
-        let (result, raised) = py.detach(|| {
-            std::thread::scope(|scope| {
-                let work = scope.spawn(|| {
-                    let conduct = Conduct { threads, stop: &stop, progress: &|_, _| () };
-                    studies::run(&study, &store, &program(), &Progress { conduct, again })
-                });
-                let mut raised = None;
-                while !work.is_finished() {
-                    std::thread::sleep(BETWEEN_LOOKS);
-                    if raised.is_none() {
-                        raised = Python::attach(|py| py.check_signals()).err();
-                        stop.fetch_or(raised.is_some(), Ordering::Relaxed);
-                    }
+        let conduct = Conduct { threads, stop: &stop, progress: &|_, _| () };
+        let place = place.map(|place| Place { place, raised: Mutex::default() });
+        let elsewhere = place.as_ref().map(|place| place as &dyn Elsewhere);
+        let progress = Progress { conduct, again, elsewhere };
+        let (result, raised) = match &place {
+            // It is in Python, and looks for signals itself.
+            Some(place) => {
+                let result = py.detach(|| work(&study, &store, &progress));
+                if let Some(raised) = place.raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                    return Err(raised);
                 }
-                (work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), raised)
-            })
-        });
+                (result, None)
+            }
+            None => py.detach(|| watched(&stop, || work(&study, &store, &progress))),
+        };
         match result {
-            Ok(table) => Ok((Some(StudyTable(table)), raised)),
-            Err(wordline_lab::Error::Stopped) => Ok((None, raised)),
+            Ok(done) => Ok((Some(done), raised)),
+            Err(Error::Stopped) => Ok((None, raised)),
             Err(error) => Err(of_run(error, &[])),
         }
     }
-}
 
-impl Study {
     /// The study as it is to be run, and its store.
     fn asked(&self, settings: &Settings<'_, '_>) -> PyResult<(studies::Study, Store)> {
         let mut study = self.0.clone();
@@ -99,6 +165,83 @@ impl Study {
         let store = store.as_deref().map_or_else(|| Ok(Store::in_memory()), Store::open);
         Ok((study, store.map_err(of_device)?))
     }
+}
+
+/// The outcome of `work`, beside which a look for signals goes on; where one raises an exception the work is to stop.
+fn watched<T: Send>(stop: &AtomicBool, work: impl FnOnce() -> T + Send) -> (T, Option<PyErr>) {
+    std::thread::scope(|scope| {
+        let work = scope.spawn(work);
+        let mut raised = None;
+        while !work.is_finished() {
+            std::thread::sleep(BETWEEN_LOOKS);
+            if raised.is_none() {
+                raised = Python::attach(|py| py.check_signals()).err();
+                stop.fetch_or(raised.is_some(), Ordering::Relaxed);
+            }
+        }
+        (work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), raised)
+    })
+}
+
+/// A function of Python that does runs.
+struct Place {
+    place: Py<PyAny>,
+    raised: Mutex<Option<PyErr>>,
+}
+
+impl Place {
+    fn raise(&self, error: PyErr) -> Error {
+        self.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        Error::Stopped
+    }
+}
+
+impl Elsewhere for Place {
+    fn carry_out(
+        &self,
+        runs: Vec<Task>,
+        over: &mut dyn FnMut(&str, Ended) -> LabResult<()>,
+    ) -> LabResult<()> {
+        let asked: Vec<_> = runs
+            .into_iter()
+            .map(|Task { name, text, trace }| {
+                let path = |path: PathBuf| path.to_string_lossy().into_owned();
+                (name, text, trace.map(|trace| (path(trace.folder), path(trace.file), trace.sha256)))
+            })
+            .collect();
+        let ended = Python::attach(|py| self.place.bind(py).call1((asked,))?.try_iter().map(Bound::unbind));
+        let ended = ended.map_err(|error| self.raise(error))?;
+        loop {
+            // The name, the record, its windows, and the error of a run that has none.
+            type Told = (String, Option<String>, Option<String>, Option<String>);
+            let told = Python::attach(|py| {
+                let next = ended.bind(py).clone().next();
+                next.map(|told| told.and_then(|told| Ok(told.extract::<Told>()?))).transpose()
+            });
+            match told.map_err(|error| self.raise(error))? {
+                None => return Ok(()),
+                Some((name, Some(run), windows, _)) => over(&name, Ended::Files(Files { run, windows }))?,
+                Some((name, None, _, error)) => over(&name, Ended::Failed(error.unwrap_or_default()))?,
+            }
+        }
+    }
+}
+
+/// The names of runs that this process has done for studies elsewhere.
+static NAMES: Mutex<Option<Names>> = Mutex::new(None);
+
+/// Does the run of a study elsewhere, by its text: the files that a store keeps of it. `traces` is the folder of recorded traces where
+/// that is another one here.
+#[pyfunction]
+#[pyo3(signature = (text, traces))]
+pub fn carry_out(py: Python<'_>, text: &str, traces: Option<PathBuf>) -> PyResult<(String, Option<String>)> {
+    let result = py.detach(|| {
+        let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
+        let result = studies::carry_out(text, &program(), traces.as_deref(), &mut names);
+        *NAMES.lock().unwrap_or_else(PoisonError::into_inner) = Some(names);
+        result
+    });
+    result.map(|Files { run, windows }| (run, windows)).map_err(of_device)
 }
 
 #[pymethods]
@@ -119,7 +262,8 @@ impl StudyTable {
     }
 }
 
-/// The program that runs, as the names of runs have it.
-fn program() -> String {
+/// The program that runs, its version and commit, as the names of runs have it.
+#[pyfunction]
+pub fn program() -> String {
     Provenance::of(option_env!("WORDLINE_COMMIT"), Vec::new()).program()
 }

@@ -40,7 +40,8 @@ def test_a_run_of_a_study_is_the_run_alone() -> None:
 
 def test_a_store_keeps_the_runs(tmp_path: Path) -> None:
     study, store = wl.Study(KEYS), tmp_path / "runs"
-    assert study.plan(store=store) == wl.Plan(4, 0, 0, None)
+    before = study.plan(store=store)
+    assert before[:4] == (4, 0, 0, None) and before.memory > 2**24 and before.at_once is None
     first = study.run(store=store)
     assert study.plan(store=store)[:3] == (4, 4, 0)
     assert study.run(store=store).rows == first.rows
@@ -55,6 +56,20 @@ def test_a_study_is_a_file(tmp_path: Path) -> None:
     path.write_text('title = "One"\npreset = "tiny"\nworkload = { name = "randwrite-4k", requests = 100 }\n')
     study = wl.Study(path)
     assert study.title == "One" and len(study.run()) == 1
+
+
+def test_rows_are_compared_seed_by_seed() -> None:
+    table = wl.Study({**KEYS, "against": {"ftl.gc.victim.policy": "greedy"}}).run(seeds=3)
+    greedy, fifo = (row.columns["write_amplification"].values for row in table.rows[:2])
+    assert table.rows[1].differences["write_amplification"].values == tuple(b - a for a, b in zip(greedy, fifo, strict=True))
+    assert table.rows[0].differences == {} and "less greedy" in str(table)
+
+
+def test_a_study_keeps_to_its_memory() -> None:
+    plan = wl.Study({**KEYS, "budget": {"memory": "1GiB"}}).plan()
+    assert plan.at_once == 2**30 // plan.memory
+    with pytest.raises(wl.ConfigError, match="budget.memory: found 1MiB, wanted at least"):
+        wl.Study({**KEYS, "budget": {"memory": "1MiB"}}).run()
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@
 from typing import TYPE_CHECKING, Any
 
 from ._compare import COLUMN, PAGE, Comparison, Figure, compare
-from ._design import Block, Counter, Design, Random, View, contract, counter
+from ._design import Block, Counter, Design, Failure, Moved, Random, Resting, View, Written, contract, counter
 from ._device import Described, Device, presets
 from ._errors import ConfigError, DesignError, Error, Fault, Finding, Interrupted, TraceError
 from ._log import Log
@@ -26,6 +26,7 @@ from ._workload import Pace, Workload, workloads
 
 if TYPE_CHECKING:
     from ._columns import ANSWER, Op
+    from ._search import Search, Trial
 
 __all__ = [
     "ANSWER",
@@ -41,17 +42,21 @@ __all__ = [
     "DesignError",
     "Device",
     "Error",
+    "Failure",
     "Fault",
     "Figure",
     "Finding",
     "Interrupted",
     "Log",
+    "Moved",
     "Op",
     "Pace",
     "Plan",
     "Random",
+    "Resting",
     "Result",
     "Row",
+    "Search",
     "Session",
     "Standing",
     "Start",
@@ -60,9 +65,11 @@ __all__ = [
     "Table",
     "Tables",
     "TraceError",
+    "Trial",
     "Value",
     "View",
     "Workload",
+    "Written",
     "compare",
     "contract",
     "counter",
@@ -73,9 +80,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Names that need NumPy, which takes longer to import than everything else, are there when they are asked for."""
+    """Names that need NumPy, which takes longer to import than everything else, and those of searches, are there when they are asked for."""
     if name in ("ANSWER", "Op"):
         from . import _columns
 
         return getattr(_columns, name)
+    if name in ("Search", "Trial"):
+        from . import _search
+
+        return getattr(_search, name)
     raise AttributeError(f"module 'wordline' has no attribute {name!r}")

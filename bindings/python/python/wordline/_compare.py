@@ -92,7 +92,7 @@ class Comparison(Sequence["Result"]):
             raise ConfigError(f"chart: found {named}, wanted {wanted}", [(None, None, "chart", named, wanted)])
         found = dict(self._charts[name])
         if width is not None or height is not None:
-            found["spec"] = _for_a_page(found["spec"], width, height)
+            found["spec"] = for_a_page(found["spec"], width, height)
         return Figure(**found)
 
     def table(self, columns: int = 100) -> str:
@@ -117,7 +117,7 @@ def compare(*results: Result) -> Comparison:
     return Comparison(results)
 
 
-def _for_a_page(spec: dict[str, Any], width: float | None, height: float | None) -> dict[str, Any]:
+def for_a_page(spec: dict[str, Any], width: float | None, height: float | None) -> dict[str, Any]:
     """The chart as large as that in all, and without what the caption says."""
     across: float = spec["width"] if width is None else width
     text = {"labelFontSize": _TEXT, "titleFontSize": _TEXT}

@@ -1,10 +1,17 @@
 """The native part of the package, as its Python part uses it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 _Columns: TypeAlias = "Sequence[Any]"
+
+Task: TypeAlias = tuple[str, str, tuple[str, str, str] | None]
+"""A run of a study: its name, its text, and the trace that it replays: its folder, its file and its hash."""
+Ended: TypeAlias = tuple[str, str | None, str | None, str | None]
+"""How one has ended: its name, its record and its windows; or the error of one that has no record."""
+Place: TypeAlias = Callable[[list[Task]], Iterable[Ended]]
+"""Another place than this machine, where runs are done."""
 
 class Device:
     @staticmethod
@@ -49,10 +56,16 @@ class Study:
     def file(path: str | PathLike[str]) -> Study: ...
     @staticmethod
     def of_keys(name: str, keys: Mapping[str, object]) -> Study: ...
+    @staticmethod
+    def of_text(name: str, text: str) -> Study: ...
     @property
     def title(self) -> str: ...
-    def plan(self, settings: dict[str, object]) -> tuple[int, int, int, float | None]: ...
-    def run(self, settings: dict[str, object]) -> tuple[StudyTable | None, BaseException | None]: ...
+    def plan(self, settings: dict[str, object]) -> tuple[int, int, int, float | None, int, int | None]: ...
+    def axes(self) -> list[tuple[str, list[Any]]]: ...
+    def run_at(
+        self, settings: dict[str, object], places: Sequence[Sequence[int]], place: Place | None
+    ) -> tuple[str | None, BaseException | None]: ...
+    def run(self, settings: dict[str, object], place: Place | None) -> tuple[StudyTable | None, BaseException | None]: ...
 
 class StudyTable:
     def json(self) -> str: ...
@@ -67,7 +80,15 @@ class Log:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 class Kind:
-    def __new__(cls, name: str, looks_at: int, counters: Sequence[tuple[str, str, str]]) -> Self: ...
+    def __new__(
+        cls,
+        name: str,
+        answers: Sequence[str],
+        looks_at: int,
+        streams: tuple[int, int],
+        rests_after: str | None,
+        counters: Sequence[tuple[str, str, str]],
+    ) -> Self: ...
 
 class Block:
     """A block that could be cleaned."""
@@ -105,6 +126,64 @@ class View:
     def fewest(self, count: int) -> list[Block]:
         """The blocks with the fewest valid pages, fewest first; there may be fewer."""
 
+class Moved:
+    """A valid page of a block that is cleaned."""
+
+    @property
+    def logical(self) -> int:
+        """Its number."""
+    @property
+    def moved_by(self) -> int | None:
+        """The collector's stream that wrote its block; none if the host did."""
+
+class Written:
+    """A page that leaves the buffer."""
+
+    @property
+    def logical(self) -> int:
+        """Its number."""
+    @property
+    def tag(self) -> int:
+        """The stream that the host named when it wrote the page last; 0 for none."""
+    @property
+    def sectors(self) -> int:
+        """Sectors of it that the host wrote."""
+
+class Resting:
+    """A row of planes while the host rests."""
+
+    @property
+    def row(self) -> int:
+        """Its number."""
+    @property
+    def free_blocks(self) -> int:
+        """Blocks that are free."""
+    @property
+    def good_blocks(self) -> int:
+        """Blocks that are in use: all but the bad ones."""
+    @property
+    def full_blocks(self) -> int:
+        """Blocks that the valid pages would fill: the others are spare."""
+    @property
+    def cached_blocks(self) -> int:
+        """Blocks in SLC mode, where there is a cache."""
+
+class Failure:
+    """An operation that failed in a block."""
+
+    @property
+    def failed(self) -> Literal["program", "erase", "read", "refused"]:
+        """The operation; ``refused`` is a program that a design did not accept."""
+    @property
+    def block(self) -> int:
+        """The number of the block in the device."""
+    @property
+    def times(self) -> int:
+        """How often the same failed in it, with this time."""
+    @property
+    def erases(self) -> int:
+        """How often it was erased."""
+
 class Random:
     """The design's own random stream: equal seeds give equal numbers."""
 
@@ -131,10 +210,15 @@ class Session:
 def run(
     device: Device, workload: Workload, settings: dict[str, object], log: bool
 ) -> tuple[Summary | None, Log | None, BaseException | None]: ...
+def carry_out(text: str, traces: str | PathLike[str] | None) -> tuple[str, str | None]: ...
+def program() -> str: ...
 def check_contract(design: object) -> None: ...
 def charts(runs: Sequence[Summary]) -> str: ...
 def comparison(runs: Sequence[Summary], columns: int) -> str: ...
 def report(runs: Sequence[Summary], folder: str | PathLike[str]) -> None: ...
+def page(
+    folder: str | PathLike[str], title: str, sentence: str, table: tuple[Sequence[str], Sequence[Sequence[str]]], charts: str
+) -> None: ...
 def schema_of_results() -> str: ...
 def schema_of_devices() -> str: ...
 def presets() -> str: ...

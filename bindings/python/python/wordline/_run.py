@@ -6,12 +6,12 @@ import json
 from dataclasses import dataclass, field, fields
 from os import PathLike
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from . import _native
 from ._design import Design
 from ._device import Described, Device
-from ._errors import Interrupted
+from ._errors import Error, Interrupted
 from ._log import Log
 from ._results import Summary
 from ._workload import Workload
@@ -20,27 +20,56 @@ if TYPE_CHECKING:
     from ._compare import Figure
 
 
+@dataclass(frozen=True)
+class Kept:
+    """The texts of a result that was pickled."""
+
+    line: str
+    indented: str
+    shown: str
+
+    def json(self) -> str:
+        return self.line
+
+    def json_indented(self) -> str:
+        return self.indented
+
+    def table(self, columns: int) -> str:
+        return self.shown
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(Summary):
     """The result of a run. The names are those of its JSON, and the text of it is the table of the command line."""
 
     log: Log | None = None
     """Every request, where the run was asked to log them."""
-    native: _native.Summary = field(kw_only=True)
+    kept: _native.Summary | Kept = field(kw_only=True)
 
     @classmethod
-    def of(cls, native: _native.Summary, log: _native.Log | None = None) -> Result:
+    def of(cls, native: _native.Summary | Kept, log: _native.Log | None = None) -> Result:
         made = Summary.from_json(json.loads(native.json()))
         values = {one.name: getattr(made, one.name) for one in fields(made)}
-        return cls(**values, log=None if log is None else Log(log), native=native)
+        return cls(**values, log=None if log is None else Log(log), kept=native)
+
+    @property
+    def native(self) -> _native.Summary:
+        """The result in the native part."""
+        if isinstance(self.kept, Kept):
+            raise Error("a result that was pickled: found its numbers and its table alone, wanted the one that was run, for charts and reports")
+        return self.kept
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Its numbers and its table; not its log, its charts and its report."""
+        return Result.of, (Kept(self.kept.json(), self.kept.json_indented(), self.kept.table(100)),)
 
     def json(self) -> str:
         """The result as JSON, as the command line writes it."""
-        return self.native.json_indented()
+        return self.kept.json_indented()
 
     def table(self, columns: int = 100) -> str:
         """The table of the command line, for this many columns of text."""
-        return self.native.table(columns)
+        return self.kept.table(columns)
 
     def chart(self, name: str, *, width: float | None = None, height: float | None = None) -> Figure:
         """A chart of this result alone; see `Comparison.chart`."""

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from shutil import get_terminal_size
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _native
 from ._errors import Interrupted
 
 if TYPE_CHECKING:
+    from ._search import Search
     from ._table import Value
 
 
@@ -27,6 +32,10 @@ class Plan(NamedTuple):
     """Those of these that failed."""
     seconds_left: float | None
     """How long the others may take on one core, by the mean of those that are over; none where none is."""
+    memory: int
+    """Bytes that the largest of the runs may take."""
+    at_once: int | None
+    """How many of that size go at once by the budget; none where the study has none."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +58,8 @@ class Row:
     """The varied keys with their values."""
     columns: Mapping[str, Cell]
     """The columns of the study."""
+    differences: Mapping[str, Cell]
+    """How much more than in the row that the study compares with, seed by seed; empty where it compares with none."""
     seeds: int
     """How many runs are over."""
     errors: tuple[str, ...]
@@ -91,8 +102,12 @@ class StudyTable:
 
 
 def _row(row: dict[str, Any]) -> Row:
-    columns = {name: Cell(cell["mean"], cell["half"], tuple(cell["values"])) for name, cell in row["columns"].items()}
-    return Row(row["at"], columns, row["seeds"], tuple(row["errors"]))
+    columns, differences = _cells(row["columns"]), _cells(row.get("differences", {}))
+    return Row(row["at"], columns, differences, row["seeds"], tuple(row["errors"]))
+
+
+def _cells(cells: dict[str, Any]) -> dict[str, Cell]:
+    return {name: Cell(cell["mean"], cell["half"], tuple(cell["values"])) for name, cell in cells.items()}
 
 
 class Study:
@@ -108,11 +123,18 @@ class Study:
     ...     print(row.at["ftl.over_provisioning"], row.columns["write_amplification"].mean)
     """
 
-    __slots__ = ("_native",)
+    __slots__ = ("_made", "_native")
 
     def __init__(self, study: str | PathLike[str] | Mapping[str, Value]) -> None:
-        made = _native.Study.of_keys("study", study) if isinstance(study, Mapping) else _native.Study.file(study)
-        self._native = made
+        if isinstance(study, Mapping):
+            self._native = _native.Study.of_keys("study", study)
+            self._made: tuple[str, Mapping[str, Value] | str] = "study", dict(study)
+        else:
+            self._native = _native.Study.file(study)
+            self._made = os.fspath(study), Path(study).read_text()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, self._made
 
     @property
     def title(self) -> str:
@@ -131,6 +153,7 @@ class Study:
 
     def run(
         self,
+        client: Any = None,
         *,
         store: str | PathLike[str] | None = None,
         seeds: int | None = None,
@@ -141,11 +164,76 @@ class Study:
         """Does the runs that ``store``, a folder, does not have, side by side on all cores or ``threads`` of them; without a store all.
         A run that fails is kept with its error and ends nothing; ``again`` does those once more. Ctrl-C ends the
         study with `KeyboardInterrupt`; what was over by then is in the store.
+
+        With a ``client`` of Dask (``distributed.Client``) its workers do the runs; the store is here.
         """
         given: dict[str, object] = {"store": store, "seeds": seeds, "threads": threads, "again": again, "traces": traces}
-        table, raised = self._native.run(given)
+        with _place(client) as place:
+            table, raised = self._native.run(given, place)
         if raised is not None:
             raise raised
         if table is None:
             raise Interrupted(None)
         return StudyTable(table)
+
+    def search(
+        self,
+        client: Any = None,
+        *,
+        minimise: Sequence[str] = (),
+        maximise: Sequence[str] = (),
+        trials: int,
+        at_once: int = 8,
+        seed: int = 0,
+        store: str | PathLike[str] | None = None,
+        seeds: int | None = None,
+        threads: int = 0,
+        traces: str | PathLike[str] | None = None,
+    ) -> Search:
+        """Looks for the values of the varied keys that are best in these columns, by Optuna (the extra ``search``): ``trials`` combinations
+        in all, ``at_once`` of them side by side, each of which is chosen by what those before it gave. Runs are kept in the store and taken from it as
+        those of `run`. A combination that does not hold together is pruned. Equal ``seed`` and ``at_once`` give equal trials.
+
+        >>> found = study.search(minimise=["host.read_latency_us.p99"], maximise=["wear.terabytes_expected"], trials=40)
+        >>> for trial in found.front:
+        ...     print(trial.at, trial.values)
+        """
+        from ._search import search
+
+        given: dict[str, object] = {"seeds": seeds, "threads": threads, "traces": traces}
+        with TemporaryDirectory() as passing, _place(client) as place:
+            # Without a store of the user's the trials share one that passes.
+            given["store"] = os.path.join(passing, "runs") if store is None else store
+
+            def run(columns: Sequence[str], places: Sequence[Sequence[int]]) -> list[dict[str, Any]]:
+                told, raised = self._native.run_at({**given, "columns": columns}, places, place)
+                if raised is not None:
+                    raise raised
+                if told is None:
+                    raise Interrupted(None)
+                done: list[dict[str, Any]] = json.loads(told)
+                return done
+
+            return search(self.title, self._native.axes(), run, minimise, maximise, trials, at_once, seed)
+
+
+def _restored(name: str, study: Mapping[str, Value] | str) -> Study:
+    made = Study.__new__(Study)
+    of = _native.Study.of_text if isinstance(study, str) else _native.Study.of_keys
+    made._native, made._made = of(name, study), (name, study)  # type: ignore[arg-type]  # pyright: ignore
+    return made
+
+
+@contextmanager
+def _place(client: Any) -> Generator[_native.Place | None]:
+    """The place of a client of Dask; none for this machine."""
+    if client is None:
+        yield None
+        return
+    from .cluster import Cluster
+
+    place = Cluster(client)
+    try:
+        yield place
+    finally:
+        place.close()

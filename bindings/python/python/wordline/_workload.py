@@ -51,7 +51,7 @@ class Workload:
     ``trace`` is a trace file, whose ``format`` is found out; with neither it is the recorded trace that comes with Wordline.
     """
 
-    __slots__ = ("_described", "native")
+    __slots__ = ("_described", "_made", "native")
 
     def __init__(
         self,
@@ -65,6 +65,7 @@ class Workload:
         source = {"name": name, "trace": trace, "format": format, "trace_options": trace_options}
         given = {key: value for key, value in source.items() if value is not None}
         self.native = _native.Workload(_known({**given, **pace}))
+        self._made: tuple[tuple[Any, ...], dict[str, Any]] = (), {**given, **pace}
         self._described = ", ".join(f"{key}={value!r}" for key, value in {**given, **pace}.items())
 
     @classmethod
@@ -84,10 +85,18 @@ class Workload:
         made = cls.__new__(cls)
         made.native = _native.Workload.given(name, columns(times, ops, sectors, lengths), _known({**pace}))
         made._described = f"given, {name!r}"
+        made._made = (times, ops, sectors, lengths), {"name": name, **pace}
         return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, self._made
 
     def __repr__(self) -> str:
         return f"Workload({self._described})"
+
+
+def _restored(columns: tuple[Any, ...], keys: dict[str, Any]) -> Workload:
+    return Workload.given(*columns, **keys) if columns else Workload(**keys)
 
 
 _KEYS = frozenset(Pace.__annotations__) | {"name", "trace", "format", "trace_options"}

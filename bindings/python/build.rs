@@ -1,0 +1,37 @@
+//! Tells the package which commit it is built from, as the build script of the command line does for the program: with equal commits
+//! they have equal names for runs. It is that of the checkout, or `WORDLINE_COMMIT` where there is none, as in a source distribution.
+
+use std::env;
+use std::path::Path;
+use std::process::Command;
+
+/// The output of git in the folder of this package.
+fn git(arguments: &[&str]) -> Option<String> {
+    let folder = env::var_os("CARGO_MANIFEST_DIR")?;
+    let output = Command::new("git").args(arguments).current_dir(folder).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| text.trim().to_owned())
+}
+
+/// The commit of the checkout, unless this is a folder in the checkout of something else.
+fn of_checkout() -> Option<String> {
+    if git(&["rev-parse", "--show-prefix"])? != "bindings/python/" {
+        return None;
+    }
+    for name in ["HEAD", "logs/HEAD"] {
+        let path = git(&["rev-parse", "--path-format=absolute", "--git-path", name])?;
+        if Path::new(&path).exists() {
+            println!("cargo:rerun-if-changed={path}");
+        }
+    }
+    git(&["rev-parse", "--short=12", "HEAD"])
+}
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-env-changed=WORDLINE_COMMIT");
+    let given = env::var("WORDLINE_COMMIT").ok().filter(|commit| !commit.is_empty());
+    if let Some(commit) = given.or_else(of_checkout) {
+        println!("cargo:rustc-env=WORDLINE_COMMIT={commit}");
+    }
+}

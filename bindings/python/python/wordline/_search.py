@@ -1,0 +1,210 @@
+"""Search for the best values of the varied keys of a study."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from os import PathLike
+from typing import Any, Literal, TypeAlias
+
+from . import _native
+from ._compare import Figure, for_a_page
+from ._errors import ConfigError
+
+Run: TypeAlias = Callable[[Sequence[str], Sequence[Sequence[int]]], list[dict[str, Any]]]
+"""Runs of combinations, by the places of their values: the means of these columns, or why there are none."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A combination of the varied keys that was tried."""
+
+    number: int
+    """Its number, from 0."""
+    at: Mapping[str, Any]
+    """The varied keys with their values."""
+    values: Mapping[str, float]
+    """The columns that are searched, means over the seeds; none where it is not done."""
+    state: Literal["done", "impossible", "failed"]
+    """Whether it has values, does not hold together, or has runs that failed."""
+    error: str
+    """Why it has no values; empty where it has some."""
+
+
+class Search:
+    """The trials of a search. ``front`` has the best: those that no other trial is better than in one column and as good as in all."""
+
+    __slots__ = ("front", "maximise", "minimise", "title", "trials")
+
+    def __init__(self, title: str, trials: Sequence[Trial], minimise: Sequence[str], maximise: Sequence[str]) -> None:
+        self.title, self.trials = title, tuple(trials)
+        self.minimise, self.maximise = tuple(minimise), tuple(maximise)
+        self.front: tuple[Trial, ...] = tuple(self._front())
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are searched."""
+        return (*self.minimise, *self.maximise)
+
+    def _costs(self, trial: Trial) -> tuple[float, ...]:
+        """Its values, of which less is better."""
+        return (*(trial.values[column] for column in self.minimise), *(-trial.values[column] for column in self.maximise))
+
+    def _front(self) -> list[Trial]:
+        done = [trial for trial in self.trials if trial.state == "done"]
+        costs = {self._costs(trial): trial for trial in reversed(done)}  # of equal ones the first
+
+        def is_beaten(own: tuple[float, ...]) -> bool:
+            return any(other != own and all(a <= b for a, b in zip(other, own, strict=True)) for other in costs)
+
+        return [trial for own, trial in sorted(costs.items(), key=lambda one: one[0]) if not is_beaten(own)]
+
+    def __iter__(self) -> Iterator[Trial]:
+        return iter(self.trials)
+
+    def __len__(self) -> int:
+        return len(self.trials)
+
+    def _table(self, trials: Sequence[Trial]) -> tuple[list[str], list[list[str]]]:
+        """Heads and cells of a table of trials."""
+        keys = list(self.trials[0].at) if self.trials else []
+
+        def cells(trial: Trial) -> list[str]:
+            values = (f"{trial.values[column]:.5g}" if column in trial.values else "" for column in self.columns)
+            return [str(trial.number), *(str(trial.at[key]) for key in keys), *values, trial.state]
+
+        return ["trial", *keys, *self.columns, "state"], [cells(trial) for trial in trials]
+
+    def table(self) -> str:
+        """The front as a table."""
+        heads, rows = self._table(self.front)
+        lines = [heads[:-1], *(row[:-1] for row in rows)]
+        widths = [max(len(line[column]) for line in lines) for column in range(len(heads) - 1)]
+        text = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
+        return "\n".join([*text, self._sentence()])
+
+    def _sentence(self) -> str:
+        goals = [*(f"least {column}" for column in self.minimise), *(f"most {column}" for column in self.maximise)]
+        states = [trial.state for trial in self.trials]
+        others = [f"{states.count(state)} {state}" for state in ("impossible", "failed") if state in states]
+        found = "the best is shown" if len(self.front) == 1 else f"{len(self.front)} that no other is better than in all"
+        return f"{', '.join([f'{len(self)} trials', *others])}: {found} ({', '.join(goals)})"
+
+    def chart(self, *, width: float | None = None, height: float | None = None) -> Figure:
+        """The trials and the front among them: two columns against each other, or one over the trials. With a ``width`` in points it is for
+        a page, as `Comparison.chart` says.
+        """
+        across, up = ("number", self.columns[0]) if len(self.columns) == 1 else self.columns[:2]
+        best = {trial.number for trial in self.front}
+        done = [trial for trial in self.trials if trial.state == "done"]
+        points = [
+            {"number": trial.number, "found": "front" if trial.number in best else "others", "x": trial.values.get(across, trial.number), "y": trial.values[up]}
+            for trial in done
+        ]
+        axis = {"type": "quantitative", "scale": {"zero": False}}
+        hues = {"field": "found", "type": "nominal", "title": None, "scale": {"domain": ["front", "others"], "range": ["#d55e00", "#9aa5b1"]}}
+        encoding = {
+            "x": {"field": "x", "title": "trial" if across == "number" else across, **axis},
+            "y": {"field": "y", "title": up, **axis},
+            "color": hues,
+            "tooltip": [{"field": field} for field in ("number", "x", "y")],
+        }
+        line = {"transform": [{"filter": "datum.found == 'front'"}], "mark": {"type": "line", "interpolate": "step-after", "color": "#d55e00"}}
+        marks: list[dict[str, Any]] = [{"mark": {"type": "point", "filled": True, "size": 50}, "encoding": {"color": hues}}]
+        if across != "number" and across in self.minimise and up in self.minimise:
+            marks.insert(0, line)
+        spec = {
+            "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+            "title": self.title,
+            "width": 480,
+            "height": 320,
+            "data": {"values": points},
+            "encoding": {key: value for key, value in encoding.items() if key != "color"},
+            "layer": marks,
+        }
+        caption = self._sentence()
+        return Figure("front", self.title, caption, spec if width is None and height is None else for_a_page(spec, width, height))
+
+    def report(self, folder: str | PathLike[str]) -> None:
+        """Writes ``report.html`` into a folder, a page that needs no network: the chart, and all trials."""
+        charts = [self.chart()] if any(trial.state == "done" for trial in self.trials) else []
+        told = [{"name": one.name, "title": one.title, "caption": one.caption, "spec": one.spec} for one in charts]
+        best = [trial for trial in self.trials if trial not in self.front]
+        _native.page(folder, self.title, self._sentence(), self._table([*self.front, *best]), json.dumps(told))
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def __repr__(self) -> str:
+        return f"<wordline.Search of {self.title}: {len(self)} trials, {len(self.front)} in the front>"
+
+
+def search(
+    title: str,
+    axes: Sequence[tuple[str, list[Any]]],
+    run: Run,
+    minimise: Sequence[str],
+    maximise: Sequence[str],
+    trials: int,
+    at_once: int,
+    seed: int,
+) -> Search:
+    """Tries combinations, each chosen by what those before it gave."""
+    columns = [*minimise, *maximise]
+    _check(axes, minimise, maximise, trials, at_once)
+    optuna: Any = import_module("optuna")
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    directions = ["minimize"] * len(minimise) + ["maximize"] * len(maximise)
+    # In memory: the store has the runs, and SQLite takes 43 ms a trial.
+    study = optuna.create_study(directions=directions, sampler=optuna.samplers.TPESampler(seed=seed))
+    states = optuna.trial.TrialState
+    done: list[Trial] = []
+    while len(done) < trials:
+        asked = [study.ask() for _ in range(min(at_once, trials - len(done)))]
+        places = [[_choose(one, key, values) for key, values in axes] for one in asked]
+        for one, place, told in zip(asked, places, run(columns, places), strict=True):
+            at = {key: values[n] for (key, values), n in zip(axes, place, strict=True)}
+            number = len(done)
+            if "impossible" in told:
+                study.tell(one, state=states.PRUNED)
+                done.append(Trial(number, at, {}, "impossible", told["impossible"]))
+            elif told["errors"] or None in told["means"]:
+                study.tell(one, state=states.FAIL)
+                wrong = "; ".join(told["errors"]) or "a column has no value"
+                done.append(Trial(number, at, {}, "failed", wrong))
+            else:
+                study.tell(one, told["means"])
+                done.append(Trial(number, at, dict(zip(columns, told["means"], strict=True)), "done", ""))
+    return Search(title, done, minimise, maximise)
+
+
+def _choose(trial: Any, key: str, values: list[Any]) -> int:
+    """The place of a value: numbers in order have neighbours, other values have none."""
+    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    if len(numbers) == len(values) > 2 and numbers in (sorted(numbers), sorted(numbers, reverse=True)):
+        place: int = trial.suggest_int(key, 0, len(values) - 1)
+    else:
+        place = trial.suggest_categorical(key, list(range(len(values))))
+    return place
+
+
+def _check(
+    axes: Sequence[tuple[str, list[Any]]], minimise: Sequence[str], maximise: Sequence[str], trials: int, at_once: int
+) -> None:
+    def refuse(what: str, found: str, wanted: str) -> None:
+        raise ConfigError(f"{what}: found {found}, wanted {wanted}", [(None, None, what, found, wanted)])
+
+    if isinstance(minimise, str) or isinstance(maximise, str):
+        refuse("minimise or maximise", "a text", "a list of columns")
+    if not [*minimise, *maximise]:
+        refuse("search", "nothing to minimise or maximise", "a column, such as minimise=[\"write_amplification\"]")
+    twice = [column for n, column in enumerate([*minimise, *maximise]) if column in [*minimise, *maximise][:n]]
+    if twice:
+        refuse("search", f"{twice[0]} twice", "each column once")
+    if not axes:
+        refuse("search", "a study that varies nothing", "varied keys")
+    for what, number in (("trials", trials), ("at_once", at_once)):
+        if type(number) is not int or number < 1:
+            refuse(what, repr(number), "a whole number from 1 on")
