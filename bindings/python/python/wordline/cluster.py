@@ -219,7 +219,7 @@ class Cluster:
             fits = 1 if self._seconds is None else int(BATCH_SECONDS / max(self._seconds, 1e-6))
             size = max(1, min(fits, share, _MOST_IN_A_BATCH))
             self._fly([self._waiting.popleft() for _ in range(min(size, len(self._waiting)))])
-        # What was there when four workers died is run while nothing else is, one after the other: who ends four workers then is known.
+        # Runs that were in work when four workers died are done while nothing else is, one after the other: who ends four workers then is known.
         if self._suspects and threads and not self._waiting and not self._flying:
             self._alone = self._fly([self._suspects.popleft()])
 
