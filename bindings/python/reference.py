@@ -18,9 +18,9 @@ GROUPS = {
     "Runs": ("run", "Start", "Result"),
     "Comparisons and charts": ("compare", "Comparison", "Figure", "COLUMN", "PAGE"),
     "Sessions": ("Session", "Standing", "Op", "ANSWER"),
-    "Studies": ("Study", "Plan", "StudyTable", "Row", "Cell"),
+    "Studies": ("Study", "Plan", "StudyTable", "Row", "Cell", "Search", "Trial"),
     "Logs": ("Log",),
-    "Designs": ("Design", "View", "Block", "Random", "counter", "Counter", "contract"),
+    "Designs": ("Design", "View", "Block", "Resting", "Failure", "Moved", "Written", "Random", "counter", "Counter", "contract"),
     "Tables of keys": ("Table", "Tables", "Value"),
     "Errors": ("Error", "Finding", "ConfigError", "TraceError", "DesignError", "Fault", "Interrupted"),
 }
