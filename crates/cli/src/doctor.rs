@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Instant;
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
@@ -179,10 +178,8 @@ fn speed() -> Result<f64, Failure> {
     let requests = if cfg!(debug_assertions) { REQUESTS / 20 } else { REQUESTS };
     let (device, load) =
         (Device::preset(device)?, Workload { requests: Some(requests), ..Workload::named(workload) });
-    let began = Instant::now();
     let result = run(&device, &load, &RunOptions::seed(0), &mut Unobserved)?;
-    let seconds = began.elapsed().as_secs_f64() - result.precondition_seconds;
-    Ok(requests as f64 / seconds.max(1e-9))
+    Ok(requests as f64 / result.wall_seconds.max(1e-9))
 }
 
 /// The Python, if it is one.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -23,7 +22,7 @@ pub struct Input {
 }
 
 /// The state of a file when it was hashed: its size, and when it was written.
-type Standing = (u64, Option<SystemTime>);
+type Standing = String;
 
 /// The names of runs. Each file is hashed once, and again when it is written anew.
 #[derive(Default)]
@@ -76,7 +75,7 @@ impl Names {
             wanted: "a file that is there and stays as it is".into(),
         };
         let about = std::fs::metadata(path).map_err(|reason| refused(&reason.to_string()))?;
-        let standing = (about.len(), about.modified().ok());
+        let standing = format!("{} {:?}", about.len(), about.modified().ok());
         if let Some((before, known)) = self.known.get(path)
             && *before == standing
         {

@@ -45,6 +45,7 @@ class Result(Summary):
     log: Log | None = None
     """Every request, where the run was asked to log them."""
     kept: _native.Summary | Kept = field(kw_only=True)
+    """The result in the native part, or its texts where it was pickled."""
 
     @classmethod
     def of(cls, native: _native.Summary | Kept, log: _native.Log | None = None) -> Result:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from shutil import get_terminal_size
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _native
@@ -198,6 +197,8 @@ class Study:
         >>> for trial in found.front:
         ...     print(trial.at, trial.values)
         """
+        from tempfile import TemporaryDirectory
+
         from ._search import search
 
         given: dict[str, object] = {"seeds": seeds, "threads": threads, "traces": traces}
