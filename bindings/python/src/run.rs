@@ -138,6 +138,7 @@ pub fn options(settings: &Settings<'_, '_>) -> PyResult<RunOptions> {
         from_snapshot: settings.path("from_snapshot")?,
         save_snapshot: settings.path("save_snapshot")?,
         log: settings.path("log")?,
+        slowest: Some(settings.whole("slowest", 0)?.unwrap_or(lab::SLOWEST)),
         power_cut: after.or(at),
         provenance: provenance(settings.0.py())?,
     })

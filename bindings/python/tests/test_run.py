@@ -100,6 +100,8 @@ def test_other_threads_go_on_during_a_run() -> None:
 def interrupt_after(seconds: float) -> list[float]:
     """Sends this process what Ctrl-C does, and says when."""
     sent: list[float] = []
+    # A process that a shell starts in the background ignores it otherwise.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def send() -> None:
         sent.append(time.monotonic())

@@ -8,7 +8,7 @@ use wordline_lab::config::named;
 use wordline_lab::output::is_standard;
 use wordline_lab::trace::workload::arrival::Bursts;
 use wordline_lab::trace::{Fit, Options};
-use wordline_lab::{Device, Error, Origin, Precondition, Registry, RunOptions, Selection, Workload};
+use wordline_lab::{Device, Error, Origin, Precondition, Registry, RunOptions, SLOWEST, Selection, Workload};
 
 use crate::provenance::provenance;
 
@@ -116,6 +116,9 @@ pub struct WorkloadArguments {
     /// itself), workload:3 with this many drive writes, or the fraction to fill; the workload's own if not given.
     #[arg(long, value_name = "STATE", allow_negative_numbers = true)]
     precondition: Option<Precondition>,
+    /// How many of the slowest requests are kept, to say where their time went; 0 for none.
+    #[arg(long, value_name = "N", default_value_t = SLOWEST, value_parser = whole::<u32, 0>, allow_negative_numbers = true)]
+    slowest: u32,
     #[command(flatten)]
     seed: SeedArgument,
 }
@@ -170,6 +173,7 @@ impl WorkloadArguments {
     pub fn options(&self) -> RunOptions {
         RunOptions {
             precondition: self.precondition,
+            slowest: Some(self.slowest).filter(|slowest| *slowest > 0),
             provenance: provenance(),
             ..RunOptions::seed(self.seed.seed)
         }

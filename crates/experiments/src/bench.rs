@@ -160,6 +160,7 @@ fn simulate(point: &Point, stop: &AtomicBool) -> Result<Summary> {
         stream: point.generated().map_or(0, |workload| workload.stream),
         seed: point.seed,
         log: None,
+        slowest: None,
         save_snapshot: None,
         power_cut: point.power_cut_after.map(CutAfter::Requests),
         notes: Vec::new(),

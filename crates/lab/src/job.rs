@@ -20,6 +20,8 @@ pub struct RunOptions {
     pub save_snapshot: Option<PathBuf>,
     /// Where every request is to be logged.
     pub log: Option<PathBuf>,
+    /// How many of the slowest requests are kept, each with where its time went; none where requests are not [explained](crate::summary::Tail).
+    pub slowest: Option<u32>,
     /// When the power is cut, if at all.
     pub power_cut: Option<CutAfter>,
     /// The program that runs it, for the result.

@@ -71,6 +71,8 @@ pub struct Load {
     pub seed: u64,
     /// Where every request is to be logged, if anywhere.
     pub log: Option<PathBuf>,
+    /// How many of the slowest requests are kept and explained, if requests are explained.
+    pub slowest: Option<u32>,
     /// Where the device is to be saved after the run, if anywhere.
     pub save_snapshot: Option<PathBuf>,
     /// When the power is cut, if at all.

@@ -15,6 +15,7 @@ use crate::provenance::TraceFile;
 use crate::record::Record;
 use crate::report::Quantity;
 use crate::summary::{DesignChart, Host, Latency, Outcome, Share, Summary, TimeShare, Window, Windows};
+use crate::tail::Tail;
 use crate::{members, pools, verdict, wear};
 
 /// Measurements under way.
@@ -185,6 +186,7 @@ impl<D: BlockDevice> Measurements<D> {
                 .map(|stage| Share { name: stage.name().into(), amount: detail.energy.of(stage).joules() })
                 .into(),
             time: time_shares(&all, &detail.times),
+            tail: device.tail().map(|tail| Tail::of(tail, self.begin)),
             write_back: detail.written_back.iter().map(pools::write_back).collect(),
             link_utilisation: busy(&detail.links),
             channel_utilisation: busy(&detail.buses),

@@ -44,6 +44,7 @@ fn command_time(times: &CommandTimes) -> CommandTime {
         bus_us: mean(Component::Bus),
         array_us: mean(Component::Array),
         decoding_us: mean(Component::Decoding),
+        retries_us: mean(Component::Retries),
         total_us: Component::ALL.into_iter().map(mean).sum(),
     }
 }

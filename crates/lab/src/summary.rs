@@ -10,6 +10,7 @@ pub use wordline_trace::{Source, SourceKind};
 pub use crate::drift::Drift;
 use crate::metrics::{MetricsSchema, PoolMetricsSchema};
 use crate::provenance::{Provenance, TraceFile};
+use crate::tail::Tail;
 
 /// The result of one run. Everything but `wall_seconds`, `precondition_seconds` and `requests_per_second` is a function of
 /// configuration, seed and trace.
@@ -62,6 +63,11 @@ pub struct Summary {
     pub energy_by_stage: Vec<Share>,
     /// Where the requests' time went.
     pub time: Vec<TimeShare>,
+    /// Where the time of single requests went, the slowest among them; left out where that was not asked for, and by devices that do not
+    /// tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Tail")]
+    pub tail: Option<Tail>,
     /// The commands that wrote the buffer out, for each pool. With it goes the time that writes wait for room
     /// in the buffer.
     pub write_back: Vec<WriteBack>,
@@ -312,7 +318,7 @@ pub struct Share {
 /// list is the mean latency.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TimeShare {
-    /// `queue`, `link`, `controller`, `buffer`, `mapping`, `gc_wait`, `die_wait`, `bus`, `array`, `decoding`.
+    /// `queue`, `link`, `controller`, `buffer`, `mapping`, `gc_wait`, `die_wait`, `bus`, `array`, `decoding`, `retries`.
     pub name: String,
     /// Mean microseconds a read.
     pub read_us: f64,
@@ -346,6 +352,8 @@ pub struct CommandTime {
     pub array_us: f64,
     /// Waiting for the decoder of the error correction, and in it.
     pub decoding_us: f64,
+    /// Earlier tries of reads that could not be read.
+    pub retries_us: f64,
     /// All of it.
     pub total_us: f64,
 }

@@ -16,6 +16,7 @@ use wordline_nand::TornBy;
 use crate::command::{Answer, Command, SECTOR};
 use crate::design::WrongAnswer;
 use crate::device::{Content, Look, Recovered, Steady};
+use crate::front::Tail;
 use crate::metrics::Detail;
 use crate::physical_device::Geometry;
 use crate::snapshot::{self, Agenda};
@@ -125,6 +126,15 @@ pub trait BlockDevice: State {
 
     /// Lets time go on to `event`.
     fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>);
+
+    /// From now on the time of requests is [explained](Self::tail) and so many of the slowest are kept, where the device can.
+    /// Nothing that it does depends on it.
+    fn explain(&mut self, _slowest: usize) {}
+
+    /// Where the time of requests went, one by one; none where they are not [explained](Self::explain).
+    fn tail(&self) -> Option<&Tail> {
+        None
+    }
 
     /// Answers that were given since they were last [forgotten](Self::forget_answers).
     fn answers(&self) -> &[Answer];

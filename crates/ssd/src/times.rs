@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::Duration;
 
 /// How many components there are.
-const COMPONENTS: usize = 10;
+pub(crate) const COMPONENTS: usize = 11;
 
 /// How many of them are outside of flash: the first ones.
-const OUTSIDE: usize = 4;
+pub(crate) const OUTSIDE: usize = 4;
 
 /// Where the time of a command goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub enum Component {
     Array,
     /// Waiting for the decoder of the error correction, and in it.
     Decoding,
+    /// Earlier tries of a read that could not be read: on the bus and in the array, and until the next try could begin.
+    Retries,
 }
 
 impl Component {
@@ -48,6 +50,7 @@ impl Component {
         Self::Bus,
         Self::Array,
         Self::Decoding,
+        Self::Retries,
     ];
 
     /// Its name in results.
@@ -63,6 +66,7 @@ impl Component {
             "bus",
             "array",
             "decoding",
+            "retries",
         ][self as usize]
     }
 }
@@ -82,6 +86,14 @@ impl Spent {
     #[inline]
     pub fn total(&self) -> Duration {
         Duration::from_ps(self.0.iter().sum())
+    }
+
+    /// Every component of a command, with the time of those outside of flash: queue, link, controller and buffer.
+    pub fn with(&self, outside: [Duration; OUTSIDE]) -> [Duration; COMPONENTS] {
+        std::array::from_fn(|part| match part.checked_sub(OUTSIDE) {
+            None => outside[part],
+            Some(of_flash) => Duration::from_ps(self.0[of_flash]),
+        })
     }
 
     /// Adds it to the sums of all components, with the time of the others: queue, link, controller and buffer.

@@ -25,5 +25,6 @@ mod scheduling;
 mod slc_cache;
 mod snapshot;
 mod suspended;
+mod tail;
 mod tuning;
 mod wear;

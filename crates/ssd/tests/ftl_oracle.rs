@@ -52,6 +52,9 @@ fn play_on(mut rig: Rig, steps: &[Step], depth: usize, start: Start) {
         model.written.insert(page, version);
         model.present.insert(page, version);
     }
+    // Chosen: more requests than a history has.
+    rig.device.explain(10_000);
+    let before = rig.answers.len();
     for (n, step) in steps.iter().enumerate() {
         rig.run_down_to(depth - 1);
         // Most commands go to a small part of the device, so that they meet each other.
@@ -98,7 +101,19 @@ fn play_on(mut rig: Rig, steps: &[Step], depth: usize, start: Start) {
             rig.audit();
         }
     }
+    check_explained(&rig, rig.answers.len() - before);
     hold_against(&mut rig, &model);
+}
+
+/// Each of so many answers is explained, and the parts of its time are its time.
+fn check_explained(rig: &Rig, answers: usize) {
+    let slowest = rig.device.tail().expect("requests are explained").slowest();
+    assert_eq!(slowest.len(), answers);
+    for slow in slowest {
+        assert_eq!(slow.parts.into_iter().sum::<Duration>(), slow.answer.latency, "{slow:?}");
+        let behind = slow.behind.as_ref().map_or(Duration::ZERO, |behind| behind.by_work.into_iter().sum());
+        assert!(behind <= slow.die_wait(), "{slow:?}");
+    }
 }
 
 /// Cuts the power after a flush, while only the collector and what is kept of tables are at work: what was flushed is

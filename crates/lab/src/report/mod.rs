@@ -15,6 +15,7 @@ mod statistics;
 mod structure;
 #[cfg(test)]
 mod structure_tests;
+mod tail;
 mod terminal;
 #[cfg(test)]
 mod tests;

@@ -10,6 +10,7 @@ use crate::summary::{
     Bound, CommandTime, DieWear, Drift, Host, Latency, MemberUse, Outcome, PoolUse, Share, Source,
     SourceKind, Summary, TimeShare, Verdict, Wear, Window, Windows, WriteBack,
 };
+use crate::tail::{LatencyRange, LongestCommand, SlowRequest, Slowest, Tail, TailDie, TailPart};
 
 /// A mixed run of a drive of 8 channels and 64 dies that collects garbage from its middle on.
 pub fn mixed() -> Summary {
@@ -33,6 +34,7 @@ pub fn mixed() -> Summary {
         drift: Some(Drift { third_quarter: 3.02, last_quarter: 3.05 }),
         energy_by_stage: shares(&[("TIN", 0.6), ("TON", 21.3), ("BER", 4.1), ("TIR", 0.2), ("idle", 35.2)]),
         time: time(),
+        tail: Some(tail()),
         write_back: vec![write_back(41_000)],
         link_utilisation: Vec::new(),
         channel_utilisation: (0..8).map(|channel| 0.31 + 0.02 * f64::from(channel % 3)).collect(),
@@ -343,12 +345,73 @@ fn write_back(programs: u64) -> WriteBack {
         let [gc_wait_us, die_wait_us, bus_us, array_us] =
             [gc_wait_us, die_wait_us, bus_us, array_us].map(|us: f64| scale * us);
         let total_us = gc_wait_us + die_wait_us + bus_us + array_us;
-        let [mapping_us, decoding_us] = [0.0; 2];
-        CommandTime { commands, mapping_us, gc_wait_us, die_wait_us, bus_us, array_us, decoding_us, total_us }
+        let [mapping_us, decoding_us, retries_us] = [0.0; 3];
+        CommandTime {
+            commands,
+            mapping_us,
+            gc_wait_us,
+            die_wait_us,
+            bus_us,
+            array_us,
+            decoding_us,
+            retries_us,
+            total_us,
+        }
     };
     WriteBack {
         program: time(programs, 210.0, 85.5, 21.2, 701.0),
         fill: time(programs / 3, 95.0, 60.1, 9.4, 58.0),
+    }
+}
+
+/// The slowest requests wait behind the collector.
+fn tail() -> Tail {
+    let part = |(name, us): (&str, f64)| TailPart { name: name.to_owned(), us };
+    let of = |parts: &[(&str, f64)]| parts.iter().copied().map(part).collect::<Vec<_>>();
+    let slow = [
+        ("controller", 3.0),
+        ("behind_cleaning_program", 1_400.0),
+        ("behind_erase", 3_100.0),
+        ("bus", 11.0),
+        ("array", 61.0),
+    ];
+    let range = |from, to, requests, time: &[(&str, f64)]| LatencyRange {
+        operation: "read".to_owned(),
+        from,
+        to,
+        requests,
+        latency_us: time.iter().map(|(_, us)| us).sum(),
+        time: of(time),
+        buffer_while: Vec::new(),
+    };
+    let longest = LongestCommand { work: "erase".to_owned(), die: 17, block: 4_711, us: 3_000.0 };
+    Tail {
+        ranges: vec![
+            range(0.0, 50.0, 5_000, &[("controller", 3.0), ("bus", 10.0), ("array", 60.0)]),
+            range(99.9, 100.0, 10, &slow),
+        ],
+        slowest: Some(Slowest {
+            requests: 1_000,
+            reads: 1_000,
+            writes: 0,
+            least_us: 4_200.0,
+            most_us: 5_100.0,
+            time: of(&slow),
+            buffer_while: Vec::new(),
+            dies: [(17, 0.6), (3, 0.2), (4, 0.1), (5, 0.06), (6, 0.04)]
+                .map(|(die, part)| TailDie { die, part })
+                .to_vec(),
+        }),
+        requests: vec![SlowRequest {
+            operation: "read".to_owned(),
+            offset: 81_920,
+            bytes: 16_384,
+            submitted_seconds: 4.2,
+            latency_us: 5_100.0,
+            time: of(&slow),
+            buffer_while: Vec::new(),
+            longest: Some(longest),
+        }],
     }
 }
 

@@ -7,6 +7,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle, presets}
 
 use super::quantity::Quantity;
 use super::results::{self, Group, results};
+use super::tail;
 use crate::summary::Summary;
 
 /// Columns that are left free at the right edge of a wide terminal. Chosen.
@@ -88,7 +89,15 @@ pub fn table(run: &Summary, columns: u16) -> String {
     // The flash of members is in their columns.
     let parts =
         if run.members.is_empty() { pools(run, &groups, sheet) } else { members(run, &groups, sheet) };
-    let last = [zeros.line(sheet), parts, own.unwrap_or_default(), energy(run, sheet), notes(run, sheet)];
+    let energy = energy(run, sheet);
+    let last = [
+        zeros.line(sheet),
+        parts,
+        own.unwrap_or_default(),
+        energy,
+        slowest(run, sheet),
+        notes(run, sheet),
+    ];
     let parts = std::iter::once(heading(run, sheet)).chain(main).chain(last);
     let shown: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
     shown.join("\n\n") + "\n"
@@ -298,6 +307,12 @@ fn energy(run: &Summary, sheet: Sheet) -> String {
         .map(|share| format!("{} {}", share.name, Quantity::Joules(share.amount)))
         .collect();
     if stages.is_empty() { String::new() } else { wrapped("Energy", &[stages.join(", ")], sheet) }
+}
+
+/// The slowest requests, in a line or two.
+fn slowest(run: &Summary, sheet: Sheet) -> String {
+    let sentences = tail::sentences(run);
+    if sentences.is_empty() { String::new() } else { wrapped("Tail", &sentences, sheet) }
 }
 
 fn notes(run: &Summary, sheet: Sheet) -> String {

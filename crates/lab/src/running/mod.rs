@@ -123,7 +123,7 @@ impl Stop {
 impl<D: BlockDevice> Running<D> {
     /// Begins to run a load on a device whose preparation began at `began`.
     pub(crate) fn begin(
-        prepared: Prepared<D>,
+        mut prepared: Prepared<D>,
         mut load: Load,
         opened: Opened,
         began: std::time::Instant,
@@ -132,6 +132,9 @@ impl<D: BlockDevice> Running<D> {
         let precondition_seconds = began.elapsed().as_secs_f64();
         observer.phase(RUNNING, load.total);
         let mut calendar = prepared.agenda.calendar(Event::Device);
+        if let Some(slowest) = load.slowest {
+            prepared.device.explain(slowest as usize);
+        }
         let (begin, device) = (calendar.now(), &prepared.device);
         let measurements = Measurements::new(Record::of(opened.log), device, begin);
         let admission = Admission::new(&device.shape(), load.namespace, load.stream, load.pace);

@@ -161,6 +161,7 @@ impl Workload {
             total: ready.total,
             seed: options.seed,
             log: options.log.clone(),
+            slowest: options.slowest,
             save_snapshot: options.save_snapshot.clone(),
             power_cut: options.power_cut,
             notes: ready.notes,

@@ -11,6 +11,7 @@ use crate::command::{Answer, Command};
 use crate::design::WrongAnswer;
 use crate::engines::Core;
 use crate::flash;
+use crate::front::Tail;
 use crate::metrics::{self, Detail, Mark};
 use crate::snapshot::Agenda;
 use crate::watchdog;
@@ -66,6 +67,15 @@ impl BlockDevice for Device {
         }
         self.writer.write_tables(&mut self.core, calendar);
         self.tell_designs();
+    }
+
+    fn explain(&mut self, slowest: usize) {
+        self.core.base.flash.keep_history();
+        self.front.explain(slowest);
+    }
+
+    fn tail(&self) -> Option<&Tail> {
+        self.front.tail()
     }
 
     #[inline]

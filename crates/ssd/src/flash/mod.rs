@@ -6,6 +6,7 @@
 
 mod at_once;
 mod decoder;
+mod history;
 mod levels;
 mod outcome;
 mod payloads;
@@ -23,6 +24,8 @@ use wordline_nand::{
 };
 
 pub use decoder::DecoderId;
+pub(crate) use history::WORKS;
+pub use history::{Behind, ByWork, DieWork, Waited};
 pub use outcome::Outcome;
 pub use setup::Setup;
 pub use task::{Task, TaskId};
@@ -35,6 +38,7 @@ use crate::policy::tuner::Tuner;
 use crate::snapshot::ensure;
 use at_once::AtOnce;
 use decoder::Decoders;
+use history::History;
 use levels::Levels;
 use payloads::Payloads;
 use queue::Queues;
@@ -82,12 +86,14 @@ pub struct Flash {
     laid: u64,
     /// Whether the tuner is asked for the parameters of programs.
     tunes_programs: bool,
+    /// None where latencies are not explained.
+    history: Option<Box<History>>,
 }
 
 state!(Flash {
     values { payloads, counts, served_ps, laid }
     parts { chips, queues, decoders }
-    fixed { levels, retry, max_suspends, at_once, tunes_programs }
+    fixed { levels, retry, max_suspends, at_once, tunes_programs, history }
 });
 
 impl Flash {
@@ -121,6 +127,7 @@ impl Flash {
             at_once: None,
             laid: 0,
             tunes_programs: false,
+            history: None,
         }
     }
 
@@ -164,6 +171,21 @@ impl Flash {
     /// far.
     pub fn served_ps(&self, now: Duration) -> u128 {
         self.served_ps + self.chips.unfinished_ps(now)
+    }
+
+    /// From now on the recent commands of each die are kept, so that waits can be explained.
+    pub(crate) fn keep_history(&mut self) {
+        self.history = Some(Box::new(History::new(self.chips.pools().dies())));
+    }
+
+    /// The time of all dies by their work since their commands are kept, of those that are over.
+    pub(crate) fn worked(&self) -> ByWork {
+        self.history.as_ref().map_or_else(ByWork::default, |history| *history.done())
+    }
+
+    /// What a task waited behind that is over.
+    pub(crate) fn behind(&self, waited: &Waited) -> Option<Behind> {
+        self.history.as_ref().map(|history| history.behind(waited, self.chips.pools()))
     }
 
     /// Whether the tuner is asked what pages are sensed with.
@@ -372,6 +394,7 @@ impl Flash {
         decoders.iter_mut().for_each(|decoders| decoders.forget());
         queues.forget();
         payloads.forget();
+        self.history.iter_mut().for_each(|history| history.forget());
         torn
     }
 

@@ -95,15 +95,17 @@ impl Flash {
         let die = done.die;
         self.counts.read_retries += 1;
         self.counts.faults.count(self.chips.pools().number_of(die)).read_retries += 1;
-        let mut again = Task { tries: task.tries + 1, unread: unread as u16, ..*task };
+        // With a tuner the die itself takes the time to set the levels.
+        let pause = if self.levels.is_none() { self.retry.time } else { Duration::ZERO };
+        let tried = task.tried + done.bus + done.bus_wait + done.array + pause;
+        let mut again = Task { tries: task.tries + 1, unread: unread as u16, tried, ..*task };
         if let Some(levels) = &self.levels {
             let page = PageId(task.page.0 + unread.trailing_zeros());
             again.level = levels.again(page, u32::from(again.tries), done.level, &self.chips, tuner);
         }
         let id = self.queues.keep(die, again);
-        // With a tuner the die itself takes the time to set the levels.
-        if self.retry.time > Duration::ZERO && self.levels.is_none() {
-            calendar.after(self.retry.time, Event::Retry(id));
+        if pause > Duration::ZERO {
+            calendar.after(pause, Event::Retry(id));
         } else {
             self.queues.queue_kept(die, id);
         }
@@ -138,7 +140,12 @@ impl Flash {
         let on_bus = done.bus + done.bus_wait;
         // The array works while a suspend is latched: time that is counted once.
         let array = done.array.min(elapsed.saturating_sub(on_bus));
-        let waited = elapsed.saturating_sub(on_bus + array);
+        let mut waited = elapsed.saturating_sub(on_bus + array);
+        if task.tries > 0 {
+            let tried = task.tried.min(waited);
+            waited = waited.saturating_sub(tried);
+            spent.set(Component::Retries, tried);
+        }
         let cleaning = self.queues.cleaning_time(done.die, now) - task.cleaning_before;
         let cleaning = Duration::from_ps(cleaning.min(waited.ps()));
         spent.set(Component::Mapping, task.looked_up);

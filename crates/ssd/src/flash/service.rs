@@ -99,7 +99,7 @@ impl Flash {
         if !self.takes_time() && self.queues.is_at_work(die) {
             return;
         }
-        let Self { levels, chips, queues, .. } = self;
+        let Self { levels, chips, queues, history, .. } = self;
         let geometry = &chips.pools().of_die(die).geometry;
         let mergeable = |before: &Task, next: &Task| {
             next.page.0.wrapping_sub(before.page.0) <= 1
@@ -109,6 +109,9 @@ impl Flash {
         let Some(first) = queues.next(die, calendar.now(), mergeable) else {
             return self.resume(die, calendar);
         };
+        if let Some(history) = history {
+            history.begin(die, calendar.now());
+        }
         let (operation, page, again) = (first.operation, first.page, first.again);
         let (mut planes, mut bytes) = (first.planes, u64::from(first.bytes));
         if first.following().is_some() {
@@ -182,6 +185,9 @@ impl Flash {
     fn resume(&mut self, die: DieId, calendar: &mut impl Schedule<Event>) {
         if self.chips.is_suspended(die) {
             self.queues.unpark(die, calendar.now());
+            if let Some(history) = &mut self.history {
+                history.begin(die, calendar.now());
+            }
             self.chips.resume(die, &mut calendar.within(Event::Chips));
         }
     }
@@ -199,6 +205,9 @@ impl Flash {
     #[cold]
     #[inline(never)]
     fn rested(&mut self, die: DieId, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
+        if let Some(history) = &mut self.history {
+            history.end(die, calendar.now(), self.queues.current(die), 1);
+        }
         self.queues.park(die, calendar.now());
         self.start(die, tuner, calendar);
     }
@@ -211,6 +220,11 @@ impl Flash {
             return decoded;
         }
         self.served_ps += u128::from((done.bus + done.array).ps());
+        if let Some(history) = &mut self.history
+            && self.queues.is_at_work(done.die)
+        {
+            history.end(done.die, now, self.queues.current(done.die), done.command.planes);
+        }
         self.queues.finish(done.die, now)
     }
 

@@ -54,6 +54,8 @@ pub struct Task {
     pub(super) cleaning_before: u64,
     /// The time in decoders, and waiting for them, of all commands of the task so far.
     pub(super) decoding: Duration,
+    /// The time of earlier tries, and of the waits before the next ones.
+    pub(super) tried: Duration,
     /// The payload of a program.
     pub(super) payload: u32,
     pub(super) next: TaskId,
@@ -80,6 +82,7 @@ impl Task {
         queued: Instant::ZERO,
         cleaning_before: 0,
         decoding: Duration::ZERO,
+        tried: Duration::ZERO,
         payload: u32::MAX,
         next: NO_TASK,
     };

@@ -9,6 +9,7 @@ use super::answering::answer_soon;
 use super::namespaces::Namespace;
 use super::port::{Port, Stage};
 use super::requests::{Request, Requests};
+use super::tail::Tail;
 use crate::command::{Answer, Command, RequestId};
 use crate::config::Config;
 use crate::engines::Core;
@@ -27,9 +28,11 @@ pub(super) struct Commands {
     pub(super) port: Option<Box<Port>>,
     namespaces: Vec<Namespace>,
     answers: Vec<Answer>,
+    /// None where latencies are not explained.
+    pub(super) tail: Option<Box<Tail>>,
 }
 
-state!(Commands { values { requests, waiting, started, answers } parts { port } fixed { namespaces } });
+state!(Commands { values { requests, waiting, started, answers } parts { port } fixed { namespaces, tail } });
 
 impl Commands {
     /// None.
@@ -41,6 +44,7 @@ impl Commands {
             port: Port::of(&config.file.front).map(Box::new),
             namespaces: config.namespaces.clone(),
             answers: Vec::new(),
+            tail: None,
         }
     }
 
@@ -53,8 +57,9 @@ impl Commands {
             command
         };
         let commands = ids.into_iter().map(&mut command_of).collect();
-        let answers = std::mem::take(&mut self.answers);
-        *self = Self { answers, ..Self::new(config) };
+        let (answers, mut tail) = (std::mem::take(&mut self.answers), self.tail.take());
+        tail.iter_mut().for_each(|tail| tail.forget());
+        *self = Self { answers, tail, ..Self::new(config) };
         commands
     }
 
@@ -203,6 +208,11 @@ impl Commands {
         let mut answer = Answer { command: request.command, latency, failed: request.failed };
         self.as_submitted(&mut answer.command);
         self.answers.push(answer);
+        if let Some(tail) = &mut self.tail {
+            let request = self.requests.look(id);
+            let parts = || request.spent.with(outside);
+            tail.answered(id, (&answer, request.submitted), parts, &core.base);
+        }
         if core.base.contents.is_some() {
             self.note_answer(id, core);
         }

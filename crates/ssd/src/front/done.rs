@@ -7,7 +7,7 @@ use crate::cache::buffer::EntryId;
 use crate::command::RequestId;
 use crate::engines::Core;
 use crate::event::Event;
-use crate::flash::{Task, Ticket};
+use crate::flash::{Task, Ticket, Waited};
 use crate::front::Front;
 use crate::map::translation::Then;
 use crate::writer::Writer;
@@ -42,12 +42,23 @@ impl Front {
     ) {
         let spent = core.base.note_program_time(row, task, done, calendar.now());
         for (id, version) in writer.group(row).versions() {
-            core.cache.each_waiter(id, version, |waiter| self.get(waiter).spent = spent);
+            core.cache.each_waiter(id, version, |waiter| {
+                self.get(waiter).spent = spent;
+                self.note_waited(waiter, task, done);
+            });
         }
         writer.host_programmed(row, task.location, core, calendar);
         self.wake_waiters(core, writer, calendar);
         writer.collect_where_unit_left(core, calendar);
         writer.collect(row, core, calendar);
+    }
+
+    /// A command for a request is over: the last one explains where its time went.
+    #[inline]
+    fn note_waited(&mut self, id: RequestId, task: &Task, done: &Done) {
+        if let Some(tail) = &mut self.commands.tail {
+            tail.note_waited(id, Waited::of(done.die, task));
+        }
     }
 
     /// One part of a command is done; the last one answers it.
@@ -79,6 +90,7 @@ impl Front {
         core.base.totals.host_reads += 1;
         let spent = core.base.flash.spent(task, done, calendar.now());
         self.get(id).spent = spent;
+        self.note_waited(id, task, done);
         writer.read_over(task.page, core, calendar);
         if core.cache.keeps_reads() && !done.failed {
             let command = self.get(id).command;

@@ -16,6 +16,7 @@ mod pump;
 pub mod queues;
 mod read;
 pub mod requests;
+mod tail;
 mod timer;
 mod write;
 
@@ -36,6 +37,7 @@ pub use link::{Link, Way};
 pub use namespaces::Namespace;
 pub use port::{Port, Stage};
 pub use requests::{Request, Requests};
+pub use tail::{Explained, Interval, Tail};
 
 /// The front end: commands, and the timer of the write buffer.
 #[derive(Clone, Debug)]
@@ -72,6 +74,24 @@ impl Front {
             Event::FlushTimer | Event::Idle | Event::Flash(_) => true,
         };
         ensure(is_known, || format!("{event:?} of a command that is not there"))
+    }
+
+    /// From now on requests are explained, and so many of the slowest are kept.
+    pub(crate) fn explain(&mut self, slowest: usize) {
+        self.commands.tail = Some(Box::new(Tail::keeping(slowest)));
+    }
+
+    /// Where the time of requests went, if they are explained.
+    pub(crate) fn tail(&self) -> Option<&Tail> {
+        self.commands.tail.as_deref()
+    }
+
+    /// A request waits for the buffer from now on.
+    #[inline]
+    fn note_came(&mut self, id: RequestId, now: Instant, core: &Core) {
+        if let Some(tail) = &mut self.commands.tail {
+            tail.note_came(id, now, &core.base);
+        }
     }
 
     /// Commands that are not answered.

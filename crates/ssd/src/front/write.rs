@@ -32,8 +32,12 @@ impl Front {
         request.parts = 1;
         let (first, _) = core.base.pages_of(&command);
         self.get(id).next_page = first;
+        if is_durable(&command, &core.base) {
+            self.note_came(id, calendar.now(), core);
+        }
         if core.cache.stalls() || !self.admit(id, core, writer, calendar) {
             core.cache.stall(id);
+            self.note_came(id, calendar.now(), core);
             core.base.promote_all(calendar);
         }
         self.pump(core, writer, calendar);
@@ -135,6 +139,7 @@ impl Front {
         let parts = u32::from(waits) + u32::from(epoch.is_some());
         self.get(id).parts = parts;
         if let Some(epoch) = epoch {
+            self.note_came(id, calendar.now(), core);
             core.cache.flush(epoch, id);
             writer.urge_covered(epoch, core);
             core.base.promote_all(calendar);

@@ -7,6 +7,7 @@ mod latency;
 mod members;
 mod over_time;
 mod parts;
+mod tail;
 mod wear;
 
 use crate::summary::Summary;
@@ -26,6 +27,7 @@ pub fn charts(runs: &[Summary]) -> Vec<Chart> {
         over_time::worst(&runs),
         over_time::amplification(&runs),
         parts::time(&runs),
+        tail::by_percentile(&runs),
         parts::channels(&runs),
         parts::dies(&runs),
         wear::distribution(&runs),

@@ -1,0 +1,88 @@
+//! Where the time of requests went by percentile of their latency.
+
+use serde_json::{Value, json};
+
+use super::chart::{Chart, Runs, chart, latency_text, shown};
+use crate::report::tail;
+use crate::tail::TailPart;
+
+/// The parts of a time in the order in which they are stacked.
+const ORDER: [&str; 20] = [
+    "queue",
+    "link",
+    "controller",
+    "buffer",
+    "mapping",
+    "behind_host_read",
+    "behind_host_program",
+    "behind_fill_read",
+    "behind_read_ahead",
+    "behind_map_read",
+    "behind_map_program",
+    "behind_cleaning_read",
+    "behind_cleaning_program",
+    "behind_erase",
+    "behind_scan",
+    "behind_other",
+    "bus",
+    "array",
+    "decoding",
+    "retries",
+];
+
+/// A bar for each range of percentiles, as long as the mean latency in it: parts of the whole, since the ranges differ by powers of ten.
+pub fn by_percentile(runs: &Runs<'_>) -> Option<Chart> {
+    let (mut rows, mut bars) = (Vec::new(), Vec::new());
+    let mut captions = Vec::new();
+    for (run, label) in runs.iter() {
+        let Some(told) = &run.tail else { continue };
+        for range in &told.ranges {
+            let bar =
+                runs.prefixed(label, &format!("{}s, p{} to p{}", range.operation, range.from, range.to));
+            rows.extend(cells(&bar, &range.time));
+            bars.push(bar);
+        }
+        if let Some(slowest) = &told.slowest {
+            let bar = runs.prefixed(label, &format!("the {} slowest", slowest.requests));
+            rows.extend(cells(&bar, &slowest.time));
+            bars.push(bar);
+        }
+        captions.extend(tail::sentences(run).iter().map(|text| runs.prefixed(label, text)));
+    }
+    let present: Vec<String> = ORDER
+        .iter()
+        .map(|name| tail::part(name))
+        .filter(|part| rows.iter().any(|row| row["part"] == **part))
+        .collect();
+    let caption = "Of requests by percentile of their latency, the parts of their mean time; what the die worked on while they waited for it is \
+                   a part each.";
+    let caption = std::iter::once(caption.to_owned()).chain(captions.into_iter().map(|text| text + "."));
+    chart(
+        "tail-parts",
+        "Where the time went, by percentile",
+        &caption.collect::<Vec<_>>().join(" "),
+        rows,
+        json!({
+            "height": { "step": if bars.len() > 12 { 16 } else { 24 } },
+            "transform": [{ "calculate": latency_text("us"), "as": "time" }],
+            "mark": "bar",
+            "encoding": {
+                "y": { "field": "bar", "type": "nominal", "title": null, "sort": bars },
+                "x": { "field": "us", "type": "quantitative", "stack": "normalize",
+                    "axis": { "title": "Part of the time of a request", "format": "%", "tickCount": 6 } },
+                "color": { "field": "part", "type": "nominal", "title": null, "scale": { "domain": present },
+                    "legend": { "columns": if runs.are_several() { 2 } else { 3 }, "labelLimit": 260 } },
+                "order": { "field": "order", "type": "quantitative" },
+                "tooltip": [{ "field": "bar", "title": "of" }, { "field": "part" },
+                    { "field": "time", "type": "nominal", "title": "mean" }],
+            },
+        }),
+    )
+}
+
+fn cells<'a>(bar: &'a str, time: &'a [TailPart]) -> impl Iterator<Item = Value> + 'a {
+    time.iter().map(move |one| {
+        let order = ORDER.iter().position(|name| *name == one.name).unwrap_or(ORDER.len());
+        json!({ "bar": bar, "part": tail::part(&one.name), "us": shown(one.us), "order": order })
+    })
+}

@@ -1,0 +1,113 @@
+//! The slowest requests in words.
+
+use super::quantity::Quantity;
+use crate::summary::Summary;
+use crate::tail::{SlowRequest, Slowest, TailDie, TailPart};
+
+/// The parts that a sentence names. Chosen: as many as are read at a glance.
+const NAMED: usize = 3;
+
+/// The least part of a time that a sentence names. Chosen.
+const LEAST: f64 = 0.05;
+
+/// A part of the time of a request in words.
+pub(super) fn part(name: &str) -> String {
+    match name {
+        "queue" => "in the queue".into(),
+        "link" => "on the link".into(),
+        "controller" => "in the controller".into(),
+        "buffer" => "waiting for the buffer".into(),
+        "mapping" => "looking up the map".into(),
+        "bus" => "bus".into(),
+        "array" => "flash array".into(),
+        "decoding" => "decoding".into(),
+        "retries" => "read retries".into(),
+        "behind_other" => "waiting for a die".into(),
+        name => match name.strip_prefix("behind_") {
+            Some(of) => format!("behind {}", work(of, true)),
+            None => work(name, true),
+        },
+    }
+}
+
+/// The work of a die in words, of one command or of several.
+fn work(name: &str, several: bool) -> String {
+    let plural = if several { "s" } else { "" };
+    match name {
+        "host_read" => format!("read{plural} of the host"),
+        "host_program" => format!("program{plural} of the host"),
+        "fill_read" => format!("read{plural} for partly written pages"),
+        "read_ahead" => format!("read{plural} ahead"),
+        "map_read" => format!("read{plural} of the map"),
+        "map_program" => format!("program{plural} of the map"),
+        "cleaning_read" => format!("read{plural} of cleaning"),
+        "cleaning_program" => format!("program{plural} of cleaning"),
+        "erase" => format!("erase{plural}"),
+        other => other.replace('_', " "),
+    }
+}
+
+/// The greatest parts of a time, each as its share.
+fn shares(parts: &[TailPart]) -> String {
+    let all: f64 = parts.iter().map(|part| part.us).sum();
+    let mut sorted: Vec<&TailPart> = parts.iter().collect();
+    sorted.sort_by(|a, b| b.us.total_cmp(&a.us));
+    let named = sorted.iter().take(NAMED).filter(|part| part.us >= LEAST * all);
+    let named = named.map(|one| format!("{:.0} % {}", 100.0 * one.us / all, part(&one.name)));
+    named.collect::<Vec<_>>().join(", ")
+}
+
+/// The slowest requests in one or two sentences; none without any.
+pub(super) fn sentences(run: &Summary) -> Vec<String> {
+    let Some(tail) = &run.tail else { return Vec::new() };
+    let together = tail.slowest.iter().map(all);
+    together.chain(tail.requests.first().map(first)).collect()
+}
+
+fn all(slowest: &Slowest) -> String {
+    let Slowest { requests, reads, writes, least_us, most_us, time, buffer_while, dies } = slowest;
+    let kind = match requests {
+        all if all == reads => "reads",
+        all if all == writes => "writes",
+        _ => "requests",
+    };
+    let [least, most] = [least_us, most_us].map(|us| Quantity::Latency(*us));
+    let mut text =
+        format!("the {} slowest {kind} took {least} to {most}: {}", Quantity::Count(*requests), shares(time));
+    let of_buffer = time.iter().find(|part| part.name == "buffer").map_or(0.0, |part| part.us);
+    if !buffer_while.is_empty() && of_buffer >= LEAST * time.iter().map(|part| part.us).sum::<f64>() {
+        text += &format!("; while they waited for the buffer, the dies spent {}", shares(buffer_while));
+    }
+    match dies.as_slice() {
+        // Chosen: half of the waits at two dies of more than four.
+        [TailDie { die: one, part: most }, TailDie { die: other, part: next }, _, _, _, ..]
+            if most + next >= 0.5 =>
+        {
+            text +=
+                &format!("; {:.0} % of the waits for dies at dies {one} and {other}", 100.0 * (most + next));
+        }
+        _ => {}
+    }
+    text
+}
+
+fn first(slow: &SlowRequest) -> String {
+    let SlowRequest { operation, offset, bytes, submitted_seconds, latency_us, longest, .. } = slow;
+    let mut text = format!(
+        "the slowest, a {} of {} at {} submitted at {}, took {}",
+        operation.replace('_', " "),
+        Quantity::Bytes(*bytes as f64),
+        Quantity::Bytes(*offset as f64),
+        Quantity::Seconds(*submitted_seconds),
+        Quantity::Latency(*latency_us)
+    );
+    match longest {
+        Some(longest) => {
+            let (of, us) = (work(&longest.work, false), Quantity::Latency(longest.us));
+            text +=
+                &format!(", {us} of it behind one {of} in block {} of die {}", longest.block, longest.die);
+        }
+        None => text += &format!(": {}", shares(&slow.time)),
+    }
+    text
+}

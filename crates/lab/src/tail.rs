@@ -1,0 +1,272 @@
+//! Where the time of single requests went, as a run tells it: the slowest, and all by percentile of their latency.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use wordline_ssd::device::{self, Component, DieWork, Explained, Interval};
+use wordline_ssd::{Operation, SECTOR};
+
+/// How many of the slowest requests are kept where nothing else is asked for.
+pub const SLOWEST: u32 = 1_000;
+
+/// How many of them are told one by one. Chosen: what a reader looks through.
+const TOLD: usize = 20;
+
+/// The ends of the ranges of percentiles.
+const ENDS: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 100.0];
+
+/// Where the time of single requests went.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Tail {
+    /// Reads and writes by percentile of their latency: of the first 10,000 requests each, then one of a hundred.
+    pub ranges: Vec<LatencyRange>,
+    /// The slowest requests together; left out where none was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Slowest")]
+    pub slowest: Option<Slowest>,
+    /// The slowest of them one by one, at most 20, the slowest first.
+    pub requests: Vec<SlowRequest>,
+}
+
+/// Requests between two percentiles of latency.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct LatencyRange {
+    /// `read` or `write`.
+    pub operation: String,
+    /// The percentile from which on they are.
+    pub from: f64,
+    /// The percentile up to which they are.
+    pub to: f64,
+    /// How many requests they stand for.
+    pub requests: u64,
+    /// Their mean latency, in microseconds.
+    pub latency_us: f64,
+    /// Where their time went in the mean; together it is their mean latency.
+    pub time: Vec<TailPart>,
+    /// The time in the buffer by what the dies worked on meanwhile; of the requests that waited for room or for a program.
+    pub buffer_while: Vec<TailPart>,
+}
+
+/// A part of the time of a request.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct TailPart {
+    /// A stage, as in `time` of the run. In place of `gc_wait` and `die_wait` stands what the die worked on meanwhile, as
+    /// `behind_erase`, and `behind_other` for what is not known: more than 1,024 commands ago, or the way of a suspension.
+    /// In `buffer_while` the work alone.
+    pub name: String,
+    /// Microseconds.
+    pub us: f64,
+}
+
+/// The slowest requests together.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Slowest {
+    /// How many there are.
+    pub requests: u64,
+    /// Reads among them.
+    pub reads: u64,
+    /// Writes among them.
+    pub writes: u64,
+    /// The least of their latencies, in microseconds.
+    pub least_us: f64,
+    /// The greatest, in microseconds.
+    pub most_us: f64,
+    /// Where their time went in the mean; together it is their mean latency.
+    pub time: Vec<TailPart>,
+    /// The time in the buffer by what the dies worked on meanwhile.
+    pub buffer_while: Vec<TailPart>,
+    /// The dies that they waited for, the one first that they waited for longest.
+    pub dies: Vec<TailDie>,
+}
+
+/// A die that requests waited for.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct TailDie {
+    /// Its number.
+    pub die: u32,
+    /// The part of the waits for dies that were for this one.
+    pub part: f64,
+}
+
+/// One of the slowest requests.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct SlowRequest {
+    /// `read`, `write`, `discard`, `flush`, `write_zeroes` or `compare`.
+    pub operation: String,
+    /// Its first byte.
+    pub offset: u64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// When it was submitted, in seconds since the run began.
+    pub submitted_seconds: f64,
+    /// Its latency, in microseconds.
+    pub latency_us: f64,
+    /// Where its time went; together it is its latency.
+    pub time: Vec<TailPart>,
+    /// The time in the buffer by what the dies worked on meanwhile.
+    pub buffer_while: Vec<TailPart>,
+    /// The command that it waited behind for longest; left out where it waited for no die.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "LongestCommand")]
+    pub longest: Option<LongestCommand>,
+}
+
+/// The command that a request waited behind for longest.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct LongestCommand {
+    /// Its work: `host_read`, `host_program`, `fill_read`, `read_ahead`, `map_read`, `map_program`, `cleaning_read`,
+    /// `cleaning_program`, `erase` or `scan`.
+    pub work: String,
+    /// The die.
+    pub die: u32,
+    /// The block, one of each plane.
+    pub block: u32,
+    /// How long, in microseconds.
+    pub us: f64,
+}
+
+/// Sums of the time of requests, in picoseconds.
+#[derive(Clone, Debug, Default)]
+struct Sums(Interval);
+
+impl Sums {
+    fn add(&mut self, interval: &Interval) {
+        let sum = &mut self.0;
+        sum.requests += interval.requests;
+        sum.latency_ps += interval.latency_ps;
+        let pairs = sum.parts.iter_mut().zip(interval.parts);
+        let pairs = pairs.chain(sum.behind.iter_mut().zip(interval.behind));
+        pairs.chain(sum.meanwhile.iter_mut().zip(interval.meanwhile)).for_each(|(sum, ps)| *sum += ps);
+    }
+
+    /// The mean of so many picoseconds in all, in microseconds.
+    fn mean(&self, ps: u128) -> f64 {
+        ps as f64 / 1e6 / self.0.requests.max(1) as f64
+    }
+
+    /// Where the time went.
+    fn time(&self) -> Vec<TailPart> {
+        let Interval { parts, behind, .. } = &self.0;
+        let waited = parts[Component::GcWait as usize] + parts[Component::DieWait as usize];
+        let known: u128 = behind.iter().sum();
+        let mut time = Vec::new();
+        let mut part = |name: String, ps: u128| {
+            if ps > 0 {
+                time.push(TailPart { name, us: self.mean(ps) });
+            }
+        };
+        for component in Component::ALL {
+            match component {
+                Component::GcWait => {}
+                Component::DieWait => {
+                    let works = DieWork::ALL.iter().zip(behind);
+                    works.for_each(|(work, ps)| part(format!("behind_{}", work.name()), *ps));
+                    part("behind_other".into(), waited - known);
+                }
+                component => part(component.name().into(), parts[component as usize]),
+            }
+        }
+        time
+    }
+
+    fn buffer_while(&self) -> Vec<TailPart> {
+        let works = DieWork::ALL.iter().zip(self.0.meanwhile).filter(|(_, ps)| *ps > 0);
+        works.map(|(work, ps)| TailPart { name: work.name().into(), us: self.mean(ps) }).collect()
+    }
+}
+
+impl Tail {
+    /// The tail of a run that began at `begin`, as its device explains it.
+    pub fn of(tail: &device::Tail, begin: wordline_kernel::Instant) -> Self {
+        let slowest = tail.slowest();
+        let told = slowest.iter().take(TOLD).map(|slow| request(slow, begin)).collect();
+        let ranges = ["read", "write"].into_iter().zip(tail.sample());
+        Self {
+            ranges: ranges.flat_map(|(operation, sample)| ranges_of(operation, &sample)).collect(),
+            slowest: together(&slowest),
+            requests: told,
+        }
+    }
+}
+
+/// Intervals of latency from the shortest on as ranges of percentiles: each is in that where its middle lies.
+fn ranges_of(operation: &str, sample: &[&Interval]) -> Vec<LatencyRange> {
+    let all: u64 = sample.iter().map(|interval| interval.requests).sum();
+    let mut ranges: [Sums; ENDS.len()] = Default::default();
+    let mut before = 0;
+    for interval in sample {
+        let middle = (before as f64 + interval.requests as f64 / 2.0) / all as f64 * 100.0;
+        let range = ENDS.iter().position(|end| middle <= *end).unwrap_or(ENDS.len() - 1);
+        ranges[range].add(interval);
+        before += interval.requests;
+    }
+    let ranges = ranges.into_iter().enumerate().filter(|(_, sums)| sums.0.requests > 0);
+    let range = |(n, sums): (usize, Sums)| LatencyRange {
+        operation: operation.into(),
+        from: if n == 0 { 0.0 } else { ENDS[n - 1] },
+        to: ENDS[n],
+        requests: sums.0.requests,
+        latency_us: sums.mean(sums.0.latency_ps),
+        time: sums.time(),
+        buffer_while: sums.buffer_while(),
+    };
+    ranges.map(range).collect()
+}
+
+/// The slowest requests together, the slowest first.
+fn together(slowest: &[&Explained]) -> Option<Slowest> {
+    let (first, last) = (slowest.first()?, slowest.last()?);
+    let mut sums = Sums::default();
+    let mut dies: Vec<(u32, u128)> = Vec::new();
+    for slow in slowest {
+        sums.add(&Interval::of(slow));
+        let Some(behind) = &slow.behind else { continue };
+        let waited = u128::from(slow.die_wait().ps());
+        match dies.iter_mut().find(|(die, _)| *die == behind.die.0) {
+            Some((_, sum)) => *sum += waited,
+            None => dies.push((behind.die.0, waited)),
+        }
+    }
+    let count =
+        |operation| slowest.iter().filter(|slow| slow.answer.command.operation == operation).count() as u64;
+    dies.sort_by_key(|(die, waited)| (std::cmp::Reverse(*waited), *die));
+    let all: u128 = dies.iter().map(|(_, waited)| waited).sum();
+    let part = |(die, waited)| TailDie { die, part: waited as f64 / all.max(1) as f64 };
+    Some(Slowest {
+        requests: slowest.len() as u64,
+        reads: count(Operation::Read),
+        writes: count(Operation::Write),
+        least_us: last.answer.latency.us(),
+        most_us: first.answer.latency.us(),
+        time: sums.time(),
+        buffer_while: sums.buffer_while(),
+        dies: dies.into_iter().map(part).collect(),
+    })
+}
+
+fn request(slow: &Explained, begin: wordline_kernel::Instant) -> SlowRequest {
+    let Explained { answer, submitted, behind, .. } = slow;
+    let mut sums = Sums::default();
+    sums.add(&Interval::of(slow));
+    let longest = behind.as_ref().and_then(|behind| {
+        let (work, block, time) = behind.longest?;
+        Some(LongestCommand { work: work.name().into(), die: behind.die.0, block: block.0, us: time.us() })
+    });
+    let operation = match answer.command.operation {
+        Operation::Read => "read",
+        Operation::Write => "write",
+        Operation::Discard => "discard",
+        Operation::Flush => "flush",
+        Operation::WriteZeroes => "write_zeroes",
+        Operation::Compare => "compare",
+    };
+    SlowRequest {
+        operation: operation.into(),
+        offset: answer.command.sector * SECTOR.0,
+        bytes: answer.command.sectors * SECTOR.0,
+        submitted_seconds: submitted.since(begin).seconds(),
+        latency_us: answer.latency.us(),
+        time: sums.time(),
+        buffer_while: sums.buffer_while(),
+        longest,
+    }
+}

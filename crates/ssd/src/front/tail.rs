@@ -1,0 +1,287 @@
+//! Where the time of requests went, one by one: of the slowest, and of a sample of all.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use wordline_kernel::{Duration, Id, Instant};
+
+use crate::base::Base;
+use crate::command::{Answer, RequestId};
+use crate::flash::{Behind, ByWork, WORKS, Waited};
+use crate::times::{COMPONENTS, Component};
+
+/// The first requests, all of which are in the sample. Chosen: what a short run has, at no cost to a long one.
+const ALL_OF_THE_FIRST: u64 = 10_000;
+
+/// After those, one of so many is.
+const ONE_OF: u64 = 100;
+
+/// Intervals of latency that the sample has for each factor of two. Chosen: percentiles to a tenth.
+const STEPS: u64 = 8;
+
+/// A request, and where its time went.
+#[derive(Clone, Debug)]
+pub struct Explained {
+    /// The request, and its latency.
+    pub answer: Answer,
+    /// When it was submitted.
+    pub submitted: Instant,
+    /// Its time by [component](crate::times::Component), which together are its latency.
+    pub parts: [Duration; COMPONENTS],
+    /// What its last command waited behind, of the components `gc_wait` and `die_wait`; none where it waited for no die.
+    pub behind: Option<Behind>,
+    /// The work of all dies while it waited for the buffer; none where it did not.
+    pub meanwhile: Option<ByWork>,
+    /// The number of its answer.
+    number: u64,
+}
+
+/// The requests of a sample whose latencies are alike, and sums of where their time went.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Interval {
+    /// How many requests it stands for.
+    pub requests: u64,
+    /// The sum of their latencies, in picoseconds.
+    pub latency_ps: u128,
+    /// The sums of their components, in picoseconds.
+    pub parts: [u128; COMPONENTS],
+    /// The sums of what they waited behind, in picoseconds.
+    pub behind: [u128; WORKS],
+    /// The sums of the time in the buffer by what the dies worked on meanwhile, in picoseconds.
+    pub meanwhile: [u128; WORKS],
+}
+
+/// Explains requests as they are answered.
+#[derive(Clone, Debug)]
+pub struct Tail {
+    keep: usize,
+    answered: u64,
+    /// The latency that a request must exceed to be among the slowest.
+    threshold: Duration,
+    slowest: BinaryHeap<Reverse<Slow>>,
+    sample: [BTreeMap<u64, Interval>; 2],
+    open: Vec<Known>,
+}
+
+/// What is known of a request that is not answered, or of one before it with the same number: then it is from before it came.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    /// The last command that it waited for.
+    waited: Option<Waited>,
+    /// When it came to the buffer, and the work of all dies by then.
+    came: Option<(Instant, ByWork)>,
+}
+
+/// A request, ordered by latency; of two alike the later one comes first.
+#[derive(Clone, Debug)]
+struct Slow(Box<Explained>);
+
+impl Slow {
+    fn key(&self) -> (Duration, Reverse<u64>) {
+        (self.0.answer.latency, Reverse(self.0.number))
+    }
+}
+
+impl PartialEq for Slow {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Slow {}
+
+impl PartialOrd for Slow {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Slow {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl Tail {
+    /// Keeps so many of the slowest requests.
+    pub(super) fn keeping(keep: usize) -> Self {
+        Self {
+            keep,
+            answered: 0,
+            threshold: if keep == 0 { Duration::from_ps(u64::MAX) } else { Duration::ZERO },
+            slowest: BinaryHeap::new(),
+            sample: Default::default(),
+            open: Vec::new(),
+        }
+    }
+
+    /// A command for a request is over.
+    #[inline]
+    pub(super) fn note_waited(&mut self, id: RequestId, waited: Waited) {
+        self.known(id).waited = Some(waited);
+    }
+
+    /// A request waits for the buffer from now on.
+    #[inline]
+    pub(super) fn note_came(&mut self, id: RequestId, now: Instant, base: &Base) {
+        self.known(id).came = Some((now, base.flash.worked()));
+    }
+
+    #[inline]
+    fn known(&mut self, id: RequestId) -> &mut Known {
+        if id.index() >= self.open.len() {
+            self.open.resize(id.index() + 1, Known { waited: None, came: None });
+        }
+        &mut self.open[id.index()]
+    }
+
+    /// A request is answered, with its time by component.
+    #[inline]
+    pub(super) fn answered(
+        &mut self,
+        id: RequestId,
+        (answer, submitted): (&Answer, Instant),
+        parts: impl FnOnce() -> [Duration; COMPONENTS],
+        base: &Base,
+    ) {
+        let number = self.answered;
+        self.answered += 1;
+        let weight = if number < ALL_OF_THE_FIRST {
+            1
+        } else if number.is_multiple_of(ONE_OF) {
+            ONE_OF
+        } else {
+            0
+        };
+        let is_slow = answer.latency > self.threshold || self.slowest.len() < self.keep;
+        if weight > 0 || is_slow {
+            let explained = self.explain(id, (answer, submitted), parts(), base);
+            self.take(explained, weight, is_slow);
+        }
+    }
+
+    /// Explains a request that is answered.
+    #[cold]
+    #[inline(never)]
+    fn explain(
+        &mut self,
+        id: RequestId,
+        (answer, submitted): (&Answer, Instant),
+        parts: [Duration; COMPONENTS],
+        base: &Base,
+    ) -> Explained {
+        let number = self.answered;
+        let Known { waited, came } = *self.known(id);
+        let waited = waited.filter(|waited| waited.queued() >= submitted);
+        let behind = waited.and_then(|waited| base.flash.behind(&waited));
+        let came = came
+            .filter(|(since, _)| *since >= submitted && parts[Component::Buffer as usize] > Duration::ZERO);
+        let meanwhile = came.map(|(_, worked)| difference(&base.flash.worked(), &worked));
+        Explained { answer: *answer, submitted, parts, behind, meanwhile, number }.capped()
+    }
+
+    /// Takes a request into the sample as so many, and among the slowest.
+    #[cold]
+    #[inline(never)]
+    fn take(&mut self, explained: Explained, weight: u64, is_slow: bool) {
+        let latency = explained.answer.latency;
+        if let Some(sample) = self.sample.get_mut(explained.answer.command.operation as usize)
+            && weight > 0
+        {
+            sample.entry(step_of(latency)).or_default().add(&explained, weight);
+        }
+        if !is_slow {
+            return;
+        }
+        self.slowest.push(Reverse(Slow(Box::new(explained))));
+        if self.slowest.len() > self.keep {
+            self.slowest.pop();
+        }
+        if self.slowest.len() == self.keep {
+            self.threshold =
+                self.slowest.peek().map_or(Duration::ZERO, |Reverse(slow)| slow.0.answer.latency);
+        }
+    }
+
+    /// Forgets the requests that are not answered, as when the power is cut.
+    pub(super) fn forget(&mut self) {
+        self.open.clear();
+    }
+
+    /// The slowest requests, the slowest first; of two alike the one that was answered first.
+    pub fn slowest(&self) -> Vec<&Explained> {
+        let mut all: Vec<&Slow> = self.slowest.iter().map(|Reverse(slow)| slow).collect();
+        all.sort_unstable_by_key(|slow| Reverse(slow.key()));
+        all.into_iter().map(|slow| &*slow.0).collect()
+    }
+
+    /// The sample of reads, and that of writes: intervals of latency from the shortest on.
+    pub fn sample(&self) -> [Vec<&Interval>; 2] {
+        [0, 1].map(|kind| self.sample[kind].values().collect())
+    }
+}
+
+impl Explained {
+    /// The time that the request waited for its die.
+    pub fn die_wait(&self) -> Duration {
+        self.parts[Component::GcWait as usize] + self.parts[Component::DieWait as usize]
+    }
+
+    /// The same, in which what it waited behind is no longer than its wait. It can be longer where a command was suspended or tried
+    /// again: then the die worked for others while the time was counted as its own.
+    fn capped(mut self) -> Self {
+        let mut left = self.die_wait();
+        if let Some(behind) = &mut self.behind {
+            for time in &mut behind.by_work {
+                *time = (*time).min(left);
+                left = left.saturating_sub(*time);
+            }
+            if behind.by_work.iter().all(|time| *time == Duration::ZERO) {
+                self.behind = None;
+            }
+        }
+        self
+    }
+
+    /// The time in the buffer, shared by what the dies worked on meanwhile.
+    pub fn buffer_by_work(&self) -> Option<ByWork> {
+        let meanwhile = self.meanwhile?;
+        let all: u128 = meanwhile.iter().map(|time| u128::from(time.ps())).sum();
+        let buffer = u128::from(self.parts[Component::Buffer as usize].ps());
+        let part = |time: Duration| u128::from(time.ps()) * buffer / all.max(1);
+        Some(meanwhile.map(|time| Duration::from_ps(part(time) as u64)))
+    }
+}
+
+impl Interval {
+    /// That of one request.
+    pub fn of(explained: &Explained) -> Self {
+        let mut interval = Self::default();
+        interval.add(explained, 1);
+        interval
+    }
+
+    fn add(&mut self, explained: &Explained, weight: u64) {
+        let weight_ps = |time: Duration| u128::from(time.ps()) * u128::from(weight);
+        self.requests += weight;
+        self.latency_ps += weight_ps(explained.answer.latency);
+        self.parts.iter_mut().zip(explained.parts).for_each(|(sum, time)| *sum += weight_ps(time));
+        if let Some(behind) = &explained.behind {
+            self.behind.iter_mut().zip(behind.by_work).for_each(|(sum, time)| *sum += weight_ps(time));
+        }
+        if let Some(meanwhile) = explained.buffer_by_work() {
+            self.meanwhile.iter_mut().zip(meanwhile).for_each(|(sum, time)| *sum += weight_ps(time));
+        }
+    }
+}
+
+/// The interval of a latency.
+fn step_of(latency: Duration) -> u64 {
+    let ps = latency.ps().max(STEPS);
+    let power = u64::from(ps.ilog2());
+    power * STEPS + (ps >> (power - u64::from(STEPS.ilog2()))) % STEPS
+}
+
+fn difference(now: &ByWork, then: &ByWork) -> ByWork {
+    std::array::from_fn(|work| now[work] - then[work])
+}

@@ -1,0 +1,133 @@
+//! Is the time of a request taken apart into what it was?
+
+use wordline_kernel::Duration;
+use wordline_nand::chain::Hold;
+use wordline_ssd::device::{Component, DieWork, Explained, Tail};
+use wordline_ssd::{BlockDevice, DeviceFile, Operation};
+
+use crate::common::{Rig, small};
+
+/// One die, on which nothing happens by itself.
+fn file() -> DeviceFile {
+    let mut file = small();
+    file.layout.channels = 1;
+    file.layout.dies_per_package = 1;
+    file.layout.planes_per_row = Some(1);
+    file.buffer.access_time = Duration::ZERO;
+    file.buffer.flush_interval = Duration::ZERO;
+    file
+}
+
+/// The tail of a device that explains.
+fn tail(rig: &Rig) -> &Tail {
+    rig.device.tail().expect("requests are explained")
+}
+
+fn sum(explained: &Explained) -> Duration {
+    explained.parts.into_iter().sum()
+}
+
+#[test]
+fn a_read_waits_behind_the_program_and_the_reads_before_it() {
+    let mut rig = Rig::new(file(), 1);
+    rig.device.fill(1.0);
+    rig.device.explain(10);
+    rig.submit(Operation::Write, true, 0, 8);
+    for page in [10, 200, 400] {
+        rig.submit(Operation::Read, false, 8 * page, 8);
+    }
+    rig.run_down_to(0);
+
+    let part = file().part.check().expect("the part is sound");
+    let program = Hold::Program.total(&part, 1) + part.program_time(0);
+    let read = Hold::Read.total(&part, 1) + part.read_time(0) + Hold::DataOut.total(&part, 1);
+    let mut reads: Vec<&Explained> = tail(&rig).slowest();
+    reads.retain(|slow| slow.answer.command.operation == Operation::Read);
+    assert_eq!(reads.len(), 3);
+    for (before, slow) in reads.iter().rev().enumerate() {
+        let behind = slow.behind.as_ref().expect("it waited for the die");
+        assert_eq!(behind.by_work[DieWork::HostProgram as usize], program);
+        let reads = Duration::from_ps(read.ps() * before as u64);
+        assert_eq!(behind.by_work[DieWork::HostRead as usize], reads, "reads before the {before}th");
+        assert_eq!(slow.die_wait(), program + reads, "nothing of the wait is left");
+        let (work, _, time) = behind.longest.expect("it waited behind something");
+        assert_eq!((work, time), (DieWork::HostProgram, program));
+        assert_eq!(sum(slow), slow.answer.latency);
+    }
+}
+
+#[test]
+fn the_slowest_are_kept_and_no_others() {
+    let mut rig = Rig::new(small(), 1);
+    rig.device.fill(1.0);
+    rig.device.explain(25);
+    let pages = u64::from(rig.device.config().logical_pages);
+    for n in 0..3_000u64 {
+        rig.run_down_to(7);
+        let operation = if n % 3 == 0 { Operation::Read } else { Operation::Write };
+        rig.submit(operation, false, n * 7919 % pages * 8, 8);
+    }
+    rig.run_down_to(0);
+    let mut all: Vec<Duration> = rig.answers.iter().map(|(_, answer)| answer.latency).collect();
+    all.sort_unstable_by_key(|latency| std::cmp::Reverse(*latency));
+    let kept: Vec<Duration> = tail(&rig).slowest().iter().map(|slow| slow.answer.latency).collect();
+    assert_eq!(kept, all[..25]);
+
+    let sampled: u64 = tail(&rig).sample().iter().flatten().map(|interval| interval.requests).sum();
+    assert_eq!(sampled, 3_000, "all of a short run are in the sample");
+    let latency: u128 = tail(&rig).sample().iter().flatten().map(|interval| interval.latency_ps).sum();
+    assert_eq!(latency, all.iter().map(|latency| u128::from(latency.ps())).sum());
+}
+
+#[test]
+fn writes_that_wait_for_room_wait_while_dies_program_move_and_erase() {
+    let mut rig = Rig::new(small(), 1);
+    rig.device.fill(1.0);
+    rig.overwrite(2_000);
+    rig.device.explain(50);
+    rig.overwrite(2_000);
+    let slow = tail(&rig).slowest();
+    let meanwhile = slow[0].meanwhile.expect("the slowest write waits for room");
+    let worked = |work: DieWork| meanwhile[work as usize] > Duration::ZERO;
+    assert!(worked(DieWork::HostProgram), "{meanwhile:?}");
+    let cleaned = [DieWork::CleaningProgram, DieWork::Erase].into_iter().any(worked);
+    assert!(cleaned, "the slowest write meets the collector: {meanwhile:?}");
+    let of_buffer: Duration = slow[0].buffer_by_work().expect("it waited").into_iter().sum();
+    let buffer = slow[0].parts[Component::Buffer as usize];
+    assert!(of_buffer <= buffer && (buffer - of_buffer).ps() < 16, "{of_buffer} of {buffer}");
+}
+
+#[test]
+fn the_time_of_earlier_tries_is_that_of_retries() {
+    let mut rig = Rig::new(crate::common::with_cells(8_760.0), 1);
+    rig.device.fill(1.0);
+    rig.device.explain(1_000);
+    for page in 0..300 {
+        rig.alone(Operation::Read, false, page * 32, 32);
+    }
+    let retries = |slow: &&Explained| slow.parts[Component::Retries as usize] > Duration::ZERO;
+    let slow = tail(&rig).slowest();
+    let tried = slow.iter().filter(|slow| retries(slow)).count();
+    assert!(tried > 0, "cells of a year need retries");
+    for slow in slow {
+        assert_eq!(slow.die_wait(), Duration::ZERO, "a read alone waits for nothing: {slow:?}");
+        assert_eq!(slow.submitted + sum(slow), slow.submitted + slow.answer.latency);
+    }
+}
+
+#[test]
+fn nothing_depends_on_whether_requests_are_explained() {
+    let digest = |explains: bool| {
+        let mut rig = Rig::new(small(), 1);
+        rig.device.fill(1.0);
+        if explains {
+            rig.device.explain(10);
+        }
+        rig.overwrite(1_500);
+        rig.cut_power();
+        rig.wait_until_ready();
+        rig.overwrite(100);
+        (rig.device.digest(), rig.calendar_now())
+    };
+    assert_eq!(digest(true), digest(false));
+}
