@@ -139,6 +139,7 @@ pub fn options(settings: &Settings<'_, '_>) -> PyResult<RunOptions> {
         save_snapshot: settings.path("save_snapshot")?,
         log: settings.path("log")?,
         slowest: Some(settings.whole("slowest", 0)?.unwrap_or(lab::SLOWEST)),
+        timeline: None,
         power_cut: after.or(at),
         provenance: provenance(settings.0.py())?,
     })

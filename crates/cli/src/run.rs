@@ -8,7 +8,7 @@ use wordline_lab::output::{ReportFolder, is_standard};
 use wordline_lab::report::{self, Origin};
 use wordline_lab::snapshot::Snapshot;
 use wordline_lab::summary::Outcome;
-use wordline_lab::{CutAfter, Device, Error, Registry, Summary};
+use wordline_lab::{CutAfter, Device, Error, Registry, Summary, Timeline, Window};
 
 use crate::arguments::{DeviceArguments, WorkloadArguments, whole};
 use crate::failure::{Failure, say};
@@ -44,6 +44,13 @@ pub struct Arguments {
     /// Logs every request to a Parquet file, or as CSV where the name ends in .csv.
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
+    /// Writes a time line of requests, buffer, channels and dies to a file that Perfetto opens (Chrome's trace-event format).
+    #[arg(long, value_name = "FILE", requires = "timeline_window")]
+    timeline: Option<PathBuf>,
+    /// The stretch of the run that it shows: two times such as 1.2s..1.21s, or `slowest` for the slowest request, which is found by a
+    /// run before.
+    #[arg(long, value_name = "WINDOW", requires = "timeline")]
+    timeline_window: Option<Window>,
     /// Cuts the power once this many requests are answered; the device recovers, and the run goes on.
     #[arg(long, value_name = "N", value_parser = whole::<u64, 1>, allow_negative_numbers = true,
         conflicts_with = "cut_power_at")]
@@ -79,6 +86,8 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     let workload = arguments.workload.workload()?;
     let mut options = arguments.workload.options();
     options.log = arguments.log;
+    let timeline = arguments.timeline.zip(arguments.timeline_window);
+    options.timeline = timeline.map(|(path, window)| Timeline { path, window });
     let after = arguments.cut_power_after.map(CutAfter::Requests);
     options.power_cut = after.or(arguments.cut_power_at.map(CutAfter::Time));
     let device = match (&arguments.from_snapshot, arguments.device.unnamed()) {
@@ -87,7 +96,11 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     };
     options.from_snapshot = arguments.from_snapshot;
     options.save_snapshot = arguments.save_snapshot;
-    let others = [("--log", options.log.as_deref()), ("--save-snapshot", options.save_snapshot.as_deref())];
+    let others = [
+        ("--log", options.log.as_deref()),
+        ("--save-snapshot", options.save_snapshot.as_deref()),
+        ("--timeline", options.timeline.as_ref().map(|timeline| timeline.path.as_path())),
+    ];
     let results = arguments.results.open(&others)?;
     let mut watch = Watch::new(&device.name, arguments.results.no_progress);
     let summary = wordline_lab::run(&device, &workload, &options, &mut watch)?;

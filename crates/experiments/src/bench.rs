@@ -161,6 +161,7 @@ fn simulate(point: &Point, stop: &AtomicBool) -> Result<Summary> {
         seed: point.seed,
         log: None,
         slowest: None,
+        timeline: None,
         save_snapshot: None,
         power_cut: point.power_cut_after.map(CutAfter::Requests),
         notes: Vec::new(),

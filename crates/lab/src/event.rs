@@ -8,6 +8,8 @@ pub(crate) enum Event<E> {
     Host,
     /// The power is cut.
     PowerCut,
+    /// The time line begins or ends.
+    Timeline,
     /// A session wanted to go on to this time.
     Pause,
 }

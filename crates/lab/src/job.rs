@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::devices::Configured;
 use crate::load::{CutAfter, Load, Precondition, Start};
 use crate::provenance::Provenance;
+use crate::timeline::Timeline;
 
 /// Settings of a run or a session beside its device and its workload.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +23,8 @@ pub struct RunOptions {
     pub log: Option<PathBuf>,
     /// How many of the slowest requests are kept, each with where its time went; none where requests are not [explained](crate::summary::Tail).
     pub slowest: Option<u32>,
+    /// The time line that is to be written.
+    pub timeline: Option<Timeline>,
     /// When the power is cut, if at all.
     pub power_cut: Option<CutAfter>,
     /// The program that runs it, for the result.

@@ -73,6 +73,8 @@ pub struct Load {
     pub log: Option<PathBuf>,
     /// How many of the slowest requests are kept and explained, if requests are explained.
     pub slowest: Option<u32>,
+    /// The time line that is to be written: where, and from when to when since the run began.
+    pub timeline: Option<(PathBuf, Duration, Duration)>,
     /// Where the device is to be saved after the run, if anywhere.
     pub save_snapshot: Option<PathBuf>,
     /// When the power is cut, if at all.

@@ -1,18 +1,20 @@
 //! The run: a workload goes through a host queue into a device, and what happens is measured. It is a [`Session`] that goes to its end
 //! at once.
 
+use wordline_kernel::Duration;
 use wordline_ssd::BlockDevice;
 
 use crate::device::Device;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::job::{Job, RunOptions};
 use crate::load::{Load, Precondition};
 use crate::observer::Observer;
-use crate::output::Output;
+use crate::output::{Output, is_standard};
 use crate::prepare::Making;
 use crate::session::Session;
 use crate::summary::Summary;
-use crate::workload::Workload;
+use crate::timeline::{Timeline, Window};
+use crate::workload::{Origin, Workload};
 
 /// Runs a workload on a device to its end, or until the observer stops it.
 ///
@@ -38,7 +40,39 @@ pub fn run(
     options: &RunOptions,
     observer: &mut dyn Observer,
 ) -> Result<Summary> {
-    run_job(workload.job(device, options, observer)?, observer)
+    let Some(timeline) = options.timeline.as_ref().filter(|timeline| timeline.window == Window::Slowest)
+    else {
+        return run_job(workload.job(device, options, observer)?, observer);
+    };
+    let window = around_slowest(device, workload, options, observer)?;
+    let timeline = Timeline { window, ..timeline.clone() };
+    let options = RunOptions { timeline: Some(timeline), ..options.clone() };
+    run_job(workload.job(device, &options, observer)?, observer)
+}
+
+/// The stretch of a run around its slowest request, which a run of its own finds.
+fn around_slowest(
+    device: &Device,
+    workload: &Workload,
+    options: &RunOptions,
+    observer: &mut dyn Observer,
+) -> Result<Window> {
+    let wrong = |found: &str, wanted: &str| Error::Argument {
+        what: "the time line of the slowest request".into(),
+        found: found.into(),
+        wanted: wanted.into(),
+    };
+    if matches!(&workload.origin, Origin::Trace(path, _) if is_standard(path)) {
+        return Err(wrong("requests from standard input, which are read once", "a file, or two times"));
+    }
+    let (log, save_snapshot, timeline, slowest) = (None, None, None, Some(1));
+    let first = RunOptions { log, save_snapshot, timeline, slowest, ..options.clone() };
+    let run = run_job(workload.job(device, &first, observer)?, observer)?;
+    let slowest = run.tail.as_ref().and_then(|tail| tail.requests.first());
+    let slowest = slowest
+        .ok_or_else(|| wrong("a run without an explained request", "a run of an SSD, with requests"))?;
+    let picoseconds = |time: f64, unit: f64| Duration::from_ps((time * unit) as u64);
+    Ok(Window::around(picoseconds(slowest.submitted_seconds, 1e12), picoseconds(slowest.latency_us, 1e6)))
 }
 
 /// Runs a job to its end, or until the observer stops it.

@@ -251,16 +251,8 @@ fn request(slow: &Explained, begin: wordline_kernel::Instant) -> SlowRequest {
         let (work, block, time) = behind.longest?;
         Some(LongestCommand { work: work.name().into(), die: behind.die.0, block: block.0, us: time.us() })
     });
-    let operation = match answer.command.operation {
-        Operation::Read => "read",
-        Operation::Write => "write",
-        Operation::Discard => "discard",
-        Operation::Flush => "flush",
-        Operation::WriteZeroes => "write_zeroes",
-        Operation::Compare => "compare",
-    };
     SlowRequest {
-        operation: operation.into(),
+        operation: operation(answer.command.operation).into(),
         offset: answer.command.sector * SECTOR.0,
         bytes: answer.command.sectors * SECTOR.0,
         submitted_seconds: submitted.since(begin).seconds(),
@@ -268,5 +260,34 @@ fn request(slow: &Explained, begin: wordline_kernel::Instant) -> SlowRequest {
         time: sums.time(),
         buffer_while: sums.buffer_while(),
         longest,
+    }
+}
+
+/// The work of a die in words, of one command or of several.
+pub(crate) fn work_in_words(name: &str, several: bool) -> String {
+    let plural = if several { "s" } else { "" };
+    match name {
+        "host_read" => format!("read{plural} of the host"),
+        "host_program" => format!("program{plural} of the host"),
+        "fill_read" => format!("read{plural} for partly written pages"),
+        "read_ahead" => format!("read{plural} ahead"),
+        "map_read" => format!("read{plural} of the map"),
+        "map_program" => format!("program{plural} of the map"),
+        "cleaning_read" => format!("read{plural} of cleaning"),
+        "cleaning_program" => format!("program{plural} of cleaning"),
+        "erase" => format!("erase{plural}"),
+        other => other.replace('_', " "),
+    }
+}
+
+/// The name of an operation in results.
+pub(crate) fn operation(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Read => "read",
+        Operation::Write => "write",
+        Operation::Discard => "discard",
+        Operation::Flush => "flush",
+        Operation::WriteZeroes => "write_zeroes",
+        Operation::Compare => "compare",
     }
 }

@@ -20,6 +20,7 @@ use crate::front::Tail;
 use crate::metrics::Detail;
 use crate::physical_device::Geometry;
 use crate::snapshot::{self, Agenda};
+use crate::timeline::Recorded;
 
 /// The shape of a device as a host sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,6 +135,17 @@ pub trait BlockDevice: State {
     /// Where the time of requests went, one by one; none where they are not [explained](Self::explain).
     fn tail(&self) -> Option<&Tail> {
         None
+    }
+
+    /// From now on what the device does is [recorded](Self::take_recorded), or no longer; whether the device can. Nothing that it does
+    /// depends on it.
+    fn record(&mut self, _on: bool) -> bool {
+        false
+    }
+
+    /// What the device did since it was last asked, as far as that is [recorded](Self::record).
+    fn take_recorded(&mut self) -> Recorded {
+        Recorded::default()
     }
 
     /// Answers that were given since they were last [forgotten](Self::forget_answers).

@@ -35,6 +35,7 @@ pub mod sectors;
 mod sizes;
 pub mod snapshot;
 pub mod space;
+pub mod timeline;
 pub mod times;
 mod totals;
 mod watchdog;

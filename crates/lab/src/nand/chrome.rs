@@ -151,7 +151,8 @@ impl Events<'_> {
     }
 }
 
-fn quoted(text: &str) -> String {
+/// Text as JSON has it.
+pub(crate) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 

@@ -97,7 +97,7 @@ pub(super) fn nanoseconds(ps: u64) -> String {
 }
 
 /// `ps` in units of `unit` picoseconds, a power of ten, exactly.
-pub(super) fn decimal(ps: u64, unit: u64) -> String {
+pub(crate) fn decimal(ps: u64, unit: u64) -> String {
     let (whole, rest) = (ps / unit, ps % unit);
     if rest == 0 {
         return whole.to_string();

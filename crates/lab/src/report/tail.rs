@@ -2,7 +2,7 @@
 
 use super::quantity::Quantity;
 use crate::summary::Summary;
-use crate::tail::{SlowRequest, Slowest, TailDie, TailPart};
+use crate::tail::{SlowRequest, Slowest, TailDie, TailPart, work_in_words as work};
 
 /// The parts that a sentence names. Chosen: as many as are read at a glance.
 const NAMED: usize = 3;
@@ -27,23 +27,6 @@ pub(super) fn part(name: &str) -> String {
             Some(of) => format!("behind {}", work(of, true)),
             None => work(name, true),
         },
-    }
-}
-
-/// The work of a die in words, of one command or of several.
-fn work(name: &str, several: bool) -> String {
-    let plural = if several { "s" } else { "" };
-    match name {
-        "host_read" => format!("read{plural} of the host"),
-        "host_program" => format!("program{plural} of the host"),
-        "fill_read" => format!("read{plural} for partly written pages"),
-        "read_ahead" => format!("read{plural} ahead"),
-        "map_read" => format!("read{plural} of the map"),
-        "map_program" => format!("program{plural} of the map"),
-        "cleaning_read" => format!("read{plural} of cleaning"),
-        "cleaning_program" => format!("program{plural} of cleaning"),
-        "erase" => format!("erase{plural}"),
-        other => other.replace('_', " "),
     }
 }
 

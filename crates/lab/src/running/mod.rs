@@ -3,6 +3,7 @@
 mod stepping;
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use wordline_host::{HostQueue, Submission};
 use wordline_kernel::{Calendar, Duration, Instant, Schedule};
@@ -22,6 +23,7 @@ use crate::power::Power;
 use crate::prepare::Prepared;
 use crate::record::Record;
 use crate::steps::Reached;
+use crate::timeline::Recorder;
 
 /// Requests between two looks at the observer: a few milliseconds of work.
 const LOOK_EVERY: u64 = 4_096;
@@ -37,6 +39,7 @@ const FIRST_AUDIT: u64 = 1 << 20;
 pub(crate) struct Opened {
     log: Option<Log>,
     snapshot: Option<Output>,
+    timeline: Option<Recorder>,
 }
 
 impl Opened {
@@ -47,7 +50,9 @@ impl Opened {
     pub(crate) fn of(load: &Load) -> Result<Self> {
         let log = load.log.as_deref().map(Log::create).transpose()?;
         let snapshot = load.save_snapshot.as_deref().map(Output::open).transpose()?;
-        Ok(Self { log, snapshot })
+        let recorder = |(path, from, to): &(PathBuf, _, _)| Recorder::create(path, *from, *to);
+        let timeline = load.timeline.as_ref().map(recorder).transpose()?;
+        Ok(Self { log, snapshot, timeline })
     }
 }
 
@@ -63,6 +68,7 @@ pub(crate) struct Running<D: BlockDevice> {
     /// The description of the load; its requests are in the queue.
     load: Load,
     snapshot: Option<Output>,
+    timeline: Option<Recorder>,
     /// The seconds on this machine that preconditioning took, and that the run has taken.
     seconds: [f64; 2],
 }
@@ -141,6 +147,10 @@ impl<D: BlockDevice> Running<D> {
         let requests = std::mem::replace(&mut load.requests, Incoming::generated(std::iter::empty()));
         let arrivals = Arrivals::new(requests, admission);
         let queue = HostQueue::spread(arrivals, load.pace, load.spread).beginning(begin);
+        let mut timeline = opened.timeline;
+        for at in timeline.iter_mut().flat_map(|timeline| timeline.begins(begin)) {
+            calendar.at(at, Event::Timeline);
+        }
         let power = Power::new(load.power_cut, &mut calendar);
         let looks = Looks {
             watchdog: Watchdog::of(device, begin),
@@ -158,13 +168,14 @@ impl<D: BlockDevice> Running<D> {
             measurements,
             load,
             snapshot: opened.snapshot,
+            timeline,
             seconds: [precondition_seconds, 0.0],
         }
     }
 
     /// The event loop, until `stop`, the end of the workload, or the observer stops it.
     fn simulate(&mut self, stop: Stop, observer: &mut dyn Observer) -> Result<Reached> {
-        let Self { prepared, queue, calendar, around, power, looks, measurements, .. } = self;
+        let Self { prepared, queue, calendar, around, power, looks, measurements, timeline, .. } = self;
         let device = &mut prepared.device;
         let is_early = stop.is_early();
         let mut look_at = looks.look_at.min(stop.answered);
@@ -191,7 +202,9 @@ impl<D: BlockDevice> Running<D> {
                     Some(Event::PowerCut) => {
                         power.comes();
                         cut(power, device, queue, calendar, (around, stop), observer);
+                        go_on(timeline, calendar);
                     }
+                    Some(Event::Timeline) => comes(timeline, calendar.now(), device)?,
                     Some(Event::Pause) if !pauses(device, queue, calendar, (around, stop))? => {}
                     Some(Event::Pause) => return Ok(Reached::Wanted),
                     None => give_up(device, calendar)?,
@@ -209,6 +222,7 @@ impl<D: BlockDevice> Running<D> {
                     break;
                 }
                 if left == 0 {
+                    drain(timeline, device)?;
                     looks.watchdog.look(device, calendar.now()).map_err(Error::Stuck)?;
                 }
             }
@@ -219,8 +233,12 @@ impl<D: BlockDevice> Running<D> {
             if power.is_due(answered) {
                 power.comes();
                 cut(power, device, queue, calendar, (around, stop), observer);
+                go_on(timeline, calendar);
             }
             if answered >= look_at {
+                if answered >= looks.look_at {
+                    drain(timeline, device)?;
+                }
                 if answered >= looks.look_at
                     && !looks.look(device, now, power.is_off(), answered, observer)?
                 {
@@ -280,6 +298,24 @@ fn cut<D: BlockDevice>(
     if let Some(time) = stop.time {
         around.pause_at(time, calendar);
     }
+}
+
+/// A time line begins or ends.
+#[cold]
+fn comes(timeline: &mut Option<Recorder>, now: Instant, device: &mut impl BlockDevice) -> Result<()> {
+    timeline.as_mut().map_or(Ok(()), |timeline| timeline.comes(now, device))
+}
+
+/// Writes what was recorded for a time line so far.
+fn drain(timeline: &mut Option<Recorder>, device: &mut impl BlockDevice) -> Result<()> {
+    timeline.as_mut().map_or(Ok(()), |timeline| timeline.drain(device))
+}
+
+/// The events of a time line were gone with a power cut.
+#[cold]
+fn go_on<E: Copy + PartialEq>(timeline: &Option<Recorder>, calendar: &mut Calendar<Event<E>>) {
+    let now = calendar.now();
+    timeline.iter().flat_map(|timeline| timeline.later(now)).for_each(|at| calendar.at(at, Event::Timeline));
 }
 
 /// Whether to stop at the pause that has just come. What else is due at this instant goes before it, and so does giving up commands

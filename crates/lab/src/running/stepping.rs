@@ -180,6 +180,9 @@ impl<D: BlockDevice> Running<D> {
         if let Some(record) = self.measurements.record().take() {
             record.finish(&summary)?;
         }
+        if let Some(timeline) = self.timeline.take() {
+            timeline.finish(&mut self.prepared.device, &summary)?;
+        }
         Ok(summary)
     }
 
@@ -211,7 +214,7 @@ impl<D: BlockDevice> Running<D> {
     fn save_to(&mut self, to: Output, observer: &mut dyn Observer) -> Result<()> {
         let of_device = |(time, event)| match event {
             Event::Device(event) => Some((time, event)),
-            Event::Host | Event::PowerCut | Event::Pause => None,
+            Event::Host | Event::PowerCut | Event::Timeline | Event::Pause => None,
         };
         let events = self.calendar.pending().into_iter().filter_map(of_device).collect();
         let prepared = &mut self.prepared;

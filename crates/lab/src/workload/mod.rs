@@ -162,6 +162,7 @@ impl Workload {
             seed: options.seed,
             log: options.log.clone(),
             slowest: options.slowest,
+            timeline: options.timeline.as_ref().map(Timeline::times).transpose()?,
             save_snapshot: options.save_snapshot.clone(),
             power_cut: options.power_cut,
             notes: ready.notes,

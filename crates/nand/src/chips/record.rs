@@ -23,6 +23,11 @@ impl Chips {
         self.recorder = Some(Box::default());
     }
 
+    /// Records nothing any more, and forgets what was recorded.
+    pub fn record_no_longer(&mut self) {
+        self.recorder = None;
+    }
+
     /// The stages recorded so far, in the order of their beginning: those that were begun, with their whole length.
     /// The sensing of a page ahead comes with the command that moves it out.
     pub fn take_spans(&mut self) -> Vec<Span> {

@@ -2,6 +2,7 @@
 
 use wordline_kernel::chart::Drawn;
 use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule, Seed};
+use wordline_nand::Span;
 
 use super::{Content, Contents, Device, Event, Look, PowerCut, Recovered, Steady};
 use crate::ageing;
@@ -14,6 +15,7 @@ use crate::flash;
 use crate::front::Tail;
 use crate::metrics::{self, Detail, Mark};
 use crate::snapshot::Agenda;
+use crate::timeline::Recorded;
 use crate::watchdog;
 
 impl BlockDevice for Device {
@@ -76,6 +78,20 @@ impl BlockDevice for Device {
 
     fn tail(&self) -> Option<&Tail> {
         self.front.tail()
+    }
+
+    fn record(&mut self, on: bool) -> bool {
+        self.core.base.flash.record(on);
+        self.front.record(on);
+        true
+    }
+
+    fn take_recorded(&mut self) -> Recorded {
+        let (requests, levels) = self.front.take_recorded();
+        let (commands, stages) = self.core.base.flash.take_recorded();
+        let pools = self.core.base.flash.chips().pools();
+        let on_channel = |span: Span| (span, pools.of_die(span.die).geometry.channel_of(span.die).0);
+        Recorded { requests, levels, commands, stages: stages.into_iter().map(on_channel).collect() }
     }
 
     #[inline]

@@ -25,7 +25,7 @@ pub use crate::block_device::PowerCut;
 pub use crate::content::{Content, FILLED, MARK, NOTHING, ZEROES, parity, parity_of};
 pub use crate::contents::{Contents, Mutant};
 pub use crate::event::Event;
-pub use crate::flash::{Behind, ByWork, DieWork};
+pub use crate::flash::{Behind, ByWork, DieCommand, DieWork};
 pub use crate::front::{Explained, Interval, Tail};
 pub use crate::precondition::{Look, Steady, Written};
 pub use crate::recovery::Recovered;

@@ -4,8 +4,10 @@ use serde::Serialize;
 use wordline_kernel::{Column, Duration, Instant};
 use wordline_nand::{BlockSetId, DieId, Operation, PageId, Pools};
 
+use super::queue::Queues;
 use super::task::Task;
 use super::ticket::Ticket;
+use crate::command::RequestId;
 
 /// How many kinds of work there are.
 pub(crate) const WORKS: usize = 10;
@@ -140,6 +142,29 @@ impl Recent {
 pub(super) struct History {
     dies: Column<DieId, Recent>,
     done: ByWork,
+    /// Every command from some time on; none where they are not recorded.
+    recorded: Option<Vec<DieCommand>>,
+}
+
+/// A command of a die as a time line shows it; one that is suspended is several.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DieCommand {
+    /// The die.
+    pub die: DieId,
+    /// When the die began to work on it, the wait for its bus among that.
+    pub from: Instant,
+    /// When the die was done with it, or suspended it.
+    pub to: Instant,
+    /// What it was.
+    pub work: DieWork,
+    /// The channel of the die.
+    pub channel: u32,
+    /// The block of its first page, one of each plane.
+    pub block: BlockSetId,
+    /// Planes that took part.
+    pub planes: u8,
+    /// The requests that it reads for.
+    pub requests: Vec<RequestId>,
 }
 
 /// A task for a request that is over, as far as its wait has to be explained.
@@ -181,7 +206,7 @@ impl History {
     /// Nothing yet, of so many dies.
     pub fn new(dies: u32) -> Self {
         let recent = |_| Recent { began: Instant::ZERO, count: 0, stints: Box::new([Recent::NONE; KEPT]) };
-        Self { dies: Column::from_fn(dies as usize, recent), done: ByWork::default() }
+        Self { dies: Column::from_fn(dies as usize, recent), done: ByWork::default(), recorded: None }
     }
 
     /// A die takes a command, or resumes one.
@@ -192,12 +217,48 @@ impl History {
 
     /// A die is done with a command, or suspends it: the first of its tasks, and how many planes take part.
     #[inline]
-    pub fn end(&mut self, die: DieId, now: Instant, task: &Task, planes: u32) {
+    pub fn end(&mut self, die: DieId, now: Instant, (queues, pools): (&Queues, &Pools), planes: u32) {
+        let task = queues.current(die);
         let work = DieWork::of(task);
         let recent = &mut self.dies[die];
         let from = recent.began;
         self.done[work as usize] += now - from;
         recent.push(Stint { from, to: now, page: task.page, planes: planes as u8, work });
+        if self.recorded.is_some() {
+            self.record_command(die, (from, now), (queues, pools), planes as u8);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn record_command(
+        &mut self,
+        die: DieId,
+        (from, to): (Instant, Instant),
+        (queues, pools): (&Queues, &Pools),
+        planes: u8,
+    ) {
+        let task = queues.current(die);
+        let mut requests = Vec::new();
+        queues.each_current(die, |task| {
+            if let Ticket::Request(id) = task.ticket {
+                requests.push(id);
+            }
+        });
+        let (channel, block) = (pools.of_die(die).geometry.channel_of(die).0, pools.block_of_page(task.page));
+        let work = DieWork::of(task);
+        let command = DieCommand { die, from, to, work, channel, block, planes, requests };
+        self.recorded.get_or_insert_default().push(command);
+    }
+
+    /// Records every command from now on, or none any more.
+    pub fn record(&mut self, on: bool) {
+        self.recorded = on.then(Vec::new);
+    }
+
+    /// The commands recorded so far, in the order of their ends.
+    pub fn take_recorded(&mut self) -> Vec<DieCommand> {
+        self.recorded.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// The time of all dies by their work, of commands that are over.

@@ -20,12 +20,12 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, Schedule, Seed, counters, state};
 use wordline_nand::cell::PooledArrays;
 use wordline_nand::{
-    AtCut, BlockSetId, CellMode, Chips, DieId, Location, Operation, PageId, Parameters, Stamp, TornBy,
+    AtCut, BlockSetId, CellMode, Chips, DieId, Location, Operation, PageId, Parameters, Span, Stamp, TornBy,
 };
 
 pub use decoder::DecoderId;
 pub(crate) use history::WORKS;
-pub use history::{Behind, ByWork, DieWork, Waited};
+pub use history::{Behind, ByWork, DieCommand, DieWork, Waited};
 pub use outcome::Outcome;
 pub use setup::Setup;
 pub use task::{Task, TaskId};
@@ -176,6 +176,19 @@ impl Flash {
     /// From now on the recent commands of each die are kept, so that waits can be explained.
     pub(crate) fn keep_history(&mut self) {
         self.history = Some(Box::new(History::new(self.chips.pools().dies())));
+    }
+
+    /// Records every command of the dies and its stages from now on, or none any more.
+    pub(crate) fn record(&mut self, on: bool) {
+        let dies = self.chips.pools().dies();
+        self.history.get_or_insert_with(|| Box::new(History::new(dies))).record(on);
+        if on { self.chips.record() } else { self.chips.record_no_longer() }
+    }
+
+    /// The commands recorded so far, and their stages.
+    pub(crate) fn take_recorded(&mut self) -> (Vec<DieCommand>, Vec<Span>) {
+        let commands = self.history.as_mut().map(|history| history.take_recorded());
+        (commands.unwrap_or_default(), self.chips.take_spans())
     }
 
     /// The time of all dies by their work since their commands are kept, of those that are over.

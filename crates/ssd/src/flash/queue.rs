@@ -410,6 +410,11 @@ impl Queues {
         }
     }
 
+    /// Calls `f` for each task that a die works on.
+    pub fn each_current(&self, die: DieId, f: impl FnMut(&Task)) {
+        self.each_of(self.dies[die].current, f);
+    }
+
     /// Calls `f` for each task of a chain.
     pub fn each_of(&self, mut at: TaskId, mut f: impl FnMut(&Task)) {
         while at != NO_TASK {

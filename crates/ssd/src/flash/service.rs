@@ -206,7 +206,7 @@ impl Flash {
     #[inline(never)]
     fn rested(&mut self, die: DieId, tuner: &dyn Tuner, calendar: &mut impl Schedule<Event>) {
         if let Some(history) = &mut self.history {
-            history.end(die, calendar.now(), self.queues.current(die), 1);
+            history.end(die, calendar.now(), (&self.queues, self.chips.pools()), 1);
         }
         self.queues.park(die, calendar.now());
         self.start(die, tuner, calendar);
@@ -223,7 +223,7 @@ impl Flash {
         if let Some(history) = &mut self.history
             && self.queues.is_at_work(done.die)
         {
-            history.end(done.die, now, self.queues.current(done.die), done.command.planes);
+            history.end(done.die, now, (&self.queues, self.chips.pools()), done.command.planes);
         }
         self.queues.finish(done.die, now)
     }

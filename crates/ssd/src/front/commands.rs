@@ -10,10 +10,12 @@ use super::namespaces::Namespace;
 use super::port::{Port, Stage};
 use super::requests::{Request, Requests};
 use super::tail::Tail;
+use crate::base::Base;
 use crate::command::{Answer, Command, RequestId};
 use crate::config::Config;
 use crate::engines::Core;
 use crate::event::Event;
+use crate::timeline::{AnsweredRequest, Levels};
 
 /// Commands that wait, commands that the device has taken up, and answers.
 #[derive(Clone, Debug)]
@@ -30,9 +32,11 @@ pub(super) struct Commands {
     answers: Vec<Answer>,
     /// None where latencies are not explained.
     pub(super) tail: Option<Box<Tail>>,
+    /// None where requests are not recorded.
+    pub(super) recorded: Option<Box<(Vec<AnsweredRequest>, Vec<Levels>)>>,
 }
 
-state!(Commands { values { requests, waiting, started, answers } parts { port } fixed { namespaces, tail } });
+state!(Commands { values { requests, waiting, started, answers } parts { port } fixed { namespaces, tail, recorded } });
 
 impl Commands {
     /// None.
@@ -45,6 +49,7 @@ impl Commands {
             namespaces: config.namespaces.clone(),
             answers: Vec::new(),
             tail: None,
+            recorded: None,
         }
     }
 
@@ -57,9 +62,10 @@ impl Commands {
             command
         };
         let commands = ids.into_iter().map(&mut command_of).collect();
-        let (answers, mut tail) = (std::mem::take(&mut self.answers), self.tail.take());
+        let (answers, recorded) = (std::mem::take(&mut self.answers), self.recorded.take());
+        let mut tail = self.tail.take();
         tail.iter_mut().for_each(|tail| tail.forget());
-        *self = Self { answers, tail, ..Self::new(config) };
+        *self = Self { answers, tail, recorded, ..Self::new(config) };
         commands
     }
 
@@ -208,6 +214,9 @@ impl Commands {
         let mut answer = Answer { command: request.command, latency, failed: request.failed };
         self.as_submitted(&mut answer.command);
         self.answers.push(answer);
+        if self.recorded.is_some() {
+            self.record_answer(id, answer, core, now);
+        }
         if let Some(tail) = &mut self.tail {
             let request = self.requests.look(id);
             let parts = || request.spent.with(outside);
@@ -219,6 +228,16 @@ impl Commands {
         self.requests.remove(id);
         self.started -= 1;
         self.note_rest(core, calendar);
+    }
+
+    #[cold]
+    fn record_answer(&mut self, id: RequestId, answer: Answer, core: &Core, at: Instant) {
+        let submitted = self.requests.look(id).submitted;
+        let (requests, levels) = &mut **self.recorded.get_or_insert_default();
+        requests.push(AnsweredRequest { id, submitted, answer });
+        let Base { space, config, .. } = &core.base;
+        let free = config.pools.all_rows().map(|row| space.free(row) as u64).sum();
+        levels.push(Levels { at, buffered: core.cache.level().used, free });
     }
 
     /// A command was answered: perhaps the last one for some time.

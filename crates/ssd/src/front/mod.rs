@@ -29,6 +29,7 @@ use crate::config::Config;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::snapshot::ensure;
+use crate::timeline::{AnsweredRequest, Levels};
 use crate::writer::Writer;
 use commands::Commands;
 use timer::Timer;
@@ -84,6 +85,16 @@ impl Front {
     /// Where the time of requests went, if they are explained.
     pub(crate) fn tail(&self) -> Option<&Tail> {
         self.commands.tail.as_deref()
+    }
+
+    /// Records requests from now on, or none any more.
+    pub(crate) fn record(&mut self, on: bool) {
+        self.commands.recorded = on.then(Box::default);
+    }
+
+    /// The requests recorded so far in the order of their answers, and how full the device was at each.
+    pub(crate) fn take_recorded(&mut self) -> (Vec<AnsweredRequest>, Vec<Levels>) {
+        self.commands.recorded.as_mut().map(|recorded| std::mem::take(&mut **recorded)).unwrap_or_default()
     }
 
     /// A request waits for the buffer from now on.

@@ -1,0 +1,338 @@
+//! The time line of a run: what requests, buffer, channels and dies did in a stretch of time, in the Chrome trace-event format, which
+//! Perfetto opens. It is written while the run goes on.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use wordline_kernel::{Duration, Instant};
+use wordline_nand::Span;
+use wordline_ssd::command::RequestId;
+use wordline_ssd::device::DieCommand;
+use wordline_ssd::timeline::{AnsweredRequest, Levels, Recorded};
+use wordline_ssd::{BlockDevice, SECTOR};
+
+use crate::error::{Error, Result};
+use crate::nand::{decimal, is_on_bus, quoted};
+use crate::output::Output;
+use crate::summary::Summary;
+use crate::tail;
+
+/// The process of requests and levels; channel 0 is the next one.
+const HOST: u32 = 1;
+
+/// Tracks of a die: its commands, and as many of its arrays as work at the same time. Chosen: more than planes that sense by themselves.
+const TRACKS_OF_A_DIE: u32 = 8;
+
+/// A time line that is wanted of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Timeline {
+    /// The file that it goes to.
+    pub path: PathBuf,
+    /// The stretch of time.
+    pub window: Window,
+}
+
+impl Timeline {
+    /// Where it goes, and its times.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] for the slowest request, which is not known before the end.
+    pub(crate) fn times(&self) -> Result<(PathBuf, Duration, Duration)> {
+        match self.window {
+            Window::Between(from, to) => Ok((self.path.clone(), from, to)),
+            Window::Slowest => Err(Error::Argument {
+                what: "the window of the time line".into(),
+                found: "the slowest request, which a session does not know before its end".into(),
+                wanted: "two times, or a run".into(),
+            }),
+        }
+    }
+}
+
+/// A stretch of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Window {
+    /// From a time to another one, counted from the beginning of the run.
+    Between(Duration, Duration),
+    /// Around the slowest request: it, and as much time before and after it as it took. The run is made twice, first to find it.
+    Slowest,
+}
+
+impl Window {
+    /// The stretch around a request that was submitted so long after the beginning, and took so long.
+    pub(crate) fn around(submitted: Duration, latency: Duration) -> Self {
+        Self::Between(submitted.saturating_sub(latency), submitted + latency + latency)
+    }
+}
+
+impl FromStr for Window {
+    type Err = String;
+
+    /// Reads `1.2s..1.3s`, or `slowest`.
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        if text == "slowest" {
+            return Ok(Self::Slowest);
+        }
+        let wrong = || {
+            format!("found {text:?}, wanted two times such as 1.2s..1.3s, the earlier one first, or slowest")
+        };
+        let (from, to) = text.split_once("..").ok_or_else(wrong)?;
+        match (from.parse(), to.parse()) {
+            (Ok(from), Ok(to)) if from < to => Ok(Self::Between(from, to)),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+/// A time line under way: the file gets its name when it is whole.
+pub(crate) struct Recorder {
+    path: PathBuf,
+    file: BufWriter<Output>,
+    /// The beginning of the run.
+    begin: Instant,
+    /// When it is recorded from, and until.
+    window: [Instant; 2],
+    is_on: bool,
+    events: Events,
+}
+
+/// The events of a time line, and what is known of its tracks.
+#[derive(Default)]
+struct Events {
+    text: String,
+    begin: Instant,
+    /// The tracks that have a name, by process.
+    named: BTreeMap<(u32, u32), ()>,
+    /// When the last slice of a track ends, of tracks that are made as they are needed: by process and first track.
+    lanes: BTreeMap<(u32, u32), Vec<Instant>>,
+    /// The commands of dies for requests that are not answered: process, track and time of each.
+    reads: BTreeMap<RequestId, Vec<(u32, u32, Instant)>>,
+    /// Requests so far.
+    requests: u64,
+}
+
+impl Recorder {
+    /// Begins a time line of a stretch of a run that begins at zero.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it cannot be written.
+    pub(crate) fn create(path: &Path, from: Duration, to: Duration) -> Result<Self> {
+        let mut recorder = Self {
+            path: path.to_owned(),
+            file: BufWriter::new(Output::open(path)?),
+            begin: Instant::ZERO,
+            window: [Instant::ZERO + from, Instant::ZERO + to],
+            is_on: false,
+            events: Events::default(),
+        };
+        recorder.events.text += "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
+        recorder.events.process(HOST, "host");
+        Ok(recorder)
+    }
+
+    /// The run begins: the times at which the recorder is to be told.
+    pub(crate) fn begins(&mut self, begin: Instant) -> [Instant; 2] {
+        self.window = self.window.map(|at| begin + (at - Instant::ZERO));
+        (self.begin, self.events.begin) = (begin, begin);
+        self.window
+    }
+
+    /// The times that are still to come.
+    pub(crate) fn later(&self, now: Instant) -> impl Iterator<Item = Instant> + use<> {
+        self.window.into_iter().filter(move |at| *at > now)
+    }
+
+    /// It is one of the times.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] for a device that cannot be recorded, [`Error::File`].
+    pub(crate) fn comes(&mut self, now: Instant, device: &mut impl BlockDevice) -> Result<()> {
+        self.drain(device)?;
+        let is_on = now >= self.window[0] && now < self.window[1];
+        if !device.record(is_on) {
+            return Err(Error::Argument {
+                what: "the time line".into(),
+                found: "a device whose work is not recorded".into(),
+                wanted: "an SSD; arrays and hosts with an FTL are not recorded".into(),
+            });
+        }
+        self.is_on = is_on;
+        Ok(())
+    }
+
+    /// Writes what was recorded since it was last done.
+    pub(crate) fn drain(&mut self, device: &mut impl BlockDevice) -> Result<()> {
+        if self.is_on {
+            self.events.add_all(device.take_recorded());
+        }
+        let failed = |reason| Error::File { path: self.path.clone(), action: "write", reason };
+        self.file.write_all(self.events.text.as_bytes()).map_err(failed)?;
+        self.events.text.clear();
+        Ok(())
+    }
+
+    /// Ends the time line, with facts about the run.
+    pub(crate) fn finish(mut self, device: &mut impl BlockDevice, run: &Summary) -> Result<()> {
+        self.drain(device)?;
+        let facts = [("device", &run.device), ("workload", &run.workload.name), ("digest", &run.digest)];
+        let facts = facts.map(|(key, value)| format!("{}:{}", quoted(key), quoted(value))).join(",");
+        let name = self.events.metadata(HOST, 0, "process", "host");
+        let failed = |reason| Error::File { path: self.path.clone(), action: "write", reason };
+        write!(self.file, "{name}\n],\"otherData\":{{{facts}}}}}\n").map_err(failed)?;
+        let output = self.file.into_inner().map_err(|error| failed(error.into_error()))?;
+        output.finish()
+    }
+}
+
+impl Events {
+    fn add_all(&mut self, recorded: Recorded) {
+        recorded.commands.into_iter().for_each(|command| self.command(command));
+        for (span, channel) in &recorded.stages {
+            self.stage(span, *channel);
+        }
+        for (request, levels) in recorded.requests.iter().zip(&recorded.levels) {
+            self.request(request);
+            self.levels(levels);
+        }
+    }
+
+    /// An event, as the members of its object.
+    fn add(&mut self, members: &str) {
+        writeln!(self.text, "{{{members}}},").expect("a string takes any text");
+    }
+
+    fn metadata(&self, process: u32, track: u32, of: &str, name: &str) -> String {
+        let name = quoted(name);
+        format!(
+            "{{\"ph\":\"M\",\"pid\":{process},\"tid\":{track},\"name\":\"{of}_name\",\"args\":{{\"name\":{name}}}}}"
+        )
+    }
+
+    fn process(&mut self, process: u32, name: &str) {
+        if self.named.insert((process, 0), ()).is_none() {
+            let name = self.metadata(process, 0, "process", name);
+            let order = format!(
+                "\"ph\":\"M\",\"pid\":{process},\"name\":\"process_sort_index\",\"args\":{{\"sort_index\":{process}}}"
+            );
+            writeln!(self.text, "{name},\n{{{order}}},").expect("a string takes any text");
+        }
+    }
+
+    fn thread(&mut self, process: u32, track: u32, name: impl FnOnce() -> String) {
+        if self.named.insert((process, track), ()).is_none() {
+            let name = self.metadata(process, track, "thread", &name());
+            let order = format!(
+                "\"ph\":\"M\",\"pid\":{process},\"tid\":{track},\"name\":\"thread_sort_index\",\"args\":{{\"sort_index\":{track}}}"
+            );
+            writeln!(self.text, "{name},\n{{{order}}},").expect("a string takes any text");
+        }
+    }
+
+    /// A time since the run began, in microseconds with all picoseconds.
+    fn time(&self, at: Instant) -> String {
+        decimal(at.since(self.begin).ps(), 1_000_000)
+    }
+
+    fn slice(
+        &mut self,
+        (process, track): (u32, u32),
+        name: &str,
+        from: Instant,
+        to: Instant,
+        arguments: &str,
+    ) {
+        let from = from.max(self.begin);
+        let (at, length) = (self.time(from), decimal(to.since(from).ps(), 1_000_000));
+        let name = quoted(name);
+        self.add(&format!(
+            "\"ph\":\"X\",\"pid\":{process},\"tid\":{track},\"name\":{name},\"ts\":{at},\"dur\":{length},\"args\":{{{arguments}}}"
+        ));
+    }
+
+    /// The first of some tracks, counted from `first`, on which nothing is any more at `from`; it is taken until `to`.
+    fn lane(&mut self, process: u32, first: u32, from: Instant, to: Instant) -> u32 {
+        let lanes = self.lanes.entry((process, first)).or_default();
+        let free = lanes.iter().position(|end| *end <= from).unwrap_or_else(|| {
+            lanes.push(Instant::ZERO);
+            lanes.len() - 1
+        });
+        lanes[free] = to;
+        free as u32
+    }
+
+    /// The process of a channel.
+    fn channel(&mut self, channel: u32) -> u32 {
+        let process = HOST + 1 + channel;
+        self.process(process, &format!("channel {channel}"));
+        process
+    }
+
+    fn command(&mut self, command: DieCommand) {
+        let DieCommand { die, from, to, work, channel, block, planes, requests } = command;
+        let process = self.channel(channel);
+        let track = 2 + die.0 * TRACKS_OF_A_DIE;
+        self.thread(process, track, || format!("die {}", die.0));
+        let name = tail::work_in_words(work.name(), false);
+        let arguments = format!("\"die\":{},\"block\":{},\"planes\":{planes}", die.0, block.0);
+        self.slice((process, track), &name, from, to, &arguments);
+        for id in requests {
+            self.reads.entry(id).or_default().push((process, track, from));
+        }
+    }
+
+    fn stage(&mut self, span: &Span, channel: u32) {
+        let process = self.channel(channel);
+        let die = span.die.0;
+        let arguments = format!("\"die\":{die},\"command\":{}", span.command);
+        if is_on_bus(span.stage) {
+            self.thread(process, 1, || "bus".into());
+            self.slice((process, 1), span.stage.name(), span.begin, span.end(), &arguments);
+            return;
+        }
+        let first = 3 + die * TRACKS_OF_A_DIE;
+        let lane = self.lane(process, first, span.begin, span.end()).min(TRACKS_OF_A_DIE - 2);
+        let more = if lane == 0 { String::new() } else { format!(" ({})", lane + 1) };
+        self.thread(process, first + lane, || format!("die {die} array{more}"));
+        self.slice((process, first + lane), span.stage.name(), span.begin, span.end(), &arguments);
+    }
+
+    /// A request, and arrows to the commands of dies that read for it.
+    fn request(&mut self, request: &AnsweredRequest) {
+        let AnsweredRequest { id, submitted, answer } = request;
+        let (command, end) = (&answer.command, *submitted + answer.latency);
+        let reads = self.reads.remove(id).unwrap_or_default();
+        let track = 1 + self.lane(HOST, 1, *submitted, end);
+        self.thread(HOST, track, || format!("requests {track}"));
+        let arguments = format!(
+            "\"number\":{},\"offset\":{},\"bytes\":{},\"failed\":{}",
+            command.tag,
+            command.sector * SECTOR.0,
+            command.sectors * SECTOR.0,
+            answer.failed
+        );
+        self.slice((HOST, track), tail::operation(command.operation), *submitted, end, &arguments);
+        for (process, its, from) in reads.into_iter().filter(|(.., from)| from >= submitted) {
+            self.requests += 1;
+            let (number, left, came) = (self.requests, self.time(*submitted), self.time(from));
+            let head = format!("\"cat\":\"read\",\"name\":\"read\",\"id\":{number}");
+            self.add(&format!("\"ph\":\"s\",{head},\"pid\":{HOST},\"tid\":{track},\"ts\":{left}"));
+            self.add(&format!(
+                "\"ph\":\"f\",\"bp\":\"e\",{head},\"pid\":{process},\"tid\":{its},\"ts\":{came}"
+            ));
+        }
+    }
+
+    fn levels(&mut self, levels: &Levels) {
+        let at = self.time(levels.at);
+        for (name, level) in
+            [("pages in the buffer", u64::from(levels.buffered)), ("free blocks", levels.free)]
+        {
+            self.add(&format!(
+                "\"ph\":\"C\",\"pid\":{HOST},\"name\":\"{name}\",\"ts\":{at},\"args\":{{\"level\":{level}}}"
+            ));
+        }
+    }
+}
