@@ -41,13 +41,16 @@ fn a_read_waits_behind_the_program_and_the_reads_before_it() {
     let part = file().part.check().expect("the part is sound");
     let program = Hold::Program.total(&part, 1) + part.program_time(0);
     let read = Hold::Read.total(&part, 1) + part.read_time(0) + Hold::DataOut.total(&part, 1);
+    let turn = part.bus.t_rhw - part.bus.t_cs;
     let mut reads: Vec<&Explained> = tail(&rig).slowest();
     reads.retain(|slow| slow.answer.command.operation == Operation::Read);
     assert_eq!(reads.len(), 3);
     for (before, slow) in reads.iter().rev().enumerate() {
         let behind = slow.behind.as_ref().expect("it waited for the die");
         assert_eq!(behind.by_work[DieWork::HostProgram as usize], program);
-        let reads = Duration::from_ps(read.ps() * before as u64);
+        // Between two reads the bus turns round.
+        let turns = turn.ps() * before.saturating_sub(1) as u64;
+        let reads = Duration::from_ps(read.ps() * before as u64 + turns);
         assert_eq!(behind.by_work[DieWork::HostRead as usize], reads, "reads before the {before}th");
         assert_eq!(slow.die_wait(), program + reads, "nothing of the wait is left");
         let (work, _, time) = behind.longest.expect("it waited behind something");
@@ -103,7 +106,7 @@ fn the_time_of_earlier_tries_is_that_of_retries() {
     rig.device.fill(1.0);
     rig.device.explain(1_000);
     for page in 0..300 {
-        rig.alone(Operation::Read, false, page * 32, 32);
+        rig.alone(Operation::Read, false, page * 8, 8);
     }
     let retries = |slow: &&Explained| slow.parts[Component::Retries as usize] > Duration::ZERO;
     let slow = tail(&rig).slowest();

@@ -194,6 +194,7 @@ fn a_full_report_has_each_of_the_promised_charts() {
         "latency-max",
         "write-amplification",
         "time",
+        "tail-parts",
         "channels",
         "dies",
         "wear-distribution",

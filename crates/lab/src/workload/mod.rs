@@ -22,6 +22,7 @@ use crate::job::{Job, RunOptions};
 use crate::load::Load;
 use crate::observer::{Observer, Unobserved};
 use crate::output::is_standard;
+use crate::timeline::Timeline;
 use crate::trace::workload::arrival::Bursts;
 use crate::trace::{Fit, Options, Request};
 use requests::{Ready, Wanted};

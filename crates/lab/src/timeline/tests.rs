@@ -1,0 +1,119 @@
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::*;
+use crate::{Device, Reached, RunOptions, Session, Unobserved, Until, Workload, run};
+
+/// Microseconds of a field, in picoseconds.
+fn ps(event: &Value, field: &str) -> u64 {
+    (event[field].as_f64().expect("a number") * 1e6).round() as u64
+}
+
+fn events(path: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).expect("it was written");
+    let mut all: Value = serde_json::from_str(&text).expect("it is JSON");
+    match all["traceEvents"].take() {
+        Value::Array(events) => events,
+        other => panic!("{other}"),
+    }
+}
+
+fn slices(events: &[Value]) -> impl Iterator<Item = &Value> {
+    events.iter().filter(|event| event["ph"] == "X")
+}
+
+fn load() -> Workload {
+    Workload { requests: Some(3_000), queue_depth: Some(8), ..Workload::named("mixed-70-30") }
+}
+
+fn with(path: &Path, window: Window) -> RunOptions {
+    let timeline = Some(Timeline { path: path.to_owned(), window });
+    RunOptions { timeline, precondition: Some(crate::Precondition::Filled(1.0)), ..RunOptions::default() }
+}
+
+#[test]
+fn a_time_line_has_the_requests_that_were_answered_in_its_window_and_no_track_holds_two_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("line.json");
+    let [from, to] = [5, 12].map(Duration::from_ms);
+    let device = Device::preset("tiny").expect("it is there");
+    let options = with(&path, Window::Between(from, to));
+    let mut session = Session::open(&device, &load(), &options).expect("it begins");
+    let mut answers = Vec::new();
+    while session.advance(Until::Answers(500)).expect("it goes on") == Reached::Wanted {
+        answers.extend(session.answers());
+    }
+    answers.extend(session.answers());
+    let digest = session.finish().expect("it ends").digest;
+
+    let events = events(&path);
+    let mut found: Vec<(u64, u64)> = slices(&events)
+        .filter(|slice| slice["pid"] == HOST)
+        .map(|slice| (ps(slice, "ts"), ps(slice, "dur")))
+        .collect();
+    found.sort_unstable();
+    let window = Instant::ZERO + from..Instant::ZERO + to;
+    let in_window = answers.iter().filter(|answer| window.contains(&answer.time));
+    let mut wanted: Vec<(u64, u64)> =
+        in_window.map(|answer| ((answer.time.ps() - answer.latency.ps()), answer.latency.ps())).collect();
+    wanted.sort_unstable();
+    assert!(wanted.len() > 50, "{}", wanted.len());
+    assert_eq!(found, wanted);
+
+    let mut tracks: BTreeMap<(u64, u64), Vec<(u64, u64)>> = BTreeMap::new();
+    for slice in slices(&events) {
+        let track = [&slice["pid"], &slice["tid"]].map(|number| number.as_u64().expect("a number"));
+        let from = ps(slice, "ts");
+        tracks.entry(track.into()).or_default().push((from, from + ps(slice, "dur")));
+    }
+    assert!(tracks.len() > 8, "requests, buses, dies: {}", tracks.len());
+    for (track, mut slices) in tracks {
+        slices.sort_unstable();
+        let overlap = slices.windows(2).find(|pair| pair[1].0 < pair[0].1);
+        assert_eq!(overlap, None, "two slices of track {track:?} at once");
+    }
+
+    let ends = |phase: &str| events.iter().filter(|event| event["ph"] == phase).count();
+    assert!(ends("s") > 50, "{}", ends("s"));
+    assert_eq!(ends("s"), ends("f"));
+
+    let plain = RunOptions { timeline: None, ..options };
+    let plain = run(&device, &load(), &plain, &mut Unobserved).expect("a run");
+    assert_eq!(plain.digest, digest, "nothing depends on the time line");
+}
+
+#[test]
+fn the_window_of_the_slowest_request_holds_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("slowest.json");
+    let device = Device::preset("tiny").expect("it is there");
+    let options = RunOptions { slowest: Some(10), ..with(&path, Window::Slowest) };
+    let summary = run(&device, &load(), &options, &mut Unobserved).expect("two runs");
+    let slowest = &summary.tail.expect("it explains").requests[0];
+    let latency = (slowest.latency_us * 1e6).round() as u64;
+    let events = events(&path);
+    assert!(
+        slices(&events).any(|slice| slice["pid"] == HOST && ps(slice, "dur") == latency),
+        "{slowest:?} is among them"
+    );
+}
+
+#[test]
+fn what_cannot_be_recorded_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("none.json");
+    let device = Device::preset("null").or_else(|_| Device::preset("raid5-tlc")).expect("one is there");
+    let options = RunOptions {
+        precondition: Some(crate::Precondition::Empty),
+        ..with(&path, Window::Between(Duration::ZERO, Duration::from_ms(1)))
+    };
+    let error = run(&device, &load(), &options, &mut Unobserved).expect_err("an array").to_string();
+    assert!(error.contains("a device whose work is not recorded"), "{error}");
+    assert!(!path.exists(), "nothing half-written stays");
+
+    for wrong in ["", "1s", "2s..1s", "1s..1s", "x..y", "slow"] {
+        assert!(wrong.parse::<Window>().expect_err(wrong).contains("wanted two times"), "{wrong}");
+    }
+    assert_eq!("1ms..2ms".parse(), Ok(Window::Between(Duration::from_ms(1), Duration::from_ms(2))));
+}
