@@ -17,7 +17,7 @@ const ENDS: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 100.0];
 /// Where the time of single requests went.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Tail {
-    /// Reads and writes by percentile of their latency: of the first 10,000 requests each, then one of a hundred.
+    /// Reads and writes by percentile of their latency: each of the first 10,000 requests, then one of 128.
     pub ranges: Vec<LatencyRange>,
     /// The slowest requests together; left out where none was kept.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,7 +1,7 @@
 //! The time line of a run: what requests, buffer, channels and dies did in a stretch of time, in the Chrome trace-event format, which
 //! Perfetto opens. It is written while the run goes on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -96,6 +96,8 @@ pub(crate) struct Recorder {
     /// When it is recorded from, and until.
     window: [Instant; 2],
     is_on: bool,
+    /// Whether it ever was.
+    began: bool,
     events: Events,
 }
 
@@ -105,13 +107,13 @@ struct Events {
     text: String,
     begin: Instant,
     /// The tracks that have a name, by process.
-    named: BTreeMap<(u32, u32), ()>,
+    named: BTreeSet<(u32, u32)>,
     /// When the last slice of a track ends, of tracks that are made as they are needed: by process and first track.
     lanes: BTreeMap<(u32, u32), Vec<Instant>>,
     /// The commands of dies for requests that are not answered: process, track and time of each.
     reads: BTreeMap<RequestId, Vec<(u32, u32, Instant)>>,
-    /// Requests so far.
-    requests: u64,
+    /// Arrows so far.
+    arrows: u64,
 }
 
 impl Recorder {
@@ -126,6 +128,7 @@ impl Recorder {
             begin: Instant::ZERO,
             window: [Instant::ZERO + from, Instant::ZERO + to],
             is_on: false,
+            began: false,
             events: Events::default(),
         };
         recorder.events.text += "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
@@ -160,6 +163,7 @@ impl Recorder {
             });
         }
         self.is_on = is_on;
+        self.began |= is_on;
         Ok(())
     }
 
@@ -174,14 +178,22 @@ impl Recorder {
         Ok(())
     }
 
+    /// The sentence about a time line that has nothing, because the run ended before.
+    pub(crate) fn note(&self) -> Option<String> {
+        let missed =
+            || format!("the time line {} is empty: the run ended before its window", self.path.display());
+        (!self.began).then(missed)
+    }
+
     /// Ends the time line, with facts about the run.
     pub(crate) fn finish(mut self, device: &mut impl BlockDevice, run: &Summary) -> Result<()> {
         self.drain(device)?;
         let facts = [("device", &run.device), ("workload", &run.workload.name), ("digest", &run.digest)];
         let facts = facts.map(|(key, value)| format!("{}:{}", quoted(key), quoted(value))).join(",");
-        let name = self.events.metadata(HOST, 0, "process", "host");
+        // Once more, since a comma follows each event but the last.
+        let name = metadata(HOST, 0, "process", "host");
         let failed = |reason| Error::File { path: self.path.clone(), action: "write", reason };
-        write!(self.file, "{name}\n],\"otherData\":{{{facts}}}}}\n").map_err(failed)?;
+        write!(self.file, "{{{name}}}\n],\"otherData\":{{{facts}}}}}\n").map_err(failed)?;
         let output = self.file.into_inner().map_err(|error| failed(error.into_error()))?;
         output.finish()
     }
@@ -204,31 +216,25 @@ impl Events {
         writeln!(self.text, "{{{members}}},").expect("a string takes any text");
     }
 
-    fn metadata(&self, process: u32, track: u32, of: &str, name: &str) -> String {
-        let name = quoted(name);
-        format!(
-            "{{\"ph\":\"M\",\"pid\":{process},\"tid\":{track},\"name\":\"{of}_name\",\"args\":{{\"name\":{name}}}}}"
-        )
-    }
-
+    /// Names a process, and orders it by its number; once.
     fn process(&mut self, process: u32, name: &str) {
-        if self.named.insert((process, 0), ()).is_none() {
-            let name = self.metadata(process, 0, "process", name);
-            let order = format!(
-                "\"ph\":\"M\",\"pid\":{process},\"name\":\"process_sort_index\",\"args\":{{\"sort_index\":{process}}}"
-            );
-            writeln!(self.text, "{name},\n{{{order}}},").expect("a string takes any text");
-        }
+        self.name(process, 0, "process", || name.to_owned());
     }
 
+    /// The same of a track.
     fn thread(&mut self, process: u32, track: u32, name: impl FnOnce() -> String) {
-        if self.named.insert((process, track), ()).is_none() {
-            let name = self.metadata(process, track, "thread", &name());
-            let order = format!(
-                "\"ph\":\"M\",\"pid\":{process},\"tid\":{track},\"name\":\"thread_sort_index\",\"args\":{{\"sort_index\":{track}}}"
-            );
-            writeln!(self.text, "{name},\n{{{order}}},").expect("a string takes any text");
+        self.name(process, track, "thread", name);
+    }
+
+    fn name(&mut self, process: u32, track: u32, of: &str, name: impl FnOnce() -> String) {
+        if !self.named.insert((process, track)) {
+            return;
         }
+        let (name, order) = (metadata(process, track, of, &name()), process.max(track));
+        self.add(&name);
+        self.add(&format!(
+            "\"ph\":\"M\",\"pid\":{process},\"tid\":{track},\"name\":\"{of}_sort_index\",\"args\":{{\"sort_index\":{order}}}"
+        ));
     }
 
     /// A time since the run began, in microseconds with all picoseconds.
@@ -315,8 +321,8 @@ impl Events {
         );
         self.slice((HOST, track), tail::operation(command.operation), *submitted, end, &arguments);
         for (process, its, from) in reads.into_iter().filter(|(.., from)| from >= submitted) {
-            self.requests += 1;
-            let (number, left, came) = (self.requests, self.time(*submitted), self.time(from));
+            self.arrows += 1;
+            let (number, left, came) = (self.arrows, self.time(*submitted), self.time(from));
             let head = format!("\"cat\":\"read\",\"name\":\"read\",\"id\":{number}");
             self.add(&format!("\"ph\":\"s\",{head},\"pid\":{HOST},\"tid\":{track},\"ts\":{left}"));
             self.add(&format!(
@@ -335,6 +341,14 @@ impl Events {
             ));
         }
     }
+}
+
+/// The name of a process or a track, as the members of its event.
+fn metadata(process: u32, track: u32, of: &str, name: &str) -> String {
+    let name = quoted(name);
+    format!(
+        "\"ph\":\"M\",\"pid\":{process},\"tid\":{track},\"name\":\"{of}_name\",\"args\":{{\"name\":{name}}}"
+    )
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use crate::record::{Answered, Record};
 use crate::report::Quantity;
 use crate::steps::{Reached, Standing, Steps, Until};
 use crate::summary::{Host, Outcome, Summary};
+use crate::timeline::Recorder;
 use crate::trace::Request;
 
 impl<D> Steps for Running<D>
@@ -166,6 +167,7 @@ impl<D: BlockDevice> Running<D> {
         }
         self.load.notes.extend(self.load.late_notes.take());
         self.load.notes.extend(self.power.notes());
+        self.load.notes.extend(self.timeline.as_ref().and_then(Recorder::note));
         if let Some(to) = self.snapshot.take() {
             observer.phase(SAVING, None);
             let saved = self.save_after(to, interrupted, observer)?;

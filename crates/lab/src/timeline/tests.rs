@@ -112,6 +112,15 @@ fn what_cannot_be_recorded_is_refused() {
     assert!(error.contains("a device whose work is not recorded"), "{error}");
     assert!(!path.exists(), "nothing half-written stays");
 
+    let late = with(&path, Window::Between(Duration::from_ms(90_000), Duration::from_ms(90_001)));
+    let summary =
+        run(&Device::preset("tiny").expect("it is there"), &load(), &late, &mut Unobserved).expect("a run");
+    assert!(
+        summary.notes.iter().any(|note| note.ends_with("the run ended before its window")),
+        "{:?}",
+        summary.notes
+    );
+
     for wrong in ["", "1s", "2s..1s", "1s..1s", "x..y", "slow"] {
         assert!(wrong.parse::<Window>().expect_err(wrong).contains("wanted two times"), "{wrong}");
     }

@@ -13,10 +13,13 @@ use crate::times::{COMPONENTS, Component};
 /// The first requests, all of which are in the sample. Chosen: what a short run has, at no cost to a long one.
 const ALL_OF_THE_FIRST: u64 = 10_000;
 
-/// After those, one of so many is.
-const ONE_OF: u64 = 100;
+/// After those, one of so many is, a power of two: those of a sequence without a period, which no pattern of requests meets.
+const ONE_OF: u64 = 128;
 
-/// Intervals of latency that the sample has for each factor of two. Chosen: percentiles to a tenth.
+/// The step of that sequence: 2^64 over the golden ratio, whose multiples are spread evenly.
+const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Intervals of latency that the sample has for each factor of two. Chosen: latencies to a tenth.
 const STEPS: u64 = 8;
 
 /// A request, and where its time went.
@@ -148,7 +151,7 @@ impl Tail {
         self.answered += 1;
         let weight = if number < ALL_OF_THE_FIRST {
             1
-        } else if number.is_multiple_of(ONE_OF) {
+        } else if number.wrapping_mul(STEP) < u64::MAX / ONE_OF {
             ONE_OF
         } else {
             0
