@@ -23,6 +23,12 @@ const MALFORMED: &[Malformed] = &[
     ("t_ns,op,offset,size\n", &[], "t: found no requests, wanted at least one request of more than 0 bytes"),
     ("1 0 8 0 1\n", &[], "t: found no requests, wanted at least one request of more than 0 bytes"),
     ("0 0 8 8 0\n", &["device=7"], "t: found no requests, wanted at least one request of more than 0 bytes"),
+    // SPC.
+    (
+        "0,8,4096,r,0.5\n0,16,4096,w,-1.0\n",
+        &["format=spc"],
+        "t:2: found \"-1.0\", wanted a time from 0: those of SPC are counted from the beginning of the trace",
+    ),
     // Generic CSV.
     (
         "t_ns,offset,size\n1,2,3\n",

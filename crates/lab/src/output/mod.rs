@@ -48,8 +48,8 @@ enum Target {
 }
 
 impl Output {
-    /// Opens what a user named, and so finds out whether it can be written before there is anything to write. Directories
-    /// on the way are made. To open a pipe waits for its reader.
+    /// Opens what a user named, and so finds out whether it can be written before there is anything to write. Its
+    /// folder has to be there. To open a pipe waits for its reader.
     ///
     /// # Errors
     /// [`Error::File`] if it cannot be written, a regular file without permission to write among that.
@@ -101,7 +101,7 @@ impl Target {
                 if let Some(before) = &before {
                     check_writable(&path, before)?;
                 }
-                fs::create_dir_all(directory_of(&path))?;
+                check_folder(directory_of(&path))?;
                 let file = temporary_beside(&path)?;
                 let unfinished = Unfinished::new(file.path());
                 if let Some(before) = before {
@@ -122,6 +122,17 @@ impl Target {
             Self::Direct(mut file) => file.flush(),
             Self::Stdout(mut out) => out.flush(),
         }
+    }
+}
+
+/// Refuses a folder that is not there: a name with a slip in it is not to make one.
+fn check_folder(folder: &Path) -> io::Result<()> {
+    match fs::metadata(folder) {
+        Err(reason) if reason.kind() == ErrorKind::NotFound => {
+            let absent = format!("there is no folder {}", folder.display());
+            Err(io::Error::new(ErrorKind::NotFound, absent))
+        }
+        other => other.map(|_| ()),
     }
 }
 

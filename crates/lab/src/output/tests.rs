@@ -21,9 +21,13 @@ fn put(path: &Path, bytes: &[u8]) {
 }
 
 #[test]
-fn a_file_is_written_with_its_directories_and_replaces_what_stood_there() {
+fn a_file_replaces_what_stood_there_in_a_folder_that_is_there() {
     let directory = folder();
     let path = directory.path().join("a/b/result.json");
+    let error = write(&path, b"x").expect_err("folders are not made").to_string();
+    assert!(error.contains("there is no folder ") && error.contains("a/b"), "{error}");
+    assert_eq!(names_in(directory.path()).len(), 0);
+    fs::create_dir_all(directory_of(&path)).expect("the directory can be written");
     write(&path, b"first, and longer").expect("the directory can be written");
     write(&path, b"second").expect("the directory can be written");
     assert_eq!(fs::read(&path).expect("it was written"), b"second");

@@ -75,7 +75,8 @@ mod tests {
         assert!(message.starts_with(&format!("{}: cannot write: ", path.display())), "{message}");
         assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 1);
         let below = folder.path().join("a/folder/t.csv");
-        write(&below).expect("folders on the way are made");
+        write(&below).expect_err("folders on the way are not made");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 1);
     }
 
     #[test]

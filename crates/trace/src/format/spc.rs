@@ -11,8 +11,13 @@ const LAYOUT: &str = "ASU,address,size,R or W,seconds";
 /// The request on one line.
 pub(super) fn row(line: &str, units: Units) -> Result<Row, Bad> {
     let [asu, address, size, op, time] = at_least(line, by_commas(line), LAYOUT)?;
+    let seconds = decimal(time, units.time.ps(), "time")?;
+    if seconds < 0 {
+        let wanted = "a time from 0: those of SPC are counted from the beginning of the trace";
+        return Err(Bad::quoting(time, wanted));
+    }
     Row::new(
-        decimal(time, units.time.ps(), "time")?,
+        seconds,
         read_or_write(op)?,
         device(asu)?,
         bytes_field(address, units.address, "address")?,
