@@ -90,14 +90,8 @@ pub fn table(run: &Summary, columns: u16) -> String {
     let parts =
         if run.members.is_empty() { pools(run, &groups, sheet) } else { members(run, &groups, sheet) };
     let energy = energy(run, sheet);
-    let last = [
-        zeros.line(sheet),
-        parts,
-        own.unwrap_or_default(),
-        energy,
-        slowest(run, sheet),
-        notes(run, sheet),
-    ];
+    let last =
+        [zeros.line(sheet), parts, own.unwrap_or_default(), energy, slowest(run, sheet), notes(run, sheet)];
     let parts = std::iter::once(heading(run, sheet)).chain(main).chain(last);
     let shown: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
     shown.join("\n\n") + "\n"
