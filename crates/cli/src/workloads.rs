@@ -17,7 +17,7 @@ Examples:
   wordline workloads list
   wordline workloads show mixed-70-30 > mine.toml     to run with --workload mine.toml
   wordline workloads show centaur/usr_1
-  wordline workloads import workload.xml > jobs.fio   a workload of MQSim, to run with --workload jobs.fio";
+  wordline workloads import workload.xml > jobs.fio   a workload of MQSim";
 
 /// Lists and shows named workloads and the profiles of published traces.
 #[derive(Args)]

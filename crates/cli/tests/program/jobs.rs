@@ -25,8 +25,10 @@ fn the_jobs_of_a_file_run_at_once_wherever_a_workload_may_be_given() {
     wordline(&["trace", "gen", &job, &trace, "--preset", "tiny"]).success();
     let info = wordline(&["trace", "info", &trace, "--json"]).json();
     assert_eq!(info["statistics"]["requests"], 440, "{info}");
-    wordline(&["snapshot", "make", &snapshot, "--preset", "tiny", "--workload", &job, "--requests", "50"])
-        .success();
+    let saved =
+        ["run", "--preset", "tiny", "--workload", &job, "--requests", "50", "--save-snapshot", &snapshot];
+    wordline(&saved).success();
+    wordline(&["run", "--from-snapshot", &snapshot, "--workload", &job, "--requests", "50"]).success();
 }
 
 #[test]
