@@ -130,7 +130,7 @@ impl Elsewhere for Cluster<'_> {
             loop {
                 match self.next(inside) {
                     Ok(Answer::Done { name, run, windows }) => {
-                        over(&name, Ended::Files(Files { run, windows }))?
+                        over(&name, Ended::Files(Files { run, windows }))?;
                     }
                     Ok(Answer::Failed { name, error }) => over(&name, Ended::Failed(error))?,
                     Ok(Answer::Over {}) | Err(Error::Stopped) => return Ok(()),

@@ -117,7 +117,7 @@ pub fn handle(arguments: &Arguments) -> Result<(), Failure> {
 
 impl Found {
     fn text(&self) -> String {
-        let size = |bytes: Option<u64>| bytes.map_or("not known".into(), |bytes| rounded(bytes));
+        let size = |bytes: Option<u64>| bytes.map_or("not known".into(), rounded);
         let build = if self.is_debug { ", a debug build, some times slower than a release" } else { "" };
         let python = self.python.as_ref();
         let mut lines = vec![
