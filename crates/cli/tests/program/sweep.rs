@@ -102,7 +102,7 @@ fn what_is_wrong_is_told_with_the_key() {
 fn saying(folder: &Folder, lines: &[&str]) -> String {
     use std::os::unix::fs::PermissionsExt;
     let says: String = lines.iter().map(|line| format!("echo '{line}'\n")).collect();
-    let path = folder.with("python", &format!("#!/bin/sh\n{says}read all\n"));
+    let path = folder.with("python", format!("#!/bin/sh\n{says}read all\n"));
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("it is ours");
     path
 }
