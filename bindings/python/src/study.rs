@@ -216,7 +216,7 @@ impl Elsewhere for Place {
             type Told = (String, Option<String>, Option<String>, Option<String>);
             let told = Python::attach(|py| {
                 let next = ended.bind(py).clone().next();
-                next.map(|told| told.and_then(|told| Ok(told.extract::<Told>()?))).transpose()
+                next.map(|told| told.and_then(|told| told.extract::<Told>())).transpose()
             });
             match told.map_err(|error| self.raise(error))? {
                 None => return Ok(()),
