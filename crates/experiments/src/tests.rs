@@ -40,7 +40,7 @@ fn an_unknown_key_is_an_error_with_file_line_and_key() {
     let text = complaint("queue_depth = 32\n", "queue_depth = 32\nque_depth = 1\n");
     let line = line_of("queue_depth = 32\n") + 1;
     let start = format!(
-        "dir/experiment.toml:{line}: que_depth: found an unknown key `que_depth`, wanted one of drive_writes"
+        "dir/experiment.toml:{line}: que_depth: found an unknown key `que_depth`, wanted queue_depth, or another of drive_writes"
     );
     assert!(text.starts_with(&start), "{text}");
     let text = complaint("title = ", "claim = 1\ntitle = ");

@@ -65,6 +65,7 @@ pub mod summary;
 pub mod sweep;
 pub mod tail;
 pub mod timeline;
+mod trace_event;
 mod verdict;
 mod warm_up;
 mod wear;

@@ -113,7 +113,7 @@ pub struct SlowRequest {
 /// The command that a request waited behind for longest.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LongestCommand {
-    /// Its work: `host_read`, `host_program`, `fill_read`, `read_ahead`, `map_read`, `map_program`, `cleaning_read`,
+    /// Its work: `host_read`, `host_program`, `fill_read`, `prefetch`, `map_read`, `map_program`, `cleaning_read`,
     /// `cleaning_program`, `erase` or `scan`.
     pub work: String,
     /// The die.
@@ -270,7 +270,7 @@ pub(crate) fn work_in_words(name: &str, several: bool) -> String {
         "host_read" => format!("read{plural} of the host"),
         "host_program" => format!("program{plural} of the host"),
         "fill_read" => format!("read{plural} for partly written pages"),
-        "read_ahead" => format!("read{plural} ahead"),
+        "prefetch" => format!("prefetch{}", if several { "es" } else { "" }),
         "map_read" => format!("read{plural} of the map"),
         "map_program" => format!("program{plural} of the map"),
         "cleaning_read" => format!("read{plural} of cleaning"),

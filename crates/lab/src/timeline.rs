@@ -15,10 +15,10 @@ use wordline_ssd::timeline::{AnsweredRequest, Levels, Recorded};
 use wordline_ssd::{BlockDevice, SECTOR};
 
 use crate::error::{Error, Result};
-use crate::nand::{decimal, is_on_bus, quoted};
 use crate::output::Output;
 use crate::summary::Summary;
 use crate::tail;
+use crate::trace_event::{decimal, is_on_bus, quoted};
 
 /// The process of requests and levels; channel 0 is the next one.
 const HOST: u32 = 1;

@@ -137,13 +137,13 @@ pub trait BlockDevice: State {
         None
     }
 
-    /// From now on what the device does is [recorded](Self::take_recorded), or no longer; whether the device can. Nothing that it does
+    /// From now on its work is [recorded](Self::take_recorded), or no longer; whether the device can. Nothing that it does
     /// depends on it.
     fn record(&mut self, _on: bool) -> bool {
         false
     }
 
-    /// What the device did since it was last asked, as far as that is [recorded](Self::record).
+    /// The work of the device since it was last asked, as far as that is [recorded](Self::record).
     fn take_recorded(&mut self) -> Recorded {
         Recorded::default()
     }

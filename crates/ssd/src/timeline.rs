@@ -1,4 +1,4 @@
-//! What a device did in a stretch of time, for time lines.
+//! The work of a device in a stretch of time, for time lines.
 
 use wordline_kernel::Instant;
 use wordline_nand::Span;
@@ -6,7 +6,7 @@ use wordline_nand::Span;
 use crate::command::{Answer, RequestId};
 use crate::flash::DieCommand;
 
-/// What a device did since it was last asked.
+/// The work of a device since it was last asked.
 #[derive(Clone, Debug, Default)]
 pub struct Recorded {
     /// Requests that were answered, in that order.

@@ -7,6 +7,8 @@
 use wordline_kernel::{Duration, Instant};
 use wordline_nand::{Span, Stage};
 
+use crate::trace_event::is_on_bus;
+
 /// A gap between the end of a command and its array's work that is rounding to the dies' clock and no hand-over
 /// between registers. Chosen: beyond the period of any clock domain, below the least tRCBSY and tPCBSY (3 us).
 const ROUNDING: Duration = Duration::from_ns(200);
@@ -75,11 +77,6 @@ impl Activity {
         part(&mut activity.data_register);
         activity
     }
-}
-
-/// Whether a stage holds the bus.
-pub fn is_on_bus(stage: Stage) -> bool {
-    matches!(stage, Stage::Cle | Stage::Ale | Stage::Tir | Stage::Tor)
 }
 
 fn holds(spans: &[Span]) -> Vec<Hold> {

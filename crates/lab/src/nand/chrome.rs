@@ -8,7 +8,8 @@ use wordline_kernel::Instant;
 use wordline_nand::Span;
 
 use super::activity::{Activity, During};
-use super::timeline::{Place, Scene, decimal, lanes, nanoseconds, planes};
+use super::timeline::{Place, Scene, lanes, nanoseconds, planes};
+use crate::trace_event::{decimal, quoted};
 
 /// Tracks of a die are numbered from its number times this. Chosen: more than a die has.
 const TRACKS: u32 = 64;
@@ -149,11 +150,6 @@ impl Events<'_> {
             self.add(&format!("{head},\"args\":{{\"level\":{level}}}"));
         }
     }
-}
-
-/// Text as JSON has it.
-pub(crate) fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }
 
 fn microseconds(ps: u64) -> String {

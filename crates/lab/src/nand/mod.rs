@@ -49,9 +49,5 @@ fn as_arguments(wrong: Complaints, prefix: &str) -> Error {
     Error::Config(Complaints(named.collect()))
 }
 
-pub(crate) use activity::is_on_bus;
-pub(crate) use chrome::quoted;
-pub(crate) use timeline::decimal;
-
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,8 @@ use wordline_kernel::Instant;
 use wordline_nand::{Span, Stage};
 
 use super::bench::STAGES;
-use super::timeline::{Scene, decimal, lanes, nanoseconds, planes};
+use super::timeline::{Scene, lanes, nanoseconds, planes};
+use crate::trace_event::decimal;
 
 // Sizes in pixels, chosen for a page of text.
 const WIDTH: u64 = 1_000;

@@ -5,8 +5,9 @@ use wordline_kernel::{Duration, Instant};
 use wordline_nand::geometry::Layout;
 use wordline_nand::{DieId, Part, Span, Stage};
 
-use super::activity::{Activity, During, is_on_bus};
+use super::activity::{Activity, During};
 use super::*;
+use crate::trace_event::is_on_bus;
 
 fn mqsim() -> Part {
     part("mqsim-mlc", None, None).expect("the part is embedded")

@@ -8,9 +8,9 @@ use wordline_kernel::Duration;
 use wordline_nand::geometry::Layout;
 use wordline_nand::{Part, Span};
 
-use super::activity::is_on_bus;
 use super::bench::{Bench, Carried, STAGES, Trace};
 use crate::report::Quantity;
+use crate::trace_event::{decimal, is_on_bus};
 
 /// The input of a time line: spans of [`Chips`](wordline_nand::Chips), or of the pins.
 #[derive(Clone, Copy, Debug)]
@@ -94,16 +94,6 @@ pub(super) fn planes(span: &Span) -> Vec<u32> {
 /// A time in nanoseconds with all its picoseconds: `1500`, or `0.833`.
 pub(super) fn nanoseconds(ps: u64) -> String {
     decimal(ps, 1_000)
-}
-
-/// `ps` in units of `unit` picoseconds, a power of ten, exactly.
-pub(crate) fn decimal(ps: u64, unit: u64) -> String {
-    let (whole, rest) = (ps / unit, ps % unit);
-    if rest == 0 {
-        return whole.to_string();
-    }
-    let digits = unit.ilog10() as usize;
-    format!("{whole}.{rest:0digits$}").trim_end_matches('0').to_owned()
 }
 
 /// The times and energy of all operations of a name.

@@ -68,7 +68,6 @@ pub(crate) struct Running<D: BlockDevice> {
     /// The description of the load; its requests are in the queue.
     load: Load,
     snapshot: Option<Output>,
-    timeline: Option<Recorder>,
     /// The seconds on this machine that preconditioning took, and that the run has taken.
     seconds: [f64; 2],
 }
@@ -90,6 +89,8 @@ struct Looks {
     audit_at: u64,
     /// When the run has taken the time that there is.
     latest: Instant,
+    /// The time line, if one is wanted.
+    timeline: Option<Recorder>,
 }
 
 /// Where to stop before the end of the run.
@@ -157,6 +158,7 @@ impl<D: BlockDevice> Running<D> {
             look_at: LOOK_EVERY,
             audit_at: FIRST_AUDIT,
             latest: begin + Duration::LIMIT,
+            timeline,
         };
         Self {
             prepared,
@@ -168,14 +170,13 @@ impl<D: BlockDevice> Running<D> {
             measurements,
             load,
             snapshot: opened.snapshot,
-            timeline,
             seconds: [precondition_seconds, 0.0],
         }
     }
 
     /// The event loop, until `stop`, the end of the workload, or the observer stops it.
     fn simulate(&mut self, stop: Stop, observer: &mut dyn Observer) -> Result<Reached> {
-        let Self { prepared, queue, calendar, around, power, looks, measurements, timeline, .. } = self;
+        let Self { prepared, queue, calendar, around, power, looks, measurements, .. } = self;
         let device = &mut prepared.device;
         let is_early = stop.is_early();
         let mut look_at = looks.look_at.min(stop.answered);
@@ -200,11 +201,9 @@ impl<D: BlockDevice> Running<D> {
                         break;
                     }
                     Some(Event::PowerCut) => {
-                        power.comes();
-                        cut(power, device, queue, calendar, (around, stop), observer);
-                        go_on(timeline, calendar);
+                        cut(power, device, queue, calendar, (around, looks, stop), observer);
                     }
-                    Some(Event::Timeline) => comes(timeline, calendar.now(), device)?,
+                    Some(Event::Timeline) => looks.timeline_comes(calendar.now(), device)?,
                     Some(Event::Pause) if !pauses(device, queue, calendar, (around, stop))? => {}
                     Some(Event::Pause) => return Ok(Reached::Wanted),
                     None => give_up(device, calendar)?,
@@ -222,8 +221,7 @@ impl<D: BlockDevice> Running<D> {
                     break;
                 }
                 if left == 0 {
-                    drain(timeline, device)?;
-                    looks.watchdog.look(device, calendar.now()).map_err(Error::Stuck)?;
+                    looks.look_at_device(device, calendar.now())?;
                 }
             }
             let now = calendar.now();
@@ -231,14 +229,9 @@ impl<D: BlockDevice> Running<D> {
             take_answers(device, queue, measurements, now)?;
             let answered = queue.total_answered();
             if power.is_due(answered) {
-                power.comes();
-                cut(power, device, queue, calendar, (around, stop), observer);
-                go_on(timeline, calendar);
+                cut(power, device, queue, calendar, (around, looks, stop), observer);
             }
             if answered >= look_at {
-                if answered >= looks.look_at {
-                    drain(timeline, device)?;
-                }
                 if answered >= looks.look_at
                     && !looks.look(device, now, power.is_off(), answered, observer)?
                 {
@@ -263,18 +256,31 @@ impl Around {
 }
 
 impl Looks {
+    /// Looks whether a device gets on, and writes what was recorded for the time line so far.
+    #[cold]
+    fn look_at_device(&mut self, device: &mut impl BlockDevice, now: Instant) -> Result<()> {
+        self.timeline.as_mut().map_or(Ok(()), |timeline| timeline.drain(device))?;
+        self.watchdog.look(device, now).map_err(Error::Stuck)
+    }
+
+    /// The time line begins or ends.
+    #[cold]
+    fn timeline_comes(&mut self, now: Instant, device: &mut impl BlockDevice) -> Result<()> {
+        self.timeline.as_mut().map_or(Ok(()), |timeline| timeline.comes(now, device))
+    }
+
     /// Looks at a device, and at the observer; whether the run is to go on.
     #[cold]
     fn look(
         &mut self,
-        device: &impl BlockDevice,
+        device: &mut impl BlockDevice,
         now: Instant,
         recovers: bool,
         answered: u64,
         observer: &mut dyn Observer,
     ) -> Result<bool> {
         self.look_at += LOOK_EVERY;
-        self.watchdog.look(device, now).map_err(Error::Stuck)?;
+        self.look_at_device(device, now)?;
         if self.look_at > self.audit_at && !recovers {
             self.audit_at *= 2;
             device.audit(now - Instant::ZERO);
@@ -283,39 +289,26 @@ impl Looks {
     }
 }
 
-/// Cuts the power. The events around the device are gone with its own; the time at which to stop is set once more.
+/// Cuts the power. The events around the device are gone with its own; the time at which to stop is set once more, and those of the time line.
 #[cold]
 fn cut<D: BlockDevice>(
     power: &mut Power,
     device: &mut D,
     queue: &mut HostQueue<Arrivals>,
     calendar: &mut Calendar<Event<D::Event>>,
-    (around, stop): (&mut Around, Stop),
+    (around, looks, stop): (&mut Around, &Looks, Stop),
     observer: &mut dyn Observer,
 ) {
+    power.comes();
     *around = Around::default();
     power.cut(device, queue, calendar, observer);
+    let now = calendar.now();
+    for at in looks.timeline.iter().flat_map(|timeline| timeline.later(now)) {
+        calendar.at(at, Event::Timeline);
+    }
     if let Some(time) = stop.time {
         around.pause_at(time, calendar);
     }
-}
-
-/// A time line begins or ends.
-#[cold]
-fn comes(timeline: &mut Option<Recorder>, now: Instant, device: &mut impl BlockDevice) -> Result<()> {
-    timeline.as_mut().map_or(Ok(()), |timeline| timeline.comes(now, device))
-}
-
-/// Writes what was recorded for a time line so far.
-fn drain(timeline: &mut Option<Recorder>, device: &mut impl BlockDevice) -> Result<()> {
-    timeline.as_mut().map_or(Ok(()), |timeline| timeline.drain(device))
-}
-
-/// The events of a time line were gone with a power cut.
-#[cold]
-fn go_on<E: Copy + PartialEq>(timeline: &Option<Recorder>, calendar: &mut Calendar<Event<E>>) {
-    let now = calendar.now();
-    timeline.iter().flat_map(|timeline| timeline.later(now)).for_each(|at| calendar.at(at, Event::Timeline));
 }
 
 /// Whether to stop at the pause that has just come. What else is due at this instant goes before it, and so does giving up commands

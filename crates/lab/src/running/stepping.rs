@@ -167,7 +167,7 @@ impl<D: BlockDevice> Running<D> {
         }
         self.load.notes.extend(self.load.late_notes.take());
         self.load.notes.extend(self.power.notes());
-        self.load.notes.extend(self.timeline.as_ref().and_then(Recorder::note));
+        self.load.notes.extend(self.looks.timeline.as_ref().and_then(Recorder::note));
         if let Some(to) = self.snapshot.take() {
             observer.phase(SAVING, None);
             let saved = self.save_after(to, interrupted, observer)?;
@@ -182,7 +182,7 @@ impl<D: BlockDevice> Running<D> {
         if let Some(record) = self.measurements.record().take() {
             record.finish(&summary)?;
         }
-        if let Some(timeline) = self.timeline.take() {
+        if let Some(timeline) = self.looks.timeline.take() {
             timeline.finish(&mut self.prepared.device, &summary)?;
         }
         Ok(summary)

@@ -2,7 +2,6 @@
 
 use wordline_kernel::chart::Drawn;
 use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule, Seed};
-use wordline_nand::Span;
 
 use super::{Content, Contents, Device, Event, Look, PowerCut, Recovered, Steady};
 use crate::ageing;
@@ -89,9 +88,7 @@ impl BlockDevice for Device {
     fn take_recorded(&mut self) -> Recorded {
         let (requests, levels) = self.front.take_recorded();
         let (commands, stages) = self.core.base.flash.take_recorded();
-        let pools = self.core.base.flash.chips().pools();
-        let on_channel = |span: Span| (span, pools.of_die(span.die).geometry.channel_of(span.die).0);
-        Recorded { requests, levels, commands, stages: stages.into_iter().map(on_channel).collect() }
+        Recorded { requests, commands, stages, levels }
     }
 
     #[inline]

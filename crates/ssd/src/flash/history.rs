@@ -15,7 +15,7 @@ pub(crate) const WORKS: usize = 10;
 /// Commands that are kept of a die. Chosen: 24 KiB, and more commands than ever wait for one die on the presets.
 const KEPT: usize = 1024;
 
-/// What a die works on.
+/// The kind of a die's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
@@ -26,8 +26,8 @@ pub enum DieWork {
     HostProgram,
     /// A read of the rest of a page that the host wrote in part, or of the rest of a unit that is programmed as a whole.
     FillRead,
-    /// A read ahead of the host.
-    ReadAhead,
+    /// A read before the host wants it.
+    Prefetch,
     /// A read of the map.
     MapRead,
     /// A program of the map.
@@ -48,7 +48,7 @@ impl DieWork {
         Self::HostRead,
         Self::HostProgram,
         Self::FillRead,
-        Self::ReadAhead,
+        Self::Prefetch,
         Self::MapRead,
         Self::MapProgram,
         Self::CleaningRead,
@@ -63,7 +63,7 @@ impl DieWork {
             "host_read",
             "host_program",
             "fill_read",
-            "read_ahead",
+            "prefetch",
             "map_read",
             "map_program",
             "cleaning_read",
@@ -73,7 +73,7 @@ impl DieWork {
         ][self as usize]
     }
 
-    /// What a task is.
+    /// The kind of a task.
     fn of(task: &Task) -> Self {
         let is_read = task.operation == Operation::Read;
         match task.ticket {
@@ -81,7 +81,7 @@ impl DieWork {
             Ticket::Request(_) if is_read => Self::HostRead,
             Ticket::Request(_) | Ticket::HostUnit(_) => Self::HostProgram,
             Ticket::Fill(_) | Ticket::UnitFill(_) => Self::FillRead,
-            Ticket::Prefetch(_) => Self::ReadAhead,
+            Ticket::Prefetch(_) => Self::Prefetch,
             Ticket::Table(_) => Self::MapRead,
             Ticket::TableUnit(_) => Self::MapProgram,
             Ticket::Reclaim(_) if is_read => Self::CleaningRead,
@@ -155,7 +155,7 @@ pub struct DieCommand {
     pub from: Instant,
     /// When the die was done with it, or suspended it.
     pub to: Instant,
-    /// What it was.
+    /// Its kind.
     pub work: DieWork,
     /// The channel of the die.
     pub channel: u32,
@@ -177,7 +177,7 @@ pub struct Waited {
     was_tried: bool,
 }
 
-/// What a task waited behind.
+/// The commands that a task waited behind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Behind {
     /// The die.
@@ -266,7 +266,7 @@ impl History {
         &self.done
     }
 
-    /// What a task waited behind that is over; nothing where its command is not kept any more.
+    /// The commands that a task waited behind that is over; none where its command is not kept any more.
     pub fn behind(&self, waited: &Waited, pools: &Pools) -> Behind {
         let Waited { die, queued, page, is_read, was_tried } = *waited;
         let work = if is_read { DieWork::HostRead } else { DieWork::HostProgram };

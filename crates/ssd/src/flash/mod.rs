@@ -185,10 +185,13 @@ impl Flash {
         if on { self.chips.record() } else { self.chips.record_no_longer() }
     }
 
-    /// The commands recorded so far, and their stages.
-    pub(crate) fn take_recorded(&mut self) -> (Vec<DieCommand>, Vec<Span>) {
+    /// The commands recorded so far, and their stages, each with the channel of its die.
+    pub(crate) fn take_recorded(&mut self) -> (Vec<DieCommand>, Vec<(Span, u32)>) {
         let commands = self.history.as_mut().map(|history| history.take_recorded());
-        (commands.unwrap_or_default(), self.chips.take_spans())
+        let spans = self.chips.take_spans();
+        let pools = self.chips.pools();
+        let on_channel = |span: Span| (span, pools.of_die(span.die).geometry.channel_of(span.die).0);
+        (commands.unwrap_or_default(), spans.into_iter().map(on_channel).collect())
     }
 
     /// The time of all dies by their work since their commands are kept, of those that are over.
@@ -196,7 +199,7 @@ impl Flash {
         self.history.as_ref().map_or_else(ByWork::default, |history| *history.done())
     }
 
-    /// What a task waited behind that is over.
+    /// The commands that a task waited behind that is over.
     pub(crate) fn behind(&self, waited: &Waited) -> Option<Behind> {
         self.history.as_ref().map(|history| history.behind(waited, self.chips.pools()))
     }

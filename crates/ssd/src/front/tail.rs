@@ -31,7 +31,7 @@ pub struct Explained {
     pub submitted: Instant,
     /// Its time by [component](crate::times::Component), which together are its latency.
     pub parts: [Duration; COMPONENTS],
-    /// What its last command waited behind, of the components `gc_wait` and `die_wait`; none where it waited for no die.
+    /// The commands that its last one waited behind, of the components `gc_wait` and `die_wait`; none where it waited for no die.
     pub behind: Option<Behind>,
     /// The work of all dies while it waited for the buffer; none where it did not.
     pub meanwhile: Option<ByWork>,
@@ -66,7 +66,7 @@ pub struct Tail {
     open: Vec<Known>,
 }
 
-/// What is known of a request that is not answered, or of one before it with the same number: then it is from before it came.
+/// The knowledge of a request that is not answered, or of one before it with the same number: then it is from before it came.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     /// The last command that it waited for.

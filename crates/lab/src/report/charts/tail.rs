@@ -16,7 +16,7 @@ const ORDER: [&str; 20] = [
     "behind_host_read",
     "behind_host_program",
     "behind_fill_read",
-    "behind_read_ahead",
+    "behind_prefetch",
     "behind_map_read",
     "behind_map_program",
     "behind_cleaning_read",
