@@ -11,20 +11,20 @@ import wordline as wl
 TINY = {"preset": "tiny"}
 
 DEVICES: list[tuple[Any, str]] = [
-    ("nvme-tcl", "did you mean nvme-tlc?"),
+    ("nvme-tcl", "nvme-tlc, or another of"),
     ("", "--preset : found no such name"),
     ("no/such.toml", "cannot read: No such file"),
     (Path("no/such.toml"), "cannot read: No such file"),
     ({}, "wanted a table or a name for"),
-    ({"preset": "tinny"}, "did you mean tiny?"),
+    ({"preset": "tinny"}, "tiny, or another of"),
     ({"preset": 3}, "preset: found 3, wanted text in quotes"),
     ({**TINY, "ftl": {"over_provisioning": 1.5}}, "tiny: ftl.over_provisioning: found 1.5, wanted a fraction from 0 to below 1"),
-    ({**TINY, "ftl": {"over_provisoning": 0.5}}, "found an unknown key, wanted one of"),
+    ({**TINY, "ftl": {"over_provisoning": 0.5}}, "found an unknown key, wanted over_provisioning, or another of"),
     ({**TINY, "ftl": 7}, "ftl: found 7, wanted a table of settings"),
-    ({**TINY, "ftl": {"gc": {"victim": {"policy": "gredy"}}}}, "did you mean greedy?"),
+    ({**TINY, "ftl": {"gc": {"victim": {"policy": "gredy"}}}}, "greedy, or another of"),
     ({**TINY, "ftl": {"gc": {"victim": "greedy"}}}, "wanted a table with the key policy"),
-    ({**TINY, "device": "sdd"}, "did you mean ssd?"),
-    ({**TINY, "designs": ["cubftl"]}, "did you mean cubeftl?"),
+    ({**TINY, "device": "sdd"}, "ssd, or another of"),
+    ({**TINY, "designs": ["cubftl"]}, "cubeftl, or another of"),
     ({**TINY, 3: 4}, "found 3, wanted keys that are text"),
 ]
 
@@ -34,7 +34,7 @@ SETTINGS: list[tuple[str, Any, str]] = [
     ("ftl.over_provisioning", None, "ftl.over_provisioning: found None, wanted text, a number, True or False, a list or a dict"),
     ("ftl.over_provisioning", {1, 2}, "ftl.over_provisioning: found {1, 2}, wanted text"),
     ("ftl.over_provisioning", float("nan"), "ftl.over_provisioning: found NaN"),
-    ("ftl.over_provisoning", 0.5, "did you mean over_provisioning?"),
+    ("ftl.over_provisoning", 0.5, "over_provisioning, or another of"),
     ("ftl..gc", 1, "--set ftl..gc: found not a key, wanted a key such as"),
     ("ftl=1", 1, "--set ftl=1: found not a key, wanted a key such as ftl.over_provisioning"),
     ("layout.channels", 0, "layout.channels: found 0"),
@@ -43,12 +43,12 @@ SETTINGS: list[tuple[str, Any, str]] = [
     ("layout.channels", True, "layout.channels: found true, wanted a whole number"),
     ("buffer.size", "16 parsecs", 'buffer.size: found "16 parsecs", wanted'),
     ("buffer.size", [1], "buffer.size: found"),
-    ("part", "tlc-512", '--set part: found "tlc-512", wanted a part: one of'),
+    ("part", "tlc-512", '--set part: found "tlc-512", wanted a part: tlc-512g, or another of'),
     ("name", "mine", "--set name: found a key of files"),
 ]
 
 WORKLOADS: list[tuple[dict[str, Any], str]] = [
-    ({"name": "randred-4k"}, "did you mean randread-4k?"),
+    ({"name": "randred-4k"}, "randread-4k, or another of"),
     ({"name": "no/such.toml"}, "No such file"),
     ({"name": 5}, "name: found 5, wanted text in quotes"),
     ({"name": "randread-4k", "trace": "a.csv"}, "workload: found a name and a trace, wanted one of them"),

@@ -77,7 +77,7 @@ def test_a_study_keeps_to_its_memory() -> None:
     [
         ({"preset": "tinny"}, "preset"),
         ({"columns": ["waf"]}, "columns"),
-        ({"vary": [{"key": "ftl.gc.victim.policy", "values": ["greddy"]}]}, "did you mean greedy"),
+        ({"vary": [{"key": "ftl.gc.victim.policy", "values": ["greddy"]}]}, "greedy, or another of"),
         ({"repeat": {"seeds": 0}}, "repeat.seeds"),
         ({"sedes": 1}, "sedes"),
     ],

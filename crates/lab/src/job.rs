@@ -21,7 +21,7 @@ pub struct RunOptions {
     pub save_snapshot: Option<PathBuf>,
     /// Where every request is to be logged.
     pub log: Option<PathBuf>,
-    /// How many of the slowest requests are kept, each with where its time went; none where requests are not [explained](crate::summary::Tail).
+    /// How many of the slowest requests are kept, each with where its time went; none where requests are not [explained](crate::tail::Tail).
     pub slowest: Option<u32>,
     /// The time line that is to be written.
     pub timeline: Option<Timeline>,

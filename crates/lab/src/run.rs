@@ -30,10 +30,10 @@ use crate::workload::{Origin, Workload};
 ///
 /// # Errors
 /// Input that cannot be read, and settings that do not fit together, each with what was found and what was wanted.
-/// [`Error::Argument`](crate::Error::Argument) for a request beyond the device, [`Error::File`](crate::Error::File) if the log cannot be
-/// written, [`Error::Stopped`](crate::Error::Stopped) if the observer stopped it before the first request, and with a reproducer
-/// [`Error::WrongAnswer`](crate::Error::WrongAnswer) if a design answers what is not allowed, [`Error::Invariant`](crate::Error::Invariant)
-/// if a check of the simulation fails, and [`Error::Stuck`](crate::Error::Stuck) if it does not get on.
+/// [`Error::Argument`] for a request beyond the device, [`Error::File`] if the log cannot be
+/// written, [`Error::Stopped`] if the observer stopped it before the first request, and with a reproducer
+/// [`Error::WrongAnswer`] if a design answers what is not allowed, [`Error::Invariant`]
+/// if a check of the simulation fails, and [`Error::Stuck`] if it does not get on.
 pub fn run(
     device: &Device,
     workload: &Workload,
@@ -102,7 +102,7 @@ where
 /// Preconditions a new device and saves it.
 ///
 /// # Errors
-/// [`Error::File`](crate::Error::File) if it cannot be written, [`Error::Stopped`](crate::Error::Stopped) if the observer does not want it
+/// [`Error::File`] if it cannot be written, [`Error::Stopped`] if the observer does not want it
 /// to go on.
 pub fn make_snapshot(
     device: &Device,

@@ -33,9 +33,9 @@ pub struct LatencyRange {
     /// `read` or `write`.
     pub operation: String,
     /// The percentile from which on they are.
-    pub from: f64,
+    pub from_percentile: f64,
     /// The percentile up to which they are.
-    pub to: f64,
+    pub to_percentile: f64,
     /// How many requests they stand for.
     pub requests: u64,
     /// Their mean latency, in microseconds.
@@ -202,8 +202,8 @@ fn ranges_of(operation: &str, sample: &[&Interval]) -> Vec<LatencyRange> {
     let ranges = ranges.into_iter().enumerate().filter(|(_, sums)| sums.0.requests > 0);
     let range = |(n, sums): (usize, Sums)| LatencyRange {
         operation: operation.into(),
-        from: if n == 0 { 0.0 } else { ENDS[n - 1] },
-        to: ENDS[n],
+        from_percentile: if n == 0 { 0.0 } else { ENDS[n - 1] },
+        to_percentile: ENDS[n],
         requests: sums.0.requests,
         latency_us: sums.mean(sums.0.latency_ps),
         time: sums.time(),

@@ -377,8 +377,8 @@ fn tail() -> Tail {
     ];
     let range = |from, to, requests, time: &[(&str, f64)]| LatencyRange {
         operation: "read".to_owned(),
-        from,
-        to,
+        from_percentile: from,
+        to_percentile: to,
         requests,
         latency_us: time.iter().map(|(_, us)| us).sum(),
         time: of(time),

@@ -37,8 +37,10 @@ pub fn by_percentile(runs: &Runs<'_>) -> Option<Chart> {
     for (run, label) in runs.iter() {
         let Some(told) = &run.tail else { continue };
         for range in &told.ranges {
-            let bar =
-                runs.prefixed(label, &format!("{}s, p{} to p{}", range.operation, range.from, range.to));
+            let bar = runs.prefixed(
+                label,
+                &format!("{}s, p{} to p{}", range.operation, range.from_percentile, range.to_percentile),
+            );
             rows.extend(cells(&bar, &range.time));
             bars.push(bar);
         }
