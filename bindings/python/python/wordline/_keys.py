@@ -2072,10 +2072,10 @@ class Mapping(Table):
 
     @property
     def cache(self) -> str | None:
-        """DRAM for the map, of which an entry takes 4 B more than in flash for the logical page that it is of. The map itself is in
-        translation pages of the flash, as large as a mapping unit and taken from the over-provisioning; those of several pools
-        are in the last one. Left out: the whole map is in DRAM, where the map of `whole_units` is always. Takes a size with a
-        unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
+        """DRAM for the map: a size, such as `2MiB`, turns the cached map (DFTL) on. An entry takes 4 B more there than in flash for
+        the logical page that it is of. The map itself is in translation pages of the flash, as large as a mapping unit and taken
+        from the over-provisioning; those of several pools are in the last one. Left out: the whole map is in DRAM, where the map
+        of `whole_units` is always. Takes a size with a unit, such as "16KiB" (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB).
         """
         return self._get("cache")
 

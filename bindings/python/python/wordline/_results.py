@@ -637,13 +637,204 @@ class SubRequests:
 
 
 @dataclass(frozen=True)
+class TailPart:
+    """A part of the time of a request."""
+
+    name: str
+    """A stage, as in `time` of the run. In place of `gc_wait` and `die_wait` stands what the die worked on meanwhile, as
+    `behind_erase`, and `behind_other` for what is not known: more than 1,024 commands ago, or the way of a suspension. In
+    `buffer_while` the work alone.
+    """
+    us: float
+    """Microseconds."""
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> TailPart:
+        """The result that the JSON is of."""
+        return TailPart(
+            name=values["name"],
+            us=values["us"],
+        )
+
+
+@dataclass(frozen=True)
+class LatencyRange:
+    """Requests between two percentiles of latency."""
+
+    buffer_while: tuple[TailPart, ...]
+    """The time in the buffer by what the dies worked on meanwhile; of the requests that waited for room or for a program."""
+    from_percentile: float
+    """The percentile from which on they are."""
+    latency_us: float
+    """Their mean latency, in microseconds."""
+    operation: str
+    """`read` or `write`."""
+    requests: int
+    """How many requests they stand for."""
+    time: tuple[TailPart, ...]
+    """Where their time went in the mean; together it is their mean latency."""
+    to_percentile: float
+    """The percentile up to which they are."""
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> LatencyRange:
+        """The result that the JSON is of."""
+        return LatencyRange(
+            buffer_while=tuple(TailPart.from_json(one) for one in values["buffer_while"]),
+            from_percentile=values["from_percentile"],
+            latency_us=values["latency_us"],
+            operation=values["operation"],
+            requests=values["requests"],
+            time=tuple(TailPart.from_json(one) for one in values["time"]),
+            to_percentile=values["to_percentile"],
+        )
+
+
+@dataclass(frozen=True)
+class LongestCommand:
+    """The command that a request waited behind for longest."""
+
+    block: int
+    """The block, one of each plane."""
+    die: int
+    """The die."""
+    us: float
+    """How long, in microseconds."""
+    work: str
+    """Its work: `host_read`, `host_program`, `fill_read`, `prefetch`, `map_read`, `map_program`, `cleaning_read`,
+    `cleaning_program`, `erase` or `scan`.
+    """
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> LongestCommand:
+        """The result that the JSON is of."""
+        return LongestCommand(
+            block=values["block"],
+            die=values["die"],
+            us=values["us"],
+            work=values["work"],
+        )
+
+
+@dataclass(frozen=True)
+class SlowRequest:
+    """One of the slowest requests."""
+
+    buffer_while: tuple[TailPart, ...]
+    """The time in the buffer by what the dies worked on meanwhile."""
+    bytes: int
+    """Its bytes."""
+    latency_us: float
+    """Its latency, in microseconds."""
+    offset: int
+    """Its first byte."""
+    operation: str
+    """`read`, `write`, `discard`, `flush`, `write_zeroes` or `compare`."""
+    submitted_seconds: float
+    """When it was submitted, in seconds since the run began."""
+    time: tuple[TailPart, ...]
+    """Where its time went; together it is its latency."""
+    longest: LongestCommand | None = None
+    """The command that it waited behind for longest; left out where it waited for no die."""
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> SlowRequest:
+        """The result that the JSON is of."""
+        return SlowRequest(
+            buffer_while=tuple(TailPart.from_json(one) for one in values["buffer_while"]),
+            bytes=values["bytes"],
+            latency_us=values["latency_us"],
+            offset=values["offset"],
+            operation=values["operation"],
+            submitted_seconds=values["submitted_seconds"],
+            time=tuple(TailPart.from_json(one) for one in values["time"]),
+            longest=LongestCommand.from_json(values["longest"]) if values.get("longest") is not None else None,
+        )
+
+
+@dataclass(frozen=True)
+class TailDie:
+    """A die that requests waited for."""
+
+    die: int
+    """Its number."""
+    part: float
+    """The part of the waits for dies that were for this one."""
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> TailDie:
+        """The result that the JSON is of."""
+        return TailDie(
+            die=values["die"],
+            part=values["part"],
+        )
+
+
+@dataclass(frozen=True)
+class Slowest:
+    """The slowest requests together."""
+
+    buffer_while: tuple[TailPart, ...]
+    """The time in the buffer by what the dies worked on meanwhile."""
+    dies: tuple[TailDie, ...]
+    """The dies that they waited for, the one first that they waited for longest."""
+    least_us: float
+    """The least of their latencies, in microseconds."""
+    most_us: float
+    """The greatest, in microseconds."""
+    reads: int
+    """Reads among them."""
+    requests: int
+    """How many there are."""
+    time: tuple[TailPart, ...]
+    """Where their time went in the mean; together it is their mean latency."""
+    writes: int
+    """Writes among them."""
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Slowest:
+        """The result that the JSON is of."""
+        return Slowest(
+            buffer_while=tuple(TailPart.from_json(one) for one in values["buffer_while"]),
+            dies=tuple(TailDie.from_json(one) for one in values["dies"]),
+            least_us=values["least_us"],
+            most_us=values["most_us"],
+            reads=values["reads"],
+            requests=values["requests"],
+            time=tuple(TailPart.from_json(one) for one in values["time"]),
+            writes=values["writes"],
+        )
+
+
+@dataclass(frozen=True)
+class Tail:
+    """Where the time of single requests went."""
+
+    ranges: tuple[LatencyRange, ...]
+    """Reads and writes by percentile of their latency: each of the first 10,000 requests, then one of 128."""
+    requests: tuple[SlowRequest, ...]
+    """The slowest of them one by one, at most 20, the slowest first."""
+    slowest: Slowest | None = None
+    """The slowest requests together; left out where none was kept."""
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Tail:
+        """The result that the JSON is of."""
+        return Tail(
+            ranges=tuple(LatencyRange.from_json(one) for one in values["ranges"]),
+            requests=tuple(SlowRequest.from_json(one) for one in values["requests"]),
+            slowest=Slowest.from_json(values["slowest"]) if values.get("slowest") is not None else None,
+        )
+
+
+@dataclass(frozen=True)
 class TimeShare:
     """Where the time of the requests went: mean microseconds a request, for reads and for writes. The sum over the
     list is the mean latency.
     """
 
     name: str
-    """`queue`, `link`, `controller`, `buffer`, `mapping`, `gc_wait`, `die_wait`, `bus`, `array`, `decoding`."""
+    """`queue`, `link`, `controller`, `buffer`, `mapping`, `gc_wait`, `die_wait`, `bus`, `array`, `decoding`, `retries`."""
     read_us: float
     """Mean microseconds a read."""
     write_us: float
@@ -679,6 +870,42 @@ class TraceFile:
             bytes=values["bytes"],
             path=values["path"],
             sha256=values["sha256"],
+        )
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The bound of a run, and how near it came to that."""
+
+    bound: Literal["arrays", "buses", "link", "cleaning", "host"]
+    """The part or work that bound it: `arrays`, `buses`, `link`, `cleaning` or `host`."""
+    busiest: Literal["arrays", "buses", "link", "cleaning", "host"]
+    """The busiest kind of part of the device: `arrays`, `buses` or `link`."""
+    busy: float
+    """Fraction of the run during which the busiest part of this kind was busy: a die, a channel, a direction of the link."""
+    mean_busy: float
+    """The same in the mean of all parts of the kind."""
+    stage_share: float
+    """Its part of all of that time."""
+    text: str
+    """The verdict in a sentence."""
+    cleaning: float | None = None
+    """Part of the time of the arrays that went into garbage collection; null where they were idle."""
+    stage: str | None = None
+    """The stage in which requests spent most of their time, as in `time`; null where they took none."""
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Verdict:
+        """The result that the JSON is of."""
+        return Verdict(
+            bound=values["bound"],
+            busiest=values["busiest"],
+            busy=values["busy"],
+            mean_busy=values["mean_busy"],
+            stage_share=values["stage_share"],
+            text=values["text"],
+            cleaning=values.get("cleaning"),
+            stage=values.get("stage"),
         )
 
 
@@ -854,6 +1081,8 @@ class CommandTime:
     """Waiting for a die that collects garbage."""
     mapping_us: float
     """Looking up where the page is, where only a part of the map is in memory."""
+    retries_us: float
+    """Earlier tries of reads that could not be read."""
     total_us: float
     """All of it."""
 
@@ -868,6 +1097,7 @@ class CommandTime:
             die_wait_us=values["die_wait_us"],
             gc_wait_us=values["gc_wait_us"],
             mapping_us=values["mapping_us"],
+            retries_us=values["retries_us"],
             total_us=values["total_us"],
         )
 
@@ -966,8 +1196,16 @@ class Summary:
     """
     sub_requests: SubRequests | None = None
     """Sub-requests to each of several pools; left out where there is one."""
+    tail: Tail | None = None
+    """Where the time of single requests went, the slowest among them; left out where that was not asked for, and by devices that do
+    not tell.
+    """
     trace_file: TraceFile | None = None
     """The trace file that the requests were read from; null where there was none that can be read again."""
+    verdict: Verdict | None = None
+    """The bound of the run, and how near to its bound it came; null where nothing was answered, and of a device without parts that
+    can be busy.
+    """
     write_amplification: float | None = None
     """Write amplification: bytes programmed (for the host, for the map, by the collector, as padding) for each byte that the host
     wrote; null without writes. Data still in the buffer at the end are not programmed. Centaur's equation 4.
@@ -1011,7 +1249,9 @@ class Summary:
             power_cuts=tuple(PowerCut.from_json(one) for one in values.get("power_cuts", ())),
             programs_per_host_program=values.get("programs_per_host_program"),
             sub_requests=SubRequests.from_json(values["sub_requests"]) if values.get("sub_requests") is not None else None,
+            tail=Tail.from_json(values["tail"]) if values.get("tail") is not None else None,
             trace_file=TraceFile.from_json(values["trace_file"]) if values.get("trace_file") is not None else None,
+            verdict=Verdict.from_json(values["verdict"]) if values.get("verdict") is not None else None,
             write_amplification=values.get("write_amplification"),
             others={key: value for key, value in values.items() if key not in _KEYS},
         )
