@@ -87,7 +87,8 @@ impl Study {
         Ok((table.map(StudyTable), raised))
     }
 
-    /// The same for some combinations of the values of varied keys by their places: each its columns, means over the seeds, or why there are none.
+    /// Runs some combinations, each given as one place in the list of values for every varied key. Returns, as text, the means of the columns
+    /// over the seeds of each combination, or its error.
     fn run_at(
         &self,
         py: Python<'_>,

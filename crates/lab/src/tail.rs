@@ -124,6 +124,31 @@ pub struct LongestCommand {
     pub us: f64,
 }
 
+/// The source of a part of the time of a request.
+#[derive(Clone, Copy)]
+pub(crate) enum Of {
+    /// A component.
+    Component(Component),
+    /// The work of a die that the request waited for.
+    Work(DieWork),
+    /// The rest of such a wait.
+    Other,
+}
+
+/// The parts of the time of a request, in the order in which they are told and drawn: the components, and in place of the waits for a die
+/// its work.
+pub(crate) fn part_names() -> impl Iterator<Item = (String, Of)> {
+    Component::ALL.into_iter().flat_map(|component| match component {
+        Component::GcWait => Vec::new(),
+        Component::DieWait => {
+            let works =
+                DieWork::ALL.into_iter().map(|work| (format!("behind_{}", work.name()), Of::Work(work)));
+            works.chain([("behind_other".to_owned(), Of::Other)]).collect()
+        }
+        component => vec![(component.name().to_owned(), Of::Component(component))],
+    })
+}
+
 /// Sums of the time of requests, in picoseconds.
 #[derive(Clone, Debug, Default)]
 struct Sums(Interval);
@@ -154,16 +179,15 @@ impl Sums {
                 time.push(TailPart { name, us: self.mean(ps) });
             }
         };
-        for component in Component::ALL {
-            match component {
-                Component::GcWait => {}
-                Component::DieWait => {
-                    let works = DieWork::ALL.iter().zip(behind);
-                    works.for_each(|(work, ps)| part(format!("behind_{}", work.name()), *ps));
-                    part("behind_other".into(), waited - known);
-                }
-                component => part(component.name().into(), parts[component as usize]),
-            }
+        for (name, of) in part_names() {
+            part(
+                name,
+                match of {
+                    Of::Component(component) => parts[component as usize],
+                    Of::Work(work) => behind[work as usize],
+                    Of::Other => waited - known,
+                },
+            );
         }
         time
     }

@@ -126,7 +126,7 @@ impl Parameters {
         })
     }
 
-    /// The same for a parameter that older files do not have.
+    /// One of some words, or the first of them where the file is of a version without the parameter.
     pub fn word_or(&mut self, key: &'static str, words: &[&'static str]) -> &'static str {
         if self.values.contains_key(key) { self.word(key, words) } else { words[0] }
     }

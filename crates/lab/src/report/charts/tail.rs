@@ -4,31 +4,7 @@ use serde_json::{Value, json};
 
 use super::chart::{Chart, Runs, chart, latency_text, shown};
 use crate::report::tail;
-use crate::tail::TailPart;
-
-/// The parts of a time in the order in which they are stacked.
-const ORDER: [&str; 20] = [
-    "queue",
-    "link",
-    "controller",
-    "buffer",
-    "mapping",
-    "behind_host_read",
-    "behind_host_program",
-    "behind_fill_read",
-    "behind_prefetch",
-    "behind_map_read",
-    "behind_map_program",
-    "behind_cleaning_read",
-    "behind_cleaning_program",
-    "behind_erase",
-    "behind_scan",
-    "behind_other",
-    "bus",
-    "array",
-    "decoding",
-    "retries",
-];
+use crate::tail::{TailPart, part_names};
 
 /// A bar for each range of percentiles, as long as the mean latency in it: parts of the whole, since the ranges differ by powers of ten.
 pub fn by_percentile(runs: &Runs<'_>) -> Option<Chart> {
@@ -51,9 +27,8 @@ pub fn by_percentile(runs: &Runs<'_>) -> Option<Chart> {
         }
         captions.extend(tail::sentences(run).iter().map(|text| runs.prefixed(label, text)));
     }
-    let present: Vec<String> = ORDER
-        .iter()
-        .map(|name| tail::part(name))
+    let present: Vec<String> = part_names()
+        .map(|(name, _)| tail::part(&name))
         .filter(|part| rows.iter().any(|row| row["part"] == **part))
         .collect();
     let caption = "Of requests by percentile of their latency, the parts of their mean time; what the die worked on while they waited for it is \
@@ -84,7 +59,7 @@ pub fn by_percentile(runs: &Runs<'_>) -> Option<Chart> {
 
 fn cells<'a>(bar: &'a str, time: &'a [TailPart]) -> impl Iterator<Item = Value> + 'a {
     time.iter().map(move |one| {
-        let order = ORDER.iter().position(|name| *name == one.name).unwrap_or(ORDER.len());
+        let order = part_names().position(|(name, _)| name == one.name);
         json!({ "bar": bar, "part": tail::part(&one.name), "us": shown(one.us), "order": order })
     })
 }
