@@ -12,6 +12,7 @@ use wordline_lab::summary::{Outcome as Ended, Summary};
 use wordline_lab::sweep::Conduct;
 
 mod bands;
+mod compared;
 mod docs;
 mod layers;
 mod library;

@@ -21,8 +21,11 @@ pub(crate) struct ExpectFile {
     over: toml::Table,
     #[serde(default)]
     per: toml::Table,
+    #[serde(default)]
+    beyond: toml::Table,
     mean: Option<Mean>,
     each: Option<String>,
+    weight: Option<String>,
     column: String,
     part_of: Option<String>,
     unit: String,
@@ -68,8 +71,11 @@ pub(crate) fn check_expect(
     check_place(&file.at, "expect.at", at, axes, wrong);
     check_place(&file.over, "expect.over", at, axes, wrong);
     check_place(&file.per, "expect.per", at, axes, wrong);
-    if !file.over.is_empty() && !file.per.is_empty() {
-        wrong.add(at, "expect.per", "`over` and `per`", "one of them");
+    check_place(&file.beyond, "expect.beyond", at, axes, wrong);
+    let compared = [("`over`", &file.over), ("`per`", &file.per), ("`beyond`", &file.beyond)];
+    let given: Vec<&str> = compared.iter().filter(|(_, at)| !at.is_empty()).map(|(name, _)| *name).collect();
+    if given.len() > 1 {
+        wrong.add(at, &format!("expect.{}", given[1].trim_matches('`')), given.join(" and "), "one of them");
     }
     if matches!(kind, Kind::Nand(_) | Kind::Cells(_)) && file.model.is_some() {
         wrong.add(at, "expect.model", "a model of garbage collection", "none: there is no FTL");
@@ -97,6 +103,25 @@ pub(crate) fn check_expect(
             wrong.add(at, "expect.each", format!("`{key}` without a mean"), "a `mean` beside it");
         }
     }
+    if let Some(column) = &file.weight {
+        if let Some(wanted) = kind.astray(column, false) {
+            wrong.add(at, "expect.weight", format!("`{column}`"), wanted);
+        }
+        if file.mean != Some(Mean::Values) {
+            wrong.add(at, "expect.weight", "a weight without a mean of values", "`mean = \"values\"` beside it");
+        }
+    }
+    if let Some(Direction::Correlated { with, above }) = &file.direction {
+        if let Some(wanted) = kind.astray(with, false) {
+            wrong.add(at, "expect.direction.correlated.with", format!("`{with}`"), wanted);
+        }
+        if !(-1.0..1.0).contains(above) {
+            wrong.add(at, "expect.direction.correlated.above", above, "a number from -1 to below 1");
+        }
+        if file.mean.is_some() {
+            wrong.add(at, "expect.mean", "a mean beside a correlation of points", "one of them");
+        }
+    }
     let wanted = check_wanted(&file, at, axes, wrong)?;
     Some(Expect {
         wanted,
@@ -105,8 +130,10 @@ pub(crate) fn check_expect(
         at: file.at,
         over: file.over,
         per: file.per,
+        beyond: file.beyond,
         mean: file.mean,
         each: file.each,
+        weight: file.weight,
         column: file.column,
         part_of: file.part_of,
         unit: file.unit,
@@ -333,6 +360,6 @@ fn check_direction(
             }
         }
         Direction::Above { at: other } => check_place(other, "expect.direction.above.at", at, axes, wrong),
-        Direction::Greater { .. } | Direction::Less { .. } => {}
+        Direction::Greater { .. } | Direction::Less { .. } | Direction::Correlated { .. } => {}
     }
 }

@@ -87,6 +87,13 @@ pub enum Direction {
         /// The number.
         than: f64,
     },
+    /// The values and another column of the same points rise together: Spearman's rank correlation of them is greater than a number.
+    Correlated {
+        /// The other column.
+        with: String,
+        /// The number, from -1 to below 1.
+        above: f64,
+    },
 }
 
 impl Direction {
@@ -94,6 +101,7 @@ impl Direction {
     pub(crate) fn is_decided_by(&self, ours: usize, others: usize) -> bool {
         match self {
             Self::Rising { .. } | Self::Falling { .. } => ours > 1,
+            Self::Correlated { .. } => ours > 2 && others == ours,
             Self::Above { .. } => ours > 0 && others > 0,
             Self::Greater { .. } | Self::Less { .. } => ours > 0,
         }
@@ -112,6 +120,7 @@ impl Direction {
             }
             Self::Greater { than } => ours.iter().map(|value| value - than).collect(),
             Self::Less { than } => ours.iter().map(|value| than - value).collect(),
+            Self::Correlated { above, .. } => vec![rank_correlation(ours, others) - above],
         }
     }
 }
@@ -124,8 +133,31 @@ impl fmt::Display for Direction {
             Self::Above { at } => write!(out, "above that at {}", place(at)),
             Self::Greater { than } => write!(out, "greater than {than}"),
             Self::Less { than } => write!(out, "less than {than}"),
+            Self::Correlated { with, above } => write!(out, "correlated by rank with {with}, above {above}"),
         }
     }
+}
+
+/// Spearman's rank correlation of two columns, equal values with the mean of their ranks; not a number where all values of a column are
+/// equal.
+pub(crate) fn rank_correlation(ours: &[f64], others: &[f64]) -> f64 {
+    let (ours, others) = (ranks(ours), ranks(others));
+    // Ranks add to the same whatever is equal.
+    let mean = (ours.len() as f64 + 1.0) / 2.0;
+    let product = |one: &[f64], other: &[f64]| {
+        one.iter().zip(other).map(|(one, other)| (one - mean) * (other - mean)).sum::<f64>()
+    };
+    product(&ours, &others) / (product(&ours, &ours) * product(&others, &others)).sqrt()
+}
+
+/// The rank of each value, from 1 for the least.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let rank = |value: &f64| {
+        let below = values.iter().filter(|other| *other < value).count();
+        let equal = values.iter().filter(|other| *other == value).count();
+        below as f64 + (equal as f64 + 1.0) / 2.0
+    };
+    values.iter().map(rank).collect()
 }
 
 /// Values of varied keys, as text.
@@ -182,10 +214,14 @@ pub struct Expect {
     pub over: toml::Table,
     /// The same, where our value is how many times the other point's column it is.
     pub per: toml::Table,
+    /// The same, where our value is by how much the column lies over the other point's, in its own unit.
+    pub beyond: toml::Table,
     /// The mean over all points that is compared; none where each of them is.
     pub mean: Option<Mean>,
     /// A varied key, for each value of which there is a mean of its own.
     pub each: Option<String>,
+    /// A key of the run's summary that says how much each point weighs in the mean; all the same without one.
+    pub weight: Option<String>,
     /// The key of the run's summary that holds our value, with dots.
     pub column: String,
     /// Another key of the summary: our value is the part that the column is of it, at each point.
@@ -251,8 +287,7 @@ impl Expect {
     pub(crate) fn needs(&self, settings: &toml::Table) -> bool {
         let lies = |at: &toml::Table| {
             let mut other = at.clone();
-            other.extend(self.over.clone());
-            other.extend(self.per.clone());
+            other.extend(self.aside());
             lies_at(settings, at) || lies_at(settings, &other)
         };
         let is_other = matches!(&self.wanted, Wanted::Direction(Direction::Above { at }) if lies(at));
@@ -267,11 +302,15 @@ impl Expect {
             && row.second_reading == self.second_reading
     }
 
+    /// The values that the other point has instead of a point's own; none where nothing is compared with one.
+    pub(crate) fn aside(&self) -> toml::Table {
+        [&self.over, &self.per, &self.beyond].into_iter().flat_map(Clone::clone).collect()
+    }
+
     /// The settings of the point that the one with `settings` is compared with, if it is another one.
     pub(crate) fn other(&self, settings: &toml::Table) -> Option<toml::Table> {
         let mut other = settings.clone();
-        other.extend(self.over.clone());
-        other.extend(self.per.clone());
+        other.extend(self.aside());
         (other != *settings).then_some(other)
     }
 }
@@ -306,6 +345,29 @@ mod tests {
         assert_eq!(Direction::Less { than: 3.0 }.margins(&[1.0, 4.0], &[]), [2.0, -1.0]);
         let above = Direction::Above { at: toml::Table::new() };
         assert_eq!(above.margins(&[3.0], &[1.0, 4.0]), [2.0, -1.0]);
+    }
+
+    #[test]
+    fn a_rank_correlation_is_of_the_order_alone() {
+        let of = |ours: &[f64], others: &[f64]| rank_correlation(ours, others);
+        assert_eq!(of(&[1.0, 2.0, 300.0], &[-5.0, 0.1, 0.2]), 1.0);
+        assert_eq!(of(&[1.0, 2.0, 3.0], &[3.0, 2.0, 1.0]), -1.0);
+        // 1 - 6 (0 + 1 + 1 + 0) / (4 x 15).
+        assert!((of(&[1.0, 2.0, 3.0, 4.0], &[1.0, 3.0, 2.0, 4.0]) - 0.8).abs() < 1e-12);
+        // Ranks 1.5, 1.5, 3 against 1, 2, 3: 1.5 / sqrt(1.5 x 2).
+        assert!((of(&[7.0, 7.0, 9.0], &[1.0, 2.0, 3.0]) - 0.75_f64.sqrt()).abs() < 1e-12);
+        assert!(of(&[1.0, 1.0, 1.0], &[1.0, 2.0, 3.0]).is_nan());
+    }
+
+    #[test]
+    fn a_correlation_is_decided_by_three_points_with_both_columns() {
+        let correlated: Direction =
+            toml::from_str("correlated = { with = \"b\", above = 0.5 }").expect("a direction");
+        assert!(correlated.is_decided_by(3, 3) && !correlated.is_decided_by(2, 2));
+        assert!(!correlated.is_decided_by(3, 2));
+        assert_eq!(correlated.margins(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0]), [0.5]);
+        assert_eq!(correlated.margins(&[1.0, 2.0, 3.0], &[3.0, 2.0, 1.0]), [-1.5]);
+        assert_eq!(correlated.to_string(), "correlated by rank with b, above 0.5");
     }
 
     #[test]

@@ -68,6 +68,11 @@ impl Order {
         !self.is_mean && matches!(self.direction, Direction::Greater { .. } | Direction::Less { .. })
     }
 
+    /// Whether the others are another column of the same points.
+    fn is_correlation(&self) -> bool {
+        matches!(self.direction, Direction::Correlated { .. })
+    }
+
     fn margins(&self) -> Vec<f64> {
         let values: Vec<f64> = self.values.iter().map(|(_, value)| *value).collect();
         self.direction.margins(&values, &self.others)
@@ -239,8 +244,14 @@ fn ordered(order: &Order, seeds: &[&Judged]) -> Found {
     // Values that miss by themselves are named, and explained by themselves; else all of them are.
     let missed: Option<Vec<usize>> =
         order.is_alone().then(|| (0..margins.len()).filter(|at| margins[*at].mean <= 0.0).collect());
-    let mut shown = list(&values);
-    if !others.is_empty() {
+    let mut shown = match order.direction {
+        Direction::Correlated { above, .. } => {
+            let correlation = Mean { mean: margins[0].mean + above, ..margins[0] };
+            format!("{} over {} points", with_half(correlation), values.len())
+        }
+        _ => list(&values),
+    };
+    if !others.is_empty() && !order.is_correlation() {
         shown += &format!(" against {}", list(&others));
     }
     for at in missed.iter().flatten() {
@@ -269,10 +280,15 @@ fn valued_with_all(first: &Order, seeds: &[&Judged]) -> Vec<Order> {
         .collect();
     let others = orders.iter().map(|order| order.others.len()).min().unwrap_or_default();
     for order in &mut orders {
+        if order.is_correlation() {
+            let kept = order.values.iter().zip(&order.others).filter(|((place, _), _)| !lost.contains(place));
+            order.others = kept.map(|(_, other)| *other).collect();
+        } else {
+            order.others.truncate(others);
+        }
         order.values.retain(|(place, _)| !lost.contains(place));
         order.without.extend(lost.iter().filter(|place| !first.without.contains(place)).cloned());
         order.without.dedup();
-        order.others.truncate(others);
     }
     orders
 }

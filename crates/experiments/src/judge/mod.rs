@@ -113,7 +113,7 @@ impl<'a, 'b> Judge<'a, 'b> {
     /// same one.
     fn value(&self, point: &Found) -> Result<Option<f64>> {
         let own = self.measured(point)?;
-        if self.expect.over.is_empty() && self.expect.per.is_empty() {
+        if self.expect.aside().is_empty() {
             return Ok(Some(own));
         }
         let Some(other) = self.other(point) else { return Ok(None) };
@@ -126,8 +126,11 @@ impl<'a, 'b> Judge<'a, 'b> {
         self.all.iter().find(|found| found.settings == other)
     }
 
-    /// How many times `other` `own` is, or by how many percent it lies over it; over nothing, not a number.
+    /// How many times `other` `own` is, by how many percent it lies over it, or by how much; a part of nothing is not a number.
     fn relative(&self, own: f64, other: f64) -> f64 {
+        if !self.expect.beyond.is_empty() {
+            return own - other;
+        }
         let times = if other == 0.0 { f64::NAN } else { own / other };
         if self.expect.over.is_empty() { times } else { 100.0 * (times - 1.0) }
     }
@@ -138,10 +141,16 @@ impl<'a, 'b> Judge<'a, 'b> {
             return Ok(None);
         }
         let valued = ours.iter().filter(|(_, value)| value.is_finite());
-        let count = valued.clone().count() as f64;
         if kind == Mean::Values {
-            return Ok(Some(valued.map(|(_, ours)| *ours).sum::<f64>() / count));
+            let (mut sum, mut weights) = (0.0, 0.0);
+            for (point, value) in valued {
+                let weight = self.expect.weight.as_ref().map_or(Ok(1.0), |column| point.number(column))?;
+                sum += weight * value;
+                weights += weight;
+            }
+            return Ok(Some(sum / weights));
         }
+        let count = valued.clone().count() as f64;
         let (mut own, mut others) = (0.0, 0.0);
         for (point, _) in valued {
             own += self.measured(point)?;
@@ -248,8 +257,11 @@ impl<'a, 'b> Judge<'a, 'b> {
         Ok(self.row(Some(&point.settings), vec![point.settings.clone()], sample))
     }
 
-    /// The values that a direction compares with.
-    fn others(&self, direction: &Direction) -> Result<Vec<f64>> {
+    /// The values that a direction compares with: of a correlation those of the same points as `ours`.
+    fn others(&self, direction: &Direction, ours: &[Ours]) -> Result<Vec<f64>> {
+        if let Direction::Correlated { with, .. } = direction {
+            return ours.iter().map(|(point, _)| point.number(with)).collect();
+        }
         let Direction::Above { at } = direction else { return Ok(Vec::new()) };
         let points = self.all.iter().filter(|point| lies_at(&point.settings, at));
         let values = points.map(|point| self.value(point)).filter_map(Result::transpose);
@@ -265,7 +277,7 @@ impl<'a, 'b> Judge<'a, 'b> {
         group: Option<&toml::Table>,
     ) -> Result<Option<Judged>> {
         let (valued, without): (Vec<Ours>, Vec<Ours>) =
-            ours.iter().copied().partition(|(_, value)| value.is_finite());
+            ours.iter().copied().partition(|ours| ours.1.is_finite() && has_other(direction, ours.0));
         let at = |(point, _): &Ours| place(&left_open(self.expect, &point.settings));
         let values: Vec<(String, f64)> = match self.expect.mean {
             Some(kind) => {
@@ -277,7 +289,7 @@ impl<'a, 'b> Judge<'a, 'b> {
         let order = Order {
             direction: direction.clone(),
             values,
-            others: self.others(direction)?,
+            others: self.others(direction, &valued)?,
             without: without.iter().map(at).collect(),
             is_mean: self.expect.mean.is_some(),
         };
@@ -285,6 +297,14 @@ impl<'a, 'b> Judge<'a, 'b> {
         let is_row = order.is_decided() || nothing;
         let points = valued.iter().map(|(point, _)| point.settings.clone()).collect();
         Ok(is_row.then(|| self.row(group, points, Sample::Order(order))))
+    }
+}
+
+/// Whether a point has the other column of a correlation, where the direction is one.
+fn has_other(direction: &Direction, point: &Found) -> bool {
+    match direction {
+        Direction::Correlated { with, .. } => point.number(with).is_ok_and(f64::is_finite),
+        _ => true,
     }
 }
 

@@ -96,6 +96,21 @@ fn the_requests_of_a_recording_are_those_of_another_table() {
 }
 
 #[test]
+fn the_recordings_of_ft_passds_volumes_are_those_of_the_other_tables() {
+    for name in Profile::names().iter().filter(|name| name.starts_with("ft-passd/")) {
+        let profile = Profile::named(name).expect("it is there");
+        let recorded = profile.chosen.recorded_requests.expect("they are known");
+        let other = |paper: &str| Profile::named(&format!("{paper}/{}", profile.volume()));
+        if let Ok(other) = other("ressd") {
+            assert_eq!(other.chosen.recorded_requests, Some(recorded), "{name}");
+            continue;
+        }
+        let (reads, writes) = other("centaur").expect("the tables have all volumes").counts();
+        assert!((recorded as f64 / (reads + writes) - 1.0).abs() < 1e-6, "{name}: {recorded}, {reads} + {writes}");
+    }
+}
+
+#[test]
 fn equal_seeds_give_equal_requests_and_others_do_not() {
     let profile = Profile::named("ressd/hm_0").expect("the profile exists");
     let digest = |seed| {
