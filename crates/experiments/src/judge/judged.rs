@@ -236,6 +236,9 @@ fn ordered(order: &Order, seeds: &[&Judged]) -> Found {
     let margins: Vec<Mean> = (0..by_seed[0].len())
         .map(|at| Mean::of(&by_seed.iter().map(|margins| margins[at]).collect::<Vec<f64>>()))
         .collect();
+    if order.is_correlation() && !margins[0].mean.is_finite() {
+        return words(NO_VALUE.into(), Verdict::Shown, true, None);
+    }
     let holds = margins.iter().all(|margin| margin.mean > 0.0);
     let sure = match holds {
         true => margins.iter().all(|margin| margin.interval()[0] > 0.0),

@@ -74,6 +74,9 @@ fn a_correlation_is_of_two_columns_of_the_same_points() {
         [own, 1.0] => [own, f64::NAN],
         pair => pair,
     };
+    // Nor has a column whose values are all the same an order.
+    let equal = |point: &Point| [pairs(point)[0], 7.0];
+    assert_eq!(row("", &with(0.5), equal), (Verdict::Shown, "no value".into()));
     let (verdict, ours) = row("", &with(0.5), lacks);
     assert_eq!((verdict, ours.as_str()), (Verdict::Outside, "0.500 over 3 points; no value at ssd = 3D, volume = a"));
 }
