@@ -68,6 +68,7 @@ pub(crate) fn check_expect(
     let (at, file, axes) = (entry.span().start, entry.into_inner(), &*kind.axes());
     check_claim(file.claim.as_deref(), at, "expect.claim", claims, wrong);
     check_columns(&file, kind, at, wrong);
+    check_other_columns(&file, kind, at, wrong);
     check_place(&file.at, "expect.at", at, axes, wrong);
     check_place(&file.over, "expect.over", at, axes, wrong);
     check_place(&file.per, "expect.per", at, axes, wrong);
@@ -101,25 +102,6 @@ pub(crate) fn check_expect(
         }
         if file.mean.is_none() {
             wrong.add(at, "expect.each", format!("`{key}` without a mean"), "a `mean` beside it");
-        }
-    }
-    if let Some(column) = &file.weight {
-        if let Some(wanted) = kind.astray(column, false) {
-            wrong.add(at, "expect.weight", format!("`{column}`"), wanted);
-        }
-        if file.mean != Some(Mean::Values) {
-            wrong.add(at, "expect.weight", "a weight without a mean of values", "`mean = \"values\"` beside it");
-        }
-    }
-    if let Some(Direction::Correlated { with, above }) = &file.direction {
-        if let Some(wanted) = kind.astray(with, false) {
-            wrong.add(at, "expect.direction.correlated.with", format!("`{with}`"), wanted);
-        }
-        if !(-1.0..1.0).contains(above) {
-            wrong.add(at, "expect.direction.correlated.above", above, "a number from -1 to below 1");
-        }
-        if file.mean.is_some() {
-            wrong.add(at, "expect.mean", "a mean beside a correlation of points", "one of them");
         }
     }
     let wanted = check_wanted(&file, at, axes, wrong)?;
@@ -162,6 +144,34 @@ fn check_columns(file: &ExpectFile, kind: &Kind, at: usize, wrong: &mut Wrong<'_
     }
     if file.part_of.is_some() && file.text.is_some() {
         wrong.add(at, "expect.part_of", "a part beside a text", "one of them");
+    }
+}
+
+/// Refuses weights and correlations with columns that a run does not have, or that say nothing.
+fn check_other_columns(file: &ExpectFile, kind: &Kind, at: usize, wrong: &mut Wrong<'_>) {
+    if let Some(column) = &file.weight {
+        if let Some(wanted) = kind.astray(column, false) {
+            wrong.add(at, "expect.weight", format!("`{column}`"), wanted);
+        }
+        if file.mean != Some(Mean::Values) {
+            wrong.add(
+                at,
+                "expect.weight",
+                "a weight without a mean of values",
+                "`mean = \"values\"` beside it",
+            );
+        }
+    }
+    if let Some(Direction::Correlated { with, above }) = &file.direction {
+        if let Some(wanted) = kind.astray(with, false) {
+            wrong.add(at, "expect.direction.correlated.with", format!("`{with}`"), wanted);
+        }
+        if !(-1.0..1.0).contains(above) {
+            wrong.add(at, "expect.direction.correlated.above", above, "a number from -1 to below 1");
+        }
+        if file.mean.is_some() {
+            wrong.add(at, "expect.mean", "a mean beside a correlation of points", "one of them");
+        }
     }
 }
 

@@ -65,7 +65,8 @@ fn points_weigh_in_a_mean_as_a_column_says() {
 
 #[test]
 fn a_correlation_is_of_two_columns_of_the_same_points() {
-    let with = |above: f64| format!("direction = {{ correlated = {{ with = \"wall_seconds\", above = {above} }} }}");
+    let with =
+        |above: f64| format!("direction = {{ correlated = {{ with = \"wall_seconds\", above = {above} }} }}");
     // Ranks 4, 3, 1, 2 against 1, 3, 2, 4: 1 - 6 (9 + 0 + 1 + 4) / 60.
     assert_eq!(row("", &with(0.5), pairs), (Verdict::Outside, "-0.400 over 4 points".into()));
     assert_eq!(row("", &with(-0.5), pairs), (Verdict::Direction, "-0.400 over 4 points".into()));
@@ -74,21 +75,36 @@ fn a_correlation_is_of_two_columns_of_the_same_points() {
         [own, 1.0] => [own, f64::NAN],
         pair => pair,
     };
-    // Nor has a column whose values are all the same an order.
+    let (verdict, ours) = row("", &with(0.5), lacks);
+    assert_eq!(
+        (verdict, ours.as_str()),
+        (Verdict::Outside, "0.500 over 3 points; no value at ssd = 3D, volume = a")
+    );
+    // A column whose values are all the same has no order.
     let equal = |point: &Point| [pairs(point)[0], 7.0];
     assert_eq!(row("", &with(0.5), equal), (Verdict::Shown, "no value".into()));
-    let (verdict, ours) = row("", &with(0.5), lacks);
-    assert_eq!((verdict, ours.as_str()), (Verdict::Outside, "0.500 over 3 points; no value at ssd = 3D, volume = a"));
 }
 
 #[test]
 fn weights_differences_and_correlations_that_say_nothing_are_refused() {
     for (old, new, wanted) in [
-        ("per = {", "beyond = { ssd = \"2D\" }\nper = {", "expect.beyond: found `per` and `beyond`, wanted one of them"),
+        (
+            "per = {",
+            "beyond = { ssd = \"2D\" }\nper = {",
+            "expect.beyond: found `per` and `beyond`, wanted one of them",
+        ),
         (FIRST, "beyond = { ssd = \"1D\" }", "expect.beyond.ssd: found \"1D\""),
-        ("mean = \"values\"", "mean = \"columns\"\nweight = \"wall_seconds\"", "expect.weight: found a weight without"),
+        (
+            "mean = \"values\"",
+            "mean = \"columns\"\nweight = \"wall_seconds\"",
+            "expect.weight: found a weight without",
+        ),
         ("mean = \"values\"", "mean = \"values\"\nweight = \"kilos\"", "expect.weight: found `kilos`"),
-        (GREATER, "direction = { correlated = { with = \"kilos\", above = 0.5 } }", "correlated.with: found `kilos`"),
+        (
+            GREATER,
+            "direction = { correlated = { with = \"kilos\", above = 0.5 } }",
+            "correlated.with: found `kilos`",
+        ),
         (
             GREATER,
             "direction = { correlated = { with = \"wall_seconds\", above = 1.0 } }",

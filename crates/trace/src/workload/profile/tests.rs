@@ -106,7 +106,10 @@ fn the_recordings_of_ft_passds_volumes_are_those_of_the_other_tables() {
             continue;
         }
         let (reads, writes) = other("centaur").expect("the tables have all volumes").counts();
-        assert!((recorded as f64 / (reads + writes) - 1.0).abs() < 1e-6, "{name}: {recorded}, {reads} + {writes}");
+        assert!(
+            (recorded as f64 / (reads + writes) - 1.0).abs() < 1e-6,
+            "{name}: {recorded}, {reads} + {writes}"
+        );
     }
 }
 
