@@ -1,4 +1,4 @@
-//! Sizes of the writes of a paper's volumes.
+//! Sizes of the writes of a paper's volumes, and how their updates lie over the addresses.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::options::Options;
 use crate::sweep::axes::Axis;
 use wordline_lab::error::Result;
 use wordline_lab::trace::workload::{Profile, RealOrProfile, resolve};
-use wordline_lab::trace::{self, Op, Request};
+use wordline_lab::trace::{self, Op, Request, Statistics};
 
 /// The volumes of a paper's trace table, or some of them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -20,7 +20,7 @@ pub struct Volumes {
     pub volumes: Vec<String>,
 }
 
-/// How the writes of a volume are divided by their sizes.
+/// How the writes of a volume are divided by their sizes, and its updates by their addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct WriteSizes {
     /// Writes.
@@ -37,6 +37,8 @@ pub struct WriteSizes {
     pub up_to_32k: f64,
     /// Share of writes of less than 64 KiB.
     pub below_64k: f64,
+    /// Share of the updates that falls on the most rewritten fifth of the written addresses, as [`Statistics::hottest_fifth`].
+    pub hottest_fifth: f64,
 }
 
 impl WriteSizes {
@@ -45,17 +47,19 @@ impl WriteSizes {
         let (mut writes, mut bytes, mut counts) = (0, 0, [0_u64; 5]);
         // A write of less than 64 KiB has at least a sector less.
         let bounds = [4 << 10, 8 << 10, 16 << 10, 32 << 10, (64 << 10) - 512];
-        for request in requests.filter(|request| request.op == Op::Write) {
+        let count = |request: &Request| {
             writes += 1;
             bytes += request.size.0;
             for (count, bound) in counts.iter_mut().zip(bounds) {
                 *count += u64::from(request.size.0 <= bound);
             }
-        }
+        };
+        let all = requests.filter(|request| request.op == Op::Write).inspect(count);
+        let hottest_fifth = Statistics::of(all).hottest_fifth;
         let [up_to_4k, up_to_8k, up_to_16k, up_to_32k, below_64k] =
             counts.map(|count| count as f64 / writes.max(1) as f64);
         let mean_kib = bytes as f64 / 1024.0 / writes.max(1) as f64;
-        Self { writes, mean_kib, up_to_4k, up_to_8k, up_to_16k, up_to_32k, below_64k }
+        Self { writes, mean_kib, up_to_4k, up_to_8k, up_to_16k, up_to_32k, below_64k, hottest_fifth }
     }
 }
 
@@ -125,5 +129,21 @@ mod tests {
             (found.up_to_4k, found.up_to_8k, found.up_to_32k, found.below_64k),
             (0.25, 0.5, 0.75, 0.75)
         );
+    }
+
+    #[test]
+    fn updates_of_one_address_in_five_are_all_in_the_hottest_fifth_and_reads_are_none() {
+        let first = wordline_lab::trace::embedded().requests[0];
+        let at = |op: Op, granule: u64| Request {
+            op,
+            offset: Bytes(granule * 4096),
+            size: Bytes(4096),
+            ..first
+        };
+        let once = || (0..5).map(|granule| at(Op::Write, granule));
+        let of = |again: Vec<Request>| WriteSizes::of(once().chain(again)).hottest_fifth;
+        assert_eq!(of(vec![at(Op::Write, 3), at(Op::Write, 3), at(Op::Read, 1), at(Op::Read, 2)]), 1.0);
+        // Two of three updates are of granule 3, which is a fifth of what was written.
+        assert_eq!(of(vec![at(Op::Write, 3), at(Op::Write, 3), at(Op::Write, 1)]), 2.0 / 3.0);
     }
 }
