@@ -140,10 +140,10 @@ mod tests {
             size: Bytes(4096),
             ..first
         };
-        let once = || (0..5).map(|granule| at(Op::Write, granule));
-        let of = |again: Vec<Request>| WriteSizes::of(once().chain(again)).hottest_fifth;
-        assert_eq!(of(vec![at(Op::Write, 3), at(Op::Write, 3), at(Op::Read, 1), at(Op::Read, 2)]), 1.0);
+        let once: Vec<Request> = (0..5).map(|granule| at(Op::Write, granule)).collect();
+        let of = |again: &[Request]| WriteSizes::of(once.iter().chain(again).copied()).hottest_fifth;
+        assert_eq!(of(&[at(Op::Write, 3), at(Op::Write, 3), at(Op::Read, 1), at(Op::Read, 2)]), 1.0);
         // Two of three updates are of granule 3, which is a fifth of what was written.
-        assert_eq!(of(vec![at(Op::Write, 3), at(Op::Write, 3), at(Op::Write, 1)]), 2.0 / 3.0);
+        assert_eq!(of(&[at(Op::Write, 3), at(Op::Write, 3), at(Op::Write, 1)]), 2.0 / 3.0);
     }
 }
