@@ -134,12 +134,8 @@ mod tests {
     #[test]
     fn updates_of_one_address_in_five_are_all_in_the_hottest_fifth_and_reads_are_none() {
         let first = wordline_lab::trace::embedded().requests[0];
-        let at = |op: Op, granule: u64| Request {
-            op,
-            offset: Bytes(granule * 4096),
-            size: Bytes(4096),
-            ..first
-        };
+        let at =
+            |op: Op, granule: u64| Request { op, offset: Bytes(granule * 4096), size: Bytes(4096), ..first };
         let once: Vec<Request> = (0..5).map(|granule| at(Op::Write, granule)).collect();
         let of = |again: &[Request]| WriteSizes::of(once.iter().chain(again).copied()).hottest_fifth;
         assert_eq!(of(&[at(Op::Write, 3), at(Op::Write, 3), at(Op::Read, 1), at(Op::Read, 2)]), 1.0);
