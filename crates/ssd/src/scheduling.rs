@@ -14,7 +14,8 @@ pub struct SchedulingFile {
     pub read_priority: bool,
     /// Reads that go, one after another, before a program or erase that waits or is suspended.
     pub reads_in_a_row: u32,
-    /// A command that has waited so long goes before all reads, and is not suspended any more; `0` for none.
+    /// A command that has waited so long goes before all reads, and is not suspended any more; `0` for none. What `gc_priority` puts
+    /// behind waits for the others no longer than this either, or than 100 ms with `0`.
     pub age_limit: Duration,
     /// The collector's commands against programs of the host.
     pub gc_priority: GcPriority,
@@ -26,16 +27,20 @@ pub struct SchedulingFile {
     pub max_suspends: u32,
 }
 
+/// How long commands of one class wait for those of another that goes before them, without [`SchedulingFile::age_limit`]. Chosen: ten
+/// erases of the slowest parts, so that it decides nothing but where a class starves.
+pub(crate) const DEADLINE: Duration = Duration::from_ms(100);
+
 /// The collector's commands against programs of the host, in the queue of a die.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GcPriority {
-    /// They go while no program of the host waits for the die.
+    /// They go while no program of the host waits for the die, or once they have waited too long (`age_limit`).
     Low,
     /// First come, first served.
     #[default]
     Equal,
-    /// They go first.
+    /// They go first, before all that has not waited too long.
     High,
 }
 

@@ -58,6 +58,7 @@ counters! {
     /// The counts of the flash since it was made.
     pub struct Counts {
         read_retries: "faults.read_retries", Count, "Reads that were tried again because pages could not be read.";
+        overdue: "flash.overdue", Count, "Commands that a die took before others because they had waited as long as they may: `ftl.scheduling.age_limit`.";
     }
     beside {
         /// The same of each pool.

@@ -10,7 +10,7 @@ use wordline_nand::{DieId, Operation};
 
 use super::task::{NO_TASK, Task, TaskId};
 use super::ticket::{Class, Ticket};
-use crate::scheduling::{GcPriority, SchedulingFile};
+use crate::scheduling::{DEADLINE, GcPriority, SchedulingFile};
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct List {
@@ -64,26 +64,30 @@ impl DieQueue {
         if first == NO_TASK {
             return (SECOND, second);
         }
-        let overtaken = second != NO_TASK && rules.is_aged(&pool[second.index()], now) && {
+        let is_overdue = second != NO_TASK && {
             let [first, second] = [first, second].map(|id| &pool[id.index()]);
-            second.queued < first.queued
+            now - second.queued >= rules.deadline && second.queued < first.queued
         };
-        if overtaken { (SECOND, second) } else { (FIRST, first) }
+        if is_overdue { (SECOND, second) } else { (FIRST, first) }
     }
 
-    /// The rank that goes next, where others than reads that go first may wait.
-    fn choose(&mut self, pool: &[Task], rules: &Rules, now: Instant) -> Option<usize> {
+    /// The rank that goes next, where others than reads that go first may wait. `overdue` counts what goes before others because it has
+    /// waited as long as it may.
+    fn choose(&mut self, pool: &[Task], rules: &Rules, now: Instant, overdue: &mut u64) -> Option<usize> {
         let (rank, waits) = match self.suspended {
             NO_TASK => self.first_of_others(pool, rules, now),
             suspended => (SECOND, suspended),
         };
-        let overtakes = waits == NO_TASK
-            || (self.in_a_row < rules.reads_in_a_row && !rules.is_aged(&pool[waits.index()], now));
-        if self.waiting & 1 << READS != 0 && overtakes {
+        let read_waits = self.waiting & 1 << READS != 0;
+        let may_overtake = waits == NO_TASK || self.in_a_row < rules.reads_in_a_row;
+        let is_aged = waits != NO_TASK && rules.is_aged(&pool[waits.index()], now);
+        if read_waits && may_overtake && !is_aged {
             self.in_a_row = if waits == NO_TASK { 0 } else { self.in_a_row + 1 };
             Some(READS)
         } else if waits != NO_TASK && self.suspended == NO_TASK {
             self.in_a_row = 0;
+            let goes_before_first = rank == SECOND && self.lists[FIRST].first != NO_TASK;
+            *overdue += u64::from(goes_before_first || read_waits && may_overtake && is_aged);
             Some(rank)
         } else {
             None
@@ -113,6 +117,8 @@ struct Rules {
     reads_in_a_row: u32,
     /// No limit where it is left out.
     age_limit: Option<Duration>,
+    /// How long the second rank waits for the first.
+    deadline: Duration,
     suspend_programs: bool,
     suspend_erases: bool,
 }
@@ -124,12 +130,14 @@ impl Rules {
             GcPriority::Equal => (FIRST, FIRST),
             GcPriority::High => (SECOND, FIRST),
         };
+        let age_limit = (file.age_limit > Duration::ZERO).then_some(file.age_limit);
         Self {
             rank_of_reads: if file.read_priority { READS } else { rank_of_programs },
             rank_of_programs,
             rank_of_cleaning,
             reads_in_a_row: file.reads_in_a_row,
-            age_limit: (file.age_limit > Duration::ZERO).then_some(file.age_limit),
+            age_limit,
+            deadline: age_limit.unwrap_or(DEADLINE),
             suspend_programs: file.suspend_programs,
             suspend_erases: file.suspend_erases,
         }
@@ -281,9 +289,15 @@ impl Queues {
 
     /// Takes the next task of an idle die; `merge` says whether a read of the host can go with the one before it in
     /// one multi-plane command. The chain is remembered as the die's present work. While something is suspended, only
-    /// reads that go first are taken.
+    /// reads that go first are taken. `overdue` counts the tasks that go before others because they have waited as long as they may.
     #[inline]
-    pub fn next(&mut self, die: DieId, now: Instant, merge: impl Fn(&Task, &Task) -> bool) -> Option<&Task> {
+    pub fn next(
+        &mut self,
+        die: DieId,
+        now: Instant,
+        overdue: &mut u64,
+        merge: impl Fn(&Task, &Task) -> bool,
+    ) -> Option<&Task> {
         let Self { pool, dies, rules, .. } = self;
         let queue = &mut dies[die];
         let rank = match queue.waiting {
@@ -293,7 +307,7 @@ impl Queues {
                 queue.in_a_row = 0;
                 alone.trailing_zeros() as usize
             }
-            _ => queue.choose(pool, rules, now)?,
+            _ => queue.choose(pool, rules, now, overdue)?,
         };
         let list = &mut queue.lists[rank];
         queue.current = list.first;

@@ -99,14 +99,14 @@ impl Flash {
         if !self.takes_time() && self.queues.is_at_work(die) {
             return;
         }
-        let Self { levels, chips, queues, history, .. } = self;
+        let Self { levels, chips, queues, history, counts, .. } = self;
         let geometry = &chips.pools().of_die(die).geometry;
         let mergeable = |before: &Task, next: &Task| {
             next.page.0.wrapping_sub(before.page.0) <= 1
                 && are_side_by_side(geometry, before.page, next.page)
                 && levels.as_ref().is_none_or(|levels| levels.are_alike(before, next, chips, tuner))
         };
-        let Some(first) = queues.next(die, calendar.now(), mergeable) else {
+        let Some(first) = queues.next(die, calendar.now(), &mut counts.overdue, mergeable) else {
             return self.resume(die, calendar);
         };
         if let Some(history) = history {

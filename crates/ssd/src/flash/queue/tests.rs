@@ -54,7 +54,7 @@ fn order(rules: &SchedulingFile, waiting: &[(Kind, u64)], now: u64, every: u64) 
     let mut queues = Queues::new(1, rules);
     waiting.iter().zip(0..).for_each(|((kind, since), n)| push(&mut queues, *kind, n, *since));
     let mut taken = Vec::new();
-    while let Some(next) = queues.next(DIE, at(now + every * taken.len() as u64), |_, _| false) {
+    while let Some(next) = queues.next(DIE, at(now + every * taken.len() as u64), &mut 0, |_, _| false) {
         taken.push(waiting[number(next) as usize].0);
         assert_eq!(finish(&mut queues, now).following(), None, "nothing was merged");
     }
@@ -125,6 +125,28 @@ fn the_older_one_goes_first_when_both_have_waited_too_long() {
 }
 
 #[test]
+fn without_a_limit_no_class_waits_for_another_for_ever() {
+    let long = DEADLINE.ps() / Duration::from_us(1).ps();
+    for (priority, behind, before) in
+        [(GcPriority::Low, GcProgram, HostProgram), (GcPriority::High, HostRead, GcProgram)]
+    {
+        let file = rules(|file| {
+            file.gc_priority = priority;
+            file.read_priority = false;
+        });
+        let first = |now| {
+            let (mut queues, mut overdue) = (Queues::new(1, &file), 0);
+            push(&mut queues, behind, 0, 0);
+            push(&mut queues, before, 1, 1);
+            let next = queues.next(DIE, at(now), &mut overdue, |_, _| false).map(number);
+            (next, overdue)
+        };
+        assert_eq!(first(long - 1), (Some(1), 0), "{priority:?}");
+        assert_eq!(first(long), (Some(0), 1), "{priority:?}: it is overdue, and counted");
+    }
+}
+
+#[test]
 fn while_something_is_suspended_only_reads_are_taken_and_so_many_in_a_row() {
     let file = rules(|file| {
         file.suspend_erases = true;
@@ -132,7 +154,7 @@ fn while_something_is_suspended_only_reads_are_taken_and_so_many_in_a_row() {
     });
     let mut queues = Queues::new(1, &file);
     let never = |_: &Task, _: &Task| false;
-    let next = |queues: &mut Queues, now| queues.next(DIE, at(now), never).map(number);
+    let next = |queues: &mut Queues, now| queues.next(DIE, at(now), &mut 0, never).map(number);
     push(&mut queues, GcErase, 0, 1);
     assert_eq!(next(&mut queues, 1), Some(0));
     assert!(!queues.wants_suspend(DIE, at(1)), "no read waits");
@@ -162,12 +184,12 @@ fn an_old_command_is_not_suspended() {
     });
     let mut queues = Queues::new(1, &file);
     push(&mut queues, HostProgram, 0, 0);
-    assert!(queues.next(DIE, at(1), |_, _| false).is_some());
+    assert!(queues.next(DIE, at(1), &mut 0, |_, _| false).is_some());
     push(&mut queues, HostRead, 1, 1);
     assert!(queues.wants_suspend(DIE, at(99)));
     assert!(!queues.wants_suspend(DIE, at(100)));
     queues.park(DIE, at(99));
-    assert!(queues.next(DIE, at(100), |_, _| false).is_none(), "it goes on before the read");
+    assert!(queues.next(DIE, at(100), &mut 0, |_, _| false).is_none(), "it goes on before the read");
 }
 
 #[test]
@@ -186,7 +208,7 @@ fn a_read_that_nobody_waits_for_goes_as_programs_do_until_somebody_comes() {
         }
         assert_eq!(queues.has_background(), rules.read_priority);
         let mut taken = Vec::new();
-        while let Some(next) = queues.next(DIE, at(3), |_, _| false) {
+        while let Some(next) = queues.next(DIE, at(3), &mut 0, |_, _| false) {
             taken.push(number(next));
             finish(&mut queues, 3);
         }
@@ -214,7 +236,7 @@ fn a_read_that_an_erase_waits_for_goes_as_cleaning_does() {
     kinds.into_iter().zip(0..).for_each(|(kind, n)| push(&mut queues, kind, n, n.into()));
     queues.inherit(DIE, |read| read.page == PageId(200));
     let mut taken = Vec::new();
-    while let Some(next) = queues.next(DIE, at(9), |_, _| false) {
+    while let Some(next) = queues.next(DIE, at(9), &mut 0, |_, _| false) {
         taken.push(number(next));
         finish(&mut queues, 9);
     }
