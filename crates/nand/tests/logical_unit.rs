@@ -52,6 +52,7 @@ impl RawPart {
             power: PowerDraw::even(Power(1)),
             endurance: 1,
             programs_per_page: None,
+            super_layers: Default::default(),
             nominal: None,
             cells: None,
         };

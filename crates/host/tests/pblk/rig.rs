@@ -53,6 +53,7 @@ pub fn file([lines, pages, planes, channels, dies]: Chips, ring: u64, over_provi
         },
         endurance: 100_000,
         programs_per_page: None,
+        super_layers: Default::default(),
         nominal: None,
         cells: None,
     };

@@ -30,7 +30,8 @@ impl LunTimes {
     /// | `page_busy` | `timing.plane_busy` | chosen: the bus waits for the same hand-over between planes |
     /// | `resume` | 0 | chosen: MQSim, where the suspend times come from, counts none |
     /// | `two_bit_program` | `timing.two_bit.program`, or the slowest program | chosen; ReSSD's table 4 has 2675 us for it, and 2705 us to reprogram |
-    /// | `reprograms`, `layers_per_super_layer` | 2, 2 | ReSSD, sections 3.2 and 3.3 |
+    /// | `reprograms` | 2 | ReSSD, section 3.2 |
+    /// | `layers_per_super_layer` | `super_layers.layers` | the part |
     pub fn of(part: &Part) -> Self {
         let slowest = || part.program_times().iter().copied().max().unwrap_or_default();
         Self {
@@ -38,7 +39,7 @@ impl LunTimes {
             resume: Duration::ZERO,
             two_bit_program: part.timing.two_bit.map_or_else(slowest, |two_bit| two_bit.program),
             reprograms: 2,
-            layers_per_super_layer: 2,
+            layers_per_super_layer: part.super_layers.layers,
         }
     }
 }

@@ -59,6 +59,7 @@ fn file(name: &str, planes: u32, pages: u32, bits: u32) -> PartFile {
         power: PowerDraw::even(Power(1)),
         endurance: 3,
         programs_per_page: None,
+        super_layers: Default::default(),
         nominal: None,
         cells: None,
     }

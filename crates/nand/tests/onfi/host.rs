@@ -34,6 +34,7 @@ pub fn part_file() -> PartFile {
         power: PowerDraw::even(Power(1)),
         endurance: 1_000,
         programs_per_page: None,
+        super_layers: Default::default(),
         nominal: None,
         cells: None,
     }

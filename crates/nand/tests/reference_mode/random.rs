@@ -183,6 +183,7 @@ pub fn part(raw: &Raw) -> Part {
         power: PowerDraw::even(Power(1)),
         endurance: 1_000,
         programs_per_page: None,
+        super_layers: Default::default(),
     };
     file.check().expect("the part is sound")
 }

@@ -35,6 +35,7 @@ pub fn small() -> DeviceFile {
         },
         endurance: 100_000,
         programs_per_page: None,
+        super_layers: Default::default(),
         nominal: None,
         cells: None,
     };
