@@ -1,5 +1,5 @@
 //! The contents of the sectors of a device. Each is what the command that wrote the sector carried for it, or else its tag. A device follows them only
-//! when it is asked to, so that a host can compare every sector of an answer with what it wrote. Nothing that the device does
+//! when it is asked to, from any time on (what was written before is [`FILLED`]), so that a host can compare every sector of an answer with what it wrote. Nothing that the device does
 //! depends on them.
 //!
 //! Contents are followed where data go: from a command into the buffer, from flash into what the buffer lacks of a page,
@@ -85,7 +85,7 @@ impl Contents {
 
     /// The content of a sector of a page in the buffer.
     pub(crate) fn in_buffer(&self, page: LogicalPage, sector: u32) -> Content {
-        self.buffered.get(&page).and_then(|sectors| sectors[sector as usize]).unwrap_or(NOTHING)
+        self.buffered.get(&page).map_or(FILLED, |sectors| sectors[sector as usize].unwrap_or(NOTHING))
     }
 
     fn buffered(&mut self, page: LogicalPage) -> &mut Vec<Option<Content>> {
@@ -142,7 +142,8 @@ impl Contents {
     /// A version of a page goes to flash with what the buffer has of it.
     #[cold]
     pub(crate) fn sent(&mut self, page: LogicalPage, version: u32) {
-        let held = self.buffered.get(&page).map_or(&[][..], Vec::as_slice);
+        // A page that was in the buffer before contents were followed is as unknown as those in flash then.
+        let Some(held) = self.buffered.get(&page) else { return };
         let sectors = held.iter().map(|held| held.unwrap_or(NOTHING)).collect();
         self.flash.insert((page, version), sectors);
     }
