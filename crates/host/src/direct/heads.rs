@@ -35,6 +35,8 @@ pub(super) struct Heads {
     next: u32,
     /// Whether a flush is in flight that is to make chunks free.
     pub(super) is_flushing: bool,
+    /// Whether the last flush failed and nothing was written since: another one would fail as well.
+    pub(super) cannot_flush: bool,
 }
 
 impl Heads {
@@ -45,7 +47,12 @@ impl Heads {
             pieces: VecDeque::new(),
             others: (unit * layout.chunks_per_unit..(unit + 1) * layout.chunks_per_unit).collect(),
         };
-        Self { heads: (0..layout.units).map(head).collect(), next: 0, is_flushing: false }
+        Self {
+            heads: (0..layout.units).map(head).collect(),
+            next: 0,
+            is_flushing: false,
+            cannot_flush: false,
+        }
     }
 
     pub(super) fn get(&self, unit: u32) -> &Head {
@@ -80,13 +87,13 @@ impl Heads {
     }
 
     /// A flush is over.
-    pub(super) fn flushed(&mut self) {
-        self.is_flushing = false;
+    pub(super) fn flushed(&mut self, has_failed: bool) {
+        (self.is_flushing, self.cannot_flush) = (false, has_failed);
     }
 
     /// The power is gone: nothing waits any more.
     pub(super) fn forget(&mut self) {
-        self.is_flushing = false;
+        (self.is_flushing, self.cannot_flush) = (false, false);
         for head in &mut self.heads {
             head.pieces.clear();
             head.others.extend(head.resetting.take());

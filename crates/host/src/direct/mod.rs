@@ -233,10 +233,11 @@ impl<D: PhysicalDevice> Direct<D> {
             Work::Close(unit) => self.reset(unit, sent.places[0], calendar),
             Work::Reset(unit) => self.heads.was_reset(unit, answer.failure.is_none()),
             Work::Flush(number) => {
-                if answer.failure.is_none() {
+                let has_failed = answer.failure.is_some();
+                if !has_failed {
                     self.places.flushed(sent.flush);
                 }
-                self.heads.flushed();
+                self.heads.flushed(has_failed);
                 if let Some(number) = number {
                     self.part_over(number, answer.failure.is_some(), calendar);
                 }

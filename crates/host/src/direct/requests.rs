@@ -170,7 +170,8 @@ impl<D: PhysicalDevice> Direct<D> {
         }
         let next = self.heads.get(unit).others().find(|chunk| self.can_be_written(*chunk));
         let Some(chunk) = next else {
-            let waits_for_flush = self.places.has_risk() && !self.heads.is_flushing;
+            let (is_flushing, cannot_flush) = (self.heads.is_flushing, self.heads.cannot_flush);
+            let waits_for_flush = self.places.has_risk() && !is_flushing && !cannot_flush;
             if waits_for_flush {
                 self.heads.is_flushing = true;
                 self.flush(None, calendar);
@@ -241,6 +242,7 @@ impl<D: PhysicalDevice> Direct<D> {
             self.places.let_go(*place);
         }
         let has_failed = !again.is_empty();
+        self.heads.cannot_flush &= answer.failure.is_some();
         if answer.failure.is_some() {
             let chunk = sent.places[0].0 / self.layout.blocks_per_chunk;
             let head = self.heads.get_mut(chunk / self.layout.chunks_per_unit);
