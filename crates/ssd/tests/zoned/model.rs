@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use wordline_kernel::{Calendar, Seed, Stream};
 use wordline_nand::Stamp;
-use wordline_ssd::zoned::{Action, Command, Operation, ZoneId, ZonesFile};
-use wordline_ssd::{PhysicalDevice, Zoned};
+use wordline_nand::faults::{Fails, FaultFile};
+use wordline_ssd::zoned::{Action, Command, Operation, Status, ZoneId, ZoneState, ZonesFile};
+use wordline_ssd::{OpenChannelFile, PhysicalDevice, Zoned};
 
 use super::host::build;
-use super::{device, managed, zones};
+use super::{device, managed, rule, zones};
 
 /// Logical blocks of a zone, those that can be written, of an append, and zones that may be active and open.
 const SIZE: u64 = 64;
@@ -56,8 +57,9 @@ impl Model {
         match (action, state) {
             (Action::Open, 1..=4) => return self.open(at, 3),
             (Action::Close, 2..=4) => self.zones[at].0 = 4,
-            (Action::Finish, _) => self.zones[at].0 = 0xe,
-            (Action::Reset, _) => self.zones[at] = (1, 0, 0, Vec::new()),
+            (Action::Finish, 1..=4 | 0xe) => self.zones[at].0 = 0xe,
+            (Action::Reset, 1..=4 | 0xe) => self.zones[at] = (1, 0, 0, Vec::new()),
+            (Action::Offline, 0xd | 0xf) => self.zones[at].0 = 0xf,
             _ => return 0x1bf,
         }
         0
@@ -91,6 +93,8 @@ impl Model {
         match state {
             _ if begin + count > CAPACITY => return 0x1b8,
             0xe => return 0x1b9,
+            0xd => return 0x1ba,
+            0xf => return 0x1bb,
             _ if appends && (place > 0 || count > APPEND) => return 0x002,
             _ if !appends && place != next => return 0x1bc,
             _ => {}
@@ -115,10 +119,19 @@ impl Model {
             Operation::Manage(_) if !command.first.is_multiple_of(SIZE) => 0x002,
             Operation::Manage(action) => self.manage(action, (command.first / SIZE) as usize),
             _ if count == 0 => 0x002,
-            Operation::Read => 0x1b8 * u16::from(command.first % SIZE + count > SIZE),
+            Operation::Read if command.first % SIZE + count > SIZE => 0x1b8,
+            Operation::Read => 0x1bb * u16::from(self.zones[(command.first / SIZE) as usize].0 == 0xf),
             Operation::Write => self.write(command.first, command.stamps, false),
             Operation::Append => self.write(command.first, command.stamps, true),
         }
+    }
+
+    /// The chips of a zone failed: it is read only, or offline where it was empty.
+    fn retire(&mut self, at: usize, state: u8) {
+        let before = self.zones[at].0;
+        let may = matches!((before, state), (2..=4 | 0xe, 0xd) | (1, 0xf));
+        assert!(may, "zone {at} went from {before:x}h to {state:x}h");
+        self.zones[at].0 = state;
     }
 
     /// The stamps that a read finds.
@@ -150,11 +163,14 @@ fn draw<'a>(model: &Model, tag: u32, stamps: &'a mut Vec<Stamp>, random: &mut St
 }
 
 /// So many commands to zones over this device; each status that the model has, and how often.
-fn play(files: (wordline_ssd::OpenChannelFile, ZonesFile), commands: u32) -> BTreeMap<u16, u32> {
-    let mut device: Zoned<_> = build(&files, 1);
+fn play(files: (OpenChannelFile, ZonesFile), seed: u64, commands: u32) -> BTreeMap<u16, u32> {
+    let fails = !files.0.faults.is_empty();
+    let mut device: Zoned<_> = build(&files, seed);
     let mut model = Model::new(device.config().layout.zones);
-    let (mut calendar, mut random) = (Calendar::new(), Seed(1).stream("model", 0));
+    let (mut calendar, mut random) = (Calendar::new(), Seed(seed).stream("model", 0));
     let (mut seen, mut stamps) = (BTreeMap::new(), Vec::new());
+    // Zones of which a write failed: some of its logical blocks may be there.
+    let mut lost = vec![false; model.zones.len()];
     for tag in 1..=commands {
         let command = draw(&model, tag, &mut stamps, &mut random);
         let written = command.first / SIZE;
@@ -169,10 +185,23 @@ fn play(files: (wordline_ssd::OpenChannelFile, ZonesFile), commands: u32) -> BTr
             }
             let answer =
                 device.zone_answers().iter().find(|answer| answer.tag == tag).expect("it is answered");
-            assert_eq!(answer.status, None, "{command:?}");
+            let is_told = match (command.operation, answer.status) {
+                (_, None) => true,
+                (Operation::Manage(Action::Reset), Some(Status::Offline)) => fails,
+                (Operation::Write | Operation::Append, Some(Status::WriteFault)) => fails,
+                _ => false,
+            };
+            assert!(is_told, "{:?}: {command:?}", answer.status);
             match command.operation {
+                Operation::Read if lost[written as usize] => {}
                 Operation::Read => {
                     assert_eq!(answer.found, model.found(command.first, u64::from(command.blocks)));
+                }
+                // The zone keeps what was written before, and takes no more.
+                Operation::Write | Operation::Append if answer.status.is_some() => {
+                    let state = device.zone(ZoneId(written as u32)).state;
+                    assert_eq!(state, ZoneState::ReadOnly, "{command:?}");
+                    lost[written as usize] = true;
                 }
                 Operation::Append => assert_eq!(answer.first, written * SIZE + pointer),
                 _ => {}
@@ -180,6 +209,12 @@ fn play(files: (wordline_ssd::OpenChannelFile, ZonesFile), commands: u32) -> BTr
         }
         device.forget_zone_answers();
         device.forget_notifications();
+        for n in 0..model.zones.len() {
+            let state = device.zone(ZoneId(n as u32)).state.code();
+            if fails && matches!(state, 0xd | 0xf) && state != model.zones[n].0 {
+                model.retire(n, state);
+            }
+        }
         for (n, (state, next, ..)) in (0..).zip(&mut model.zones) {
             let zone = device.zone(ZoneId(n));
             if zone.attributes.finished && (2..=4).contains(state) {
@@ -198,11 +233,31 @@ fn play(files: (wordline_ssd::OpenChannelFile, ZonesFile), commands: u32) -> BTr
 fn every_command_has_the_status_that_the_model_says() {
     let commands = if std::env::var_os("WORDLINE_LONG").is_some() { 500_000 } else { 20_000 };
     for file in [device(), managed(0.2, true)] {
-        let seen = play((file, zones()), commands);
+        let seen = play((file, zones()), 1, commands);
         for status in [0, 0x002, 0x080, 0x1b8, 0x1b9, 0x1bc, 0x1bd, 0x1be, 0x1bf] {
             assert!(seen.get(&status).is_some_and(|n| *n > 5), "{status:x}h is among {seen:x?}");
         }
         assert!(seen[&0] > commands / 4, "{seen:x?}");
+    }
+}
+
+/// Erases that fail leave zones offline, programs that fail when no reserve is left leave them read only.
+#[test]
+fn zones_whose_chips_fail_have_the_status_that_the_model_says() {
+    let devices = if std::env::var_os("WORDLINE_LONG").is_some() { 500 } else { 20 };
+    let mut seen = BTreeMap::new();
+    for seed in 0..devices {
+        let fails = |fails, probability| FaultFile { probability: Some(probability), ..rule(fails) };
+        let file = match seed % 2 {
+            0 => OpenChannelFile { faults: vec![fails(Fails::Erase, 0.02)], ..device() },
+            _ => OpenChannelFile { faults: vec![fails(Fails::Program, 0.01)], ..managed(0.05, true) },
+        };
+        for (status, count) in play((file, zones()), seed, 1_000) {
+            *seen.entry(status).or_insert(0) += count;
+        }
+    }
+    for status in [0, 0x1b8, 0x1b9, 0x1ba, 0x1bb, 0x1bc, 0x1bf] {
+        assert!(seen.get(&status).is_some_and(|n| *n > 5), "{status:x}h is among {seen:x?}");
     }
 }
 

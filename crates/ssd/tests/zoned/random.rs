@@ -10,7 +10,7 @@ use wordline_ssd::open_channel::buffer::{BufferFile, Completion};
 use wordline_ssd::zoned::ZonesFile;
 
 use super::host::{Host, Step, step};
-use super::{device, managed, rule};
+use super::{device, managed, rule, zones};
 
 fn any_device() -> impl Strategy<Value = OpenChannelFile> {
     (0u8..4, any::<bool>(), any::<bool>(), 1u64..6).prop_map(|(kind, tied, finished, programs)| {
@@ -139,5 +139,50 @@ proptest! {
         let at = at.index(bytes.len());
         bytes[at] = byte;
         drop(host.restored(&bytes));
+    }
+}
+
+/// A short history that has some of everything: writes, appends, a flush, a zone that fills, a reset, all in flight together.
+fn history() -> Vec<Step> {
+    let rest = [Step::Flush, Step::GoOn(3), Step::Append(2, 9), Step::Manage(1, 1), Step::Write(0, 23)];
+    let again = [Step::Manage(3, 0), Step::GoOn(2), Step::Write(0, 5), Step::Flush, Step::Append(1, 7)];
+    let mut steps = vec![Step::Write(0, 23), Step::Write(0, 10), Step::Append(1, 9), Step::Append(1, 8)];
+    steps.extend(rest);
+    steps.extend(again);
+    steps
+}
+
+/// The power is cut before the first event, after it, after the second, and so on: what was flushed is there each time, and the zones go on.
+#[test]
+fn a_cut_after_any_event_keeps_what_was_flushed() {
+    for file in [device(), managed(0.2, false), managed(0.2, true)] {
+        let mut cuts = 0;
+        loop {
+            let mut host = Host::new(file.clone(), zones());
+            let mut events = cuts;
+            for step in history() {
+                // The events of a history are counted over all of its pauses.
+                let Step::GoOn(most) = step else {
+                    host.play(&step);
+                    continue;
+                };
+                let now = events.min(usize::from(most));
+                host.go_on(now);
+                events -= now;
+                if events == 0 {
+                    break;
+                }
+            }
+            host.go_on(events);
+            let is_over = host.calendar.pending().is_empty();
+            host.cut_power(Duration::ZERO);
+            history().iter().for_each(|step| host.play(step));
+            host.read_all();
+            cuts += 1;
+            if is_over {
+                break;
+            }
+        }
+        assert!(cuts > 20, "{cuts} events");
     }
 }
