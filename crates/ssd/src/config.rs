@@ -47,7 +47,7 @@ pub struct DeviceFile {
     /// How many dies there are, and on how many channels.
     pub layout: Layout,
     /// Dies of other parts beside these, each with blocks, spare space and garbage collection of its own. Wants a router that
-    /// tells the pools apart.
+    /// tells the pools apart. An empty list is none, as if it were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<PoolFile>,
     /// Between the host and the buffer.
@@ -62,8 +62,8 @@ pub struct DeviceFile {
     /// Failures and their times: a table `[[faults]]` for each rule. A command fails if one of them says so.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultFile>,
-    /// Parts of the logical capacity with addresses of their own, in the order of their numbers; without any there is
-    /// one of everything. The rest is spare space.
+    /// Parts of the logical capacity with addresses of their own, in the order of their numbers; without any, or with an
+    /// empty list, there is one of everything. The rest is spare space.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub namespaces: Vec<NamespaceFile>,
     /// The streams that the policies and designs of the device tell apart, where these are others than it names itself.

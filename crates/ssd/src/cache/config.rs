@@ -47,7 +47,7 @@ pub struct BufferFile {
     pub space: BufferSpace,
     /// Time that the pages of a command take into the buffer or from there, side by side.
     pub access_time: Duration,
-    /// Pages are written out while the buffer is fuller than this fraction.
+    /// Pages are written out while the buffer is fuller than this fraction; with 0 (or -0, which is the same number) as soon as there is one.
     pub flush_above: f64,
     /// Once pages are written out because the buffer is too full, this goes on until it is no fuller than this
     /// fraction. Left out: `flush_above`.
