@@ -77,7 +77,10 @@ impl Workload {
     pub(super) fn ready(&self, wanted: &Wanted, observer: &mut dyn Observer) -> Result<Ready> {
         let capacity = wanted.capacity;
         let ready = match &self.origin {
-            Origin::Embedded => self.replayed(trace::prepare_embedded(self.requests)?, capacity),
+            Origin::Embedded => {
+                let replayed = self.replayed(trace::prepare_embedded(self.requests)?, capacity)?;
+                Ok(Ready { precondition: IN_USE, ..replayed })
+            }
             Origin::Trace(path, options) => self.read(path, options, capacity, observer),
             Origin::Named(name) => self.of_name(name, wanted, observer),
             Origin::Generated(name, generated) => self.drawn(name, generated.clone(), wanted),
@@ -353,6 +356,10 @@ fn first_refusal(mut requests: Requests, mut fitting: Fitting) -> Error {
         requests.find_map(|request| request.and_then(|mut request| fitting.apply(&mut request)).err());
     refusal.expect("a request ends where the highest does").into()
 }
+
+/// The state of the drive before the trace that the program carries. Chosen: a drive of a database that is 85 % full and in use for long, so
+/// that it cleans while the trace is replayed.
+const IN_USE: Precondition = Precondition::SteadyTo(0.85);
 
 /// Requests outstanding for a profile of a trace whose duration is not published. Chosen: as the named workloads.
 const TIMELESS_DEPTH: u32 = 32;
