@@ -44,6 +44,13 @@ def test_a_figure_for_a_page_is_as_wide_as_its_column(compared: wl.Comparison, t
     assert compared[0].chart("latency-tail", width=wl.PAGE, height=200).spec["height"] == 200
 
 
+def test_all_charts_are_written_for_a_page(compared: wl.Comparison, tmp_path: Path) -> None:
+    files = compared.save_charts(tmp_path / "figures", "svg", width=wl.COLUMN)
+    assert [file.stem for file in files] == compared.charts
+    assert {"free-blocks", "die-map-1"} <= set(compared.charts)
+    assert all("<svg" in file.read_text()[:200] for file in files)
+
+
 def test_an_unknown_chart_is_refused_with_those_that_there_are(compared: wl.Comparison) -> None:
     with pytest.raises(wl.ConfigError, match="chart: found 'tail', wanted one of latency-distribution"):
         compared.chart("tail")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from os import PathLike
+from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, overload
 
@@ -94,6 +95,24 @@ class Comparison(Sequence["Result"]):
         if width is not None or height is not None:
             found["spec"] = for_a_page(found["spec"], width, height)
         return Figure(**found)
+
+    def save_charts(
+        self,
+        folder: str | PathLike[str],
+        kind: str = "pdf",
+        *,
+        width: float | None = None,
+        height: float | None = None,
+    ) -> list[Path]:
+        """Writes each chart to a file of its name in a folder, which is made: ``pdf``, ``svg``, ``png``, ``html`` or ``json``. Width and
+        height are those of `chart`.
+        """
+        into = Path(folder)
+        into.mkdir(parents=True, exist_ok=True)
+        files = [into / f"{name}.{kind}" for name in self._charts]
+        for file in files:
+            self.chart(file.stem, width=width, height=height).save(file)
+        return files
 
     def table(self, columns: int = 100) -> str:
         """The table of ``wordline compare``, for this many columns of text."""
