@@ -33,6 +33,7 @@ pub mod arrivals;
 pub mod caught;
 pub mod cells;
 pub mod config;
+mod course;
 mod device;
 pub mod devices;
 mod drift;

@@ -8,6 +8,7 @@ use wordline_ssd::lifetime::write_amplification;
 use wordline_ssd::metrics::PoolDetail;
 use wordline_ssd::{Answer, BlockDevice, Operation, SECTOR};
 
+use crate::course::{Course, Readings};
 use crate::drift::{self, Drift, Written};
 use crate::error::Result;
 use crate::load::Load;
@@ -23,6 +24,7 @@ pub struct Measurements<D: BlockDevice> {
     latency: [Histogram; 2],
     failed: u64,
     windows: Series<Sums>,
+    readings: Readings,
     /// Pages programmed, as far as they are in a window.
     seen: Programmed,
     /// Where each answer goes, if anywhere.
@@ -95,10 +97,12 @@ impl Sums {
 impl<D: BlockDevice> Measurements<D> {
     /// Nothing measured yet of a run of `device` that begins at `begin`; every answer goes to `record` if that is given.
     pub fn new(record: Option<Record>, device: &D, begin: Instant) -> Self {
+        let windows = Series::default();
         Self {
             latency: Default::default(),
             failed: 0,
-            windows: Series::default(),
+            readings: Readings::begin(device, begin, windows.width()),
+            windows,
             seen: device.programmed(),
             record,
             begin,
@@ -127,6 +131,15 @@ impl<D: BlockDevice> Measurements<D> {
         match &mut self.record {
             Some(record) => record.add(answer, now),
             None => Ok(()),
+        }
+    }
+
+    /// Reads the device if a window of the run has begun.
+    #[inline]
+    pub fn look(&mut self, device: &D, now: Instant) {
+        let (windows, width) = (self.windows.windows().len(), self.windows.width());
+        if !self.readings.are_complete(windows, width) {
+            self.readings.take(device, now, windows, width);
         }
     }
 
@@ -162,7 +175,8 @@ impl<D: BlockDevice> Measurements<D> {
         let busy = |times: &[Duration]| times.iter().map(|time| share(time.ps(), elapsed)).collect();
         let die_utilisation: Vec<f64> = busy(&detail.arrays);
         let wear = wear::of(&detail.pools, all.bytes[1], &shape);
-        let windows = self.windows(shape.logical_page.0);
+        let course = self.readings.course((end, device.gauges(end)));
+        let windows = Windows { course, ..self.windows(shape.logical_page.0) };
         let parts: Vec<Written> = windows.windows.iter().map(Written::from).collect();
         let worn_out = (outcome == Outcome::ReadOnly).then(|| self.end_of_life(all.bytes[1], &detail.pools));
         let drifting = drift::note(&parts, shape.block_set.0);
@@ -246,6 +260,7 @@ impl<D: BlockDevice> Measurements<D> {
         Windows {
             width_seconds: self.windows.width().seconds(),
             windows: self.windows.windows().iter().map(|sums| sums.window(unit)).collect(),
+            course: Course::default(),
         }
     }
 }

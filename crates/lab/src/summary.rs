@@ -7,6 +7,7 @@ use wordline_kernel::chart::{Chart, Drawn, Over};
 
 pub use wordline_trace::{Source, SourceKind};
 
+use crate::course::Course;
 pub use crate::drift::Drift;
 use crate::metrics::{MetricsSchema, PoolMetricsSchema};
 use crate::provenance::{Provenance, TraceFile};
@@ -425,12 +426,14 @@ pub struct PowerCut {
 }
 
 /// The run over time.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Windows {
     /// Width of a window in seconds.
     pub width_seconds: f64,
     /// The windows from the first request on.
     pub windows: Vec<Window>,
+    /// The flash meanwhile: its dies, free blocks, and victims. Empty for devices that do not tell.
+    pub course: Course,
 }
 
 /// One window of the run.

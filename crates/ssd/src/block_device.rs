@@ -17,6 +17,7 @@ use crate::command::{Answer, Command, SECTOR};
 use crate::design::WrongAnswer;
 use crate::device::{Content, Look, Recovered, Steady};
 use crate::front::Tail;
+use crate::gauges::Gauges;
 use crate::metrics::Detail;
 use crate::physical_device::Geometry;
 use crate::snapshot::{self, Agenda};
@@ -243,6 +244,11 @@ pub trait BlockDevice: State {
 
     /// The metrics of the device from `mark` to `now`, by channel, die, block and component.
     fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail;
+
+    /// Its readings at `now`, for the course of a run. Devices that have none to tell return the default.
+    fn gauges(&self, _now: Instant) -> Gauges {
+        Gauges::default()
+    }
 
     /// The lengths of the lists whose lengths follow from the configuration, of those that a state brings with it.
     fn lengths(&self) -> Vec<usize> {

@@ -20,7 +20,7 @@ use wordline_ssd::design::WrongAnswer;
 use wordline_ssd::device::{Content, Look, NOTHING, Steady, Written};
 use wordline_ssd::metrics::Detail;
 use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{Answer, BlockDevice, Command, Operation, PowerCut, Recovered};
+use wordline_ssd::{Answer, BlockDevice, Command, Gauges, Operation, PowerCut, Recovered};
 
 pub use configured::{Array, ArrayFile};
 pub use pieces::Striping;
@@ -391,6 +391,10 @@ impl<D: Ages> BlockDevice for Raid0<D> {
         let mut metrics = Metrics::join(members.map(|(member, mark)| member.metrics(mark, now)));
         self.counts.since(&mark.counts).add_to(&mut metrics);
         metrics
+    }
+
+    fn gauges(&self, now: Instant) -> Gauges {
+        Gauges::join(self.members.iter().map(|member| member.gauges(now)))
     }
 
     fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail {

@@ -8,7 +8,7 @@ use wordline_ssd::design::WrongAnswer;
 use wordline_ssd::device::{Content, Look, Recovered, Steady, Written};
 use wordline_ssd::metrics::{Detail, MemberDetail};
 use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{Answer, BlockDevice, Command, SECTOR};
+use wordline_ssd::{Answer, BlockDevice, Command, Gauges, SECTOR};
 
 use super::heads::Step;
 use super::intervals::Sum;
@@ -278,6 +278,10 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         metrics.add(INTERVAL_RATIO, number(data.zip(parity).map(|(data, parity)| parity / data)));
         counts.add_to(&mut metrics);
         metrics
+    }
+
+    fn gauges(&self, now: Instant) -> Gauges {
+        Gauges::join(self.devices().iter().map(|device| device.gauges(now)))
     }
 
     fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail {

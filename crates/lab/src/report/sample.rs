@@ -5,6 +5,7 @@ use wordline_kernel::metrics::{Unit, Value};
 use wordline_ssd::faults::Faults;
 use wordline_ssd::metrics::{all, of_pool};
 
+use crate::course::{Course, DieMap};
 use crate::provenance::Provenance;
 use crate::summary::{
     Bound, CommandTime, DieWear, Drift, Host, Latency, MemberUse, Outcome, PoolUse, Share, Source,
@@ -192,7 +193,7 @@ pub fn empty() -> Summary {
         die_utilisation: vec![0.0; 64],
         wear: unworn(),
         pools: Vec::new(),
-        windows: Windows { width_seconds: 1e-6, windows: Vec::new() },
+        windows: Windows { width_seconds: 1e-6, ..Windows::default() },
         notes: Vec::new(),
         ..mixed()
     }
@@ -483,5 +484,26 @@ fn windows(count: u32, width_seconds: f64) -> Windows {
             programmed_bytes: requests * 3 / 40 * if late { 2 } else { 1 } * 16_384,
         }
     };
-    Windows { width_seconds, windows: (0..count).map(window).collect() }
+    Windows { width_seconds, windows: (0..count).map(window).collect(), course: course(count) }
+}
+
+/// Blocks are used up for half of the run, and are then cleaned as fast as they are written.
+fn course(count: u32) -> Course {
+    let is_late = |index: u32| index > count / 2;
+    let part = |value: f64| (value * 1e3).round() / 1e3;
+    let free = |index: u32| {
+        if is_late(index) { 0.02 } else { part(0.3 - 0.28 * f64::from(2 * index) / f64::from(count)) }
+    };
+    let valid = |index: u32| is_late(index).then(|| part(0.4 + 0.1 * wave(index)));
+    let busy = |die: u32| {
+        let of = |index: u32| {
+            (100.0 * (0.5 + 0.3 * wave(index + die) + if is_late(index) { 0.2 } else { 0.0 })) as u8
+        };
+        (0..count).step_by(2).map(of).collect()
+    };
+    Course {
+        free: (0..count).map(free).collect(),
+        victims_valid: (0..count).map(valid).collect(),
+        dies: DieMap { dies_a_row: 4, windows_a_column: 2, busy_percent: (0..16).map(busy).collect() },
+    }
 }

@@ -193,11 +193,14 @@ fn a_full_report_has_each_of_the_promised_charts() {
         "latency-mean",
         "latency-max",
         "write-amplification",
+        "free-blocks",
+        "victims-valid",
         "time",
         "tail-parts",
         "channels",
         "dies",
         "wear-distribution",
+        "die-map",
         "wear-map",
     ];
     assert_eq!(names, wanted);

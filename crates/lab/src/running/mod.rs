@@ -368,6 +368,7 @@ fn take_answers<D: BlockDevice>(
         queue.answered(now, &answer.command);
         measurements.answered(answer, now, device.programmed())?;
     }
+    measurements.look(device, now);
     device.forget_answers();
     Ok(())
 }

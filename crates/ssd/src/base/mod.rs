@@ -8,7 +8,7 @@ mod page;
 mod progress;
 mod read;
 
-use wordline_kernel::{Digest, state};
+use wordline_kernel::{Digest, Duration, Instant, state};
 use wordline_nand::{BlockSetId, CellMode, PageId, Pool, RowId};
 
 use crate::command::Command;
@@ -16,6 +16,7 @@ use crate::config::{Config, Protection};
 use crate::contents::{Contents, Mutant};
 use crate::faults::Faults;
 use crate::flash::Flash;
+use crate::gauges::Gauges;
 use crate::lifetime::{Fullness, Worn};
 use crate::map::LogicalPage;
 use crate::parts::Policies;
@@ -71,6 +72,20 @@ impl Base {
     /// How full the flash is, blocks out of use included. It takes time in proportion to the number of blocks.
     pub fn fullness(&self) -> Fullness {
         Fullness { valid: self.space.total_valid(), total: u64::from(self.config.pools.locations()) }
+    }
+
+    /// The readings of the flash at `now`.
+    pub(crate) fn gauges(&self, now: Instant) -> Gauges {
+        let (chips, pools) = (self.flash.chips(), &self.config.pools);
+        let erased = chips.counts_of_pools().iter().map(|counts| counts.block_sets_erased);
+        let per_block = pools.iter().map(|pool| u64::from(pool.locations.per_block()));
+        Gauges {
+            arrays: chips.array_busy(now).map(Duration::from_ps).collect(),
+            free_blocks: pools.all_rows().map(|row| self.space.free(row) as u64).sum(),
+            good_blocks: pools.all_rows().map(|row| u64::from(self.space.good(row))).sum(),
+            moved_pages: self.totals.gc_programs,
+            erased_pages: erased.zip(per_block).map(|(erased, pages)| erased * pages).sum(),
+        }
     }
 
     /// How worn each pool is, in their order. It takes time in proportion to the number of blocks.

@@ -12,6 +12,7 @@ use crate::design::WrongAnswer;
 use crate::engines::Core;
 use crate::flash;
 use crate::front::Tail;
+use crate::gauges::Gauges;
 use crate::metrics::{self, Detail, Mark};
 use crate::snapshot::Agenda;
 use crate::timeline::Recorded;
@@ -206,6 +207,10 @@ impl BlockDevice for Device {
 
     fn detail(&self, mark: &Mark, now: Instant) -> Detail {
         Detail::of(&self.core.base, &self.front, mark, now)
+    }
+
+    fn gauges(&self, now: Instant) -> Gauges {
+        self.core.base.gauges(now)
     }
 
     fn lengths(&self) -> Vec<usize> {

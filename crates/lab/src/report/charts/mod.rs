@@ -2,6 +2,7 @@
 //! draws Vega-Lite. They carry their data and no colours of their own, so that a page or a paper may theme them.
 
 mod chart;
+mod course;
 mod designs;
 mod latency;
 mod members;
@@ -26,6 +27,8 @@ pub fn charts(runs: &[Summary]) -> Vec<Chart> {
         over_time::latency(&runs),
         over_time::worst(&runs),
         over_time::amplification(&runs),
+        course::free(&runs),
+        course::victims(&runs),
         parts::time(&runs),
         tail::by_percentile(&runs),
         parts::channels(&runs),
@@ -34,6 +37,7 @@ pub fn charts(runs: &[Summary]) -> Vec<Chart> {
         members::written(&runs),
         members::worn(&runs),
     ];
+    all.extend((0..runs.all.len()).map(|index| course::dies(&runs, index)));
     all.extend((0..runs.all.len()).flat_map(|index| wear::maps(&runs, index)).map(Some));
     all.extend(designs::all(&runs).into_iter().map(Some));
     all.into_iter().flatten().collect()

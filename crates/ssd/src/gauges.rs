@@ -1,0 +1,36 @@
+//! Readings of a device, of which the course of a run is made.
+
+use wordline_kernel::Duration;
+
+/// Readings of a device at an instant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Gauges {
+    /// Time that the array of each die has worked.
+    pub arrays: Vec<Duration>,
+    /// Block sets that are erased and not in use, and those that are not out of use. None of these where a device does not tell.
+    pub free_blocks: u64,
+    /// See [`free_blocks`](Self::free_blocks).
+    pub good_blocks: u64,
+    /// Logical pages that garbage collection moved out of block sets.
+    pub moved_pages: u64,
+    /// Logical pages that the block sets have which were erased.
+    pub erased_pages: u64,
+}
+
+impl Gauges {
+    /// Those of devices side by side; none where one of them does not tell.
+    pub fn join(devices: impl IntoIterator<Item = Self>) -> Self {
+        let mut all = Self::default();
+        for device in devices {
+            if device.good_blocks == 0 {
+                return Self::default();
+            }
+            all.arrays.extend(device.arrays);
+            all.free_blocks += device.free_blocks;
+            all.good_blocks += device.good_blocks;
+            all.moved_pages += device.moved_pages;
+            all.erased_pages += device.erased_pages;
+        }
+        all
+    }
+}
