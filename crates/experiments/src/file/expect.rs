@@ -58,6 +58,18 @@ pub(crate) struct ExpectFile {
 const ONE_OF: &str =
     "exactly one of `value`, `model`, `direction`, `text`, `shown` (a `value` may stand beside `shown`)";
 
+/// The other point that a row is compared with: one, and there where columns have means of their own.
+fn check_compared(file: &ExpectFile, at: usize, wrong: &mut Wrong<'_>) {
+    let compared = [("over", &file.over), ("per", &file.per), ("beyond", &file.beyond)];
+    let given: Vec<&str> = compared.iter().filter(|(_, at)| !at.is_empty()).map(|(name, _)| *name).collect();
+    if let [first, second, ..] = given[..] {
+        wrong.add(at, &format!("expect.{second}"), format!("`{first}` and `{second}`"), "one of them");
+    }
+    if file.mean == Some(Mean::Columns) && given.is_empty() {
+        wrong.add(at, "expect.mean", "columns without `over` or `per`", "`values`, or one of them beside it");
+    }
+}
+
 /// The expected value, or nothing when something is wrong with it.
 pub(crate) fn check_expect(
     entry: Spanned<ExpectFile>,
@@ -73,11 +85,7 @@ pub(crate) fn check_expect(
     check_place(&file.over, "expect.over", at, axes, wrong);
     check_place(&file.per, "expect.per", at, axes, wrong);
     check_place(&file.beyond, "expect.beyond", at, axes, wrong);
-    let compared = [("`over`", &file.over), ("`per`", &file.per), ("`beyond`", &file.beyond)];
-    let given: Vec<&str> = compared.iter().filter(|(_, at)| !at.is_empty()).map(|(name, _)| *name).collect();
-    if given.len() > 1 {
-        wrong.add(at, &format!("expect.{}", given[1].trim_matches('`')), given.join(" and "), "one of them");
-    }
+    check_compared(&file, at, wrong);
     if matches!(kind, Kind::Nand(_) | Kind::Cells(_)) && file.model.is_some() {
         wrong.add(at, "expect.model", "a model of garbage collection", "none: there is no FTL");
     }
@@ -93,9 +101,6 @@ pub(crate) fn check_expect(
         );
     }
     check_reasons(&file, at, axes, wrong);
-    if file.mean == Some(Mean::Columns) && file.over.is_empty() && file.per.is_empty() {
-        wrong.add(at, "expect.mean", "columns without `over` or `per`", "`values`, or one of them beside it");
-    }
     if let Some(key) = &file.each {
         if let Some((found, wanted)) = check_along(key, axes) {
             wrong.add(at, "expect.each", found, wanted);
