@@ -42,6 +42,19 @@ impl LookupTable {
         (found != EMPTY).then_some(value)
     }
 
+    /// Whether it is one with room for `capacity` keys that holds `keys` of them, each where it is looked for: a table that was read
+    /// may be any.
+    pub fn is_sound(&self, capacity: usize, keys: usize) -> bool {
+        let size = (capacity.max(1) * 2).next_power_of_two();
+        let is_as_made = self.slots.len() == size && self.shift == 64 - size.trailing_zeros();
+        let held = || self.slots.iter().enumerate().filter(|(_, (key, _))| *key != EMPTY);
+        // A table with an empty slot ends every search.
+        is_as_made
+            && keys < size
+            && held().count() == keys
+            && held().all(|(at, (key, _))| self.find(*key) == at)
+    }
+
     /// `key` is looked up soon; see [`prefetch`](crate::prefetch).
     #[inline]
     pub fn prefetch(&self, key: u32) {
@@ -102,6 +115,7 @@ mod tests {
                 for key in 0..40 {
                     prop_assert_eq!(table.get(key), model.get(&key).copied());
                 }
+                prop_assert!(table.is_sound(40, model.len()) && !table.is_sound(40, model.len() + 1));
             }
         }
     }

@@ -14,6 +14,7 @@ pub mod contract;
 pub mod design;
 pub mod device;
 mod engines;
+mod ensure;
 mod event;
 pub mod faults;
 pub mod fixed_latency;

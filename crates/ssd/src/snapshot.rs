@@ -6,18 +6,13 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::{Broken, Reader, Sink, Source, State, Writer};
-use wordline_kernel::{Calendar, Instant};
+use wordline_kernel::{Calendar, Duration, Instant};
 
 use crate::Event;
 
 /// The number of the layout of the bytes. It grows with every change of what a component writes, so that bytes of another
 /// layout are refused and not misread.
 pub const LAYOUT: u32 = 46;
-
-/// `Err` with what is wrong unless something holds.
-pub(crate) fn ensure(holds: bool, wrong: impl FnOnce() -> String) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(wrong()) }
-}
 
 const AGENDA: &str = "agenda";
 const DEVICE: &str = "device";
@@ -44,8 +39,12 @@ pub(crate) fn load<D: State + ?Sized, E: Copy + DeserializeOwned>(
 ) -> Result<Agenda<E>, Broken> {
     let mut from = Reader::within(from, most);
     let agenda: Agenda<E> = from.value(AGENDA)?;
+    let wrong = |why: &str| Err(Broken::Value { name: AGENDA, why: why.into() });
     if !agenda.is_in_order() {
-        return Err(Broken::Value { name: AGENDA, why: "its events are not in order".into() });
+        return wrong("its events are not in order");
+    }
+    if agenda.is_too_late() {
+        return wrong("the clock cannot show what follows it");
     }
     let before = lengths(device);
     from.part(DEVICE, device)?;
@@ -79,6 +78,12 @@ impl<E: Copy> Agenda<E> {
     /// A calendar that holds it, where the device's events are wrapped by `wrap`.
     pub fn calendar<W: Copy + PartialEq>(&self, wrap: impl Fn(E) -> W) -> Calendar<W> {
         Calendar::resumed(self.now, self.events.iter().map(|(time, event)| (*time, wrap(*event))))
+    }
+
+    /// Whether the present, or the last event, is so late that the clock may come to its end.
+    pub fn is_too_late(&self) -> bool {
+        let last = self.events.last().map_or(self.now, |(time, _)| *time);
+        last > Instant::LIMIT + Duration::LIMIT
     }
 
     /// Whether no event is before the present or before the one that it follows.

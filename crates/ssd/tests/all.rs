@@ -10,6 +10,7 @@ mod common;
 mod designs;
 mod elsewhere;
 mod faults;
+mod forged;
 mod front_end;
 mod ftl_oracle;
 mod hangs;

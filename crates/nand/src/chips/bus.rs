@@ -136,6 +136,16 @@ impl Bus {
         Self { busy: self.busy(now), waited: self.waited, ..Self::new(dies) }
     }
 
+    /// The dies that wait for it.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = DieId> + '_ {
+        self.commands.iter().chain(&self.transfers).map(|(_, die)| *die)
+    }
+
+    /// Whether it was held for as long as it will still be.
+    pub(super) fn is_counted(&self, now: Instant) -> bool {
+        self.busy_until.since(now).ps() <= self.busy
+    }
+
     /// Time that it was held until `now`, in picoseconds.
     pub(super) fn busy(&self, now: Instant) -> u64 {
         self.busy - self.busy_until.since(now).ps()

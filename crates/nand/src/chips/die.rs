@@ -218,6 +218,15 @@ impl Die {
         (left, worked)
     }
 
+    /// Whether what is noted of its operations is that of its command, with no more planes than there are.
+    pub(super) fn is_of_command(&self, planes: u32) -> bool {
+        let operation = self.command.operation;
+        usize::from(self.kind) == operation.kind()
+            && self.brings_data == matches!(operation, Operation::Program | Operation::ProgramCache)
+            && usize::from(self.last_kind) < Operation::KINDS
+            && (1..=planes).contains(&self.last_planes.into())
+    }
+
     /// The end of what it began last.
     pub(super) fn ends(&self) -> Instant {
         self.hold_until.max(self.works_until)

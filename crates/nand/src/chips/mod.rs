@@ -13,6 +13,7 @@ mod cut;
 mod die;
 mod faulty;
 mod grant;
+mod loaded;
 mod modes;
 mod pages;
 mod partly;

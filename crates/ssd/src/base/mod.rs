@@ -106,10 +106,10 @@ impl Base {
         lengths
     }
 
-    /// Checks what was loaded.
-    pub(crate) fn check_loaded(&self) -> Result<(), String> {
+    /// Checks what was loaded at `now`.
+    pub(crate) fn check_loaded(&self, now: Instant) -> Result<(), String> {
         self.space.check_loaded(|block| self.flash.chips().programmed(block))?;
-        self.flash.check_loaded()
+        self.flash.check_loaded(now)
     }
 
     /// Takes a word of what happened into the digest.

@@ -60,6 +60,11 @@ impl Cache {
         self.buffer.dirty()
     }
 
+    /// Entries that wait for something before they are complete; they are counted.
+    pub(crate) fn filling(&self) -> u32 {
+        self.buffer.used().filter(|entry| entry.state == EntryState::Filling).count() as u32
+    }
+
     /// Whether another page finds room.
     #[inline]
     pub(crate) fn has_room(&self) -> bool {

@@ -25,6 +25,7 @@ use crate::cache::read_cache::ReadCache;
 use crate::command::{Command, Operation, RequestId};
 use crate::config::Config;
 use crate::contents::Mutant;
+use crate::ensure::ensure;
 use crate::event::Event;
 use crate::flash::{Class, Task, Ticket};
 use crate::map::{LogicalPage, Map};
@@ -236,9 +237,43 @@ impl Cache {
         self.buffer.shape()
     }
 
-    /// Checks what was loaded.
-    pub(crate) fn check_loaded(&self, pages: u32) -> Result<(), String> {
-        self.buffer.check_loaded(pages)
+    /// Checks what was loaded: the pages are those of the map, and the requests that wait are `known`.
+    pub(crate) fn check_loaded(
+        &self,
+        map: &Map,
+        known: impl Fn(RequestId) -> bool + Copy,
+    ) -> Result<(), String> {
+        self.buffer.check_loaded(map.len(), known)?;
+        let is_last = |page, version| map.last_written(page) == Some(version);
+        self.read.check_loaded(map.len(), known, |page, version| {
+            self.buffer.find(page).is_none() && is_last(page, version)
+        })?;
+        for entry in self.buffer.used() {
+            ensure(entry.discarded || is_last(entry.logical, entry.version), || {
+                format!("the buffer holds version {} of page {}", entry.version, entry.logical.0)
+            })?;
+        }
+        let flushes = self.flushes.iter().map(|(_, id)| id);
+        let mut waiting = self.stalled.iter().chain(flushes).chain(&self.wake);
+        ensure(waiting.all(|id| known(*id)), || "the buffer makes requests wait that are not there".into())
+    }
+
+    /// Checks, once the map is known, that a read will find the version that it asks for: the one that the host wrote last, or where a
+    /// newer one is in the buffer the one that its entry says.
+    pub(crate) fn check_versions(&self, base: &Base, map: &Map) -> Result<(), String> {
+        for page in (0..base.config.logical_pages).map(LogicalPage) {
+            let (written, entry) = (map.last_written(page), self.buffer.find(page));
+            let Some(found) = map.version_in_flash(page, base) else {
+                let is_missed = written.is_some() && entry.is_none() && !map.is_lost(page);
+                ensure(!is_missed, || format!("page {} was written and is nowhere", page.0))?;
+                continue;
+            };
+            let wanted = entry.map_or(written, |id| Some(self.buffer.get(id).flash_version));
+            ensure(wanted == Some(found), || {
+                format!("version {found} of page {} is in flash, wanted {wanted:?}", page.0)
+            })?;
+        }
+        Ok(())
     }
 
     /// Whether there may be a request that waits no longer.

@@ -7,6 +7,7 @@ use super::buffer::list::{EntryId, EntryList};
 use super::buffer::waiters::{NOBODY, Waiters};
 use crate::Sectors;
 use crate::command::RequestId;
+use crate::ensure::ensure;
 use crate::map::LogicalPage;
 use crate::policy::eviction::{Eviction, Fifo};
 
@@ -185,6 +186,40 @@ impl ReadCache {
                 self.free.push(id);
             }
         }
+    }
+
+    /// Checks what was loaded: entries are free, here or being fetched, and those that are not stale are found by their pages, of which
+    /// there are `pages`; `is_last` says whether a version of a page is the last one that the host wrote.
+    pub(super) fn check_loaded(
+        &self,
+        pages: u32,
+        known: impl Fn(RequestId) -> bool,
+        is_last: impl Fn(LogicalPage, u32) -> bool,
+    ) -> Result<(), String> {
+        let count = self.entries.len();
+        let mut is_taken = vec![false; count];
+        let mut take = |id: EntryId| {
+            is_taken.get_mut(id.0 as usize).is_some_and(|taken| !std::mem::replace(taken, true))
+        };
+        let is_list = self.here.places() == count && self.here.is_sound();
+        let coming = (0..count as u32).map(EntryId).filter(|id| self.is_coming(*id));
+        let each_once = is_list
+            && self.free.iter().copied().chain(self.here.iter()).chain(coming.clone()).all(&mut take)
+            && is_taken.iter().all(|taken| *taken);
+        ensure(each_once, || "entries of the read cache are free and in use".into())?;
+        self.eviction.check_loaded(&self.here)?;
+        let found = self.here.iter().chain(coming.clone().filter(|id| !self.get(*id).stale));
+        ensure(self.index.is_sound(count, found.clone().count()), || {
+            "the read cache looks up other pages than it holds".into()
+        })?;
+        for (id, page) in found.map(|id| (id, self.get(id))) {
+            let is_found = page.logical.0 < pages && self.find(page.logical) == Some(id);
+            ensure(is_found && is_last(page.logical, page.version), || {
+                format!("the read cache holds version {} of page {}", page.version, page.logical.0)
+            })?;
+        }
+        let heads = coming.map(|id| self.get(id).waiters);
+        ensure(self.waiters.are_in(heads, known), || "requests wait for what is not fetched".into())
     }
 
     /// All pages that are here, for checks.

@@ -1,13 +1,13 @@
 //! The face of the device as a block device.
 
 use wordline_kernel::chart::Drawn;
-use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule, Seed};
+use wordline_kernel::{Digest, Duration, Id, Instant, Metrics, Schedule, Seed};
 
 use super::{Content, Contents, Device, Event, Look, PowerCut, Recovered, Steady};
 use crate::ageing;
 use crate::base::Base;
 use crate::block_device::{BlockDevice, Next, Oldest, Programmed, Shape};
-use crate::command::{Answer, Command};
+use crate::command::{Answer, Command, RequestId};
 use crate::design::WrongAnswer;
 use crate::engines::Core;
 use crate::flash;
@@ -225,14 +225,14 @@ impl BlockDevice for Device {
 
     fn check_loaded(&self, agenda: &Agenda) -> Result<(), String> {
         let Core { base, map, cache, reclaim } = &self.core;
-        map.check_loaded(base)?;
-        base.check_loaded()?;
+        let in_use = self.front.check_loaded(agenda.now)?;
+        let known = |id: RequestId| in_use.get(id.index()) == Some(&true);
+        map.check_loaded(base, known)?;
+        base.check_loaded(agenda.now)?;
         reclaim.check_loaded(base)?;
-        cache.check_loaded(map.len())?;
-        self.writer.check_loaded()?;
-        agenda.events.iter().try_for_each(|(_, event)| match event {
-            Event::Flash(event) => base.flash.check_event(*event),
-            event => self.front.check_event(*event),
-        })
+        cache.check_loaded(map, known)?;
+        self.writer.check_loaded(cache)?;
+        self.recovery.check_loaded(&self.core)?;
+        agenda.events.iter().try_for_each(|(_, event)| self.front.check_event(*event, base, known))
     }
 }

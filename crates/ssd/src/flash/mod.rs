@@ -33,9 +33,9 @@ pub use ticket::{Class, Ticket};
 
 use crate::Config;
 use crate::config::ReadRetryFile;
+use crate::ensure::ensure;
 use crate::faults::OfPools;
 use crate::policy::tuner::Tuner;
-use crate::snapshot::ensure;
 use at_once::AtOnce;
 use decoder::Decoders;
 use history::History;
@@ -422,10 +422,12 @@ impl Flash {
     }
 
     /// Checks what was loaded: every task waits in one place at the most, and is about one of the locations that there are.
-    pub(crate) fn check_loaded(&self) -> Result<(), String> {
+    /// The chips are at work, at `now`, where their queues say so.
+    pub(crate) fn check_loaded(&self, now: Instant) -> Result<(), String> {
+        self.chips.check_loaded(now)?;
         let mut decoded = Vec::new();
         self.decoders.iter().for_each(|decoders| decoders.each(|first| decoded.push(first)));
-        self.queues.check_loaded(self.chips.pools().locations(), &self.payloads, &decoded)
+        self.queues.check_loaded(&self.chips, now, &self.payloads, &decoded)
     }
 
     /// Whether an event that was loaded is about something that is there.

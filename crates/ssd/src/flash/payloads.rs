@@ -54,6 +54,14 @@ impl Payloads {
         self.size
     }
 
+    /// Whether places that were loaded are free once at the most.
+    pub fn is_sound(&self) -> bool {
+        let mut seen = vec![false; self.stamps.len() / self.size.max(1)];
+        let mut take =
+            |place: u32| seen.get_mut(place as usize).is_some_and(|seen| !std::mem::replace(seen, true));
+        self.free.iter().all(|place| take(*place))
+    }
+
     /// Whether there is a place of this number.
     pub fn has(&self, place: u32) -> bool {
         (place as usize) < self.stamps.len() / self.size

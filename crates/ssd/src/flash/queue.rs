@@ -24,7 +24,7 @@ const EMPTY: List = List { first: NO_TASK, last: NO_TASK };
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct DieQueue {
     /// By rank, and a bit for each rank at which something waits.
-    lists: [List; 3],
+    lists: [List; RANKS],
     waiting: u8,
     /// Reads that overtook what waits or is suspended.
     in_a_row: u32,
@@ -108,6 +108,9 @@ const READS: usize = 0;
 const FIRST: usize = 1;
 const SECOND: usize = 2;
 
+/// How many there are.
+const RANKS: usize = 3;
+
 /// The configured order, ready for use.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
@@ -189,7 +192,7 @@ impl Queues {
 
     fn of(rules: Rules, dies: u32) -> Self {
         let idle = DieQueue {
-            lists: [EMPTY; 3],
+            lists: [EMPTY; RANKS],
             waiting: 0,
             in_a_row: 0,
             current: NO_TASK,

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt::{self, Write};
 
-use wordline_kernel::{Duration, Instant, Schedule, state};
+use wordline_kernel::{Duration, Id, Instant, Schedule, state};
 
 use super::answering::answer_soon;
 use super::namespaces::Namespace;
@@ -14,6 +14,7 @@ use crate::base::Base;
 use crate::command::{Answer, Command, RequestId};
 use crate::config::Config;
 use crate::engines::Core;
+use crate::ensure::ensure;
 use crate::event::Event;
 use crate::timeline::{AnsweredRequest, Levels};
 
@@ -69,9 +70,25 @@ impl Commands {
         commands
     }
 
-    /// Whether a command is not answered yet.
-    pub fn has(&self, id: RequestId) -> bool {
-        self.requests.ids().any(|taken| taken == id)
+    /// Checks what was loaded at `now`: what waits is there, and is counted. Which requests are in use.
+    pub fn check_loaded(&self, now: Instant) -> Result<Vec<bool>, String> {
+        let in_use = self.requests.in_use()?;
+        let is_in_use = |id: RequestId| in_use.get(id.index()) == Some(&true);
+        let mut used = (0..in_use.len()).map(RequestId::from_index).filter(|id| is_in_use(*id));
+        let is_past = used.clone().all(|id| self.requests.look(id).submitted <= now);
+        ensure(is_past, || "a command of the future".into())?;
+        let (outstanding, started) = (self.requests.outstanding(), self.started as usize);
+        match &self.port {
+            Some(port) => port.check_loaded(&mut used, is_in_use)?,
+            None => {
+                let holds = started + self.waiting.len() == outstanding;
+                ensure(holds && self.waiting.iter().all(|id| is_in_use(*id)), || {
+                    format!("{started} of {outstanding} commands are taken up")
+                })?;
+            }
+        }
+        ensure(started <= outstanding, || format!("{started} of {outstanding} commands are taken up"))?;
+        Ok(in_use)
     }
 
     /// Takes in a command, and takes it up if it can; its id if the work on it begins at once. A bug if it goes beyond its namespace.

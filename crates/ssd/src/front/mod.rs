@@ -24,11 +24,12 @@ use std::fmt;
 
 use wordline_kernel::{Instant, Schedule, state};
 
+use crate::base::Base;
 use crate::command::{Answer, Command, Operation, RequestId};
 use crate::config::Config;
 use crate::engines::Core;
+use crate::ensure::ensure;
 use crate::event::Event;
-use crate::snapshot::ensure;
 use crate::timeline::{AnsweredRequest, Levels};
 use crate::writer::Writer;
 use commands::Commands;
@@ -68,11 +69,23 @@ impl Front {
         self.commands.port.as_deref().map(|port| port.link())
     }
 
-    /// Whether an event that was loaded can come to it.
-    pub(crate) fn check_event(&self, event: Event) -> Result<(), String> {
+    /// Checks what was loaded at `now`; which requests are in use.
+    pub(crate) fn check_loaded(&self, now: Instant) -> Result<Vec<bool>, String> {
+        self.commands.check_loaded(now)
+    }
+
+    /// Whether an event that was loaded can come to it, or to the flash, while these requests are `known`.
+    pub(crate) fn check_event(
+        &self,
+        event: Event,
+        base: &Base,
+        known: impl Fn(RequestId) -> bool,
+    ) -> Result<(), String> {
         let is_known = match event {
-            Event::Begin(id) | Event::Answer(id) | Event::Link(id) => self.commands.has(id),
-            Event::FlushTimer | Event::Idle | Event::Flash(_) => true,
+            Event::Begin(id) | Event::Answer(id) => known(id),
+            Event::Link(id) => known(id) && self.commands.port.is_some(),
+            Event::FlushTimer | Event::Idle => true,
+            Event::Flash(event) => return base.flash.check_event(event),
         };
         ensure(is_known, || format!("{event:?} of a command that is not there"))
     }

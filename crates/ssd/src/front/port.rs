@@ -195,6 +195,23 @@ impl Port {
         self.queues.leave(self.journeys[id.index()].queue)
     }
 
+    /// Checks what was loaded: the requests that are `used` came from queues that there are, which count them, and what waits there is
+    /// `known`.
+    pub(super) fn check_loaded(
+        &self,
+        used: &mut dyn Iterator<Item = RequestId>,
+        known: impl Fn(RequestId) -> bool,
+    ) -> Result<(), String> {
+        let mut taken = vec![0; self.queues.count() as usize];
+        for id in used {
+            let journey = self.journeys.get(id.index());
+            let count = journey.and_then(|journey| taken.get_mut(journey.queue as usize));
+            let Some(count) = count else { return Err(format!("{id:?} is in no queue")) };
+            *count += 1;
+        }
+        self.queues.check_loaded(&taken, known)
+    }
+
     fn note(&mut self, id: RequestId, stage: Stage, time: Duration) {
         let journey = &mut self.journeys[id.index()];
         journey.stage = stage;

@@ -11,6 +11,7 @@ use wordline_kernel::state;
 
 use super::config::Arbitration;
 use crate::command::RequestId;
+use crate::ensure::ensure;
 
 /// Levels of priority: urgent, high, medium, low.
 const LEVELS: usize = 4;
@@ -124,6 +125,36 @@ impl SubmissionQueues {
     /// How many there are.
     pub fn count(&self) -> u32 {
         self.queues.len() as u32
+    }
+
+    /// Checks what was loaded: what waits is `known`, and the queues count it and the commands that were `taken` from each.
+    pub(super) fn check_loaded(
+        &self,
+        taken: &[u32],
+        known: impl Fn(RequestId) -> bool,
+    ) -> Result<(), String> {
+        let waiting: usize = self.queues.iter().map(|queue| queue.waiting.len()).sum();
+        ensure(waiting == self.waiting as usize, || format!("{waiting} commands wait in the queues"))?;
+        let words = self.queues.len().div_ceil(64);
+        let fits = |level: &Level| level.words.len() == words && level.current < self.count();
+        ensure(self.levels.iter().all(fits), || "levels of other queues".into())?;
+        for ((n, queue), taken) in (0..).zip(&self.queues).zip(taken) {
+            let Queue { level: own, waiting, held, used } = queue;
+            let is_in = |(level, members): (usize, &Level)| {
+                let member = level == usize::from(*own) && !waiting.is_empty();
+                members.contains(n) == member
+            };
+            let holds = usize::from(*own) < LEVELS
+                && self.levels.iter().enumerate().all(is_in)
+                && waiting.iter().chain(held).all(|id| known(*id))
+                && *taken as usize == *used as usize + held.len();
+            ensure(holds, || format!("submission queue {n} holds other commands than there are"))?;
+        }
+        let has = |level: &Level| {
+            let held = (0..).zip(&level.words).filter(|(_, word)| **word != 0);
+            level.held == held.fold(0, |held, (at, _)| held | 1 << at)
+        };
+        ensure(self.levels.iter().all(has), || "levels hold other queues than are noted".into())
     }
 
     /// Takes an entry of a queue with `entries` of them for a command; false if none is free, and the host then holds

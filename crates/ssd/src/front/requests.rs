@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Id, Instant};
 
 use crate::command::{Command, RequestId};
+use crate::ensure::ensure;
 use crate::times::Spent;
 
 /// A command on its way.
@@ -70,6 +71,17 @@ impl Requests {
     #[inline]
     pub fn remove(&mut self, id: RequestId) {
         self.free.push(id);
+    }
+
+    /// Which ids are in use.
+    ///
+    /// # Errors
+    /// Ids that were loaded are free twice, or are none.
+    pub fn in_use(&self) -> Result<Vec<bool>, String> {
+        let mut in_use = vec![true; self.all.len()];
+        let mut take = |id: &RequestId| in_use.get_mut(id.index()).is_some_and(std::mem::take);
+        ensure(self.free.iter().all(&mut take), || "requests are free twice".into())?;
+        Ok(in_use)
     }
 
     /// The ids in use.

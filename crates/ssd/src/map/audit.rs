@@ -2,7 +2,8 @@
 
 use super::{LogicalPage, Map};
 use crate::base::Base;
-use crate::snapshot::ensure;
+use crate::command::RequestId;
+use crate::ensure::ensure;
 
 impl Map {
     /// Checks the map against the block table; a bug if they do not go together.
@@ -15,8 +16,13 @@ impl Map {
         }
     }
 
-    /// Checks what was loaded: what is mapped is valid where it is, and holds what it should; and nothing else is valid.
-    pub(crate) fn check_loaded(&self, base: &Base) -> Result<(), String> {
+    /// Checks what was loaded: what is mapped is valid where it is, and holds what it should; and nothing else is valid. The requests that
+    /// wait for a place are `known`.
+    pub(crate) fn check_loaded(
+        &self,
+        base: &Base,
+        known: impl Fn(RequestId) -> bool + Copy,
+    ) -> Result<(), String> {
         let pools = &base.config.pools;
         let (mut mapped, all) = (0u64, pools.locations());
         for page in (0..self.len()).map(LogicalPage) {
@@ -32,7 +38,8 @@ impl Map {
         let valid: u64 = pools.all_blocks().map(|block| base.space.count_valid(block)).sum();
         ensure(valid == mapped && mapped == u64::from(self.mapped()), || {
             format!("{mapped} pages are mapped and {valid} valid, not {}", self.mapped())
-        })
+        })?;
+        self.check_tables(base, known)
     }
 
     /// The state of the table of discards and its waiters, as text.

@@ -42,6 +42,11 @@ impl Placed {
         self.all -= 1;
     }
 
+    /// Whether what was loaded counts this many pages in each row.
+    pub fn counts(&self, in_row: &Column<RowId, u32>) -> bool {
+        self.in_row.iter().eq(in_row.iter()) && self.all == in_row.iter().sum::<u32>()
+    }
+
     /// None is known to be there.
     pub fn forget(&mut self) {
         self.in_row.fill(0);

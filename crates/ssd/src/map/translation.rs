@@ -2,6 +2,7 @@
 //! waits for what is read of them. Where each of them is (the global translation directory) is in memory, in the map,
 //! where they follow the logical pages.
 
+mod loaded;
 mod owed;
 
 use std::collections::VecDeque;

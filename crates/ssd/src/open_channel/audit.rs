@@ -7,8 +7,9 @@ use super::buffer::Unit;
 use super::chunks::{ChunkId, Entry};
 use super::in_flight::InFlight;
 use super::{Event, OpenChannel};
+use crate::ensure::ensure;
 use crate::physical_device::{ChunkState, Operation};
-use crate::snapshot::{Agenda, ensure};
+use crate::snapshot::Agenda;
 
 impl OpenChannel {
     pub(super) fn audit_all(&self, elapsed: Duration) {
@@ -73,7 +74,7 @@ impl OpenChannel {
     }
 
     pub(super) fn check_state(&self, agenda: &Agenda<Event>) -> Result<(), String> {
-        self.flash.check_loaded()?;
+        self.flash.check_loaded(agenda.now)?;
         self.commands.iter().try_for_each(|command| self.check_command(command))?;
         let chunks = self.chunks.len();
         let unit_of = |chunk: ChunkId| ((chunk.0 as usize) < chunks).then(|| self.chunks.unit_of(chunk));

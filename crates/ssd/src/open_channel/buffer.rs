@@ -13,8 +13,8 @@ use wordline_nand::Stamp;
 
 use super::chunks::ChunkId;
 use crate::cache::buffer::epochs::Epochs;
+use crate::ensure::ensure;
 use crate::physical_device::Geometry;
-use crate::snapshot::ensure;
 
 /// When a write is answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, id};
 
+use crate::ensure::ensure;
 use crate::physical_device::{ChunkState, Geometry};
-use crate::snapshot::ensure;
 
 id!(
     /// A chunk as the host counts them: by parallel unit, then by chunk.

@@ -119,6 +119,15 @@ impl Recovery {
         self.last = Some(scan.found_by(now));
     }
 
+    /// Checks what was loaded: a map that is known is what the host wrote. From a power cut until the power is back it is not.
+    pub(crate) fn check_loaded(&self, core: &Core) -> Result<(), String> {
+        if self.scan.as_ref().is_some_and(|scan| !scan.has_begun()) {
+            return Ok(());
+        }
+        core.map.check_table_versions(&core.base)?;
+        core.cache.check_versions(&core.base, &core.map)
+    }
+
     /// Whether the device takes commands.
     pub(crate) fn is_ready(&self) -> bool {
         self.scan.is_none()

@@ -57,6 +57,11 @@ impl Scan {
         (self.began, self.working) = (now, self.dies.ids().count() as u32);
     }
 
+    /// Whether the power is back.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.working > 0
+    }
+
     /// The results of the scan, at its end.
     pub(crate) fn found_by(&self, now: Instant) -> Recovered {
         Recovered { time: now - self.began, ..self.found }

@@ -1,6 +1,8 @@
 //! The closed blocks as a victim policy sees them: by valid pages always, and by number, by closing or by the last
 //! invalidation where the policy asks for it. A choice never scans the blocks.
 
+mod loaded;
+
 use std::cell::Cell;
 use std::collections::BTreeMap;
 

@@ -1,9 +1,10 @@
 //! Whether a block table that was read can be one of the device.
 
+use wordline_kernel::Id;
 use wordline_nand::{BlockSetId, RowId};
 
-use super::{Space, State, all_rows};
-use crate::snapshot::ensure;
+use super::{Block, Space, State, StreamId, all_rows};
+use crate::ensure::ensure;
 
 impl Space {
     /// The lengths of the lists whose lengths follow from the configuration.
@@ -19,7 +20,28 @@ impl Space {
 
     /// Checks what was loaded; `programmed` says how many locations of a block the chips have programmed.
     pub(crate) fn check_loaded(&self, programmed: impl Fn(BlockSetId) -> u32) -> Result<(), String> {
-        all_rows(&self.pools).try_for_each(|row| self.check_row(row, &programmed))
+        self.check_free()?;
+        all_rows(&self.pools).try_for_each(|row| self.check_row(row, &programmed))?;
+        let of = |block: BlockSetId| {
+            let Block { state, valid, .. } = self.table[block];
+            (state == State::Closed).then(|| (self.row_of(block), valid))
+        };
+        self.closed.check(&self.none_closed(), of)?;
+        self.check_cleaning_units()
+    }
+
+    /// Checks that each block that can be opened is free, and there once. The counts of them are checked row by row.
+    fn check_free(&self) -> Result<(), String> {
+        let mut is_free: Vec<bool> = self.table.iter().map(|known| known.state == State::Free).collect();
+        for (row, free) in self.free.entries() {
+            for block in free.blocks() {
+                let is_first = is_free.get_mut(block.index()).is_some_and(std::mem::take);
+                ensure(is_first && self.row_of(block) == row, || {
+                    format!("block {} of row {row} is opened next and not free", block.0)
+                })?;
+            }
+        }
+        Ok(())
     }
 
     fn check_row(&self, row: RowId, programmed: &impl Fn(BlockSetId) -> u32) -> Result<(), String> {
@@ -31,7 +53,8 @@ impl Space {
                 format!("block {} is free and written", block.0)
             })?;
             // The count of a block that is mapped by whole units is not that of its contents.
-            let counted = self.has_whole_units(row) || u64::from(known.valid) == self.count_valid(block);
+            let is_whole = self.has_whole_units(row) && known.valid <= self.pools.per_block(block);
+            let counted = is_whole || u64::from(known.valid) == self.count_valid(block);
             ensure(counted, || format!("block {} does not have {} valid pages", block.0, known.valid))?;
             free += usize::from(known.state == State::Free);
             good += u32::from(known.state != State::Bad && !known.condemned);
@@ -48,20 +71,33 @@ impl Space {
         })?;
         self.check_suspended(row)?;
         self.check_again(row)?;
-        self.streams.all().try_for_each(|stream| {
-            let open = self.open[self.at(row, stream)];
-            let is_open = |(block, place): (BlockSetId, u32)| {
-                self.blocks_of(row).any(|own| own == block)
-                    && self.state(block) == State::Open
-                    && place < self.pools.per_block(block)
-            };
-            let beside = self.open_beside(row, stream);
-            ensure(open.is_none_or(is_open) && (open.is_some() || beside.count() == 0), || {
-                format!("row {row} has {open:?} open for stream {}", stream.0)
-            })?;
-            ensure(self.open_beside(row, stream).all(is_open), || {
-                format!("row {row} has other blocks open for stream {} than its own", stream.0)
-            })
+        self.streams.all().try_for_each(|stream| self.check_open(row, stream, programmed))
+    }
+
+    /// Checks that the open blocks of a stream are written up to where they go on, but for what is under way.
+    fn check_open(
+        &self,
+        row: RowId,
+        stream: StreamId,
+        programmed: &impl Fn(BlockSetId) -> u32,
+    ) -> Result<(), String> {
+        let open = self.open[self.at(row, stream)];
+        let is_written = |block: BlockSetId, place: u32| {
+            let Block { programs, condemned, .. } = self.table[block];
+            condemned || programmed(block) == place || programs > 0 && programmed(block) < place
+        };
+        let is_open = |(block, place): (BlockSetId, u32)| {
+            self.blocks_of(row).any(|own| own == block)
+                && self.state(block) == State::Open
+                && place < self.pools.per_block(block)
+                && is_written(block, place)
+        };
+        let beside = self.open_beside(row, stream);
+        ensure(open.is_none_or(is_open) && (open.is_some() || beside.count() == 0), || {
+            format!("row {row} has {open:?} open for stream {}", stream.0)
+        })?;
+        ensure(self.open_beside(row, stream).all(is_open), || {
+            format!("row {row} has other blocks open for stream {} than its own", stream.0)
         })
     }
 }

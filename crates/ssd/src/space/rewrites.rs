@@ -4,8 +4,8 @@ use wordline_nand::{BlockSetId, CellMode, Location, Pool, RowId};
 
 use super::again::{Again, Place, WordLineFacts};
 use super::{Block, Space, State, StreamId};
+use crate::ensure::ensure;
 use crate::policy::frontier::{self, OpenBlock};
-use crate::snapshot::ensure;
 
 impl Space {
     /// Whether a block can hold other pages than before without having been erased.

@@ -4,7 +4,7 @@ use wordline_nand::{BlockSetId, RowId};
 
 use super::suspended::Rests;
 use super::{Space, State, all_rows};
-use crate::snapshot::ensure;
+use crate::ensure::ensure;
 
 impl Space {
     /// The suspended blocks of a row that can be victims: those of which no program is under way.

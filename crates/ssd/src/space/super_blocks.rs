@@ -6,6 +6,8 @@
 //! the victim policy it is a block of a row of its own. One that has lost some of its blocks, because they were cleaned
 //! alone, failed, or gained nothing, is shown as if its other rows were like those that are left.
 
+mod loaded;
+
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
@@ -454,36 +456,6 @@ impl Space {
     pub fn next_of_super_block(&self, row: RowId) -> Option<BlockSetId> {
         let all = self.of(row).super_blocks.as_deref()?;
         all.due[all.at(row)].front().copied()
-    }
-
-    /// Checks what is kept of super blocks against the blocks; a bug if it is wrong.
-    pub fn audit_super_blocks(&self) {
-        self.all_super_blocks().for_each(|all| self.audit_super_blocks_of_pool(all));
-    }
-
-    fn audit_super_blocks_of_pool(&self, all: &SuperBlocks) {
-        let mut valid = vec![0; all.all.len()];
-        let mut counts = vec![[0; 3]; all.all.len()];
-        for block in all.blocks() {
-            let (Some(id), is) = (all.of(block), &self.table[block]) else { continue };
-            let kept = is_kept(is.state);
-            valid[id.index()] += if kept { is.valid } else { 0 };
-            let is = [true, kept, is.state == State::Closed];
-            counts[id.index()].iter_mut().zip(is).for_each(|(count, is)| *count += u32::from(is));
-        }
-        for (id, one) in all.all.entries() {
-            assert_eq!(one.valid, valid[id.index()], "a super block holds the valid pages of its blocks");
-            let found = [one.blocks.len() as u32, one.kept, one.closed];
-            assert_eq!(found, counts[id.index()], "blocks, kept and closed ones of super block {id:?}");
-            let due = one.blocks.iter().filter(|block| all.due[all.at(self.row_of(**block))].contains(block));
-            assert_eq!(one.due, due.count() as u32, "blocks of super block {id:?} that are to be cleaned");
-            assert!(!one.indexed || all.shown[id] == all.scaled(one), "super block {id:?} is shown as it is");
-        }
-        let cleaned = all.all.iter().filter(|one| one.chosen).count();
-        assert!(
-            cleaned == all.cleaning.now as usize && all.cleaning.now <= MOST_CLEANED,
-            "{cleaned} are being cleaned"
-        );
     }
 }
 

@@ -68,6 +68,14 @@ impl FreeBlocks {
         }
     }
 
+    /// All of them, in any order.
+    pub fn blocks(&self) -> Box<dyn Iterator<Item = BlockSetId> + '_> {
+        match self {
+            Self::Least(heap) => Box::new(heap.iter().map(|Reverse((_, block))| BlockSetId(*block))),
+            Self::Both(set) => Box::new(set.iter().map(|(_, block)| BlockSetId(*block))),
+        }
+    }
+
     /// None any more.
     pub fn clear(&mut self) {
         match self {

@@ -74,6 +74,11 @@ impl Group {
         stamp.is_data().then_some((stamp, id))
     }
 
+    /// Whether what was loaded can be a group: its entries are `programmed`, and nobody brings a page that is not written.
+    pub(super) fn is_possible(&self, programmed: impl Fn(EntryId) -> bool) -> bool {
+        self.entries.len() <= self.stamps.len() && self.entries().all(programmed)
+    }
+
     /// Whether nothing is to be written.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {

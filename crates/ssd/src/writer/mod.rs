@@ -16,6 +16,7 @@ use wordline_kernel::{Schedule, state};
 use wordline_nand::{CellMode, RowId};
 
 use crate::base::Base;
+use crate::cache::Cache;
 use crate::cache::buffer::EntryId;
 use crate::command::Command;
 use crate::config::Config;
@@ -116,9 +117,10 @@ impl Writer {
         lengths
     }
 
-    /// Checks what was loaded.
-    pub(crate) fn check_loaded(&self) -> Result<(), String> {
-        self.queue.check_loaded()
+    /// Checks what was loaded: it writes what is in the cache.
+    pub(crate) fn check_loaded(&self, cache: &Cache) -> Result<(), String> {
+        self.queue.check_loaded(cache)?;
+        self.rows.check_loaded(cache)
     }
 
     /// Checks that what is valid of units, and the books of the pools, are right.

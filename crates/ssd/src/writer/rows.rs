@@ -5,7 +5,10 @@ use wordline_kernel::{Column, state};
 use wordline_nand::{CellMode, RowId};
 
 use crate::base::Base;
+use crate::cache::Cache;
+use crate::cache::buffer::{EntryId, EntryState};
 use crate::config::Config;
+use crate::ensure::ensure;
 use crate::policy::placement::RowSet;
 use crate::reclaim::Reclaim;
 use crate::space::{ModeShare, StreamId};
@@ -57,6 +60,25 @@ impl Rows {
     pub fn shape(&self) -> Vec<usize> {
         let accepting = self.accepting.iter().map(RowSet::words);
         accepting.chain([self.groups.len(), self.is_busy.len()]).collect()
+    }
+
+    /// Checks what was loaded: streams are accepted by rows that there are, and what is programmed is in the cache.
+    pub fn check_loaded(&self, cache: &Cache) -> Result<(), String> {
+        let rows = self.is_busy.len() as u32;
+        let mut sets = self.accepting.iter().chain(self.modes.iter().map(|one| &one.rows));
+        ensure(sets.all(|set| set.is_of(rows)), || "a row accepts pages that is not there".into())?;
+        let is_programmed =
+            |id: EntryId| id.0 < cache.level().capacity && cache.entry(id).state == EntryState::Programming;
+        for (row, group) in self.groups.entries() {
+            let is_alone = self.is_busy[row] || group.is_empty();
+            ensure(is_alone && group.is_possible(is_programmed), || {
+                format!("row {row} programs what is not being programmed")
+            })?;
+        }
+        let programming: u32 = self.groups.iter().map(Group::brought).sum();
+        ensure(programming == self.programming, || {
+            format!("{programming} pages are being programmed, not {}", self.programming)
+        })
     }
 
     /// Forgets what is being programmed, as when the power is cut.

@@ -7,8 +7,8 @@ use super::Zoned;
 use super::bodies::{Body, Job};
 use super::in_flight::Work;
 use super::table::{ZoneId, ZoneState};
+use crate::ensure::ensure;
 use crate::physical_device::{ChunkState, PhysicalDevice};
-use crate::snapshot::ensure;
 use wordline_kernel::Instant;
 
 /// The most commands and zones that a text about them names.

@@ -9,12 +9,13 @@ use super::metrics::Mark;
 use super::table::{ZoneId, ZoneState};
 use crate::block_device::Oldest;
 use crate::device::Recovered;
+use crate::ensure::ensure;
 use crate::metrics::Detail;
 use crate::physical_device::{
     Answer, Chunk, ChunkState, ChunkType, Command, Descriptor, Geometry, LogicalBlock, MOST_BLOCKS,
     Notification, Operation, PhysicalDevice, PowerCut, Refusal,
 };
-use crate::snapshot::{Agenda, ensure};
+use crate::snapshot::Agenda;
 
 /// The state of a zone as that of a chunk.
 fn state_of(state: ZoneState) -> ChunkState {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, id};
 
 use super::command::{Action, Status};
-use crate::snapshot::ensure;
+use crate::ensure::ensure;
 
 id!(
     /// A zone.

@@ -55,6 +55,20 @@ impl Epochs {
         (self.first <= ended).then_some(ended)
     }
 
+    /// Whether what was loaded counts entries of these epochs, and no others.
+    pub fn are_of(&self, entries: impl Iterator<Item = u64>) -> bool {
+        let mut counts = vec![0; self.pending.len()];
+        for epoch in entries {
+            let place = epoch.checked_sub(self.first).and_then(|place| usize::try_from(place).ok());
+            let Some(count) = place.and_then(|place| counts.get_mut(place)) else { return false };
+            *count += 1;
+        }
+        // The epochs go on being counted as long as a device runs.
+        let goes_on = self.first < u64::MAX / 2
+            && (counts.len() == 1 || counts.first().is_some_and(|count| *count > 0));
+        goes_on && self.pending.iter().eq(&counts)
+    }
+
     /// Whether every entry of `epoch` and older ones is in flash.
     pub fn is_over(&self, epoch: u64) -> bool {
         self.first > epoch

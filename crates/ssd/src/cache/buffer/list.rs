@@ -65,7 +65,7 @@ impl EntryList {
     }
 
     /// All entries, the first one first.
-    pub fn iter(&self) -> impl Iterator<Item = EntryId> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = EntryId> + Clone + '_ {
         std::iter::successors(self.first(), |id| self.after(*id))
     }
 
@@ -84,6 +84,16 @@ impl EntryList {
             }
         }
         at == NONE && before == self.last
+    }
+
+    /// Whether it is sound and has the entries of another sound list, in whichever order.
+    pub(crate) fn has_those_of(&self, other: &Self) -> bool {
+        let mut is_in = vec![false; self.places()];
+        let fits = self.is_sound() && (self.places(), self.len) == (other.places(), other.len);
+        if fits {
+            self.iter().for_each(|id| is_in[id.0 as usize] = true);
+        }
+        fits && other.iter().all(|id| is_in[id.0 as usize])
     }
 
     /// Puts an entry that is not in the list at its end.

@@ -1,7 +1,8 @@
 //! Whether a buffer that was read can be that of the device.
 
-use super::{Buffer, EntryId, EntryState};
-use crate::snapshot::ensure;
+use super::{Buffer, Entry, EntryId, EntryState};
+use crate::command::RequestId;
+use crate::ensure::ensure;
 
 impl Buffer {
     /// The lengths of the lists whose lengths follow from the configuration.
@@ -9,20 +10,47 @@ impl Buffer {
         [self.entries.len(), self.dirty.places()]
     }
 
-    /// Checks what was loaded: entries are in use or free, and are found by their pages, of which there are `pages`.
-    pub(crate) fn check_loaded(&self, pages: u32) -> Result<(), String> {
-        let is_free = |id: &EntryId| {
-            self.entries.get(id.0 as usize).is_some_and(|entry| entry.state == EntryState::Free)
-        };
-        let free = self.entries.iter().filter(|entry| entry.state == EntryState::Free).count();
-        ensure(self.free.iter().all(is_free) && free == self.free.len(), || {
-            "entries are free and in use".into()
-        })?;
+    /// Checks what was loaded: entries are in use or free, and are found by their pages, of which there are `pages`; requests that wait
+    /// for them are `known`.
+    pub(crate) fn check_loaded(&self, pages: u32, known: impl Fn(RequestId) -> bool) -> Result<(), String> {
+        self.check_free()?;
+        let is_index = self.index.is_sound(self.entries.len(), self.used().count());
+        ensure(is_index, || "the buffer looks up other pages than it holds".into())?;
         for (id, entry) in (0..).zip(&self.entries).filter(|(_, entry)| entry.state != EntryState::Free) {
             let is_found = entry.logical.0 < pages && self.find(entry.logical) == Some(EntryId(id));
             ensure(is_found, || format!("the buffer holds page {} and does not find it", entry.logical.0))?;
         }
-        let dirty = self.entries.iter().filter(|entry| entry.state == EntryState::Dirty).count();
-        ensure(self.dirty.is_sound() && self.dirty.len() as usize == dirty, || "a list without an end".into())
+        self.check_dirty()?;
+        let again = self.used().filter(|entry| entry.again).map(|entry| entry.again_epoch);
+        let epochs = self.used().map(|entry| entry.epoch).chain(again);
+        ensure(self.epochs.are_of(epochs), || "the buffer counts other epochs than its entries have".into())?;
+        let heads = self.used().map(|entry| entry.waiters);
+        ensure(self.waiters.are_in(heads, known), || "requests wait for other entries than there are".into())
+    }
+
+    fn check_free(&self) -> Result<(), String> {
+        let mut is_free: Vec<bool> =
+            self.entries.iter().map(|entry| entry.state == EntryState::Free).collect();
+        let count = is_free.iter().filter(|free| **free).count();
+        let mut take = |id: &EntryId| is_free.get_mut(id.0 as usize).is_some_and(std::mem::take);
+        ensure(count == self.free.len() && self.free.iter().all(&mut take), || {
+            "entries are free and in use".into()
+        })
+    }
+
+    fn check_dirty(&self) -> Result<(), String> {
+        let is_dirty = |entry: &&Entry| entry.state == EntryState::Dirty;
+        let dirty = self.entries.iter().filter(is_dirty).count();
+        let is_list = self.dirty.is_sound() && self.dirty.len() as usize == dirty;
+        ensure(is_list && self.dirty.iter().all(|id| is_dirty(&self.get(id))), || {
+            "a list without an end".to_owned()
+        })?;
+        self.eviction.check_loaded(&self.dirty)?;
+        let room = |entry: &Entry| u64::from(entry.weight);
+        let taken: u64 = self.used().map(room).sum();
+        let waiting: u64 = self.used().filter(is_dirty).map(room).sum();
+        ensure((taken, waiting) == (self.taken.into(), self.waiting.into()), || {
+            format!("the buffer counts {} sectors, {} of them dirty", self.taken, self.waiting)
+        })
     }
 }

@@ -70,6 +70,25 @@ impl Waiters {
         }
     }
 
+    /// Whether what was loaded has a list for each of these heads, with nobody in two lists, and all of them `known`.
+    pub fn are_in(&self, heads: impl Iterator<Item = u32>, known: impl Fn(RequestId) -> bool) -> bool {
+        let mut seen = vec![false; self.pool.len()];
+        let mut is_first =
+            |at: u32| seen.get_mut(at as usize).is_some_and(|seen| !std::mem::replace(seen, true));
+        if !self.free.iter().all(|free| is_first(*free)) {
+            return false;
+        }
+        for mut at in heads {
+            while at != NOBODY {
+                if !is_first(at) || !known(self.pool[at as usize].request) {
+                    return false;
+                }
+                at = self.pool[at as usize].next;
+            }
+        }
+        true
+    }
+
     /// Forgets everybody.
     pub fn clear(&mut self) {
         self.pool.clear();

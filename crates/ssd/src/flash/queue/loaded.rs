@@ -1,12 +1,13 @@
 //! Whether queues that were read can be those of the device.
 
-use wordline_kernel::Id;
-use wordline_nand::Operation;
+use wordline_kernel::{Id, Instant};
+use wordline_nand::{Chips, Operation};
 
-use super::{DieQueue, Queues};
+use super::{DieQueue, Queues, RANKS};
+use crate::ensure::ensure;
 use crate::flash::payloads::Payloads;
 use crate::flash::task::{NO_TASK, Task, TaskId};
-use crate::snapshot::ensure;
+use crate::flash::ticket::Class;
 
 impl Queues {
     /// How many dies there are.
@@ -19,14 +20,17 @@ impl Queues {
         self.pool.len()
     }
 
-    /// Checks what was loaded, with the chains of tasks in the decoders: every task waits in one place at the most, names one of
-    /// `locations`, and the payload of a program is there.
+    /// Checks what was loaded at `now`, with the chains of tasks in the decoders: every task waits in one place at the most, names one of
+    /// the locations, and the payload of a program is there; and a die is at work where it has a task.
     pub fn check_loaded(
         &self,
-        locations: u32,
+        chips: &Chips,
+        now: Instant,
         payloads: &Payloads,
         decoded: &[TaskId],
     ) -> Result<(), String> {
+        ensure(payloads.is_sound(), || "payloads are free twice".into())?;
+        let locations = chips.pools().locations();
         let mut seen = vec![false; self.pool.len()];
         self.free.iter().try_for_each(|id| take(&mut seen, *id))?;
         let is_known = |task: &Task| {
@@ -38,7 +42,36 @@ impl Queues {
                     || payloads.has(task.payload) && more as usize <= payloads.size())
         };
         decoded.iter().try_for_each(|first| self.check_chain(*first, &is_known, &mut seen).map(drop))?;
-        self.dies.iter().try_for_each(|die| self.check_die(die, &is_known, &mut seen))
+        self.dies.iter().try_for_each(|die| self.check_die(die, &is_known, &mut seen))?;
+        self.check_work(chips, now)?;
+        self.check_behind()
+    }
+
+    /// Checks that a die works on a task if it is not idle, and that another one waits if one is suspended.
+    fn check_work(&self, chips: &Chips, now: Instant) -> Result<(), String> {
+        for (id, die) in self.dies.entries() {
+            let is_cleaning = die.cleaning_since.is_none_or(|since| since <= now && die.current != NO_TASK);
+            let is_at_work = (die.current != NO_TASK) != chips.is_idle(id);
+            let is_parked = (die.suspended != NO_TASK) == chips.is_parked(id);
+            ensure(is_cleaning && is_at_work && is_parked, || {
+                format!("die {} works on another task than it has", id.0)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Checks that the dies with background reads are listed, in their order.
+    fn check_behind(&self) -> Result<(), String> {
+        let behind = self.dies.entries().filter(|(_, die)| die.behind > 0).map(|(id, _)| id);
+        ensure(behind.eq(self.behind.iter().copied()), || {
+            "background reads of other dies than have them".into()
+        })?;
+        let mut waits = vec![true; self.pool.len()];
+        self.free.iter().for_each(|id| waits[id.index()] = false);
+        let is_behind = |(task, waits): &(&Task, bool)| *waits && task.class == Class::Background;
+        let found = self.pool.iter().zip(waits).filter(is_behind).count();
+        let counted: u64 = self.dies.iter().map(|die| u64::from(die.behind)).sum();
+        ensure(found as u64 == counted, || format!("{found} background reads wait, not {counted}"))
     }
 
     fn check_die(
@@ -50,7 +83,9 @@ impl Queues {
         for (rank, list) in die.lists.iter().enumerate() {
             let last = self.check_chain(list.first, is_known, seen)?;
             let marked = die.waiting >> rank & 1 != 0;
-            ensure(last == list.last && marked == (last != NO_TASK), || "a queue without an end".into())?;
+            ensure(die.waiting >> RANKS == 0 && last == list.last && marked == (last != NO_TASK), || {
+                "a queue without an end".into()
+            })?;
         }
         for chain in [die.current, die.suspended] {
             self.check_chain(chain, is_known, seen)?;

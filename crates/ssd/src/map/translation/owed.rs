@@ -32,6 +32,12 @@ impl Owed {
         self.pages += u32::from(programs > 0);
     }
 
+    /// Whether what was loaded counts the pages of a device with this many.
+    pub fn is_sound(&self, tables: usize) -> bool {
+        let waited = self.programs.iter().filter(|programs| **programs > 0).count();
+        self.programs.len() == tables && self.pages as usize == waited
+    }
+
     /// Whether a checkpoint waits for pages.
     pub fn any(&self) -> bool {
         self.pages > 0

@@ -17,7 +17,7 @@ use wordline_kernel::{Bytes, Column};
 use wordline_nand::BlockSetId;
 
 use super::chunks::ChunkId;
-use crate::snapshot::ensure;
+use crate::ensure::ensure;
 
 pub use list::{Element, OpenBlocks, Phase};
 pub use reserve::{NoBlock, Reserve};

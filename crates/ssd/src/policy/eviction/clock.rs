@@ -3,6 +3,7 @@
 use wordline_kernel::state;
 
 use super::{EntryId, EntryList, Eviction};
+use crate::ensure::ensure;
 use crate::map::LogicalPage;
 
 /// Goes round the pages with a hand: one that was used since the hand passed it stays for another round, the first
@@ -44,5 +45,10 @@ impl Eviction for Clock {
             }
             self.face.renew(entry);
         }
+    }
+
+    fn check_loaded(&self, waiting: &EntryList) -> Result<(), String> {
+        let holds = self.face.has_those_of(waiting) && self.used.len() == waiting.places();
+        ensure(holds, || "the face of the clock has not the entries that wait".into())
     }
 }

@@ -3,6 +3,7 @@
 use wordline_kernel::state;
 
 use super::{EntryId, EntryList, Eviction};
+use crate::ensure::ensure;
 use crate::map::LogicalPage;
 
 /// Lets the page go that was not read or written for the longest time.
@@ -32,5 +33,11 @@ impl Eviction for Lru {
 
     fn next(&mut self, _: &EntryList) -> EntryId {
         self.by_use.first().expect("a page waits")
+    }
+
+    fn check_loaded(&self, waiting: &EntryList) -> Result<(), String> {
+        ensure(self.by_use.has_those_of(waiting), || {
+            "the entries by their use are not those that wait".into()
+        })
     }
 }

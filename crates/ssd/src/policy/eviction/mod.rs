@@ -34,6 +34,14 @@ pub trait Eviction: State + Send {
     /// of their arrival. Whether the entry leaves is the mechanism's affair: asked again with nothing in between, a
     /// policy answers the same.
     fn next(&mut self, waiting: &EntryList) -> EntryId;
+
+    /// Checks what was loaded: what it keeps is of the entries that wait.
+    ///
+    /// # Errors
+    /// The contradiction.
+    fn check_loaded(&self, _waiting: &EntryList) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// The eviction policies that are built in.

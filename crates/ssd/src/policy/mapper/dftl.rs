@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, LookupTable, state};
 
 use super::{CacheSize, Mapper, TranslationPage};
+use crate::ensure::ensure;
 use crate::map::LogicalPage;
 
 const NONE: u32 = u32::MAX;
@@ -236,6 +237,69 @@ impl Mapper for Dftl {
                 self.soil(kept);
             }
         }
+    }
+
+    fn check_loaded(&self) -> Result<(), String> {
+        self.check()
+    }
+}
+
+impl Dftl {
+    /// Checks what was loaded: each entry is in the list of its segment and found by its page, and the dirty ones are those of their
+    /// translation pages.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let (held, most) = (self.entries.len(), self.size.entries as usize);
+        ensure(held <= most && self.dirty.len() == self.size.tables as usize, || {
+            format!("the cached map holds {held} entries of {most}")
+        })?;
+        let mut seen = vec![false; held];
+        for segment in [Segment::Probation, Segment::Protected] {
+            self.check_segment(segment, &mut seen)?;
+        }
+        ensure(seen.iter().all(|seen| *seen), || "entries of the cached map are in no list".into())?;
+        let protected = self.lists[Segment::Protected as usize].len;
+        ensure(protected <= self.size.protected, || format!("{protected} entries are protected"))?;
+        ensure(self.places.is_sound(most, held), || "the cached map finds other pages than it holds".into())?;
+        for (at, Entry { page, .. }) in (0..).zip(&self.entries) {
+            let is_found = self.table(*page).0 < self.size.tables && self.places.get(page.0) == Some(at);
+            ensure(is_found, || format!("the cached map holds page {} and does not find it", page.0))?;
+        }
+        self.check_dirty()
+    }
+
+    /// Goes through the list of a segment, whose entries were not seen before.
+    fn check_segment(&self, segment: Segment, seen: &mut [bool]) -> Result<(), String> {
+        let list = &self.lists[segment as usize];
+        let (mut at, mut newer, mut len) = (list.newest, NONE, 0);
+        while at != NONE {
+            let is_first = seen.get_mut(at as usize).is_some_and(|seen| !std::mem::replace(seen, true));
+            let found = self.entries.get(at as usize).filter(|_| is_first);
+            let found = found.filter(|entry| entry.segment == segment && entry.used.newer == newer);
+            let Some(Entry { used, .. }) = found else {
+                return Err(format!("the cached map lists entry {at}, which is not there"));
+            };
+            (newer, at, len) = (at, used.older, len + 1);
+        }
+        ensure(newer == list.oldest && len == list.len, || "a list of the cached map without an end".into())
+    }
+
+    /// Goes through the dirty entries of each translation page.
+    fn check_dirty(&self) -> Result<(), String> {
+        let mut left = self.entries.iter().filter(|entry| entry.dirty).count();
+        for (table, first) in self.dirty.entries() {
+            let (mut at, mut before) = (*first, NONE);
+            while at != NONE {
+                let found = self.entries.get(at as usize).filter(|entry| {
+                    let Links { newer, .. } = entry.changed;
+                    left > 0 && entry.dirty && self.table(entry.page) == table && newer == before
+                });
+                let Some(Entry { changed, .. }) = found else {
+                    return Err(format!("translation page {} has changed in entry {at}", table.0));
+                };
+                (before, at, left) = (at, changed.older, left - 1);
+            }
+        }
+        ensure(left == 0, || "entries of the cached map that changed are written with no page".into())
     }
 }
 

@@ -43,6 +43,14 @@ pub trait Mapper: State + Send {
 
     /// The power was cut: of what is in memory only entries that differ from their translation page are kept.
     fn keep_changed(&mut self);
+
+    /// Checks what was loaded: what it keeps goes together.
+    ///
+    /// # Errors
+    /// The contradiction.
+    fn check_loaded(&self) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// The mapper that the configuration names.

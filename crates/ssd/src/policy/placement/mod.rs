@@ -36,6 +36,11 @@ impl RowSet {
         self.words[row.index() / 64] >> (row.0 % 64) & 1 != 0
     }
 
+    /// Whether none is beyond the rows that there are.
+    pub(crate) fn is_of(&self, count: u32) -> bool {
+        self.words.len() == count.div_ceil(64) as usize && self.next_from(RowId(count)).is_none()
+    }
+
     /// Whether `row` is among them, whatever number it is.
     #[inline]
     pub(crate) fn has(&self, row: RowId) -> bool {

@@ -3,7 +3,7 @@
 use wordline_nand::{BlockSetId, Location, RowId};
 
 use super::{Collector, Job};
-use crate::snapshot::ensure;
+use crate::ensure::ensure;
 use crate::space::{Space, State};
 
 impl Collector {

@@ -157,10 +157,18 @@ impl Lists {
         [self.len(), self.held.words(), self.ripe.words()]
     }
 
-    /// Whether what was loaded is what follows from the lists.
-    pub fn check_loaded(&self) -> bool {
+    /// Whether what was loaded is what follows from the lists, of pages that are `ready`, each in one list.
+    pub fn check_loaded(&self, entries: u32, ready: impl Fn(EntryId) -> bool) -> bool {
         let of = |list: usize| (self.held.contains(at(list)), self.ripe.contains(at(list)));
-        (0..self.len()).all(|list| of(list) == self.state_of(list))
+        let count = self.len() as u32;
+        let mut seen = vec![false; entries as usize];
+        let mut is_first =
+            |id: EntryId| seen.get_mut(id.0 as usize).is_some_and(|seen| !std::mem::replace(seen, true));
+        self.held.is_of(count)
+            && self.ripe.is_of(count)
+            && (0..self.len()).all(|list| of(list) == self.state_of(list))
+            && self.all.iter().all(|list| list.urgent as usize <= list.pages.len())
+            && self.all.iter().flat_map(|list| &list.pages).all(|id| is_first(*id) && ready(*id))
     }
 
     fn state_of(&self, list: usize) -> (bool, bool) {

@@ -17,13 +17,13 @@ use crate::cache::{Begun, Cache, Ready};
 use crate::contents::Mutant;
 use crate::design::Sight;
 use crate::engines::Core;
+use crate::ensure::ensure;
 use crate::event::Event;
 use crate::flash::Ticket;
 use crate::map::LogicalPage;
 use crate::map::translation::Then;
 use crate::policy::router::Outgoing;
 use crate::pools::EVERYTHING_IN;
-use crate::snapshot::ensure;
 use crate::writer::Group;
 pub(super) use lists::Lists;
 use units::SubRequests;
@@ -91,9 +91,18 @@ impl WriteQueue {
         Ok(())
     }
 
-    /// Checks what was loaded.
-    pub fn check_loaded(&self) -> Result<(), String> {
-        ensure(self.ready.check_loaded(), || "lists of pages that are not what they are noted as".into())
+    /// Checks what was loaded: pages wait that are in the cache, and as much is read for them as they wait for.
+    pub fn check_loaded(&self, cache: &Cache) -> Result<(), String> {
+        let is_ready = |id| cache.entry(id).state == EntryState::Ready;
+        ensure(self.ready.check_loaded(cache.level().capacity, is_ready), || {
+            "lists of pages that are not what they are noted as".into()
+        })?;
+        match &self.subs {
+            Some(subs) => subs.check_loaded(cache),
+            None => ensure(self.filling == cache.filling(), || {
+                format!("{} pages are being completed, not {}", cache.filling(), self.filling)
+            }),
+        }
     }
 
     /// Makes an entry that left the list ready for a program unit, as soon as the place of its page is known.

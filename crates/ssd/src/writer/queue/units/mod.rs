@@ -11,6 +11,7 @@
 //! are always in one program unit of it, at their places there.
 
 mod between;
+mod loaded;
 mod send;
 mod whole;
 

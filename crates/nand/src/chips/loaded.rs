@@ -1,0 +1,71 @@
+//! Whether chips that were read can be those of the device.
+
+use wordline_kernel::Instant;
+
+use super::{Chips, Operation, Step};
+use crate::geometry::DieId;
+
+impl Chips {
+    /// Checks what was loaded at `now`, for a controller that uses no cache operations: dies and buses are where they are wired, and an
+    /// idle die has nothing to do any more.
+    ///
+    /// # Errors
+    /// The contradiction.
+    pub fn check_loaded(&self, now: Instant) -> Result<(), String> {
+        for die in self.pools.all_dies() {
+            if !self.is_wired(die) {
+                return Err(format!("die {} is another one than there is", die.0));
+            }
+            if !self.is_at_step(die, now) {
+                return Err(format!("die {} does what it cannot do", die.0));
+            }
+        }
+        let mut waits = vec![false; self.dies.len()];
+        for (channel, bus) in self.buses.entries() {
+            let mut is_first = |die: DieId| {
+                let is_own = self.dies.get(die).is_some_and(|work| work.channel == channel);
+                is_own && !std::mem::replace(&mut waits[die.0 as usize], true)
+            };
+            let mut waiting = bus.waiting();
+            let all_work = waiting.all(|die| is_first(die) && self.dies[die].step != Step::Idle);
+            let is_own = bus.told_by().is_none_or(|die| die.0 < self.pools.dies());
+            if !(all_work && is_own && bus.is_counted(now)) {
+                return Err(format!("channel {} is used by dies that do not use it", channel.0));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether what is suspended in a die is parked, so that the die takes other commands.
+    pub fn is_parked(&self, die: DieId) -> bool {
+        self.suspended[die].as_ref().is_some_and(|suspended| suspended.is_parked())
+    }
+
+    /// Whether a die hangs where it should, and its command is one that it could be given.
+    fn is_wired(&self, die: DieId) -> bool {
+        let (work, number) = (&self.dies[die], self.pools.number_of(die));
+        let geometry = &self.pools.get(number).geometry;
+        let command = &work.command;
+        let planes = 1..=geometry.planes_per_row;
+        let is_known = !matches!(command.operation, Operation::ReadCache { .. } | Operation::ProgramCache);
+        let is_own = work.step == Step::Idle || self.pools.find_die(command.page) == Some(die);
+        work.channel == geometry.channel_of(die)
+            && usize::from(work.pool) == number
+            && usize::from(work.times) < self.times.len()
+            && planes.contains(&command.planes)
+            && work.is_of_command(geometry.planes_per_row)
+            && is_known
+            && is_own
+    }
+
+    /// Whether a die can be at its step, with what its array does and what is suspended.
+    fn is_at_step(&self, die: DieId, now: Instant) -> bool {
+        let work = &self.dies[die];
+        let is_idle = work.step == Step::Idle;
+        let rests = work.ends() <= now && work.pipeline.array_ready_at <= now;
+        self.behind[die].is_none()
+            && work.suspended == self.suspended[die].is_some()
+            && (!is_idle || rests)
+            && (is_idle || work.asked <= now)
+    }
+}

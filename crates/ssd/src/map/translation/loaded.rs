@@ -1,0 +1,117 @@
+//! Whether translation pages that were read can be those of the device.
+
+use wordline_kernel::{Column, Id};
+
+use super::{NONE, Stage, Then, Translation};
+use crate::base::Base;
+use crate::command::RequestId;
+use crate::ensure::ensure;
+use crate::map::{LogicalPage, Map};
+use crate::policy::mapper::TranslationPage;
+
+impl Translation {
+    /// Checks what was loaded: each page waits where its stage says, and requests that wait for one are `known`.
+    pub fn check_loaded(&self, known: impl Fn(RequestId) -> bool) -> Result<(), String> {
+        let (tables, rows) = (self.size.tables as usize, self.turns.len());
+        ensure(self.states.len() == tables && self.last_row.index() < rows, || {
+            "translation pages of another device".into()
+        })?;
+        let mut seen = vec![false; tables];
+        self.queues.iter().try_for_each(|queue| self.check_queue(*queue, &mut seen))?;
+        for table in &self.staged {
+            self.check_waits(*table, Stage::Staged, &mut seen)?;
+        }
+        let is_in = |stage: Stage| move |table: &TranslationPage| self.states[*table].stage == stage;
+        let waits = |table: &TranslationPage| is_in(Stage::Queued)(table) || is_in(Stage::Staged)(table);
+        ensure(self.tables().all(|table| waits(&table) == seen[table.index()]), || {
+            "translation pages that are to be written wait nowhere".into()
+        })?;
+        let reading = self.tables().filter(is_in(Stage::Reading)).count();
+        ensure(self.ahead as usize == reading + self.staged.len(), || {
+            format!("{} translation pages are read or staged, {reading} of them read", self.ahead)
+        })?;
+        self.check_waiters(known)?;
+        ensure(self.owed.is_sound(tables), || "a checkpoint waits for other pages than it counts".into())?;
+        self.mapper.check_loaded()
+    }
+
+    fn check_queue(&self, (first, last): (u32, u32), seen: &mut [bool]) -> Result<(), String> {
+        let (mut at, mut before) = (first, NONE);
+        while at != NONE {
+            self.check_waits(TranslationPage(at), Stage::Queued, seen)?;
+            (before, at) = (at, self.states[TranslationPage(at)].next);
+        }
+        ensure(before == last, || "a queue of translation pages without an end".into())
+    }
+
+    /// A page waits here, once, at this stage.
+    fn check_waits(&self, table: TranslationPage, stage: Stage, seen: &mut [bool]) -> Result<(), String> {
+        let is_first = seen.get_mut(table.index()).is_some_and(|seen| !std::mem::replace(seen, true));
+        ensure(is_first && self.states[table].stage == stage, || {
+            format!("translation page {} waits to be written and does not", table.0)
+        })
+    }
+
+    fn check_waiters(&self, known: impl Fn(RequestId) -> bool) -> Result<(), String> {
+        let mut seen = vec![false; self.waiters.all.len()];
+        let mut is_first =
+            |at: u32| seen.get_mut(at as usize).is_some_and(|seen| !std::mem::replace(seen, true));
+        let mut holds = self.waiters.free.iter().all(|free| is_first(*free));
+        for table in self.tables() {
+            let mut at = self.states[table].waiters;
+            while holds && at != NONE {
+                holds = is_first(at) && {
+                    let waiter = &self.waiters.all[at as usize];
+                    at = waiter.next;
+                    let is_known = match waiter.then {
+                        Then::Read(id) => known(id),
+                        Then::Prepare(_) | Then::Carry(_) => true,
+                    };
+                    is_known && self.table_of(waiter.page) == table
+                };
+            }
+        }
+        ensure(holds, || "something waits for translation pages that is not there".into())
+    }
+}
+
+impl Map {
+    /// Checks the pages of tables, as those of the host are. The requests that wait for a place are `known`.
+    pub(in crate::map) fn check_tables(
+        &self,
+        base: &Base,
+        known: impl Fn(RequestId) -> bool + Copy,
+    ) -> Result<(), String> {
+        if let Some(translation) = &self.translation {
+            translation.check_loaded(known)?;
+        }
+        self.check_placed(base)
+    }
+
+    /// Checks that the pages of tables are counted in the rows where they are.
+    fn check_placed(&self, base: &Base) -> Result<(), String> {
+        let nowhere = Column::filled(base.config.pools.rows() as usize, 0);
+        let [mut translation, mut discards] = [nowhere.clone(), nowhere];
+        for page in base.config.logical_pages..self.len() {
+            let Some(location) = self.get(LogicalPage(page)) else { continue };
+            let is_of_discards = self.discards().is_some_and(|discards| discards.table(page).is_some());
+            let counts = if is_of_discards { &mut discards } else { &mut translation };
+            counts[base.config.pools.row_of(location)] += 1;
+        }
+        let holds = self.translation().is_none_or(|tables| tables.placed().counts(&translation))
+            && self.discards().is_none_or(|tables| tables.placed().counts(&discards));
+        ensure(holds, || "pages of tables are in other rows than they are counted in".into())
+    }
+
+    /// Checks that a read of a translation page will find the version that is noted.
+    pub(crate) fn check_table_versions(&self, base: &Base) -> Result<(), String> {
+        let Some(translation) = &self.translation else { return Ok(()) };
+        for table in translation.tables() {
+            let found = self.version_in_flash(translation.logical(table), base).unwrap_or(0);
+            ensure(found == translation.version(table), || {
+                format!("version {found} of translation page {} is in flash", table.0)
+            })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,63 @@
+//! Whether sub-requests that were read can be those of the device.
+
+use super::{NO_SUB, SubRequest, SubRequests};
+use crate::cache::Cache;
+use crate::cache::buffer::{EntryId, EntryState, NONE};
+use crate::ensure::ensure;
+use crate::pools::EVERYTHING_IN;
+
+impl SubRequests {
+    /// Checks what was loaded: a unit has one sub-request at the most, which brings pages that are in the cache, and those of each pool
+    /// are counted.
+    pub fn check_loaded(&self, cache: &Cache) -> Result<(), String> {
+        let mut is_free = vec![false; self.all.len()];
+        let mut take =
+            |sub: u32| is_free.get_mut(sub as usize).is_some_and(|free| !std::mem::replace(free, true));
+        ensure(self.free.iter().all(|sub| take(*sub)), || "sub-requests are free twice".into())?;
+        let is_of = |(unit, sub): (usize, &u32)| {
+            *sub == NO_SUB
+                || is_free.get(*sub as usize) == Some(&false) && self.all[*sub as usize].unit as usize == unit
+        };
+        let under_way = self.of_unit.iter().filter(|sub| **sub != NO_SUB).count();
+        let holds = under_way == self.all.len() - self.free.len();
+        ensure(holds && self.of_unit.iter().enumerate().all(is_of), || {
+            "units have other sub-requests than there are".into()
+        })?;
+        let mut going = vec![0u64; self.under_way.len()];
+        for one in self.all.iter().zip(&is_free).filter(|(_, free)| !**free).map(|(one, _)| one) {
+            ensure(self.is_possible(one, cache), || format!("unit {} is not on its way as noted", one.unit))?;
+            let pools = one.goes_to.iter().map(|pool| usize::from(*pool));
+            pools.filter(|pool| *pool != EVERYTHING_IN).for_each(|pool| going[pool] += 1);
+        }
+        // Pages that no sub-request brings are counted as well.
+        let counts = self.under_way.iter().zip(&going).all(|(counted, going)| counted >= going);
+        ensure(counts, || "more pages go to a pool than are counted".into())?;
+        let mut is_ready = is_free;
+        let mut waits_here = |stream: usize, sub: u32| {
+            is_ready.get_mut(sub as usize).is_some_and(|seen| !std::mem::replace(seen, true)) && {
+                let one = &self.all[sub as usize];
+                usize::from(one.stream) == stream && one.waits == 0
+            }
+        };
+        let mut ready = self.ready.iter().enumerate();
+        let holds = ready.all(|(stream, subs)| subs.iter().all(|sub| waits_here(stream, *sub)));
+        ensure(holds && self.ready.len() == self.pools.len(), || {
+            "sub-requests wait for a program unit that are not complete".into()
+        })
+    }
+
+    fn is_possible(&self, one: &SubRequest, cache: &Cache) -> bool {
+        let per_unit = self.per_unit as usize;
+        let is_there = |id: &EntryId| {
+            *id == NONE
+                || id.0 < cache.level().capacity && {
+                    let entry = cache.entry(*id);
+                    entry.state != EntryState::Free && entry.logical.0 / self.per_unit == one.unit
+                }
+        };
+        [one.entries.len(), one.carried.len(), one.goes_to.len()] == [per_unit; 3]
+            && usize::from(one.stream) < self.pools.len()
+            && one.goes_to.iter().all(|pool| usize::from(*pool) < self.under_way.len())
+            && one.entries.iter().chain(&one.later).all(is_there)
+    }
+}
