@@ -639,6 +639,32 @@ class ArrayTiming(Table):
         self._set("two_bit", value)
 
 
+class SuperLayers(Table):
+    """Super layers: layers of a block in which word lines may be programmed again in any order (ReSSD, section 3.3)."""
+
+    __slots__ = ()
+
+    @property
+    def allow_uncorrectable(self) -> bool:
+        """Whether it may have more than two layers. ReSSD's table 2 has up to 234 bit errors a page with three, more than codes for
+        such parts correct. Devices do not simulate these errors. Default: false.
+        """
+        return self._get("allow_uncorrectable")
+
+    @allow_uncorrectable.setter
+    def allow_uncorrectable(self, value: bool) -> None:
+        self._set("allow_uncorrectable", value)
+
+    @property
+    def layers(self) -> int:
+        """Layers of a super layer. A whole number from 0. Default: 2."""
+        return self._get("layers")
+
+    @layers.setter
+    def layers(self, value: int) -> None:
+        self._set("layers", value)
+
+
 class PowerDraw(Table):
     """The power that a die draws in each state."""
 
@@ -799,7 +825,7 @@ class DieGeometry(Table):
 
     @property
     def planes(self) -> int:
-        """Planes of a die. A whole number from 0."""
+        """Planes of a die, from 1 to 16; it need not be a power of two. A whole number from 0."""
         return self._get("planes")
 
     @planes.setter
@@ -1314,6 +1340,15 @@ class Part(Table):
         self._set("source", value)
 
     @property
+    def super_layers(self) -> SuperLayers:
+        """Where word lines are programmed again with more charge (`timing.reprogram`): their order."""
+        return SuperLayers(self._device, self._at("super_layers"))
+
+    @super_layers.setter
+    def super_layers(self, value: abc.Mapping[str, Any]) -> None:
+        self._set("super_layers", value)
+
+    @property
     def timing(self) -> ArrayTiming:
         """How long the array takes."""
         return ArrayTiming(self._device, self._at("timing"))
@@ -1536,8 +1571,8 @@ class Ssd(Table):
 
     @property
     def namespaces(self) -> Tables[Namespace]:
-        """Parts of the logical capacity with addresses of their own, in the order of their numbers; without any there is one of
-        everything. The rest is spare space.
+        """Parts of the logical capacity with addresses of their own, in the order of their numbers; without any, or with an empty
+        list, there is one of everything. The rest is spare space.
         """
         return Tables(self._device, self._at("namespaces"), Namespace)
 
@@ -1557,7 +1592,7 @@ class Ssd(Table):
     @property
     def pools(self) -> Tables[Pool]:
         """Dies of other parts beside these, each with blocks, spare space and garbage collection of its own. Wants a router that
-        tells the pools apart.
+        tells the pools apart. An empty list is none, as if it were left out.
         """
         return Tables(self._device, self._at("pools"), Pool)
 
@@ -1806,8 +1841,9 @@ class Scheduling(Table):
 
     @property
     def age_limit(self) -> str:
-        """A command that has waited so long goes before all reads, and is not suspended any more; `0` for none. Takes a time with a
-        unit, such as "700us" (ps, ns, us, ms, s, min, h, d). Default: "0s".
+        """A command that has waited so long goes before all reads, and is not suspended any more; `0` for none. What `gc_priority`
+        puts behind waits for the others no longer than this either, or than 100 ms with `0`. Takes a time with a unit, such as
+        "700us" (ps, ns, us, ms, s, min, h, d). Default: "0s".
         """
         return self._get("age_limit")
 
@@ -3913,7 +3949,9 @@ class Buffer(Table):
 
     @property
     def flush_above(self) -> float:
-        """Pages are written out while the buffer is fuller than this fraction. A number. Default: 0.5."""
+        """Pages are written out while the buffer is fuller than this fraction; with 0 (or -0, which is the same number) as soon as
+        there is one. A number. Default: 0.5.
+        """
         return self._get("flush_above")
 
     @flush_above.setter
@@ -4342,8 +4380,8 @@ class DeviceKeys(Table):
 
     @property
     def namespaces(self) -> Tables[Namespace]:
-        """Parts of the logical capacity with addresses of their own, in the order of their numbers; without any there is one of
-        everything. The rest is spare space.
+        """Parts of the logical capacity with addresses of their own, in the order of their numbers; without any, or with an empty
+        list, there is one of everything. The rest is spare space.
         """
         return Tables(self._device, self._at("namespaces"), Namespace)
 
@@ -4405,7 +4443,7 @@ class DeviceKeys(Table):
     @property
     def pools(self) -> Tables[Pool]:
         """Dies of other parts beside these, each with blocks, spare space and garbage collection of its own. Wants a router that
-        tells the pools apart.
+        tells the pools apart. An empty list is none, as if it were left out.
         """
         return Tables(self._device, self._at("pools"), Pool)
 

@@ -191,6 +191,10 @@ class Flash:
     """
     map_misses: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Look-ups that did not. `None` for a device without flash."""
+    overdue: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """Commands that a die took before others because they had waited as long as they may: `ftl.scheduling.age_limit`. `None` for a
+    device without flash.
+    """
     padding: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Room for logical pages programmed without data, to complete a program unit. `None` for a device without flash."""
     padding_bytes: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
@@ -271,6 +275,7 @@ class Flash:
             map_hit_ratio=values.get("map_hit_ratio"),
             map_hits=cast(Any, values.get("map_hits")),
             map_misses=cast(Any, values.get("map_misses")),
+            overdue=cast(Any, values.get("overdue")),
             padding=cast(Any, values.get("padding")),
             padding_bytes=cast(Any, values.get("padding_bytes")),
             programmed_bytes=cast(Any, values.get("programmed_bytes")),
@@ -989,6 +994,50 @@ class Wear:
 
 
 @dataclass(frozen=True)
+class DieMap:
+    """How busy the arrays of dies were over simulated time. Neighbouring dies, and neighbouring windows, are put together where
+    there are many.
+    """
+
+    busy_percent: tuple[tuple[int, ...], ...]
+    """The part of its time that a row was busy, in whole per cent: row by row, in each the columns."""
+    dies_a_row: int
+    """Dies of a row."""
+    windows_a_column: int
+    """Windows of a column."""
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> DieMap:
+        """The result that the JSON is of."""
+        return DieMap(
+            busy_percent=tuple(tuple(one) for one in values["busy_percent"]),
+            dies_a_row=values["dies_a_row"],
+            windows_a_column=values["windows_a_column"],
+        )
+
+
+@dataclass(frozen=True)
+class Course:
+    """The course of a run by the windows of its other values."""
+
+    dies: DieMap
+    """How busy the arrays of the dies were."""
+    free: tuple[float, ...]
+    """Free block sets as a part of the good ones, at the beginning of each window; empty where the device does not tell."""
+    victims_valid: tuple[float, ...] = ()
+    """Valid pages of the block sets that were erased in a window, as a part of their pages; null where none was erased."""
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Course:
+        """The result that the JSON is of."""
+        return Course(
+            dies=DieMap.from_json(values["dies"]),
+            free=tuple(values["free"]),
+            victims_valid=tuple(values.get("victims_valid", ())),
+        )
+
+
+@dataclass(frozen=True)
 class Window:
     """One window of the run."""
 
@@ -1031,6 +1080,8 @@ class Window:
 class Windows:
     """The run over time."""
 
+    course: Course
+    """The flash meanwhile: its dies, free blocks, and victims. Empty for devices that do not tell."""
     width_seconds: float
     """Width of a window in seconds."""
     windows: tuple[Window, ...]
@@ -1040,6 +1091,7 @@ class Windows:
     def from_json(cls, values: dict[str, Any]) -> Windows:
         """The result that the JSON is of."""
         return Windows(
+            course=Course.from_json(values["course"]),
             width_seconds=values["width_seconds"],
             windows=tuple(Window.from_json(one) for one in values["windows"]),
         )
