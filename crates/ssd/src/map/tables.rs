@@ -1,12 +1,13 @@
 //! Tables in flash: translation pages, where only a part of the map is in memory, so that a request that needs a place that is
 //! not there waits for a read; and pages that tell of discards.
 
-use wordline_kernel::{Duration, Schedule};
+use wordline_kernel::{Column, Duration, Schedule};
 use wordline_nand::{BlockSetId, Location, RowId, Stamp, TornBy};
 
 use crate::base::{Base, LocationRead, Wanted};
 use crate::command::RequestId;
 use crate::contents::Mutant;
+use crate::ensure::ensure;
 use crate::event::Event;
 use crate::flash::{Class, Ticket};
 use crate::map::checkpoint::Known;
@@ -479,5 +480,20 @@ impl Map {
             checkpoints.over();
         }
         discards.is_waited_for().then(|| discards.batch_over())
+    }
+
+    /// Checks that the pages of tables are counted in the rows where they are.
+    pub(in crate::map) fn check_placed(&self, base: &Base) -> Result<(), String> {
+        let nowhere = Column::filled(base.config.pools.rows() as usize, 0);
+        let [mut translation, mut discards] = [nowhere.clone(), nowhere];
+        for page in base.config.logical_pages..self.len() {
+            let Some(location) = self.get(LogicalPage(page)) else { continue };
+            let is_of_discards = self.discards().is_some_and(|discards| discards.table(page).is_some());
+            let counts = if is_of_discards { &mut discards } else { &mut translation };
+            counts[base.config.pools.row_of(location)] += 1;
+        }
+        let holds = self.translation().is_none_or(|tables| tables.placed().counts(&translation))
+            && self.discards().is_none_or(|tables| tables.placed().counts(&discards));
+        ensure(holds, || "pages of tables are in other rows than they are counted in".into())
     }
 }

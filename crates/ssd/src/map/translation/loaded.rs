@@ -1,12 +1,12 @@
 //! Whether translation pages that were read can be those of the device.
 
-use wordline_kernel::{Column, Id};
+use wordline_kernel::Id;
 
 use super::{NONE, Stage, Then, Translation};
 use crate::base::Base;
 use crate::command::RequestId;
 use crate::ensure::ensure;
-use crate::map::{LogicalPage, Map};
+use crate::map::Map;
 use crate::policy::mapper::TranslationPage;
 
 impl Translation {
@@ -86,21 +86,6 @@ impl Map {
             translation.check_loaded(known)?;
         }
         self.check_placed(base)
-    }
-
-    /// Checks that the pages of tables are counted in the rows where they are.
-    fn check_placed(&self, base: &Base) -> Result<(), String> {
-        let nowhere = Column::filled(base.config.pools.rows() as usize, 0);
-        let [mut translation, mut discards] = [nowhere.clone(), nowhere];
-        for page in base.config.logical_pages..self.len() {
-            let Some(location) = self.get(LogicalPage(page)) else { continue };
-            let is_of_discards = self.discards().is_some_and(|discards| discards.table(page).is_some());
-            let counts = if is_of_discards { &mut discards } else { &mut translation };
-            counts[base.config.pools.row_of(location)] += 1;
-        }
-        let holds = self.translation().is_none_or(|tables| tables.placed().counts(&translation))
-            && self.discards().is_none_or(|tables| tables.placed().counts(&discards));
-        ensure(holds, || "pages of tables are in other rows than they are counted in".into())
     }
 
     /// Checks that a read of a translation page will find the version that is noted.
