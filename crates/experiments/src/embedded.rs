@@ -70,6 +70,7 @@ embedded![
     "ft-passd/fig14",
     "ft-passd/fig15",
     "ft-passd/fig15-failures",
+    "ft-passd/fig15-failures-by-page",
     "ft-passd/fig15-hosts",
     "ft-passd/fig16",
     "ft-passd/memory",

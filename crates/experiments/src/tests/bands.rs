@@ -14,7 +14,14 @@ pub(super) fn is_long(id: &str) -> bool {
     let is_of_cube = id.strip_prefix("cubeftl/fig17-").is_some_and(|rest| of_cube.contains(&rest));
     ("centaur/fig11".."centaur/table1").contains(&id)
         || is_of_cube
-        || ["ft-passd/pblk-waf", "ressd/parity", "ressd/volumes", "validation/suspend"].contains(&id)
+        || [
+            "ft-passd/fig15-failures-by-page",
+            "ft-passd/pblk-waf",
+            "ressd/parity",
+            "ressd/volumes",
+            "validation/suspend",
+        ]
+        .contains(&id)
 }
 
 /// Whether documents are written anew.
