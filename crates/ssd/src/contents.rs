@@ -1,6 +1,6 @@
 //! The contents of the sectors of a device. Each is what the command that wrote the sector carried for it, or else its tag. A device follows them only
-//! when it is asked to, from any time on (what was written before is [`FILLED`]), so that a host can compare every sector of an answer with what it wrote. Nothing that the device does
-//! depends on them.
+//! when it is asked to, from any time on, so that a host can compare every sector of an answer with what it wrote; data that were written before
+//! are [`FILLED`]. Nothing that the device does depends on them.
 //!
 //! Contents are followed where data go: from a command into the buffer, from flash into what the buffer lacks of a page,
 //! with a program to flash, and from both into an answer. Copies in flash keep their stamp, and so their contents.

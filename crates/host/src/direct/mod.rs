@@ -239,7 +239,7 @@ impl<D: PhysicalDevice> Direct<D> {
                 }
                 self.heads.flushed(has_failed);
                 if let Some(number) = number {
-                    self.part_over(number, answer.failure.is_some(), calendar);
+                    self.part_over(number, has_failed, calendar);
                 }
             }
         }

@@ -7,7 +7,7 @@ use super::buffer::list::{EntryId, EntryList};
 use super::buffer::waiters::{NOBODY, Waiters};
 use crate::Sectors;
 use crate::command::RequestId;
-use crate::ensure::ensure;
+use crate::ensure::{self, ensure};
 use crate::map::LogicalPage;
 use crate::policy::eviction::{Eviction, Fifo};
 
@@ -198,9 +198,7 @@ impl ReadCache {
     ) -> Result<(), String> {
         let count = self.entries.len();
         let mut is_taken = vec![false; count];
-        let mut take = |id: EntryId| {
-            is_taken.get_mut(id.0 as usize).is_some_and(|taken| !std::mem::replace(taken, true))
-        };
+        let mut take = |id: EntryId| ensure::is_first(&mut is_taken, id.0 as usize);
         let is_list = self.here.places() == count && self.here.is_sound();
         let coming = (0..count as u32).map(EntryId).filter(|id| self.is_coming(*id));
         let each_once = is_list

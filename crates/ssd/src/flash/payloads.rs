@@ -1,5 +1,6 @@
 //! The payloads of programs that wait for their die.
 
+use crate::ensure;
 use serde::{Deserialize, Serialize};
 use wordline_nand::Stamp;
 
@@ -57,8 +58,7 @@ impl Payloads {
     /// Whether places that were loaded are free once at the most.
     pub fn is_sound(&self) -> bool {
         let mut seen = vec![false; self.stamps.len() / self.size.max(1)];
-        let mut take =
-            |place: u32| seen.get_mut(place as usize).is_some_and(|seen| !std::mem::replace(seen, true));
+        let mut take = |place: u32| ensure::is_first(&mut seen, place as usize);
         self.free.iter().all(|place| take(*place))
     }
 

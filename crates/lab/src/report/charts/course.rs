@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::chart::{Chart, Runs, chart, shown};
+use super::die_grid::{Across, Shade, die_grid};
 use super::over_time::{Axis, line, time_unit};
 use crate::summary::Summary;
 
@@ -48,7 +49,7 @@ fn rows(runs: &Runs<'_>, kind: &str, values: impl Fn(&Summary) -> Vec<Option<f64
         });
         rows.collect::<Vec<_>>()
     };
-    runs.iter().flat_map(|(run, label)| of_run((run, label))).collect()
+    runs.iter().flat_map(of_run).collect()
 }
 
 /// How busy the dies of a run were: a map of dies by time.
@@ -69,6 +70,19 @@ pub fn dies(runs: &Runs<'_>, index: usize) -> Option<Chart> {
     let row =
         if map.dies_a_row == 1 { "die".to_owned() } else { format!("group of {} dies", map.dies_a_row) };
     let cells: Vec<Value> = map.busy_percent.iter().flatten().map(|busy| json!(busy)).collect();
+    let axis = format!("Simulated time ({unit})");
+    let across = Across {
+        field: "time",
+        step: shown(column),
+        title: &axis,
+        format: ",.3~g",
+        tooltip: json!({ "field": "time", "type": "quantitative", "title": format!("from ({unit})"), "format": ",.4~g" }),
+    };
+    let shade = Shade {
+        title: "Busy (%)",
+        most: json!(100),
+        tooltip: json!({ "field": "data", "type": "quantitative", "title": "busy (%)" }),
+    };
     chart(
         &format!("die-map{of_name}"),
         &format!("Dies over time{of_title}"),
@@ -77,30 +91,6 @@ pub fn dies(runs: &Runs<'_>, index: usize) -> Option<Chart> {
              dies worked; rows that stay dark are dies that the others wait for."
         ),
         cells,
-        json!({
-            "height": (map.busy_percent.len() * 6).clamp(60, 400),
-            "transform": [
-                { "window": [{ "op": "row_number", "as": "number" }] },
-                { "calculate": "datum.number - 1", "as": "index" },
-                { "calculate": format!("datum.index % {columns}"), "as": "column" },
-                { "calculate": format!("floor(datum.index / {columns}) * {}", map.dies_a_row), "as": "die" },
-                { "calculate": format!("datum.column * {}", shown(column)), "as": "time" },
-            ],
-            "mark": { "type": "rect", "tooltip": true },
-            "encoding": {
-                "x": { "field": "time", "type": "ordinal", "title": format!("Simulated time ({unit})"),
-                    "axis": { "labelAngle": 0, "labelOverlap": true, "labelSeparation": 24, "ticks": false,
-                        "labelExpr": "format(datum.value, ',.3~g')" } },
-                "y": { "field": "die", "type": "ordinal", "title": "Die",
-                    "axis": { "labelOverlap": true, "labelSeparation": 6, "ticks": false,
-                        "labelExpr": "format(datum.value, ',')" } },
-                "color": { "field": "data", "type": "quantitative", "title": "Busy (%)",
-                    "scale": { "domain": [0, 100] } },
-                "tooltip": [{ "field": "die", "title": "die, from" },
-                    { "field": "time", "type": "quantitative", "title": format!("from ({unit})"), "format": ",.4~g" },
-                    { "field": "data", "type": "quantitative", "title": "busy (%)" }],
-            },
-            "config": { "view": { "stroke": null } },
-        }),
+        die_grid(columns, map.busy_percent.len(), map.dies_a_row, across, shade),
     )
 }

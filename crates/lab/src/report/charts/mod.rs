@@ -4,6 +4,7 @@
 mod chart;
 mod course;
 mod designs;
+mod die_grid;
 mod latency;
 mod members;
 mod over_time;

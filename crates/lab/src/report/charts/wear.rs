@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::chart::{Chart, Runs, chart, shown};
+use super::die_grid::{Across, Shade, die_grid};
 use super::parts::part_of;
 use crate::summary::{PoolUse, Summary};
 
@@ -83,37 +84,24 @@ fn map(runs: &Runs<'_>, index: usize, part: Option<String>, erases: &[f64], dies
         counted(grid.dies_a_row, "die", "dies"),
         counted(grid.blocks_a_cell, "block", "blocks (their mean)"),
     );
-    let expression = |position: &str| format!("{position}(datum.index / {})", grid.columns);
+    let across = Across {
+        field: "block",
+        step: json!(grid.blocks_a_cell),
+        title: "Block of the die",
+        format: ",",
+        tooltip: json!({ "field": "block", "title": "block, from" }),
+    };
+    let shade = Shade {
+        title: "Erases",
+        most: json!(most.max(1.0)),
+        tooltip: json!({ "field": "data", "type": "quantitative", "title": "erases", "format": ",.4~g" }),
+    };
     chart(
         &name,
         &title,
         &caption,
         cells,
-        json!({
-            "height": (grid.rows * 6).clamp(60, 400),
-            "transform": [
-                { "window": [{ "op": "row_number", "as": "number" }] },
-                { "calculate": "datum.number - 1", "as": "index" },
-                { "calculate": format!("datum.index % {}", grid.columns), "as": "column" },
-                { "calculate": expression("floor"), "as": "row" },
-                { "calculate": format!("datum.column * {}", grid.blocks_a_cell), "as": "block" },
-                { "calculate": format!("datum.row * {}", grid.dies_a_row), "as": "die" },
-            ],
-            "mark": { "type": "rect", "tooltip": true },
-            "encoding": {
-                "x": { "field": "block", "type": "ordinal", "title": "Block of the die",
-                    "axis": { "labelAngle": 0, "labelOverlap": true, "labelSeparation": 24, "ticks": false,
-                        "labelExpr": "format(datum.value, ',')" } },
-                "y": { "field": "die", "type": "ordinal", "title": "Die",
-                    "axis": { "labelOverlap": true, "labelSeparation": 6, "ticks": false,
-                        "labelExpr": "format(datum.value, ',')" } },
-                "color": { "field": "data", "type": "quantitative", "title": "Erases",
-                    "scale": { "domain": [0, most.max(1.0)] } },
-                "tooltip": [{ "field": "die", "title": "die, from" }, { "field": "block", "title": "block, from" },
-                    { "field": "data", "type": "quantitative", "title": "erases", "format": ",.4~g" }],
-            },
-            "config": { "view": { "stroke": null } },
-        }),
+        die_grid(grid.columns, grid.rows, grid.dies_a_row as u64, across, shade),
     )
 }
 

@@ -86,7 +86,7 @@ impl EntryList {
         at == NONE && before == self.last
     }
 
-    /// Whether it is sound and has the entries of another sound list, in whichever order.
+    /// Whether this list is sound and holds the same entries as another sound list, in any order.
     pub(crate) fn has_those_of(&self, other: &Self) -> bool {
         let mut is_in = vec![false; self.places()];
         let fits = self.is_sound() && (self.places(), self.len) == (other.places(), other.len);

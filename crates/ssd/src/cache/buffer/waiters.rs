@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::command::RequestId;
+use crate::ensure;
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Waiter {
@@ -73,8 +74,7 @@ impl Waiters {
     /// Whether what was loaded has a list for each of these heads, with nobody in two lists, and all of them `known`.
     pub fn are_in(&self, heads: impl Iterator<Item = u32>, known: impl Fn(RequestId) -> bool) -> bool {
         let mut seen = vec![false; self.pool.len()];
-        let mut is_first =
-            |at: u32| seen.get_mut(at as usize).is_some_and(|seen| !std::mem::replace(seen, true));
+        let mut is_first = |at: u32| ensure::is_first(&mut seen, at as usize);
         if !self.free.iter().all(|free| is_first(*free)) {
             return false;
         }

@@ -4,7 +4,7 @@ use wordline_kernel::{Id, Instant};
 use wordline_nand::{Chips, Operation};
 
 use super::{DieQueue, Queues, RANKS};
-use crate::ensure::ensure;
+use crate::ensure::{self, ensure};
 use crate::flash::payloads::Payloads;
 use crate::flash::task::{NO_TASK, Task, TaskId};
 use crate::flash::ticket::Class;
@@ -114,6 +114,6 @@ impl Queues {
 }
 
 fn take(seen: &mut [bool], id: TaskId) -> Result<(), String> {
-    let is_first = seen.get_mut(id.index()).is_some_and(|seen| !std::mem::replace(seen, true));
+    let is_first = ensure::is_first(seen, id.index());
     ensure(is_first, || format!("{id:?} waits twice, or is none"))
 }

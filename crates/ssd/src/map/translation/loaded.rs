@@ -5,7 +5,7 @@ use wordline_kernel::Id;
 use super::{NONE, Stage, Then, Translation};
 use crate::base::Base;
 use crate::command::RequestId;
-use crate::ensure::ensure;
+use crate::ensure::{self, ensure};
 use crate::map::Map;
 use crate::policy::mapper::TranslationPage;
 
@@ -46,7 +46,7 @@ impl Translation {
 
     /// A page waits here, once, at this stage.
     fn check_waits(&self, table: TranslationPage, stage: Stage, seen: &mut [bool]) -> Result<(), String> {
-        let is_first = seen.get_mut(table.index()).is_some_and(|seen| !std::mem::replace(seen, true));
+        let is_first = ensure::is_first(seen, table.index());
         ensure(is_first && self.states[table].stage == stage, || {
             format!("translation page {} waits to be written and does not", table.0)
         })
@@ -54,8 +54,7 @@ impl Translation {
 
     fn check_waiters(&self, known: impl Fn(RequestId) -> bool) -> Result<(), String> {
         let mut seen = vec![false; self.waiters.all.len()];
-        let mut is_first =
-            |at: u32| seen.get_mut(at as usize).is_some_and(|seen| !std::mem::replace(seen, true));
+        let mut is_first = |at: u32| ensure::is_first(&mut seen, at as usize);
         let mut holds = self.waiters.free.iter().all(|free| is_first(*free));
         for table in self.tables() {
             let mut at = self.states[table].waiters;

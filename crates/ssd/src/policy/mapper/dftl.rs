@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, LookupTable, state};
 
 use super::{CacheSize, Mapper, TranslationPage};
-use crate::ensure::ensure;
+use crate::ensure::{self, ensure};
 use crate::map::LogicalPage;
 
 const NONE: u32 = u32::MAX;
@@ -239,15 +239,8 @@ impl Mapper for Dftl {
         }
     }
 
+    /// Each entry is in the list of its segment and found by its page, and the dirty ones are those of their translation pages.
     fn check_loaded(&self) -> Result<(), String> {
-        self.check()
-    }
-}
-
-impl Dftl {
-    /// Checks what was loaded: each entry is in the list of its segment and found by its page, and the dirty ones are those of their
-    /// translation pages.
-    pub(super) fn check(&self) -> Result<(), String> {
         let (held, most) = (self.entries.len(), self.size.entries as usize);
         ensure(held <= most && self.dirty.len() == self.size.tables as usize, || {
             format!("the cached map holds {held} entries of {most}")
@@ -266,13 +259,15 @@ impl Dftl {
         }
         self.check_dirty()
     }
+}
 
+impl Dftl {
     /// Goes through the list of a segment, whose entries were not seen before.
     fn check_segment(&self, segment: Segment, seen: &mut [bool]) -> Result<(), String> {
         let list = &self.lists[segment as usize];
         let (mut at, mut newer, mut len) = (list.newest, NONE, 0);
         while at != NONE {
-            let is_first = seen.get_mut(at as usize).is_some_and(|seen| !std::mem::replace(seen, true));
+            let is_first = ensure::is_first(seen, at as usize);
             let found = self.entries.get(at as usize).filter(|_| is_first);
             let found = found.filter(|entry| entry.segment == segment && entry.used.newer == newer);
             let Some(Entry { used, .. }) = found else {

@@ -4,7 +4,7 @@ use wordline_kernel::Id;
 use wordline_nand::{BlockSetId, RowId};
 
 use super::{Buckets, ByClosing, ByInvalidation, Closed, Link, NONE, Numbered};
-use crate::ensure::ensure;
+use crate::ensure::{self, ensure};
 
 impl Closed {
     /// Checks what was loaded: it has the shape of `new`, in which nothing is closed, and exactly the blocks that `of` says are closed, each
@@ -63,7 +63,7 @@ impl Buckets {
             let mut at = first;
             while at != NONE {
                 let block = BlockSetId(at);
-                let is_first = seen.get_mut(block.index()).is_some_and(|seen| !std::mem::replace(seen, true));
+                let is_first = ensure::is_first(&mut seen, block.index());
                 let is_here = is_first
                     && of(block) == Some((row, valid))
                     && before.is_none_or(|before| before == self.links[block].previous);

@@ -4,7 +4,7 @@ use wordline_kernel::Id;
 use wordline_nand::{BlockSetId, Pool, RowId};
 
 use super::{MOST_CLEANED, MOST_FORMING, ROW, SuperBlock, SuperBlocks, is_kept};
-use crate::ensure::ensure;
+use crate::ensure::{self, ensure};
 use crate::space::{Space, State};
 
 /// Counts of the blocks of a super block, found in the block table.
@@ -56,7 +56,7 @@ impl Space {
         let mut is_due = vec![false; all.of.len()];
         for (row, block) in all.all_due() {
             let place = block.0.checked_sub(all.first.0).map_or(usize::MAX, |place| place as usize);
-            let is_first = is_due.get_mut(place).is_some_and(|due| !std::mem::replace(due, true));
+            let is_first = ensure::is_first(&mut is_due, place);
             let is_own = is_first && self.row_of(block) == row && self.state(block) == State::Closed;
             let Some(id) = is_own.then(|| all.of(block)).flatten() else {
                 return Err(format!("block {} of row {row} is cleaned with no super block", block.0));

@@ -10,6 +10,7 @@ use wordline_kernel::{Id, state};
 use wordline_nand::RowId;
 
 use crate::cache::buffer::EntryId;
+use crate::ensure;
 use crate::policy::placement::RowSet;
 
 /// Complete pages that wait for a program unit.
@@ -162,8 +163,7 @@ impl Lists {
         let of = |list: usize| (self.held.contains(at(list)), self.ripe.contains(at(list)));
         let count = self.len() as u32;
         let mut seen = vec![false; entries as usize];
-        let mut is_first =
-            |id: EntryId| seen.get_mut(id.0 as usize).is_some_and(|seen| !std::mem::replace(seen, true));
+        let mut is_first = |id: EntryId| ensure::is_first(&mut seen, id.0 as usize);
         self.held.is_of(count)
             && self.ripe.is_of(count)
             && (0..self.len()).all(|list| of(list) == self.state_of(list))

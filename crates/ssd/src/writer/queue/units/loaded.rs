@@ -3,7 +3,7 @@
 use super::{NO_SUB, SubRequest, SubRequests};
 use crate::cache::Cache;
 use crate::cache::buffer::{EntryId, EntryState, NONE};
-use crate::ensure::ensure;
+use crate::ensure::{self, ensure};
 use crate::pools::EVERYTHING_IN;
 
 impl SubRequests {
@@ -11,8 +11,7 @@ impl SubRequests {
     /// are counted.
     pub fn check_loaded(&self, cache: &Cache) -> Result<(), String> {
         let mut is_free = vec![false; self.all.len()];
-        let mut take =
-            |sub: u32| is_free.get_mut(sub as usize).is_some_and(|free| !std::mem::replace(free, true));
+        let mut take = |sub: u32| ensure::is_first(&mut is_free, sub as usize);
         ensure(self.free.iter().all(|sub| take(*sub)), || "sub-requests are free twice".into())?;
         let is_of = |(unit, sub): (usize, &u32)| {
             *sub == NO_SUB
@@ -34,7 +33,7 @@ impl SubRequests {
         ensure(counts, || "more pages go to a pool than are counted".into())?;
         let mut is_ready = is_free;
         let mut waits_here = |stream: usize, sub: u32| {
-            is_ready.get_mut(sub as usize).is_some_and(|seen| !std::mem::replace(seen, true)) && {
+            ensure::is_first(&mut is_ready, sub as usize) && {
                 let one = &self.all[sub as usize];
                 usize::from(one.stream) == stream && one.waits == 0
             }

@@ -1,0 +1,62 @@
+//! Grids of dies: a row for each of them or for some neighbours, and a shade for each cell.
+
+use serde_json::{Value, json};
+
+/// The columns of a grid.
+pub(super) struct Across<'a> {
+    /// The field that they are named by, and what one of them counts of it.
+    pub field: &'a str,
+    /// See [`field`](Self::field).
+    pub step: Value,
+    /// The title of the axis, and the format of its numbers.
+    pub title: &'a str,
+    /// See [`title`](Self::title).
+    pub format: &'a str,
+    /// The entry of a column in the tooltip of a cell.
+    pub tooltip: Value,
+}
+
+/// The shades of a grid.
+pub(super) struct Shade<'a> {
+    /// The title of the legend.
+    pub title: &'a str,
+    /// The value of the darkest shade.
+    pub most: Value,
+    /// The entry of a value in the tooltip of a cell.
+    pub tooltip: Value,
+}
+
+/// A grid of so many columns and rows, whose cells are the data of the chart, row by row.
+pub(super) fn die_grid(
+    columns: usize,
+    rows: usize,
+    dies_a_row: u64,
+    across: Across<'_>,
+    shade: Shade<'_>,
+) -> Value {
+    let Across { field, step, title, format, tooltip } = across;
+    json!({
+        "height": (rows * 6).clamp(60, 400),
+        "transform": [
+            { "window": [{ "op": "row_number", "as": "number" }] },
+            { "calculate": "datum.number - 1", "as": "index" },
+            { "calculate": format!("datum.index % {columns}"), "as": "column" },
+            { "calculate": format!("floor(datum.index / {columns})"), "as": "row" },
+            { "calculate": format!("datum.column * {step}"), "as": field },
+            { "calculate": format!("datum.row * {dies_a_row}"), "as": "die" },
+        ],
+        "mark": { "type": "rect", "tooltip": true },
+        "encoding": {
+            "x": { "field": field, "type": "ordinal", "title": title,
+                "axis": { "labelAngle": 0, "labelOverlap": true, "labelSeparation": 24, "ticks": false,
+                    "labelExpr": format!("format(datum.value, '{format}')") } },
+            "y": { "field": "die", "type": "ordinal", "title": "Die",
+                "axis": { "labelOverlap": true, "labelSeparation": 6, "ticks": false,
+                    "labelExpr": "format(datum.value, ',')" } },
+            "color": { "field": "data", "type": "quantitative", "title": shade.title,
+                "scale": { "domain": [0, shade.most] } },
+            "tooltip": [{ "field": "die", "title": "die, from" }, tooltip, shade.tooltip],
+        },
+        "config": { "view": { "stroke": null } },
+    })
+}
