@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use wordline_ssd::device::{self, Component, DieWork, Explained, Interval};
+use wordline_ssd::device::{self, Above, Component, DieWork, Explained, Interval};
 use wordline_ssd::{Operation, SECTOR};
 
 /// How many of the slowest requests are kept where nothing else is asked for.
@@ -51,7 +51,8 @@ pub struct LatencyRange {
 pub struct TailPart {
     /// A stage, as in `time` of the run. In place of `gc_wait` and `die_wait` stands what the die worked on meanwhile, as
     /// `behind_erase`, and `behind_other` for what is not known: more than 1,024 commands ago, or the way of a suspension.
-    /// In `buffer_while` the work alone.
+    /// Of an array `raid_wait`, `raid_reads` and `raid_log` come first: it waited for a row or another command, for blocks that parity or a
+    /// lost block follows from, and for the partial parity log. In `buffer_while` the work alone.
     pub name: String,
     /// Microseconds.
     pub us: f64,
@@ -81,6 +82,10 @@ pub struct Slowest {
 /// A die that requests waited for.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TailDie {
+    /// The device of an array that it is in; left out where there is no array.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u16")]
+    pub device: Option<u16>,
     /// Its number.
     pub die: u32,
     /// The part of the waits for dies that were for this one.
@@ -116,6 +121,10 @@ pub struct LongestCommand {
     /// Its work: `host_read`, `host_program`, `fill_read`, `prefetch`, `map_read`, `map_program`, `cleaning_read`,
     /// `cleaning_program`, `erase` or `scan`.
     pub work: String,
+    /// The device of an array; left out where there is no array.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u16")]
+    pub device: Option<u16>,
     /// The die.
     pub die: u32,
     /// The block, one of each plane.
@@ -127,6 +136,8 @@ pub struct LongestCommand {
 /// The source of a part of the time of a request.
 #[derive(Clone, Copy)]
 pub(crate) enum Of {
+    /// A part of it above the device.
+    Above(Above),
     /// A component.
     Component(Component),
     /// The work of a die that the request waited for.
@@ -135,10 +146,18 @@ pub(crate) enum Of {
     Other,
 }
 
-/// The parts of the time of a request, in the order in which they are told and drawn: the components, and in place of the waits for a die
-/// its work.
+/// The parts of the time of a request, in the order in which they are told and drawn: those above the device, the components, and in place of
+/// the waits for a die its work.
 pub(crate) fn part_names() -> impl Iterator<Item = (String, Of)> {
-    Component::ALL.into_iter().flat_map(|component| match component {
+    let above = Above::ALL.into_iter().map(|part| {
+        let name = match part {
+            Above::Wait => "raid_wait",
+            Above::Reads => "raid_reads",
+            Above::Log => "raid_log",
+        };
+        (name.to_owned(), Of::Above(part))
+    });
+    above.chain(Component::ALL.into_iter().flat_map(|component| match component {
         Component::GcWait => Vec::new(),
         Component::DieWait => {
             let works =
@@ -146,7 +165,7 @@ pub(crate) fn part_names() -> impl Iterator<Item = (String, Of)> {
             works.chain([("behind_other".to_owned(), Of::Other)]).collect()
         }
         component => vec![(component.name().to_owned(), Of::Component(component))],
-    })
+    }))
 }
 
 /// Sums of the time of requests, in picoseconds.
@@ -158,7 +177,8 @@ impl Sums {
         let sum = &mut self.0;
         sum.requests += interval.requests;
         sum.latency_ps += interval.latency_ps;
-        let pairs = sum.parts.iter_mut().zip(interval.parts);
+        let pairs = sum.above.iter_mut().zip(interval.above);
+        let pairs = pairs.chain(sum.parts.iter_mut().zip(interval.parts));
         let pairs = pairs.chain(sum.behind.iter_mut().zip(interval.behind));
         pairs.chain(sum.meanwhile.iter_mut().zip(interval.meanwhile)).for_each(|(sum, ps)| *sum += ps);
     }
@@ -170,7 +190,7 @@ impl Sums {
 
     /// Where the time went.
     fn time(&self) -> Vec<TailPart> {
-        let Interval { parts, behind, .. } = &self.0;
+        let Interval { above, parts, behind, .. } = &self.0;
         let waited = parts[Component::GcWait as usize] + parts[Component::DieWait as usize];
         let known: u128 = behind.iter().sum();
         let mut time = Vec::new();
@@ -183,6 +203,7 @@ impl Sums {
             part(
                 name,
                 match of {
+                    Of::Above(part) => above[part as usize],
                     Of::Component(component) => parts[component as usize],
                     Of::Work(work) => behind[work as usize],
                     Of::Other => waited - known,
@@ -240,21 +261,22 @@ fn ranges_of(operation: &str, sample: &[&Interval]) -> Vec<LatencyRange> {
 fn together(slowest: &[&Explained]) -> Option<Slowest> {
     let (first, last) = (slowest.first()?, slowest.last()?);
     let mut sums = Sums::default();
-    let mut dies: Vec<(u32, u128)> = Vec::new();
+    let mut dies: Vec<((Option<u16>, u32), u128)> = Vec::new();
     for slow in slowest {
         sums.add(&Interval::of(slow));
         let Some(behind) = &slow.behind else { continue };
         let waited = u128::from(slow.die_wait().ps());
-        match dies.iter_mut().find(|(die, _)| *die == behind.die.0) {
+        let die = (slow.device, behind.die.0);
+        match dies.iter_mut().find(|(other, _)| *other == die) {
             Some((_, sum)) => *sum += waited,
-            None => dies.push((behind.die.0, waited)),
+            None => dies.push((die, waited)),
         }
     }
     let count =
         |operation| slowest.iter().filter(|slow| slow.answer.command.operation == operation).count() as u64;
     dies.sort_by_key(|(die, waited)| (std::cmp::Reverse(*waited), *die));
     let all: u128 = dies.iter().map(|(_, waited)| waited).sum();
-    let part = |(die, waited)| TailDie { die, part: waited as f64 / all.max(1) as f64 };
+    let part = |((device, die), waited)| TailDie { device, die, part: waited as f64 / all.max(1) as f64 };
     Some(Slowest {
         requests: slowest.len() as u64,
         reads: count(Operation::Read),
@@ -268,12 +290,13 @@ fn together(slowest: &[&Explained]) -> Option<Slowest> {
 }
 
 fn request(slow: &Explained, begin: wordline_kernel::Instant) -> SlowRequest {
-    let Explained { answer, submitted, behind, .. } = slow;
+    let Explained { answer, submitted, behind, device, .. } = slow;
     let mut sums = Sums::default();
     sums.add(&Interval::of(slow));
     let longest = behind.as_ref().and_then(|behind| {
         let (work, block, time) = behind.longest?;
-        Some(LongestCommand { work: work.name().into(), die: behind.die.0, block: block.0, us: time.us() })
+        let (work, device) = (work.name().into(), *device);
+        Some(LongestCommand { work, device, die: behind.die.0, block: block.0, us: time.us() })
     });
     SlowRequest {
         operation: operation(answer.command.operation).into(),

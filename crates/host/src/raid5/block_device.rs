@@ -5,11 +5,12 @@ use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed}
 use wordline_ssd::ageing::{self, Ages};
 use wordline_ssd::block_device::{Next, Oldest, PowerCut, Programmed, Shape};
 use wordline_ssd::design::WrongAnswer;
-use wordline_ssd::device::{Content, Look, Recovered, Steady, Written};
+use wordline_ssd::device::{Content, Look, Recovered, Steady, Tail, Written};
 use wordline_ssd::metrics::{Detail, MemberDetail};
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{Answer, BlockDevice, Command, Gauges, SECTOR};
 
+use super::explained::Explainer;
 use super::heads::Step;
 use super::intervals::Sum;
 use super::members::{Holds, Work};
@@ -86,6 +87,16 @@ impl<D: Ages> BlockDevice for Raid5<D> {
             own => self.timer(own, calendar),
         }
         self.go_on(calendar);
+    }
+
+    /// Members that explain nothing leave nothing to tell.
+    fn explain(&mut self, slowest: usize) {
+        let explains = self.members.devices_mut().iter_mut().all(D::explain_answers);
+        self.explainer = explains.then(|| Box::new(Explainer::keeping(slowest, self.heads.count())));
+    }
+
+    fn tail(&self) -> Option<&Tail> {
+        self.explainer.as_ref().map(|explainer| explainer.tail())
     }
 
     fn answers(&self) -> &[Answer] {

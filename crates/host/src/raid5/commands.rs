@@ -212,7 +212,11 @@ impl<D: BlockDevice> Raid5<D> {
         let latency = now - submitted;
         self.digest.add(u64::from(command.tag));
         self.digest.add(latency.ps());
-        self.answers.push(Answer { command, latency, failed });
+        let answer = Answer { command, latency, failed };
+        if let Some(explainer) = &mut self.explainer {
+            explainer.note(answer, submitted);
+        }
+        self.answers.push(answer);
     }
 
     /// A row is to be worked on, as soon as it has a head.

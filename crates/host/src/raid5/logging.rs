@@ -74,6 +74,7 @@ impl<D: BlockDevice> Raid5<D> {
         if over.failed {
             self.drop_member(over.sent.member, calendar.now());
         }
+        self.step_over(id, over.sent.why);
         let row = self.row_of(id);
         let head = self.heads.get_mut(id);
         head.left = 0;

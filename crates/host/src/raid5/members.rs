@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Schedule, state};
 use wordline_ssd::ageing::Ages;
-use wordline_ssd::device::Content;
+use wordline_ssd::device::{Content, Explained};
 use wordline_ssd::{BlockDevice, Command, Operation};
 
 use super::Event;
@@ -100,6 +100,8 @@ pub struct Over {
     pub gone: bool,
     /// The contents that a read found, where contents are followed.
     pub found: Option<Vec<Content>>,
+    /// Where its time went, where that is asked for.
+    pub explained: Option<Box<Explained>>,
 }
 
 /// The work that a device of an array was given.
@@ -365,12 +367,14 @@ impl<D: BlockDevice> Members<D> {
             return;
         }
         let first = over.len();
+        let mut explained = from.explained().iter();
         for answer in from.answers() {
             let tag = answer.command.tag;
             let sent = sent.remove(tag);
             let of = members[usize::from(sent.member)];
             let gone = of.device != sent.device || of.holds == Holds::Nothing;
-            over.push_back(Over { sent, failed: answer.failed && !gone, gone, found: None });
+            let explained = explained.next().map(|one| Box::new(one.clone().of_device(device)));
+            over.push_back(Over { sent, failed: answer.failed && !gone, gone, found: None, explained });
         }
         from.forget_answers();
         if *follows {

@@ -12,6 +12,7 @@
 mod block_device;
 mod commands;
 mod contents;
+mod explained;
 pub mod heads;
 pub mod intent;
 pub mod intervals;
@@ -38,13 +39,14 @@ use wordline_kernel::{Digest, Duration, Instant, Metric, counters, state};
 use wordline_ssd::{Answer, BlockDevice};
 
 use contents::Followed;
+use explained::{Cause, Explainer};
 use heads::{HeadId, Heads};
 use intent::Intent;
 use intervals::{Intervals, Of, Sum};
 pub use layout::Layout;
 use log::Log;
 use lost::Lost;
-use members::{Holds, Members, Work};
+use members::{Holds, Members, Why, Work};
 use requests::Requests;
 pub use settings::{ArrayFile, FailureFile, Parity, Settings, check_members};
 use sync::Sync;
@@ -177,12 +179,14 @@ pub struct Raid5<D> {
     intervals: Option<Box<Intervals>>,
     /// None unless contents are followed.
     followed: Option<Box<Followed>>,
+    /// None unless the commands of the host are explained.
+    explainer: Option<Box<Explainer>>,
 }
 
 state!(Raid5<D: State> {
     values { sync, timers, power, counts, digest, answers, flushed, labels, intervals }
     parts { members, heads, requests, intent, log, lost }
-    fixed { settings, batch, followed }
+    fixed { settings, batch, followed, explainer }
 });
 
 /// The counts of an array at some time.
@@ -231,6 +235,7 @@ impl<D: BlockDevice> Raid5<D> {
             flushed: Vec::new(),
             batch: Vec::new(),
             followed: None,
+            explainer: None,
         }
     }
 
@@ -289,6 +294,20 @@ impl<D: BlockDevice> Raid5<D> {
         let Some(intervals) = &mut self.intervals else { return };
         let members = self.settings.striping.members;
         way::each(blocks).for_each(|member| intervals.written(row * members + u64::from(member), of, now));
+    }
+
+    /// A step of the work on a row is over, with the command that a member has just answered.
+    fn step_over(&mut self, id: HeadId, why: Why) {
+        if let Some(explainer) = &mut self.explainer {
+            explainer.step_over(id, why);
+        }
+    }
+
+    /// Commands of the host that end from now on end for this reason.
+    fn note_cause(&mut self, cause: Cause) {
+        if let Some(explainer) = &mut self.explainer {
+            explainer.cause = cause;
+        }
     }
 
     /// The counts.

@@ -7,7 +7,7 @@ use super::heads::{HeadId, Job, Step, sectors};
 use super::plan::Row;
 use super::sync::{Sync, Task};
 use super::way::{Set, Way, each};
-use super::{Event, Raid5};
+use super::{Cause, Event, Raid5};
 
 impl<D: BlockDevice> Raid5<D> {
     /// The work is over, but for parity that has to follow before the host is answered.
@@ -66,14 +66,18 @@ impl<D: BlockDevice> Raid5<D> {
                 && self.lost.of(row.row, member) & head.covered[usize::from(member)] != 0
         };
         let failed = row.missing.count_ones() > 1 || each(head.written & row.missing).any(is_lost);
-        for request in std::mem::take(&mut head.current) {
+        let current = std::mem::take(&mut head.current);
+        self.note_cause(Cause::Row(id));
+        for request in current {
             self.part_over(request, failed, now);
         }
+        self.note_cause(Cause::Array);
     }
 
     /// Answers the reads of a row. They fail where something of them is lost.
     pub(super) fn answer_reads(&mut self, id: HeadId, row: &Row, now: Instant) {
         let block = self.settings.striping.block;
+        self.note_cause(Cause::Row(id));
         for (request, member) in std::mem::take(&mut self.heads.get_mut(id).reads) {
             let Command { sector, sectors: count, .. } = self.requests.get(request).command;
             let mut parts = self.settings.striping.parts(row.row, sector..sector + count);
@@ -86,6 +90,7 @@ impl<D: BlockDevice> Raid5<D> {
             }
             self.part_over(request, failed, now);
         }
+        self.note_cause(Cause::Array);
     }
 
     /// A row of which two members are missing: what is asked of it fails.

@@ -168,6 +168,9 @@ impl<D: BlockDevice> Raid5<D> {
         head.left -= 1;
         if head.left == 0 {
             let batch = std::mem::take(&mut head.batch);
+            for id in std::iter::once(&id).chain(&batch) {
+                self.step_over(*id, over.sent.why);
+            }
             self.job_over(id, calendar);
             batch.into_iter().for_each(|id| self.job_over(id, calendar));
         }

@@ -36,8 +36,13 @@ impl<D: BlockDevice> Raid5<D> {
         }
         self.give_stale_up(id, &row);
         self.think_again(id, &row, calendar.now());
-        if self.heads.get(id).job == Job::None && !self.begin_job(id, &row) {
-            return self.release(id);
+        if self.heads.get(id).job == Job::None {
+            if !self.begin_job(id, &row) {
+                return self.release(id);
+            }
+            if let Some(explainer) = &mut self.explainer {
+                explainer.begin(id, calendar.now());
+            }
         }
         let task = self.sync.as_ref().map(|sync| sync.task);
         loop {
@@ -165,6 +170,7 @@ impl<D: BlockDevice> Raid5<D> {
             }
         }
         if self.heads.get(id).left == 0 {
+            self.step_over(id, over.sent.why);
             self.heads.queue(id);
         }
     }

@@ -11,7 +11,7 @@ use super::members::{Holds, Over, Why};
 use super::requests::{By, Want};
 use super::sync::{Go, Sync, Task};
 use super::way::each;
-use super::{Event, Power, Raid5};
+use super::{Cause, Event, Power, Raid5};
 
 impl<D: BlockDevice> Raid5<D> {
     /// Does what the last event made possible, to the end.
@@ -37,7 +37,10 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    fn command_over(&mut self, over: Over, calendar: &mut impl Schedule<Event<D::Event>>) {
+    fn command_over(&mut self, mut over: Over, calendar: &mut impl Schedule<Event<D::Event>>) {
+        if let Some(explainer) = &mut self.explainer {
+            explainer.answered(&mut over);
+        }
         match over.sent.why {
             Why::Read { request, at } => self.read_over(over, (request, at), calendar),
             Why::Pass { request } => self.part_over(request, over.failed, calendar.now()),
@@ -47,6 +50,7 @@ impl<D: BlockDevice> Raid5<D> {
             Why::LogFlush => self.log_flush_over(&over),
             Why::Rebuilt => self.rebuilt(&over, calendar.now()),
         }
+        self.note_cause(Cause::Array);
     }
 
     /// Sends a command to a member.

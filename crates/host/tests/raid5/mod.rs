@@ -1,6 +1,7 @@
 //! A RAID-5 over devices with a fixed latency, and over SSDs.
 
 mod closed_forms;
+mod explained;
 mod log;
 mod oracle;
 mod state;

@@ -10,7 +10,7 @@ use wordline_ssd::contract;
 use wordline_ssd::device::{Content, FILLED, ZEROES};
 use wordline_ssd::{BlockDevice, Command, Device, FixedLatency, Operation};
 
-use super::{Bench, LATENCY, md};
+use super::{Bench, LATENCY, explained, md};
 
 /// The host's knowledge of a sector.
 #[derive(Clone, Debug)]
@@ -469,9 +469,11 @@ pub(super) fn over_ssds_with(files: &[(u16, ArrayFile)], trouble: Trouble, round
         let (block, file_has_log) = (file.block, file.parity_log.is_some());
         let mut bench = Bench::new(devices, members, file);
         assert!(bench.array.fill_while(1.0, &mut |_| true));
+        bench.array.explain(10_000);
         let mut host = Host::new(bench, members, block, trouble, number, FILLED);
         host.has_log = file_has_log;
         host.work(rounds);
+        assert!(explained::check(&host.bench) > 100, "commands were answered");
     }
 }
 

@@ -385,7 +385,7 @@ fn tail() -> Tail {
         time: of(time),
         buffer_while: Vec::new(),
     };
-    let longest = LongestCommand { work: "erase".to_owned(), die: 17, block: 4_711, us: 3_000.0 };
+    let longest = LongestCommand { work: "erase".to_owned(), device: None, die: 17, block: 4_711, us: 3_000.0 };
     Tail {
         ranges: vec![
             range(0.0, 50.0, 5_000, &[("controller", 3.0), ("bus", 10.0), ("array", 60.0)]),
@@ -400,7 +400,7 @@ fn tail() -> Tail {
             time: of(&slow),
             buffer_while: Vec::new(),
             dies: [(17, 0.6), (3, 0.2), (4, 0.1), (5, 0.06), (6, 0.04)]
-                .map(|(die, part)| TailDie { die, part })
+                .map(|(die, part)| TailDie { device: None, die, part })
                 .to_vec(),
         }),
         requests: vec![SlowRequest {

@@ -13,6 +13,9 @@ const LEAST: f64 = 0.05;
 /// A part of the time of a request in words.
 pub(super) fn part(name: &str) -> String {
     match name {
+        "raid_wait" => "waiting for rows of the array".into(),
+        "raid_reads" => "reading for parity".into(),
+        "raid_log" => "writing the parity log".into(),
         "queue" => "in the queue".into(),
         "link" => "on the link".into(),
         "controller" => "in the controller".into(),
@@ -63,15 +66,25 @@ fn all(slowest: &Slowest) -> String {
     }
     match dies.as_slice() {
         // Chosen: half of the waits at two dies of more than four.
-        [TailDie { die: one, part: most }, TailDie { die: other, part: next }, _, _, _, ..]
-            if most + next >= 0.5 =>
-        {
-            text +=
-                &format!("; {:.0} % of the waits for dies at dies {one} and {other}", 100.0 * (most + next));
+        [one, other, _, _, _, ..] if one.part + other.part >= 0.5 => {
+            let (percent, [one, other]) = (100.0 * (one.part + other.part), [one, other].map(place));
+            text += &format!("; {percent:.0} % of the waits for dies at {one} and {other}");
         }
         _ => {}
     }
     text
+}
+
+/// A die in words, with its device where it is one of an array.
+fn die(device: Option<u16>, die: u32) -> String {
+    match device {
+        Some(device) => format!("die {die} of device {device}"),
+        None => format!("die {die}"),
+    }
+}
+
+fn place(of: &TailDie) -> String {
+    die(of.device, of.die)
 }
 
 fn first(slow: &SlowRequest) -> String {
@@ -87,8 +100,8 @@ fn first(slow: &SlowRequest) -> String {
     match longest {
         Some(longest) => {
             let (of, us) = (work(&longest.work, false), Quantity::Latency(longest.us));
-            text +=
-                &format!(", {us} of it behind one {of} in block {} of die {}", longest.block, longest.die);
+            let at = die(longest.device, longest.die);
+            text += &format!(", {us} of it behind one {of} in block {} of {at}", longest.block);
         }
         None => text += &format!(": {}", shares(&slow.time)),
     }

@@ -11,7 +11,7 @@ use crate::command::{Answer, Command, RequestId};
 use crate::design::WrongAnswer;
 use crate::engines::Core;
 use crate::flash;
-use crate::front::Tail;
+use crate::front::{Explained, Tail};
 use crate::gauges::Gauges;
 use crate::metrics::{self, Detail, Mark};
 use crate::snapshot::Agenda;
@@ -74,6 +74,16 @@ impl BlockDevice for Device {
     fn explain(&mut self, slowest: usize) {
         self.core.base.flash.keep_history();
         self.front.explain(slowest);
+    }
+
+    fn explain_answers(&mut self) -> bool {
+        self.core.base.flash.keep_history();
+        self.front.explain_answers();
+        true
+    }
+
+    fn explained(&self) -> &[Explained] {
+        self.front.explained()
     }
 
     fn tail(&self) -> Option<&Tail> {

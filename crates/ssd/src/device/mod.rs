@@ -26,7 +26,7 @@ pub use crate::content::{Content, FILLED, MARK, NOTHING, ZEROES, parity, parity_
 pub use crate::contents::{Contents, Mutant};
 pub use crate::event::Event;
 pub use crate::flash::{Behind, ByWork, DieCommand, DieWork};
-pub use crate::front::{Explained, Interval, Tail};
+pub use crate::front::{ABOVE, Above, Explained, Interval, Tail};
 pub use crate::precondition::{Look, Steady, Written};
 pub use crate::recovery::Recovered;
 pub use crate::times::{CommandTimes, Component, Spent, Times, WriteBack};

@@ -140,6 +140,9 @@ impl Commands {
     #[inline]
     pub fn forget_answers(&mut self) {
         self.answers.clear();
+        if let Some(tail) = &mut self.tail {
+            tail.forget_each();
+        }
     }
 
     /// The answers that were neither taken nor forgotten, moved to the end of `into`.

@@ -39,7 +39,7 @@ pub use link::{Link, Way};
 pub use namespaces::Namespace;
 pub use port::{Port, Stage};
 pub use requests::{Request, Requests};
-pub use tail::{Explained, Interval, Tail};
+pub use tail::{ABOVE, Above, Explained, Interval, Tail};
 
 /// The front end: commands, and the timer of the write buffer.
 #[derive(Clone, Debug)]
@@ -93,6 +93,16 @@ impl Front {
     /// From now on requests are explained, and so many of the slowest are kept.
     pub(crate) fn explain(&mut self, slowest: usize) {
         self.commands.tail = Some(Box::new(Tail::keeping(slowest)));
+    }
+
+    /// From now on each request is explained, for a layer above.
+    pub(crate) fn explain_answers(&mut self) {
+        self.commands.tail = Some(Box::new(Tail::of_each()));
+    }
+
+    /// Where the time of each of the answers went, if each is explained.
+    pub(crate) fn explained(&self) -> &[Explained] {
+        self.commands.tail.as_ref().map_or(&[], |tail| tail.each())
     }
 
     /// Where the time of requests went, if they are explained.

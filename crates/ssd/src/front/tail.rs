@@ -22,6 +22,25 @@ const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Intervals of latency that the sample has for each factor of two. Chosen: latencies to a tenth.
 const STEPS: u64 = 8;
 
+/// Parts of the time of a request in a layer above its device, as in an array of devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Above {
+    /// It waited for its turn, or for steps of others.
+    Wait,
+    /// Devices read what the rest of its work follows from.
+    Reads,
+    /// A log was written.
+    Log,
+}
+
+/// How many [parts above a device](Above) there are.
+pub const ABOVE: usize = Above::ALL.len();
+
+impl Above {
+    /// All of them, in the order in which they come.
+    pub const ALL: [Self; 3] = [Self::Wait, Self::Reads, Self::Log];
+}
+
 /// A request, and where its time went.
 #[derive(Clone, Debug)]
 pub struct Explained {
@@ -29,7 +48,11 @@ pub struct Explained {
     pub answer: Answer,
     /// When it was submitted.
     pub submitted: Instant,
-    /// Its time by [component](crate::times::Component), which together are its latency.
+    /// Its time in a [layer above](Above) the device.
+    pub above: [Duration; ABOVE],
+    /// The device of an array that ended it; none where there is no array.
+    pub device: Option<u16>,
+    /// Its time by [component](crate::times::Component), which together with that above are its latency.
     pub parts: [Duration; COMPONENTS],
     /// The commands that its last one waited behind, of the components `gc_wait` and `die_wait`; none where it waited for no die.
     pub behind: Option<Behind>,
@@ -46,6 +69,8 @@ pub struct Interval {
     pub requests: u64,
     /// The sum of their latencies, in picoseconds.
     pub latency_ps: u128,
+    /// The sums of their time above the device, in picoseconds.
+    pub above: [u128; ABOVE],
     /// The sums of their components, in picoseconds.
     pub parts: [u128; COMPONENTS],
     /// The sums of what they waited behind, in picoseconds.
@@ -64,6 +89,8 @@ pub struct Tail {
     slowest: BinaryHeap<Reverse<Slow>>,
     sample: [BTreeMap<u64, Interval>; 2],
     open: Vec<Known>,
+    /// The requests answered since they were last [forgotten](Self::forget_each), in place of a sample; none unless each is asked for.
+    each: Option<Vec<Explained>>,
 }
 
 /// The knowledge of a request that is not answered, or of one before it with the same number: then it is from before it came.
@@ -106,8 +133,13 @@ impl Ord for Slow {
 }
 
 impl Tail {
+    /// Explains each request for a layer above, and keeps none.
+    pub(super) fn of_each() -> Self {
+        Self { each: Some(Vec::new()), ..Self::keeping(0) }
+    }
+
     /// Keeps so many of the slowest requests.
-    pub(super) fn keeping(keep: usize) -> Self {
+    pub fn keeping(keep: usize) -> Self {
         Self {
             keep,
             answered: 0,
@@ -115,6 +147,7 @@ impl Tail {
             slowest: BinaryHeap::new(),
             sample: Default::default(),
             open: Vec::new(),
+            each: None,
         }
     }
 
@@ -147,6 +180,30 @@ impl Tail {
         parts: impl FnOnce() -> [Duration; COMPONENTS],
         base: &Base,
     ) {
+        if self.each.is_some() {
+            let explained = self.explain(id, (answer, submitted), parts(), base);
+            self.each.get_or_insert_default().push(explained);
+            return;
+        }
+        let (weight, is_slow) = self.count(answer.latency);
+        if weight > 0 || is_slow {
+            let explained = self.explain(id, (answer, submitted), parts(), base);
+            self.take(explained, weight, is_slow);
+        }
+    }
+
+    /// A request is answered that a layer above explains, where that is asked for.
+    pub fn note(&mut self, latency: Duration, explain: impl FnOnce() -> Explained) {
+        let (weight, is_slow) = self.count(latency);
+        if weight > 0 || is_slow {
+            let explained = Explained { number: self.answered, ..explain() };
+            self.take(explained, weight, is_slow);
+        }
+    }
+
+    /// Counts an answered request: as how many it is in the sample, and whether it is among the slowest so far.
+    #[inline]
+    fn count(&mut self, latency: Duration) -> (u64, bool) {
         let number = self.answered;
         self.answered += 1;
         let weight = if number < ALL_OF_THE_FIRST {
@@ -156,11 +213,7 @@ impl Tail {
         } else {
             0
         };
-        let is_slow = answer.latency > self.threshold || self.slowest.len() < self.keep;
-        if weight > 0 || is_slow {
-            let explained = self.explain(id, (answer, submitted), parts(), base);
-            self.take(explained, weight, is_slow);
-        }
+        (weight, latency > self.threshold || self.slowest.len() < self.keep)
     }
 
     /// Explains a request that is answered.
@@ -173,14 +226,14 @@ impl Tail {
         parts: [Duration; COMPONENTS],
         base: &Base,
     ) -> Explained {
-        let number = self.answered;
         let Known { waited, came } = *self.known(id);
         let waited = waited.filter(|waited| waited.queued() >= submitted);
         let behind = waited.and_then(|waited| base.flash.behind(&waited));
         let came = came
             .filter(|(since, _)| *since >= submitted && parts[Component::Buffer as usize] > Duration::ZERO);
         let meanwhile = came.map(|(_, worked)| difference(&base.flash.worked(), &worked));
-        Explained { answer: *answer, submitted, parts, behind, meanwhile, number }.capped()
+        let known = Explained { parts, behind, meanwhile, number: self.answered, ..Explained::of(*answer, submitted) };
+        known.capped()
     }
 
     /// Takes a request into the sample as so many, and among the slowest.
@@ -211,6 +264,19 @@ impl Tail {
         self.open.clear();
     }
 
+    /// The requests answered since they were last forgotten, where each is asked for.
+    pub(super) fn each(&self) -> &[Explained] {
+        self.each.as_deref().unwrap_or_default()
+    }
+
+    /// They were seen.
+    #[inline]
+    pub(super) fn forget_each(&mut self) {
+        if let Some(each) = &mut self.each {
+            each.clear();
+        }
+    }
+
     /// The slowest requests, the slowest first; of two alike the one that was answered first.
     pub fn slowest(&self) -> Vec<&Explained> {
         let mut all: Vec<&Slow> = self.slowest.iter().map(|Reverse(slow)| slow).collect();
@@ -225,6 +291,18 @@ impl Tail {
 }
 
 impl Explained {
+    /// A request of whose time nothing is known.
+    pub fn of(answer: Answer, submitted: Instant) -> Self {
+        let (above, parts) = ([Duration::ZERO; ABOVE], [Duration::ZERO; COMPONENTS]);
+        Self { answer, submitted, above, device: None, parts, behind: None, meanwhile: None, number: 0 }
+    }
+
+    /// The same, with the device of an array that it is of.
+    #[must_use]
+    pub fn of_device(self, device: u16) -> Self {
+        Self { device: Some(device), ..self }
+    }
+
     /// The time that the request waited for its die.
     pub fn die_wait(&self) -> Duration {
         self.parts[Component::GcWait as usize] + self.parts[Component::DieWait as usize]
@@ -268,6 +346,7 @@ impl Interval {
         let weight_ps = |time: Duration| u128::from(time.ps()) * u128::from(weight);
         self.requests += weight;
         self.latency_ps += weight_ps(explained.answer.latency);
+        self.above.iter_mut().zip(explained.above).for_each(|(sum, time)| *sum += weight_ps(time));
         self.parts.iter_mut().zip(explained.parts).for_each(|(sum, time)| *sum += weight_ps(time));
         if let Some(behind) = &explained.behind {
             self.behind.iter_mut().zip(behind.by_work).for_each(|(sum, time)| *sum += weight_ps(time));
