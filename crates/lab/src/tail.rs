@@ -118,8 +118,8 @@ pub struct SlowRequest {
 /// The command that a request waited behind for longest.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LongestCommand {
-    /// Its work: `host_read`, `host_program`, `fill_read`, `prefetch`, `map_read`, `map_program`, `cleaning_read`,
-    /// `cleaning_program`, `erase` or `scan`.
+    /// Its work: `host_read`, `host_program`, `fill_read`, `prefetch`, `map_read`, `map_program`, `erase`, `scan`, or the `read` or
+    /// `program` of `cleaning`, `folding`, `levelling` or `vacating`, as in `cleaning_read`.
     pub work: String,
     /// The device of an array; left out where there is no array.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -320,10 +320,12 @@ pub(crate) fn work_in_words(name: &str, several: bool) -> String {
         "prefetch" => format!("prefetch{}", if several { "es" } else { "" }),
         "map_read" => format!("read{plural} of the map"),
         "map_program" => format!("program{plural} of the map"),
-        "cleaning_read" => format!("read{plural} of cleaning"),
-        "cleaning_program" => format!("program{plural} of cleaning"),
         "erase" => format!("erase{plural}"),
-        other => other.replace('_', " "),
+        other => match other.split_once('_') {
+            Some(("levelling", command)) => format!("{command}{plural} of wear levelling"),
+            Some((purpose, command)) => format!("{command}{plural} of {purpose}"),
+            None => other.to_owned(),
+        },
     }
 }
 

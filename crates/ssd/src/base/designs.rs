@@ -145,7 +145,7 @@ impl Base {
             _ => config.pools.of_location(task.location).locations.per_program,
         };
         let of = match task.ticket {
-            Ticket::Reclaim(_) => Writes::Collector,
+            Ticket::Reclaim(..) => Writes::Collector,
             Ticket::TableUnit(_) => Writes::Tables,
             _ => Writes::Host,
         };

@@ -24,7 +24,7 @@ impl Device {
             next = task.following();
             makes_room |= task.moves_writes_on();
             self.task_over(&task, done, calendar);
-            if let Ticket::Reclaim(row) = task.ticket {
+            if let Ticket::Reclaim(row, _) = task.ticket {
                 self.writer.note_row(row, &self.core);
                 makes_room |= self.core.map.by_block().is_some();
             }
@@ -82,7 +82,7 @@ impl Device {
                 front.discards_written(core, writer, calendar);
                 writer.collect(row, core, calendar);
             }
-            Ticket::Reclaim(row) => writer.step_over(row, task, done, core, calendar),
+            Ticket::Reclaim(row, _) => writer.step_over(row, task, done, core, calendar),
             Ticket::Scan(die) => self.scan_on(die, calendar),
         }
     }

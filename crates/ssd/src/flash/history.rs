@@ -6,11 +6,11 @@ use wordline_nand::{BlockSetId, DieId, Operation, PageId, Pools};
 
 use super::queue::Queues;
 use super::task::Task;
-use super::ticket::Ticket;
+use super::ticket::{Purpose, Ticket};
 use crate::command::RequestId;
 
 /// How many kinds of work there are.
-pub(crate) const WORKS: usize = 10;
+pub(crate) const WORKS: usize = DieWork::ALL.len();
 
 /// Commands that are kept of a die. Chosen: 24 KiB, and more commands than ever wait for one die on the presets.
 const KEPT: usize = 1024;
@@ -32,10 +32,22 @@ pub enum DieWork {
     MapRead,
     /// A program of the map.
     MapProgram,
-    /// A read for cleaning: of the collector, of folding, refresh or wear levelling.
+    /// A read of the collector, which wants free blocks.
     CleaningRead,
-    /// A program or a copyback for cleaning.
+    /// A program or a copyback of the collector.
     CleaningProgram,
+    /// A read of a block of the SLC cache that is folded.
+    FoldingRead,
+    /// A program of what is folded.
+    FoldingProgram,
+    /// A read for wear levelling.
+    LevellingRead,
+    /// A program or a copyback for wear levelling.
+    LevellingProgram,
+    /// A read of pages that leave a block that failed or is vacated, or their pool.
+    VacatingRead,
+    /// A program or a copyback of such pages.
+    VacatingProgram,
     /// An erase.
     Erase,
     /// A read of the scan after a power cut.
@@ -44,7 +56,7 @@ pub enum DieWork {
 
 impl DieWork {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; WORKS] = [
+    pub const ALL: [Self; 16] = [
         Self::HostRead,
         Self::HostProgram,
         Self::FillRead,
@@ -53,6 +65,12 @@ impl DieWork {
         Self::MapProgram,
         Self::CleaningRead,
         Self::CleaningProgram,
+        Self::FoldingRead,
+        Self::FoldingProgram,
+        Self::LevellingRead,
+        Self::LevellingProgram,
+        Self::VacatingRead,
+        Self::VacatingProgram,
         Self::Erase,
         Self::Scan,
     ];
@@ -68,6 +86,12 @@ impl DieWork {
             "map_program",
             "cleaning_read",
             "cleaning_program",
+            "folding_read",
+            "folding_program",
+            "levelling_read",
+            "levelling_program",
+            "vacating_read",
+            "vacating_program",
             "erase",
             "scan",
         ][self as usize]
@@ -84,8 +108,16 @@ impl DieWork {
             Ticket::Prefetch(_) => Self::Prefetch,
             Ticket::Table(_) => Self::MapRead,
             Ticket::TableUnit(_) => Self::MapProgram,
-            Ticket::Reclaim(_) if is_read => Self::CleaningRead,
-            Ticket::Reclaim(_) => Self::CleaningProgram,
+            Ticket::Reclaim(_, purpose) => match (purpose, is_read) {
+                (Purpose::Cleaning, true) => Self::CleaningRead,
+                (Purpose::Cleaning, false) => Self::CleaningProgram,
+                (Purpose::Folding, true) => Self::FoldingRead,
+                (Purpose::Folding, false) => Self::FoldingProgram,
+                (Purpose::Levelling, true) => Self::LevellingRead,
+                (Purpose::Levelling, false) => Self::LevellingProgram,
+                (Purpose::Vacating, true) => Self::VacatingRead,
+                (Purpose::Vacating, false) => Self::VacatingProgram,
+            },
             Ticket::Scan(_) => Self::Scan,
         }
     }

@@ -29,7 +29,7 @@ pub use history::{Behind, ByWork, DieCommand, DieWork, Waited};
 pub use outcome::Outcome;
 pub use setup::Setup;
 pub use task::{Task, TaskId};
-pub use ticket::{Class, Ticket};
+pub use ticket::{Class, Purpose, Ticket};
 
 use crate::Config;
 use crate::config::ReadRetryFile;

@@ -104,7 +104,7 @@ impl Task {
     pub(crate) fn moves_writes_on(&self) -> bool {
         match self.ticket {
             Ticket::Request(_) | Ticket::Prefetch(_) | Ticket::Scan(_) => false,
-            Ticket::Reclaim(_) => self.operation == Operation::Erase,
+            Ticket::Reclaim(..) => self.operation == Operation::Erase,
             Ticket::Fill(_)
             | Ticket::UnitFill(_)
             | Ticket::Table(_)

@@ -24,10 +24,24 @@ pub enum Ticket {
     HostUnit(RowId),
     /// The program of a row's unit of translation pages, or of pages that tell of discards.
     TableUnit(RowId),
-    /// A step of cleaning in a row.
-    Reclaim(RowId),
+    /// A step of cleaning in a row, for this purpose.
+    Reclaim(RowId, Purpose),
     /// A read of the scan of a die after a power cut.
     Scan(DieId),
+}
+
+/// The reason for which pages are moved and blocks erased.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Purpose {
+    /// Free blocks are wanted.
+    #[default]
+    Cleaning,
+    /// Blocks of the SLC cache are folded.
+    Folding,
+    /// Wear is levelled.
+    Levelling,
+    /// Pages leave a block that failed or is vacated, or their pool.
+    Vacating,
 }
 
 /// How urgent a task is. The configuration sets the order of the classes.

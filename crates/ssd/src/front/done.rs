@@ -121,7 +121,7 @@ impl Front {
                 self.commands.requests.note_lost(id, task, core);
                 self.host_read_done(task, done, core, writer, calendar);
             }
-            Ticket::HostUnit(_) | Ticket::TableUnit(_) | Ticket::Reclaim(_) | Ticket::Scan(_) => {
+            Ticket::HostUnit(_) | Ticket::TableUnit(_) | Ticket::Reclaim(..) | Ticket::Scan(_) => {
                 unreachable!("{task:?} reads for the host")
             }
         }

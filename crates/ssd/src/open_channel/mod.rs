@@ -384,7 +384,7 @@ impl OpenChannel {
     fn task_over(&mut self, task: &Task, failed: bool, calendar: &mut impl Schedule<Event>) {
         match task.ticket {
             Ticket::Scan(_) => self.scan_read_over(calendar),
-            Ticket::Reclaim(_) | Ticket::TableUnit(_) => self.repair_over(task, failed, calendar),
+            Ticket::Reclaim(..) | Ticket::TableUnit(_) => self.repair_over(task, failed, calendar),
             Ticket::HostUnit(_) => self.program_over(task, failed, calendar),
             Ticket::Request(RequestId(number)) if task.operation == Work::Erase => {
                 self.erase_over(number, task, failed, calendar);

@@ -12,7 +12,7 @@ use super::failures::{NoBlock, Place, Step};
 use super::hands::{Action, Again, Hand, Recorded, Repairs};
 use super::journal::Journal;
 use super::{Event, OpenChannel};
-use crate::flash::{Class, Task, Ticket};
+use crate::flash::{Class, Purpose, Task, Ticket};
 
 impl OpenChannel {
     /// Whether the programs of a queue wait for the manager.
@@ -198,7 +198,7 @@ impl OpenChannel {
         calendar: &mut impl Schedule<Event>,
     ) {
         self.hand(queue).action = Some(action);
-        let ticket = Ticket::Reclaim(self.config.pools.row_of_block(block));
+        let ticket = Ticket::Reclaim(self.config.pools.row_of_block(block), Purpose::Vacating);
         let die = self.flash.erase(calendar.now(), (ticket, Class::Write), block);
         self.start(die, calendar);
     }
@@ -281,7 +281,7 @@ impl OpenChannel {
         let Self { flash, config, .. } = self;
         let pools = &config.pools;
         let locations: Vec<Location> = (first..first + config.geometry.ws_min).map(Location).collect();
-        let ticket = Ticket::Reclaim(pools.row_of(locations[0]));
+        let ticket = Ticket::Reclaim(pools.row_of(locations[0]), Purpose::Vacating);
         let mut left = 0;
         for of_page in locations.chunk_by(|one, other| pools.page_of(*one) == pools.page_of(*other)) {
             let (die, page) = pools.die_and_page_of(of_page[0]);
@@ -312,7 +312,7 @@ impl OpenChannel {
         let is_read = |n: u32| unread >> n & 1 == 0;
         let data = |n: u32| found(n).filter(|_| is_read(n)).unwrap_or(Stamp::PADDING);
         let data: Vec<Stamp> = (0..self.config.geometry.ws_min).map(data).collect();
-        let asked = (Ticket::Reclaim(self.config.pools.row_of(to)), Class::Write);
+        let asked = (Ticket::Reclaim(self.config.pools.row_of(to), Purpose::Vacating), Class::Write);
         let (die, stamps) = self.flash.program(calendar.now(), asked, to, data.len() as u32);
         stamps.copy_from_slice(&data);
         self.hand(queue).action = Some(Action::Program { chunk, step, unread });

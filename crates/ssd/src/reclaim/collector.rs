@@ -23,7 +23,7 @@ use super::sources::view::View;
 use super::sources::{Source, Sources};
 use super::vacating::Vacating;
 use super::victims::Victims;
-use crate::flash::Class;
+use crate::flash::{Class, Purpose};
 use crate::map::Moved;
 use crate::parts::Asks;
 use crate::policy::victim::{Preference, VictimPolicy};
@@ -455,6 +455,12 @@ impl Collector {
     #[inline]
     pub(super) fn class(&self, row: RowId) -> Class {
         self.rows[row].job.as_ref().map_or(Class::Reclaim, |job| job.class)
+    }
+
+    /// The purpose of the row's job.
+    #[inline]
+    pub(super) fn purpose(&self, row: RowId) -> Purpose {
+        self.rows[row].job.as_ref().map_or(Purpose::Cleaning, |job| job.purpose)
     }
 
     /// The row's step takes this many commands instead of one.

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use wordline_nand::{BlockSetId, Location, Pool};
 
-use crate::flash::Class;
+use crate::flash::{Class, Purpose};
 use crate::space::Space;
 
 /// The work of a job.
@@ -34,6 +34,8 @@ pub(super) enum Work {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Job {
     pub(super) work: Work,
+    /// Its purpose, which its source sets.
+    pub(super) purpose: Purpose,
     /// How urgent its commands are.
     pub(super) class: Class,
     /// Whether it goes on only while the host is idle, or where the row needs blocks.
@@ -78,12 +80,18 @@ impl Job {
     fn of(work: Work) -> Self {
         Self {
             work,
+            purpose: Purpose::Cleaning,
             class: Class::Reclaim,
             only_while_idle: false,
             leaves: false,
             is_asked: false,
             with_host: false,
         }
+    }
+
+    /// The same for another purpose.
+    pub(super) fn to(self, purpose: Purpose) -> Self {
+        Self { purpose, ..self }
     }
 
     /// A copyback of this many pages failed: they are moved again.

@@ -159,7 +159,7 @@ impl Reclaim {
     /// The ticket of the commands of a row's step, and their class.
     #[inline]
     fn ticket(&self, row: RowId) -> (Ticket, Class) {
-        (Ticket::Reclaim(row), self.collector.class(row))
+        (Ticket::Reclaim(row, self.collector.purpose(row)), self.collector.class(row))
     }
 
     /// Too much is valid in the pool of a row: the pages of its emptiest block without tables leave for the first pool, unless some

@@ -162,7 +162,7 @@ fn cut_flash(now: Instant, at_cut: AtCut, core: &mut Core, writer: &Writer) -> T
                 totals.take_back_group(host, carried, unit, mode);
             }
             Ticket::TableUnit(row) => totals.take_back_tables(writer.group(row).counted().data, unit),
-            Ticket::Reclaim(row) if !matches!(task.operation, Operation::Read | Operation::Erase) => {
+            Ticket::Reclaim(row, _) if !matches!(task.operation, Operation::Read | Operation::Erase) => {
                 let moved = map.copies(row).unwrap_or_else(|| reclaim.unit(row));
                 totals.take_back_moved(moved.len() as u64, unit, task.operation != Operation::Program);
             }

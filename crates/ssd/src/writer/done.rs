@@ -171,7 +171,7 @@ impl Writer {
                 self.table_program_failed(failed, row, task.location, core);
                 row
             }
-            Ticket::Reclaim(row) => {
+            Ticket::Reclaim(row, _) => {
                 core.reclaim.step_failed(failed, row, task, &mut core.base, &mut core.map);
                 row
             }

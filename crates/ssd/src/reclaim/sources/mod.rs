@@ -13,6 +13,7 @@ mod wear;
 use wordline_kernel::{Stream, state};
 use wordline_nand::{BlockSetId, RowId};
 
+use crate::flash::Purpose;
 use crate::policy::wear::WearLeveller;
 use crate::reclaim::job::Job;
 use crate::space::Space;
@@ -78,14 +79,16 @@ impl Sources {
 
     /// The next job of a row: that of the first source that has one.
     pub(super) fn next(&mut self, row: RowId, view: &mut View<'_>) -> Option<Job> {
+        let to = |purpose| move |job: Job| job.to(purpose);
         self.migration
             .next(row, view)
             .or_else(|| self.condemned.next(row, view))
-            .or_else(|| Fold.next(row, view))
+            .map(to(Purpose::Vacating))
+            .or_else(|| Fold.next(row, view).map(to(Purpose::Folding)))
             .or_else(|| Members.next(row, view))
             .or_else(|| FreeBlocks.next(row, view))
-            .or_else(|| Vacated.next(row, view))
-            .or_else(|| self.wear.as_mut()?.next(row, view))
+            .or_else(|| Vacated.next(row, view).map(to(Purpose::Vacating)))
+            .or_else(|| self.wear.as_mut()?.next(row, view).map(to(Purpose::Levelling)))
             .or_else(|| Idle.next(row, view))
     }
 
