@@ -76,6 +76,9 @@ impl Heads {
 
     /// The parallel units with pieces that wait.
     pub(super) fn units_that_wait(&self) -> Vec<u32> {
+        if self.heads.iter().all(|head| head.pieces.is_empty()) {
+            return Vec::new();
+        }
         (0..).zip(&self.heads).filter(|(_, head)| !head.pieces.is_empty()).map(|(unit, _)| unit).collect()
     }
 

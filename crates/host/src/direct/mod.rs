@@ -130,13 +130,16 @@ pub struct Direct<D> {
     recovery: Option<Recovered>,
     counts: Counts,
     digest: Digest,
+    /// Lists that are empty between events, kept for their room: the logical blocks of a command, and answers of the device.
+    blocks: Vec<LogicalBlock>,
+    answered: Vec<Answer>,
     followed: Option<Box<Followed>>,
 }
 
 state!(Direct<D: State> {
     values { sent, heads, requests, flushes, power, recovery, counts, digest }
     parts { device, places }
-    fixed { layout, sectors_of_a_page, is_volatile, followed }
+    fixed { layout, sectors_of_a_page, is_volatile, blocks, answered, followed }
 });
 
 /// The contents of pages, where they are followed.
@@ -165,6 +168,8 @@ impl<D: PhysicalDevice> Direct<D> {
             recovery: None,
             counts: Counts::default(),
             digest: Digest::default(),
+            blocks: Vec::new(),
+            answered: Vec::new(),
             followed: None,
         }
     }
@@ -187,7 +192,8 @@ impl<D: PhysicalDevice> Direct<D> {
 
     /// Sends a command; false if the device refuses it.
     fn send(&mut self, sent: Sent, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
-        let blocks: Vec<LogicalBlock> = sent.places.iter().map(|place| self.block(*place)).collect();
+        let mut blocks = std::mem::take(&mut self.blocks);
+        blocks.extend(sent.places.iter().map(|place| self.block(*place)));
         let tag = self.sent.next();
         let command = match sent.work {
             Work::Write(_) => Command::write(tag, &blocks, &sent.stamps),
@@ -196,7 +202,10 @@ impl<D: PhysicalDevice> Direct<D> {
             Work::Reset(_) => Command::reset(tag, &blocks),
             Work::Flush(_) => Command::flush(tag),
         };
-        if self.device.submit(&command, &mut calendar.within(Event::Device)).is_err() {
+        let refused = self.device.submit(&command, &mut calendar.within(Event::Device)).is_err();
+        blocks.clear();
+        self.blocks = blocks;
+        if refused {
             self.counts.refused += 1;
             return false;
         }
@@ -209,24 +218,24 @@ impl<D: PhysicalDevice> Direct<D> {
         loop {
             // Chunks that end early or go offline are found out when they are written to.
             self.device.forget_notifications();
-            let answers = self.device.answers().to_vec();
-            self.device.forget_answers();
-            for answer in &answers {
+            let mut answers = std::mem::take(&mut self.answered);
+            self.device.take_answers(&mut answers);
+            let mut any = !answers.is_empty();
+            for answer in answers.drain(..) {
                 let sent = self.sent.remove(answer.tag);
-                self.answered(answer, sent, calendar);
+                self.answer_came(&answer, sent, calendar);
             }
-            let any = self
-                .heads
-                .units_that_wait()
-                .into_iter()
-                .fold(false, |any, unit| self.write_on(unit, calendar) | any);
-            if answers.is_empty() && !any && self.device.answers().is_empty() {
+            self.answered = answers;
+            for unit in self.heads.units_that_wait() {
+                any |= self.write_on(unit, calendar);
+            }
+            if !any && self.device.answers().is_empty() {
                 return;
             }
         }
     }
 
-    fn answered(&mut self, answer: &Answer, sent: Sent, calendar: &mut impl Schedule<Event<D::Event>>) {
+    fn answer_came(&mut self, answer: &Answer, sent: Sent, calendar: &mut impl Schedule<Event<D::Event>>) {
         match sent.work {
             Work::Write(number) => self.written(number, answer, &sent, calendar),
             Work::Read(number) => self.found(number, answer, &sent, calendar),

@@ -264,7 +264,7 @@ impl<D: PhysicalDevice> Direct<D> {
             self.note_found(command);
         }
         let pages = self.pages_of(command);
-        let mut places = Vec::new();
+        let (mut places, mut stamps) = (Vec::new(), Vec::new());
         for page in pages {
             let version = self.places.version(page);
             let is_expected = command.expected == 0 || command.expected == version;
@@ -274,20 +274,36 @@ impl<D: PhysicalDevice> Direct<D> {
             // A device without a manager of failures may have lost it.
             let block = self.block(place);
             if block.block < self.device.report(block.chunk).readable {
-                places.push((place, Stamp { logical: page, version }));
+                self.places.hold(place);
+                places.push(place);
+                stamps.push(Stamp { logical: page, version });
             } else {
                 self.counts.pages_lost += 1;
                 self.requests.all.get_mut(number).failed = true;
             }
         }
-        for of_command in places.chunks(MOST_BLOCKS) {
-            let (places, stamps): (Vec<Place>, Vec<Stamp>) = of_command.iter().copied().unzip();
-            places.iter().for_each(|place| self.places.hold(*place));
-            self.counts.pages_read += places.len() as u64;
-            self.requests.all.get_mut(number).parts += 1;
-            let sent = Sent { work: Work::Read(number), places, stamps, flush: 0 };
-            assert!(self.send(sent, calendar), "all of it can be read");
+        while places.len() > MOST_BLOCKS {
+            let rest = (places.split_off(MOST_BLOCKS), stamps.split_off(MOST_BLOCKS));
+            self.send_read(number, places, stamps, calendar);
+            (places, stamps) = rest;
         }
+        if !places.is_empty() {
+            self.send_read(number, places, stamps, calendar);
+        }
+    }
+
+    /// Reads places of a request with one command.
+    fn send_read(
+        &mut self,
+        number: u32,
+        places: Vec<Place>,
+        stamps: Vec<Stamp>,
+        calendar: &mut impl Schedule<Event<D::Event>>,
+    ) {
+        self.counts.pages_read += places.len() as u64;
+        self.requests.all.get_mut(number).parts += 1;
+        let sent = Sent { work: Work::Read(number), places, stamps, flush: 0 };
+        assert!(self.send(sent, calendar), "all of it can be read");
     }
 
     /// Pages of a request were read, or could not be.

@@ -170,12 +170,12 @@ impl<D: PhysicalDevice> Pblk<D> {
             return false;
         }
         self.take_notifications();
-        let count = self.port.answers();
-        for at in 0..count {
-            let (answer, sent) = self.port.take(at);
-            self.answered(&answer, sent, calendar);
+        let answers = self.port.take_answers();
+        for answer in &answers {
+            let sent = self.port.take(answer);
+            self.answered(answer, sent, calendar);
         }
-        self.port.forget_answers();
+        self.port.give_answers_back(answers);
         while let Some((answer, sent)) = self.port.take_failed() {
             self.answered(&answer, sent, calendar);
         }

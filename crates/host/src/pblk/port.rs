@@ -74,12 +74,13 @@ pub(super) struct Port<D> {
     failed: VecDeque<Sent>,
     spare: Vec<Sent>,
     blocks: Vec<LogicalBlock>,
+    answers: Vec<Answer>,
 }
 
 state!(Port<D: State> {
     values { sent, failed }
     parts { device }
-    fixed { spare, blocks }
+    fixed { spare, blocks, answers }
 });
 
 impl<D: PhysicalDevice> Port<D> {
@@ -90,6 +91,7 @@ impl<D: PhysicalDevice> Port<D> {
             failed: VecDeque::new(),
             spare: Vec::new(),
             blocks: Vec::new(),
+            answers: Vec::new(),
         }
     }
 
@@ -157,24 +159,25 @@ impl<D: PhysicalDevice> Port<D> {
 
     /// Whether there is something to look at.
     pub(super) fn has_news(&self) -> bool {
-        self.answers() > 0 || !self.device.notifications().is_empty() || !self.failed.is_empty()
+        !self.device.answers().is_empty() || !self.device.notifications().is_empty() || !self.failed.is_empty()
     }
 
-    /// How many answers there are.
-    pub(super) fn answers(&self) -> usize {
-        self.device.answers().len()
+    /// The answers of the device, in a list that is [given back](Self::give_answers_back).
+    pub(super) fn take_answers(&mut self) -> Vec<Answer> {
+        let mut answers = std::mem::take(&mut self.answers);
+        self.device.take_answers(&mut answers);
+        answers
     }
 
-    /// An answer, and what it is an answer to.
-    pub(super) fn take(&mut self, at: usize) -> (Answer, Sent) {
-        let answer = self.device.answers()[at].clone();
-        let sent = self.sent.remove(answer.tag);
-        (answer, sent)
+    /// All answers of a list were looked at.
+    pub(super) fn give_answers_back(&mut self, mut answers: Vec<Answer>) {
+        answers.clear();
+        self.answers = answers;
     }
 
-    /// All answers were taken.
-    pub(super) fn forget_answers(&mut self) {
-        self.device.forget_answers();
+    /// The command that an answer is of.
+    pub(super) fn take(&mut self, answer: &Answer) -> Sent {
+        self.sent.remove(answer.tag)
     }
 
     /// Whether no command is in flight.

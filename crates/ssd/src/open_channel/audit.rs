@@ -75,6 +75,7 @@ impl OpenChannel {
 
     pub(super) fn check_state(&self, agenda: &Agenda<Event>) -> Result<(), String> {
         self.flash.check_loaded(agenda.now)?;
+        ensure(self.commands.is_sound(), || "a command is over that was the oldest".into())?;
         self.commands.iter().try_for_each(|command| self.check_command(command))?;
         let chunks = self.chunks.len();
         let unit_of = |chunk: ChunkId| ((chunk.0 as usize) < chunks).then(|| self.chunks.unit_of(chunk));

@@ -1,6 +1,6 @@
 //! The commands that were taken and are not answered.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Instant;
@@ -111,7 +111,9 @@ impl InFlight {
 /// All commands in flight, by their numbers, which grow.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Commands {
-    in_flight: BTreeMap<u32, InFlight>,
+    /// Those from the oldest one on that is in flight; none at the place of one that is over.
+    window: VecDeque<Option<InFlight>>,
+    /// The number of the next one.
     next: u32,
     /// From writes to their answers, where they take time.
     pub(super) write_answers: Spans,
@@ -122,20 +124,31 @@ impl Commands {
     pub(super) fn add(&mut self, command: InFlight) -> u32 {
         let number = self.next;
         self.next = number.wrapping_add(1);
-        self.in_flight.insert(number, command);
+        self.window.push_back(Some(command));
         number
     }
 
+    /// The place of a number in the window, or beyond it.
+    #[inline]
+    fn place(&self, number: u32) -> usize {
+        number.wrapping_sub(self.next.wrapping_sub(self.window.len() as u32)) as usize
+    }
+
+    #[inline]
     pub(super) fn get(&self, number: u32) -> &InFlight {
-        &self.in_flight[&number]
+        self.find(number).expect("a part of it is in flight")
     }
 
+    #[inline]
     pub(super) fn find(&self, number: u32) -> Option<&InFlight> {
-        self.in_flight.get(&number)
+        self.window.get(self.place(number))?.as_ref()
     }
 
+    #[inline]
     pub(super) fn get_mut(&mut self, number: u32) -> &mut InFlight {
-        self.in_flight.get_mut(&number).expect("a part of it is in flight")
+        let place = self.place(number);
+        let command = self.window.get_mut(place).and_then(Option::as_mut);
+        command.expect("a part of it is in flight")
     }
 
     /// A part of a command is over; whether that was the last one.
@@ -147,29 +160,45 @@ impl Commands {
 
     /// Takes a command that is over; its answer.
     pub(super) fn answer(&mut self, number: u32, now: Instant, takes_time: bool) -> Answer {
-        let answer = self.in_flight.remove(&number).expect("it is answered once").answer(now);
+        let place = self.place(number);
+        let command = self.window.get_mut(place).and_then(Option::take);
+        while let Some(None) = self.window.front() {
+            self.window.pop_front();
+        }
+        let answer = command.expect("it is answered once").answer(now);
         if answer.operation == Operation::Write && takes_time {
             self.write_answers.add(answer.latency);
         }
         answer
     }
 
+    /// How many there are.
     pub(super) fn len(&self) -> usize {
-        self.in_flight.len()
+        self.iter().count()
+    }
+
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.window.is_empty()
     }
 
     /// All of them, those first that came first.
     pub(super) fn iter(&self) -> impl Iterator<Item = &InFlight> {
-        self.in_flight.values()
+        self.window.iter().flatten()
     }
 
     /// The one that came first.
     pub(super) fn oldest(&self) -> Option<&InFlight> {
-        self.in_flight.values().min_by_key(|command| command.submitted)
+        self.iter().min_by_key(|command| command.submitted)
     }
 
     /// None are in flight any more: their tags.
     pub(super) fn forget(&mut self) -> Vec<u32> {
-        std::mem::take(&mut self.in_flight).into_values().map(|command| command.tag).collect()
+        std::mem::take(&mut self.window).into_iter().flatten().map(|command| command.tag).collect()
+    }
+
+    /// Whether, in a state that was read, the window begins with a command.
+    pub(super) fn is_sound(&self) -> bool {
+        !matches!(self.window.front(), Some(None))
     }
 }

@@ -98,6 +98,8 @@ pub struct OpenChannel {
     link: Option<HostLink>,
     repairs: Option<Repairs>,
     resets: Resets,
+    /// Dies to be started. Between two events there are none.
+    dies: Vec<DieId>,
     answers: Vec<Answer>,
     notifications: Vec<Notification>,
     counts: Counts,
@@ -111,7 +113,7 @@ pub struct OpenChannel {
 state!(OpenChannel {
     values { chunks, commands, buffers, resets, answers, notifications, counts, cut_programs, recovering, recovery, digest }
     parts { flash, policies, link, repairs }
-    fixed { config }
+    fixed { config, dies }
 });
 
 /// A recovery from a power cut.
@@ -156,6 +158,7 @@ impl OpenChannel {
             buffers,
             repairs,
             resets: Resets::default(),
+            dies: Vec::new(),
             answers: Vec::new(),
             notifications: Vec::new(),
             counts: Counts::default(),
@@ -322,7 +325,7 @@ impl OpenChannel {
 
     /// Queues the reads of a command in flash, one for each page.
     fn queue_reads(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
-        let Self { config, flash, policies, commands, .. } = self;
+        let Self { config, flash, policies, commands, dies, .. } = self;
         let pools = &config.pools;
         let command = commands.get_mut(number);
         let is_beside = |location: &Location, next: &Location| {
@@ -330,7 +333,6 @@ impl OpenChannel {
                 && next.0 == location.0 + 1
                 && pools.page_of(*location) == pools.page_of(*next)
         };
-        let mut dies = Vec::new();
         for locations in command.locations.chunk_by(is_beside) {
             if locations[0] == NOWHERE {
                 continue;
@@ -346,7 +348,7 @@ impl OpenChannel {
         command.parts += command.reads;
         dies.sort_unstable();
         dies.dedup();
-        for die in dies {
+        for die in dies.drain(..) {
             flash.start(die, &*policies.tuner, &mut calendar.within(Event::Flash));
         }
     }

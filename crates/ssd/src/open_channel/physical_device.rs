@@ -65,6 +65,10 @@ impl PhysicalDevice for OpenChannel {
         &self.answers
     }
 
+    fn take_answers(&mut self, into: &mut Vec<Answer>) {
+        into.append(&mut self.answers);
+    }
+
     fn forget_answers(&mut self) {
         self.answers.clear();
     }

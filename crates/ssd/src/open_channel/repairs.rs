@@ -219,7 +219,7 @@ impl OpenChannel {
                     return;
                 }
                 // A command of the host came meanwhile: the page is read again when it is over.
-                if self.commands.len() > 0 && !self.repairs().manager.copies_first(queue) {
+                if !self.commands.is_empty() && !self.repairs().manager.copies_first(queue) {
                     return self.go_on(queue, calendar);
                 }
                 self.program_step(queue, chunk, step, unread, calendar);
@@ -415,7 +415,7 @@ impl OpenChannel {
 
     /// Goes on with what dies do while nobody waits for them.
     pub(super) fn serve_idle(&mut self, calendar: &mut impl Schedule<Event>) {
-        let is_idle = self.commands.len() == 0 && self.recovering.is_none() && self.flash.takes_time();
+        let is_idle = self.commands.is_empty() && self.recovering.is_none() && self.flash.takes_time();
         if self.repairs.is_none() || !is_idle {
             return;
         }

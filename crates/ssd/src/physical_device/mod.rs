@@ -68,6 +68,12 @@ pub trait PhysicalDevice: State {
     /// Answers that were given since they were last [forgotten](Self::forget_answers).
     fn answers(&self) -> &[Answer];
 
+    /// The same, moved to the end of `into`, and forgotten.
+    fn take_answers(&mut self, into: &mut Vec<Answer>) {
+        into.extend_from_slice(self.answers());
+        self.forget_answers();
+    }
+
     /// They were seen.
     fn forget_answers(&mut self);
 
