@@ -159,7 +159,9 @@ impl<D: PhysicalDevice> Port<D> {
 
     /// Whether there is something to look at.
     pub(super) fn has_news(&self) -> bool {
-        !self.device.answers().is_empty() || !self.device.notifications().is_empty() || !self.failed.is_empty()
+        !self.device.answers().is_empty()
+            || !self.device.notifications().is_empty()
+            || !self.failed.is_empty()
     }
 
     /// The answers of the device, in a list that is [given back](Self::give_answers_back).

@@ -385,7 +385,8 @@ fn tail() -> Tail {
         time: of(time),
         buffer_while: Vec::new(),
     };
-    let longest = LongestCommand { work: "erase".to_owned(), device: None, die: 17, block: 4_711, us: 3_000.0 };
+    let longest =
+        LongestCommand { work: "erase".to_owned(), device: None, die: 17, block: 4_711, us: 3_000.0 };
     Tail {
         ranges: vec![
             range(0.0, 50.0, 5_000, &[("controller", 3.0), ("bus", 10.0), ("array", 60.0)]),

@@ -232,7 +232,13 @@ impl Tail {
         let came = came
             .filter(|(since, _)| *since >= submitted && parts[Component::Buffer as usize] > Duration::ZERO);
         let meanwhile = came.map(|(_, worked)| difference(&base.flash.worked(), &worked));
-        let known = Explained { parts, behind, meanwhile, number: self.answered, ..Explained::of(*answer, submitted) };
+        let known = Explained {
+            parts,
+            behind,
+            meanwhile,
+            number: self.answered,
+            ..Explained::of(*answer, submitted)
+        };
         known.capped()
     }
 

@@ -41,7 +41,12 @@ impl Map {
         let commands = pages / planes;
         for n in 0..commands {
             let page = PageId(first.0 + n * planes);
-            let read = base.flash.read(die, calendar.now(), (Ticket::Reclaim(row, Purpose::Cleaning), Class::Reclaim), page);
+            let read = base.flash.read(
+                die,
+                calendar.now(),
+                (Ticket::Reclaim(row, Purpose::Cleaning), Class::Reclaim),
+                page,
+            );
             (read.location, read.planes) = (from, planes);
             read.bytes = locations.size.0 as u32 / commands;
             // The pages of a location are there once the last of them is.
@@ -61,8 +66,12 @@ impl Map {
     ) -> DieId {
         let held = self.copies(row).unwrap_or_default();
         let (copied, per_program) = (held.len() as u64, base.config.locations().per_program);
-        let (die, stamps) =
-            base.flash.program(calendar.now(), (Ticket::Reclaim(row, Purpose::Cleaning), Class::Reclaim), to, per_program);
+        let (die, stamps) = base.flash.program(
+            calendar.now(),
+            (Ticket::Reclaim(row, Purpose::Cleaning), Class::Reclaim),
+            to,
+            per_program,
+        );
         held.iter().for_each(|moved| stamps[0] = moved.stamp);
         base.totals.gc_programs += copied;
         base.totals.padding += 1 - copied;
@@ -140,11 +149,20 @@ impl Map {
                 Step::Program { to } => self.queue_copy(row, to, base, calendar),
                 Step::Move { from, to } => {
                     self.begin_move(row, from, base);
-                    base.flash.move_inside(calendar.now(), (Ticket::Reclaim(row, Purpose::Cleaning), Class::Reclaim), from, to)
+                    base.flash.move_inside(
+                        calendar.now(),
+                        (Ticket::Reclaim(row, Purpose::Cleaning), Class::Reclaim),
+                        from,
+                        to,
+                    )
                 }
                 Step::Erase { block } => {
                     self.begin_step(row, 1);
-                    base.flash.erase(calendar.now(), (Ticket::Reclaim(row, Purpose::Cleaning), Class::Reclaim), block)
+                    base.flash.erase(
+                        calendar.now(),
+                        (Ticket::Reclaim(row, Purpose::Cleaning), Class::Reclaim),
+                        block,
+                    )
                 }
             };
             base.kick(die, calendar);
