@@ -16,6 +16,7 @@ mod sorts;
 mod suspends;
 
 use std::any::Any;
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
@@ -99,7 +100,8 @@ fn random_devices_hold_what_their_hosts_wrote() {
     for number in FAILED_ONCE {
         show(number);
     }
-    let wanted = DEVICES[usize::from(std::env::var_os("WORDLINE_LONG").is_some())];
+    let is_long = std::env::var_os("WORDLINE_LONG").is_some();
+    let wanted = DEVICES[usize::from(is_long)];
     let (mut drawn, mut held, mut failed) = (0, 0, Vec::new());
     while held + (failed.len() as u64) < wanted && failed.len() < 20 {
         let batch = drawn..drawn + 100;
@@ -111,6 +113,11 @@ fn random_devices_hold_what_their_hosts_wrote() {
                 Became::Held => held += 1,
                 Became::Failed(number, why) => failed.push((number, why)),
             }
+        }
+        if is_long && drawn % 1_000 == 0 {
+            // Not captured, as `eprintln` would be: it takes long.
+            let failed = failed.len();
+            let _ = writeln!(std::io::stderr(), "{drawn} drawn: {held} of {wanted} held, {failed} failed");
         }
     }
     let accepted = held + failed.len() as u64;
