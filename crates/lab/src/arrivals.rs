@@ -125,6 +125,23 @@ impl Arrivals {
         }
     }
 
+    /// The names of the jobs that requests come from; none where they come from elsewhere.
+    pub fn jobs(&self) -> &[String] {
+        match &self.requests {
+            Incoming::Jobs(jobs) => jobs.names(),
+            _ => &[],
+        }
+    }
+
+    /// The job, by its place among those names, of the request with this tag, which is not answered.
+    #[inline]
+    pub fn job_of(&self, tag: u32) -> Option<u16> {
+        match &self.requests {
+            Incoming::Jobs(jobs) => self.threads.get(&tag).map(|lane| jobs.job_of(*lane)),
+            _ => None,
+        }
+    }
+
     /// Whether requests come as a session is given them.
     pub fn takes_requests(&self) -> bool {
         matches!(self.requests, Incoming::Submitted(_))

@@ -30,6 +30,7 @@
 
 mod admission;
 pub mod arrivals;
+mod by_job;
 pub mod caught;
 pub mod cells;
 pub mod config;

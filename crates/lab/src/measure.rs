@@ -8,6 +8,7 @@ use wordline_ssd::lifetime::write_amplification;
 use wordline_ssd::metrics::PoolDetail;
 use wordline_ssd::{Answer, BlockDevice, Operation, SECTOR};
 
+use crate::by_job::ByJob;
 use crate::course::{Course, Readings};
 use crate::drift::{self, Drift, Written};
 use crate::error::Result;
@@ -23,6 +24,7 @@ use crate::{members, pools, verdict, wear};
 pub struct Measurements<D: BlockDevice> {
     latency: [Histogram; 2],
     failed: u64,
+    jobs: ByJob,
     windows: Series<Sums>,
     readings: Readings,
     /// Pages programmed, as far as they are in a window.
@@ -95,12 +97,13 @@ impl Sums {
 }
 
 impl<D: BlockDevice> Measurements<D> {
-    /// Nothing measured yet of a run of `device` that begins at `begin`; every answer goes to `record` if that is given.
-    pub fn new(record: Option<Record>, device: &D, begin: Instant) -> Self {
+    /// Nothing measured yet of a run of `device` that begins at `begin`, with jobs of these names; every answer goes to `record` if that is given.
+    pub fn new(record: Option<Record>, device: &D, begin: Instant, jobs: &[String]) -> Self {
         let windows = Series::default();
         Self {
             latency: Default::default(),
             failed: 0,
+            jobs: ByJob::named(jobs),
             readings: Readings::begin(device, begin, windows.width()),
             windows,
             seen: device.programmed(),
@@ -110,9 +113,15 @@ impl<D: BlockDevice> Measurements<D> {
         }
     }
 
-    /// Takes in an answer, with what the device has programmed until now.
+    /// Takes in an answer to a request of a job, if it is of one, with what the device has programmed until now.
     #[inline]
-    pub fn answered(&mut self, answer: &Answer, now: Instant, programmed: Programmed) -> Result<()> {
+    pub fn answered(
+        &mut self,
+        answer: &Answer,
+        job: Option<u16>,
+        now: Instant,
+        programmed: Programmed,
+    ) -> Result<()> {
         let kind = answer.command.operation as usize;
         let now = Instant::ZERO + (now - self.begin);
         debug_assert_eq!([Operation::Read, Operation::Write].map(|op| op as usize), [0, 1]);
@@ -127,6 +136,9 @@ impl<D: BlockDevice> Measurements<D> {
             sums.bytes[kind] += if answer.failed { 0 } else { answer.command.sectors * SECTOR.0 };
             sums.latency_ps[kind] += u128::from(answer.latency.ps());
             self.latency[kind].record(answer.latency);
+        }
+        if let Some(job) = job {
+            self.jobs.answered(job, answer, now);
         }
         match &mut self.record {
             Some(record) => record.add(answer, now),
@@ -180,6 +192,7 @@ impl<D: BlockDevice> Measurements<D> {
         let parts: Vec<Written> = windows.windows.iter().map(Written::from).collect();
         let worn_out = (outcome == Outcome::ReadOnly).then(|| self.end_of_life(all.bytes[1], &detail.pools));
         let drifting = drift::note(&parts, shape.block_set.0);
+        let (jobs, fairness) = self.jobs.used();
         let summary = Summary {
             device: load.device_name.clone(),
             workload: load.source.clone(),
@@ -208,6 +221,8 @@ impl<D: BlockDevice> Measurements<D> {
             members: members::used(&detail, &die_utilisation),
             die_utilisation,
             wear,
+            jobs,
+            fairness,
             power_cuts: Vec::new(),
             charts: device.charts(&self.before).into_iter().map(DesignChart::of).collect(),
             windows,
@@ -281,7 +296,8 @@ fn share(ps: u64, elapsed: Duration) -> f64 {
     ps as f64 / elapsed.ps().max(1) as f64
 }
 
-fn latency(histogram: &Histogram) -> Latency {
+/// A distribution as a summary has it.
+pub(crate) fn latency(histogram: &Histogram) -> Latency {
     Latency {
         mean: histogram.total_ps() as f64 / 1e6 / histogram.count().max(1) as f64,
         min: histogram.min().us(),

@@ -87,6 +87,14 @@ pub struct Summary {
     /// The devices that the device is made of; left out where it is not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<MemberUse>,
+    /// The jobs of a job file, in its order, the clones of each together; left out where requests come from elsewhere.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<JobUse>,
+    /// Jain's index of the requests a second of the jobs: 1 where all have as many, and one over their number where one has them all; left
+    /// out where there are no two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64")]
+    pub fairness: Option<f64>,
     /// The power cuts; left out without any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub power_cuts: Vec<PowerCut>,
@@ -237,6 +245,35 @@ pub struct MemberUse {
     pub bad_blocks: u64,
     /// Part of the run during which one of its dies was busy, in the mean of them.
     pub dies_busy: f64,
+}
+
+/// A job of a job file.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct JobUse {
+    /// Its name in the file.
+    pub name: String,
+    /// Requests answered.
+    pub requests: u64,
+    /// Reads among them.
+    pub reads: u64,
+    /// Writes among them.
+    pub writes: u64,
+    /// Requests that failed.
+    pub failed: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// When its first request was submitted, in seconds since the run began.
+    pub from_seconds: f64,
+    /// The time from there to its last answer, in seconds.
+    pub seconds: f64,
+    /// Requests for each second of that.
+    pub iops: f64,
+    /// Latency of its reads.
+    pub read_latency_us: Latency,
+    /// Latency of its writes.
+    pub write_latency_us: Latency,
 }
 
 /// How the run ended.

@@ -3,7 +3,7 @@
 use wordline_kernel::{Metric, Metrics};
 
 use super::quantity::Quantity;
-use crate::summary::{Bound, CommandTime, Latency, MemberUse, Outcome, PoolUse, Summary, WriteBack};
+use crate::summary::{Bound, CommandTime, JobUse, Latency, MemberUse, Outcome, PoolUse, Summary, WriteBack};
 
 /// Results under one heading, each with its name.
 pub struct Group {
@@ -29,6 +29,7 @@ impl Group {
 pub fn results(runs: &[Summary]) -> Vec<Vec<Group>> {
     let pools = runs.iter().map(|run| run.pools.len()).max().unwrap_or_default();
     let members = runs.iter().map(|run| run.members.len()).max().unwrap_or_default();
+    let jobs = runs.iter().map(|run| run.jobs.len()).max().unwrap_or_default();
     let sends =
         runs.iter().any(|run| metrics(run, SUB_REQUESTS).iter().any(|(_, sent)| *sent != Quantity::Absent));
     let (own, others): (Vec<_>, Vec<_>) = other_metrics(runs).into_iter().partition(|metric| is_own(metric));
@@ -39,6 +40,7 @@ pub fn results(runs: &[Summary]) -> Vec<Vec<Group>> {
         let pool = |n: usize| Group::new(format!("Pool {}", n + 1), pool(run.pools.get(n)));
         let sent = (pools > 0 && sends).then(|| Group::new(SENT, metrics(run, SUB_REQUESTS)));
         let member = |n: usize| Group::new(format!("Device {n} of the array"), member(run.members.get(n)));
+        let job = |n: usize| Group::new(format!("Job {}", n + 1), job(run.jobs.get(n)));
         let array = (members > 0).then(|| Group::new(ARRAY, array(run)));
         let written_back = (0..pools.max(1)).map(|n| match pools {
             0 => Group::new("From the buffer to flash", write_back(run.write_back.first())),
@@ -51,6 +53,7 @@ pub fn results(runs: &[Summary]) -> Vec<Vec<Group>> {
             .chain(sent)
             .chain((0..members).map(member))
             .chain(array)
+            .chain((0..jobs).map(job))
             .chain((!own.is_empty()).then(|| Group::new(OWN, list(&own))))
             .chain([Group::new(OTHER, list(&others))])
             .collect()
@@ -446,6 +449,40 @@ fn array(run: &Summary) -> Vec<(&'static str, Quantity)> {
     let share = share.map_or(Quantity::Absent, |(data, parity)| Quantity::Fraction(parity / data));
     rows.insert(5, ("  as a part of data", share));
     rows
+}
+
+/// The name of a job, in tables with a column for each job.
+pub const JOB: &str = "name";
+
+fn job(job: Option<&JobUse>) -> Vec<(&'static str, Quantity)> {
+    let of = |result: &dyn Fn(&JobUse) -> Quantity| job.map_or(Quantity::Absent, result);
+    let rate = |bytes: u64, seconds: f64| {
+        if seconds > 0.0 { Quantity::Throughput(bytes as f64 / seconds) } else { Quantity::Absent }
+    };
+    let reads = |us: fn(&Latency) -> f64| {
+        of(&|job| if job.reads > 0 { Quantity::Latency(us(&job.read_latency_us)) } else { Quantity::Absent })
+    };
+    let writes = |us: fn(&Latency) -> f64| {
+        of(&|job| {
+            if job.writes > 0 { Quantity::Latency(us(&job.write_latency_us)) } else { Quantity::Absent }
+        })
+    };
+    vec![
+        (JOB, of(&|job| Quantity::Text(job.name.clone()))),
+        ("requests", of(&|job| Quantity::Count(job.requests))),
+        ("failed", of(&|job| Quantity::Count(job.failed))),
+        ("from", of(&|job| Quantity::Seconds(job.from_seconds))),
+        ("time", of(&|job| Quantity::Seconds(job.seconds))),
+        ("IOPS", of(&|job| Quantity::Number(job.iops))),
+        ("read throughput", of(&|job| rate(job.read_bytes, job.seconds))),
+        ("write throughput", of(&|job| rate(job.written_bytes, job.seconds))),
+        ("mean read", reads(|latency| latency.mean)),
+        ("p99 read", reads(|latency| latency.p99)),
+        ("longest read", reads(|latency| latency.max)),
+        ("mean write", writes(|latency| latency.mean)),
+        ("p99 write", writes(|latency| latency.p99)),
+        ("longest write", writes(|latency| latency.max)),
+    ]
 }
 
 /// The role of a device of an array: its name in tables with a column for each device.

@@ -42,6 +42,8 @@ pub fn mixed() -> Summary {
         die_utilisation: (0..64).map(|die| 0.42 + 0.3 * wave(die)).collect(),
         wear: wear(64, 256),
         members: Vec::new(),
+        jobs: Vec::new(),
+        fairness: None,
         power_cuts: Vec::new(),
         charts: Vec::new(),
         pools: Vec::new(),

@@ -8,7 +8,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle, presets}
 use super::quantity::Quantity;
 use super::results::{self, Group, results};
 use super::tail;
-use crate::summary::Summary;
+use crate::summary::{JobUse, MemberUse, Summary};
 
 /// Columns that are left free at the right edge of a wide terminal. Chosen.
 const MARGIN: u16 = 4;
@@ -89,9 +89,17 @@ pub fn table(run: &Summary, columns: u16) -> String {
     // The flash of members is in their columns.
     let parts =
         if run.members.is_empty() { pools(run, &groups, sheet) } else { members(run, &groups, sheet) };
+    let jobs = jobs(run, &groups, sheet);
     let energy = energy(run, sheet);
-    let last =
-        [zeros.line(sheet), parts, own.unwrap_or_default(), energy, slowest(run, sheet), notes(run, sheet)];
+    let last = [
+        zeros.line(sheet),
+        jobs,
+        parts,
+        own.unwrap_or_default(),
+        energy,
+        slowest(run, sheet),
+        notes(run, sheet),
+    ];
     let parts = std::iter::once(heading(run, sheet)).chain(main).chain(last);
     let shown: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
     shown.join("\n\n") + "\n"
@@ -171,26 +179,49 @@ fn pools(run: &Summary, groups: &BTreeMap<String, Group>, sheet: Sheet) -> Strin
 
 /// A column for each device of an array, in as many tables as it takes, and what the array did.
 fn members(run: &Summary, groups: &BTreeMap<String, Group>, sheet: Sheet) -> String {
-    let column = |n: usize| {
-        let Group { title, rows } = &groups[&format!("Device {n} of the array")];
-        let is_name = |name: &str| [results::ROLE, results::PART].contains(&name);
-        let rows = rows.iter().filter(|(name, _)| !is_name(name)).cloned().collect();
-        (Group { title: title.clone(), rows }, run.members[n].role.clone())
+    let of = |(n, member): (usize, &MemberUse)| (format!("Device {n} of the array"), member.role.clone());
+    let columns: Vec<(String, String)> = run.members.iter().enumerate().map(of).collect();
+    let mut tables = in_columns("Members", &columns, &[results::ROLE, results::PART], groups, sheet);
+    let array = groups[results::ARRAY].rows.iter().filter(|row| !is_idle(row));
+    tables.push(list(results::ARRAY, array).join("\n"));
+    tables.join("\n\n")
+}
+
+/// The jobs of a job file side by side, and how alike they were served.
+fn jobs(run: &Summary, groups: &BTreeMap<String, Group>, sheet: Sheet) -> String {
+    let of = |(n, job): (usize, &JobUse)| (format!("Job {}", n + 1), job.name.clone());
+    let columns: Vec<(String, String)> = run.jobs.iter().enumerate().map(of).collect();
+    let mut tables = in_columns("Jobs", &columns, &[results::JOB], groups, sheet);
+    let fairness = run.fairness.map(|index| format!("Fairness  {index:.3}, Jain's index of the jobs' IOPS"));
+    tables.extend(fairness);
+    tables.join("\n\n")
+}
+
+/// Tables with a column for each of these groups, which have names; as many of them beside each other as fit. Some rows are left out.
+fn in_columns(
+    title: &str,
+    columns: &[(String, String)],
+    left_out: &[&str],
+    groups: &BTreeMap<String, Group>,
+    sheet: Sheet,
+) -> Vec<String> {
+    let column = |(group, name): &(String, String)| {
+        let Group { title, rows } = &groups[group];
+        let rows = rows.iter().filter(|(name, _)| !left_out.contains(&name.as_str())).cloned().collect();
+        (Group { title: title.clone(), rows }, name.clone())
     };
-    let columns: Vec<(Group, String)> = (0..run.members.len()).map(column).collect();
+    let columns: Vec<(Group, String)> = columns.iter().map(column).collect();
     let columns: Vec<(&Group, &str)> = columns.iter().map(|(group, name)| (group, name.as_str())).collect();
     let fits = |lines: &[String]| lines.iter().all(|line| columns_of(line) <= sheet.width);
     let mut tables = Vec::new();
     let mut rest = &columns[..];
     while !rest.is_empty() {
-        let table = |count: usize| matrix("Members", &rest[..count]);
+        let table = |count: usize| matrix(title, &rest[..count]);
         let count = (1..=rest.len()).rev().find(|count| *count == 1 || fits(&table(*count))).unwrap_or(1);
         tables.push(table(count).join("\n"));
         rest = &rest[count..];
     }
-    let array = groups[results::ARRAY].rows.iter().filter(|row| !is_idle(row));
-    tables.push(list(results::ARRAY, array).join("\n"));
-    tables.join("\n\n")
+    tables
 }
 
 /// Whether a row is of a mechanism that the device does not have: a map in flash, an SLC cache.

@@ -143,10 +143,10 @@ impl<D: BlockDevice> Running<D> {
             prepared.device.explain(slowest as usize);
         }
         let (begin, device) = (calendar.now(), &prepared.device);
-        let measurements = Measurements::new(Record::of(opened.log), device, begin);
         let admission = Admission::new(&device.shape(), load.namespace, load.stream, load.pace);
         let requests = std::mem::replace(&mut load.requests, Incoming::generated(std::iter::empty()));
         let arrivals = Arrivals::new(requests, admission);
+        let measurements = Measurements::new(Record::of(opened.log), device, begin, arrivals.jobs());
         let queue = HostQueue::spread(arrivals, load.pace, load.spread).beginning(begin);
         let mut timeline = opened.timeline;
         for at in timeline.iter_mut().flat_map(|timeline| timeline.begins(begin)) {
@@ -365,8 +365,9 @@ fn take_answers<D: BlockDevice>(
     now: Instant,
 ) -> Result<()> {
     for answer in device.answers() {
+        let job = queue.source().job_of(answer.command.tag);
         queue.answered(now, &answer.command);
-        measurements.answered(answer, now, device.programmed())?;
+        measurements.answered(answer, job, now, device.programmed())?;
     }
     measurements.look(device, now);
     device.forget_answers();

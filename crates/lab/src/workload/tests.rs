@@ -193,3 +193,40 @@ fn jobs_with_depths_and_rates_of_their_own_run_side_by_side() {
     assert!((40..=50).contains(&run.host.discards), "{}", run.host.discards);
     assert!((0.048..0.052).contains(&run.simulated_seconds), "{}", run.simulated_seconds);
 }
+
+#[test]
+fn each_job_has_its_own_results_and_its_clones_are_one() {
+    let run = run_of_jobs(
+        "[global]\nfilename=x\nioengine=libaio\ndirect=1\nruntime=50ms\ntime_based\n\
+         [slow]\nrw=randread\nrate_iops=400\n\
+         [fast]\nrw=randread\nrate_iops=400\nnumjobs=3\n\
+         [writes]\nstonewall\nrw=write\nbs=8k\nrate_iops=1000\n",
+    );
+    let [slow, fast, writes] = &run.jobs[..] else { panic!("three jobs, not {:?}", run.jobs) };
+    assert_eq!([&slow.name, &fast.name, &writes.name], ["slow", "fast", "writes"]);
+    assert_eq!((slow.reads, fast.reads, writes.writes), (20, 60, 50));
+    let sum = |of: fn(&crate::summary::JobUse) -> u64| run.jobs.iter().map(of).sum::<u64>();
+    let host = &run.host;
+    assert_eq!((sum(|job| job.requests), sum(|job| job.reads)), (host.requests, host.reads));
+    assert_eq!(
+        (sum(|job| job.read_bytes), sum(|job| job.written_bytes)),
+        (host.read_bytes, host.written_bytes)
+    );
+    assert_eq!((slow.write_latency_us.max, writes.read_latency_us.max), (0.0, 0.0));
+    assert_eq!(slow.read_latency_us.max.max(fast.read_latency_us.max), host.read_latency_us.max);
+    // The last job begins when the others are over.
+    assert!(
+        slow.from_seconds < 0.003 && writes.from_seconds > 0.049,
+        "{} {}",
+        slow.from_seconds,
+        writes.from_seconds
+    );
+
+    let iops = [slow, fast, writes].map(|job| job.iops);
+    let jain = iops.iter().sum::<f64>().powi(2) / (3.0 * iops.iter().map(|iops| iops * iops).sum::<f64>());
+    assert_eq!(run.fairness, Some(jain));
+    assert!((0.7..0.9).contains(&jain), "{iops:?}: {jain}");
+
+    let alone = run_of_jobs("[one]\nfilename=x\nrw=randread\nnumber_ios=10\n");
+    assert_eq!((alone.jobs.len(), alone.fairness), (1, None));
+}

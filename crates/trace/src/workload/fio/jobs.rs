@@ -11,6 +11,9 @@ use crate::Request;
 /// The requests of all jobs. Whoever takes them says what time it is, and of which lane a request was answered.
 #[derive(Clone, Debug)]
 pub struct Jobs {
+    /// The names of the jobs, and the job of each lane.
+    names: Vec<String>,
+    of_lane: Vec<u16>,
     lanes: Vec<Lane>,
     /// The groups that are still to come: one begins when all jobs of the one before are over.
     groups: VecDeque<Range<usize>>,
@@ -29,9 +32,18 @@ pub struct Jobs {
 }
 
 impl Jobs {
-    /// Those of the lanes in `groups`.
-    pub(super) fn new(lanes: Vec<Lane>, groups: Vec<Range<usize>>, limit: Option<u64>) -> Self {
+    /// Those of the lanes in `groups`; `names` has the name of each job, and how many lanes in a row are of it.
+    pub(super) fn new(
+        lanes: Vec<Lane>,
+        groups: Vec<Range<usize>>,
+        names: Vec<(String, usize)>,
+        limit: Option<u64>,
+    ) -> Self {
+        let of_lane =
+            (0..).zip(&names).flat_map(|(job, (_, lanes))| std::iter::repeat_n(job, *lanes)).collect();
         let mut jobs = Self {
+            names: names.into_iter().map(|(name, _)| name).collect(),
+            of_lane,
             is_waiting: vec![false; lanes.len()],
             lanes,
             groups: groups.into(),
@@ -44,6 +56,17 @@ impl Jobs {
         };
         jobs.begin_next();
         jobs
+    }
+
+    /// The names of the jobs, in the order of the file.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The job of a lane, by its place among the names.
+    #[inline]
+    pub fn job_of(&self, lane: u16) -> u16 {
+        self.of_lane[usize::from(lane)]
     }
 
     /// Begins the next group, if one is left.

@@ -68,11 +68,12 @@ impl JobFile {
         );
         complaints.or_ok(())?;
         let (mut complaints, mut files) = (Complaints::default(), 0);
-        let (mut lanes, mut groups) = (Vec::new(), Vec::new());
+        let (mut lanes, mut groups, mut names) = (Vec::new(), Vec::new(), Vec::new());
         for job in &self.jobs {
             if job.settings.stonewall || groups.is_empty() {
                 groups.push(0..0);
             }
+            let before = lanes.len();
             for clone in 0..job.settings.queue.clones {
                 match job.region(clone, capacity, &mut files) {
                     Ok(region) => lanes.push(Lane::new(&job.settings, region, seed, lanes.len() as u64)),
@@ -86,11 +87,12 @@ impl JobFile {
                     }
                 }
             }
+            names.push((job.name.clone(), lanes.len() - before));
             let begin = groups.len().checked_sub(2).map_or(0, |before: usize| groups[before].end);
             *groups.last_mut().expect("one was pushed") = begin..lanes.len();
         }
         complaints.or_ok(())?;
-        Ok(Jobs::new(lanes, groups, limit))
+        Ok(Jobs::new(lanes, groups, names, limit))
     }
 }
 

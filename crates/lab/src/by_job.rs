@@ -1,0 +1,73 @@
+//! Measurements of the jobs of a job file, each by itself.
+
+use wordline_kernel::{Duration, Histogram, Instant};
+use wordline_ssd::{Answer, SECTOR};
+
+use crate::measure::latency;
+use crate::summary::JobUse;
+
+/// The answers to the requests of a job so far.
+#[derive(Default)]
+struct Job {
+    name: String,
+    requests: u64,
+    failed: u64,
+    bytes: [u64; 2],
+    latency: [Histogram; 2],
+    /// When the first request of those answered was submitted, and the last one answered.
+    span: Option<[Instant; 2]>,
+}
+
+/// The jobs of a run; none where its requests come from elsewhere.
+pub(crate) struct ByJob(Vec<Job>);
+
+impl ByJob {
+    /// Jobs of these names, without answers.
+    pub fn named(names: &[String]) -> Self {
+        Self(names.iter().map(|name| Job { name: name.clone(), ..Job::default() }).collect())
+    }
+
+    /// Takes in an answer to a request of a job, since the beginning of the run.
+    pub fn answered(&mut self, job: u16, answer: &Answer, now: Instant) {
+        let job = &mut self.0[usize::from(job)];
+        job.requests += 1;
+        job.failed += u64::from(answer.failed);
+        let submitted = Instant::ZERO + (now - Instant::ZERO).saturating_sub(answer.latency);
+        let [first, _] = job.span.unwrap_or([submitted, now]);
+        job.span = Some([first.min(submitted), now]);
+        // Reads and writes are the first two operations.
+        let kind = answer.command.operation as usize;
+        if let Some(histogram) = job.latency.get_mut(kind) {
+            histogram.record(answer.latency);
+            job.bytes[kind] += if answer.failed { 0 } else { answer.command.sectors * SECTOR.0 };
+        }
+    }
+
+    /// The jobs in the shape of a summary, and Jain's index of their requests a second, where there are several.
+    pub fn used(&self) -> (Vec<JobUse>, Option<f64>) {
+        let all: Vec<JobUse> = self.0.iter().map(of).collect();
+        let sum: f64 = all.iter().map(|job| job.iops).sum();
+        let squares: f64 = all.iter().map(|job| job.iops * job.iops).sum();
+        let fairness = (all.len() > 1 && squares > 0.0).then(|| sum * sum / (all.len() as f64 * squares));
+        (all, fairness)
+    }
+}
+
+fn of(job: &Job) -> JobUse {
+    let [first, last] = job.span.unwrap_or_default();
+    let time = last - first;
+    JobUse {
+        name: job.name.clone(),
+        requests: job.requests,
+        reads: job.latency[0].count(),
+        writes: job.latency[1].count(),
+        failed: job.failed,
+        read_bytes: job.bytes[0],
+        written_bytes: job.bytes[1],
+        from_seconds: first.seconds(),
+        seconds: time.seconds(),
+        iops: if time == Duration::ZERO { 0.0 } else { job.requests as f64 / time.seconds() },
+        read_latency_us: latency(&job.latency[0]),
+        write_latency_us: latency(&job.latency[1]),
+    }
+}
