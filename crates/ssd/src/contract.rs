@@ -63,6 +63,14 @@ pub fn check(device: &DeviceFile, design: impl Fn(&Config) -> Box<dyn Design>) {
 /// # Panics
 /// With what does not hold, the trial and the seed.
 pub fn check_all(device: &DeviceFile, designs: impl Fn(&Config) -> Combination) {
+    check_parts(device, |config| Parts { designs: designs(config), ..Parts::of(config) });
+}
+
+/// The same with policies of one's own, and with designs.
+///
+/// # Panics
+/// With what does not hold, the trial and the seed.
+pub fn check_parts(device: &DeviceFile, parts: impl Fn(&Config) -> Parts) {
     for trial in [Trial::Usual, Trial::Faults, Trial::PowerCuts, Trial::Snapshots] {
         for seed in 1..=SEEDS {
             let mut file = device.clone();
@@ -71,7 +79,7 @@ pub fn check_all(device: &DeviceFile, designs: impl Fn(&Config) -> Combination) 
             }
             let config = file.check().unwrap_or_else(|wrong| panic!("the device: {wrong}"));
             let made = |seed| {
-                let parts = Parts { designs: designs(&config), ..Parts::of(&config) };
+                let parts = parts(&config);
                 let checked = parts.check(&config);
                 let config = checked.unwrap_or_else(|wrong| {
                     panic!("the design: {wrong}{}", parts.designs.device_to_try(&config))

@@ -213,7 +213,8 @@ impl Parts {
 
     /// Those that the device asks itself, and those that go into an engine. Without homes and with a single pool there is
     /// nothing to balance.
-    pub(crate) fn split(self, config: &Config, seed: Seed) -> (Policies, Inner) {
+    pub(crate) fn split(mut self, config: &Config, seed: Seed) -> (Policies, Inner) {
+        self.destage.draws_from(seed.stream("ssd.destage", 0));
         let pools = config.pools.count();
         let others = config.file.pools.iter().map(|file| file.frontier.build());
         let balances = (self.placement.has_homes() || pools > 1) && self.balancer.is_on();

@@ -23,7 +23,7 @@ use super::sources::view::View;
 use super::sources::{Source, Sources};
 use super::vacating::Vacating;
 use super::victims::Victims;
-use crate::flash::{Class, Purpose};
+use crate::flash::{Class, Flash, Purpose};
 use crate::map::Moved;
 use crate::parts::Asks;
 use crate::policy::victim::{Preference, VictimPolicy};
@@ -129,10 +129,10 @@ impl Collector {
     pub fn next_still(
         &mut self,
         row: RowId,
-        space: &Space,
+        of: (&Flash, &Space),
         wanted: impl Fn(BlockSetId) -> bool,
     ) -> Option<BlockSetId> {
-        self.sources.next_still(row, space, wanted)
+        self.sources.next_still(row, of, wanted)
     }
 
     /// Which block its policy prefers, where theory knows what that leaves.

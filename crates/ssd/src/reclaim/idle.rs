@@ -111,7 +111,10 @@ impl Reclaim {
         if self.begins != Begins::All || base.life.read_only || !map.is_at_rest(row) {
             return;
         }
-        let still = self.collector.next_still(row, &base.space, |block| map.may_move(block, base));
+        let still = {
+            let of = (&base.flash, &base.space);
+            self.collector.next_still(row, of, |block| map.may_move(block, base))
+        };
         if let Some(block) = still {
             map.move_still(row, block, base);
         } else if rests {

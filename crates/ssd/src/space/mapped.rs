@@ -18,6 +18,11 @@ impl Space {
         self.openings.of(block)
     }
 
+    /// How many blocks were opened.
+    pub fn openings(&self) -> u64 {
+        self.openings.count()
+    }
+
     /// The location at `place` of an open block is going to be programmed; [`program_done`](Self::program_done) says when it is.
     pub fn program_at(&mut self, block: BlockSetId, place: u32) -> Location {
         assert_eq!(self.state(block), State::Open, "only an open block is programmed");

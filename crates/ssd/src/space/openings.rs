@@ -23,6 +23,11 @@ impl Openings {
         self.last[block] = self.count;
     }
 
+    /// How many there were.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
     /// The last one of a block.
     pub fn of(&self, block: BlockSetId) -> u64 {
         self.last[block]

@@ -6,7 +6,7 @@ mod when_full;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
-use wordline_kernel::{Bytes, Duration, Instant};
+use wordline_kernel::{Bytes, Duration, Instant, Stream};
 
 use crate::map::LogicalPage;
 
@@ -18,6 +18,9 @@ pub use when_full::WhenFull;
 pub trait Destage: State + Send {
     /// How much may be on its way to flash before writes of pages that leave at once wait; `None` if none ever leave so.
     fn in_flight(&self) -> Option<Bytes>;
+
+    /// The random stream of its answers, for a policy that draws some. Called once, when the device is made.
+    fn draws_from(&mut self, _random: Stream) {}
 
     /// Pages are numbered from 0 to one below `pages`, and none was written. Called before anything else, and again when
     /// all was lost.

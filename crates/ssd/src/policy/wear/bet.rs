@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Stream, state};
 use wordline_nand::RowId;
 
-use super::WearLeveller;
+use super::{RowBlocks, WearLeveller};
 
 /// The table of a row.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -62,7 +62,8 @@ impl WearLeveller for Bet {
         table.mark(block >> self.k);
     }
 
-    fn next(&mut self, row: RowId, random: &mut Stream) -> Option<Range<u32>> {
+    fn next(&mut self, blocks: &RowBlocks<'_>, random: &mut Stream) -> Option<Range<u32>> {
+        let row = blocks.row();
         let table = &mut self.rows[row];
         let sets = table.saw_erase.len() as u32;
         if table.marked == 0 || table.erases < self.threshold * u64::from(table.marked) {

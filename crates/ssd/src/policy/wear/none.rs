@@ -5,7 +5,7 @@ use std::ops::Range;
 use wordline_kernel::{Stream, state};
 use wordline_nand::RowId;
 
-use super::WearLeveller;
+use super::{RowBlocks, WearLeveller};
 
 /// Moves nothing for the sake of wear.
 pub struct None;
@@ -19,7 +19,7 @@ impl WearLeveller for None {
 
     fn erased(&mut self, _: RowId, _: u32) {}
 
-    fn next(&mut self, _: RowId, _: &mut Stream) -> Option<Range<u32>> {
+    fn next(&mut self, _: &RowBlocks<'_>, _: &mut Stream) -> Option<Range<u32>> {
         Option::None
     }
 }

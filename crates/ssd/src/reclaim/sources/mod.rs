@@ -13,7 +13,7 @@ mod wear;
 use wordline_kernel::{Stream, state};
 use wordline_nand::{BlockSetId, RowId};
 
-use crate::flash::Purpose;
+use crate::flash::{Flash, Purpose};
 use crate::policy::wear::WearLeveller;
 use crate::reclaim::job::Job;
 use crate::space::Space;
@@ -60,10 +60,10 @@ impl Sources {
     pub(super) fn next_still(
         &mut self,
         row: RowId,
-        space: &Space,
+        of: (&Flash, &Space),
         wanted: impl Fn(BlockSetId) -> bool,
     ) -> Option<BlockSetId> {
-        self.wear.as_mut()?.next_wanted(row, space, wanted)
+        self.wear.as_mut()?.next_wanted(row, of, wanted)
     }
 
     /// Whether a row that needs no blocks, for itself or ahead of need, may have a job.

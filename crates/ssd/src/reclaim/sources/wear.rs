@@ -6,7 +6,8 @@ use wordline_kernel::{Column, Stream, state};
 use wordline_nand::{BlockSetId, RowId};
 
 use super::view::{Source, View};
-use crate::policy::wear::WearLeveller;
+use crate::flash::Flash;
+use crate::policy::wear::{RowBlock, RowBlocks, WearLeveller};
 use crate::reclaim::job::Job;
 use crate::space::Space;
 
@@ -37,13 +38,18 @@ impl Wear {
     }
 
     /// The next block, counted within its row, whose data lie still.
-    fn next_still(&mut self, row: RowId) -> Option<u32> {
+    fn next_still(&mut self, row: RowId, (flash, space): (&Flash, &Space)) -> Option<u32> {
         loop {
             let next = self.still[row].next();
             if next.is_some() {
                 return next;
             }
-            self.still[row] = self.leveller.next(row, &mut self.random)?;
+            let geometry = &space.pools().of_row(row).geometry;
+            let first = geometry.first_block(row);
+            let counts = [geometry.blocks_per_plane, space.free(row) as u32, space.pools().per_block_of(row)];
+            let each = |number| shown(BlockSetId(first.0 + number), flash, space);
+            let blocks = RowBlocks::new((row, first), counts, &each);
+            self.still[row] = self.leveller.next(&blocks, &mut self.random)?;
         }
     }
 
@@ -51,16 +57,26 @@ impl Wear {
     pub(super) fn next_wanted(
         &mut self,
         row: RowId,
-        space: &Space,
+        (flash, space): (&Flash, &Space),
         wanted: impl Fn(BlockSetId) -> bool,
     ) -> Option<BlockSetId> {
         let first = space.pools().of_row(row).geometry.first_block(row).0;
         loop {
-            let block = BlockSetId(first + self.next_still(row)?);
+            let block = BlockSetId(first + self.next_still(row, (flash, space))?);
             if wanted(block) {
                 return Some(block);
             }
         }
+    }
+}
+
+/// A block as the wear leveller sees it.
+fn shown(block: BlockSetId, flash: &Flash, space: &Space) -> RowBlock {
+    RowBlock {
+        may_move: space.can_be_emptied(block),
+        valid: space.valid(block),
+        erases: flash.chips().erases()[block],
+        age: space.openings() - space.opened_as(block),
     }
 }
 
@@ -71,6 +87,6 @@ impl Source for Wear {
             return None;
         }
         let fits = |block| view.space.can_be_emptied(block) && view.has_room_for(row, block);
-        self.next_wanted(row, view.space, fits).map(Job::empty)
+        self.next_wanted(row, (view.flash, &*view.space), fits).map(Job::empty)
     }
 }
