@@ -82,7 +82,7 @@ impl Bench for Lab {
         if let Some(summary) = self.known().get(&run) {
             return Ok(summary.clone());
         }
-        let summary = simulate(point, stop)?;
+        let summary = simulate(point, || !stop.load(Ordering::Relaxed))?;
         if summary.outcome != Outcome::Interrupted {
             self.known().insert(run, summary.clone());
         }
@@ -140,8 +140,11 @@ impl Bench for Lab {
     }
 }
 
-/// Runs a point of a sweep.
-fn simulate(point: &Point, stop: &AtomicBool) -> Result<Summary> {
+/// Runs a point of a sweep, while the caller lets it go on.
+///
+/// # Errors
+/// Those of a run, such as [`Error::Content`] of a trace that cannot be read.
+pub fn simulate(point: &Point, goes_on: impl FnMut() -> bool) -> Result<Summary> {
     let Asked { source, requests, total, pace, extent } = requests_of(point)?;
     let shape = point.device.shape();
     let precondition = match point.covers_volume {
@@ -172,7 +175,7 @@ fn simulate(point: &Point, stop: &AtomicBool) -> Result<Summary> {
     };
     let start = point.from_snapshot.clone().map_or(Start::As(precondition), Start::Snapshot);
     let job = Job { device: Arc::clone(&point.device), start, load };
-    run_job(job, &mut While(|| !stop.load(Ordering::Relaxed)))
+    run_job(job, &mut While(goes_on))
 }
 
 /// The name of a point's device: that of its chips, or that of its type.

@@ -23,7 +23,7 @@ mod sweep;
 mod tests;
 mod write_sizes;
 
-pub use bench::{Bench, Lab};
+pub use bench::{Bench, Lab, simulate};
 pub use experiment::{Experiment, Kind};
 pub use judge::column::follow;
 pub use judge::counts::Counts;

@@ -1,6 +1,7 @@
 //! The file of a study: as it is written, and the check that makes a [`Study`] of it.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -10,6 +11,7 @@ use wordline_lab::devices::Registry;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::words::found_and_wanted;
 
+use crate::own::Own;
 use crate::values::Values;
 
 /// The columns of the table of a study that names none.
@@ -113,9 +115,26 @@ pub struct Study {
     pub against: toml::Table,
     /// A folder of recorded traces, which take the place of profiles.
     pub traces: Option<PathBuf>,
+    /// Designs that no configuration names, where there are some.
+    pub own: Designs,
+}
+
+/// Designs of the caller's own, or none.
+#[derive(Clone, Default)]
+pub struct Designs(pub Option<Arc<dyn Own>>);
+
+impl std::fmt::Debug for Designs {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(if self.0.is_some() { "some" } else { "none" })
+    }
 }
 
 impl Study {
+    /// The source of the design of the caller's own at these values of the varied keys.
+    pub(crate) fn source(&self, at: &toml::Table) -> Option<String> {
+        self.own.0.as_ref()?.source(at)
+    }
+
     /// Reads a study from a file.
     ///
     /// # Errors
@@ -179,6 +198,7 @@ impl Study {
             budget: file.budget.memory,
             against: file.against,
             traces: None,
+            own: Designs::default(),
         };
         made.checked()
     }
@@ -261,16 +281,27 @@ impl Study {
     pub fn point(&self, at: toml::Table) -> Result<Point> {
         let options = Options { seed: self.repeat.first, traces: self.traces.clone(), ..Options::default() };
         let point = self.sweep.point(&self.path, at, &options)?;
-        self.has_its_trace(&point).map(|()| point)
+        self.has_what_it_needs(&point).map(|()| point)
     }
 
-    fn has_its_trace(&self, point: &Point) -> Result<()> {
+    fn has_what_it_needs(&self, point: &Point) -> Result<()> {
+        if let Some(own) = &self.own.0 {
+            own.placed(&point.settings, &point.device).map_err(|error| self.misplaced(error))?;
+        }
         let refused = |trace: &Path| Error::Argument {
             what: format!("trace of {}", self.path.display()),
             found: format!("no file {}", trace.display()),
             wanted: "a file in the folder of recorded traces (--traces)".into(),
         };
         point.missing_trace().map_or(Ok(()), |trace| Err(refused(trace)))
+    }
+
+    /// A design and a device that do not go together are as any keys that do not: searches come upon such.
+    fn misplaced(&self, error: Error) -> Error {
+        let Error::Argument { what, found, wanted } = error else { return error };
+        let mut wrong = Complaints::default();
+        wrong.add(format!("{}: {what}", self.path.display()), found, wanted);
+        Error::Config(wrong)
     }
 
     /// Its runs with a seed, each checked, in the order of the varied keys, the last one fastest.
@@ -280,7 +311,7 @@ impl Study {
     pub fn points(&self, seed: u64) -> Result<Vec<Point>> {
         let options = Options { seed, traces: self.traces.clone(), ..Options::default() };
         let points = self.sweep.points(&self.path, &options)?;
-        points.iter().try_for_each(|point| self.has_its_trace(point))?;
+        points.iter().try_for_each(|point| self.has_what_it_needs(point))?;
         Ok(points)
     }
 }
@@ -380,7 +411,8 @@ impl Study {
         };
         let (path, title) = (PathBuf::from("sweep"), "Sweep".to_owned());
         let against = toml::Table::new();
-        Self { path, title, sweep, repeat, columns, budget: None, against, traces: None }.checked()
+        let own = Designs::default();
+        Self { path, title, sweep, repeat, columns, budget: None, against, traces: None, own }.checked()
     }
 }
 

@@ -8,6 +8,7 @@ mod file;
 mod flat;
 mod memory;
 mod name;
+mod own;
 mod run;
 mod show;
 mod store;
@@ -17,8 +18,9 @@ mod task;
 mod tests;
 mod values;
 
-pub use file::{Asked, Repeat, Study, Until};
+pub use file::{Asked, Designs, Repeat, Study, Until};
 pub use name::{Input, Names};
+pub use own::{Own, Placed, Watched};
 pub use run::{Elsewhere, Ended, Plan, Progress, Tried, plan, run, run_at};
 pub use show::{chart_report, text};
 pub use store::{Files, Record, State, Store};

@@ -31,8 +31,14 @@ pub struct Names {
 }
 
 impl Names {
-    /// The name of a run by `program`, its version and commit: 32 digits; and the files that it reads.
-    pub(crate) fn of(&mut self, point: &Point, program: &str) -> Result<(String, Vec<Input>)> {
+    /// The name of a run by `program`, its version and commit: 32 digits; and the files that it reads. `design` is the source of a design
+    /// that no configuration names.
+    pub(crate) fn of(
+        &mut self,
+        point: &Point,
+        design: Option<&str>,
+        program: &str,
+    ) -> Result<(String, Vec<Input>)> {
         let Point {
             config_text,
             workload,
@@ -61,7 +67,7 @@ impl Names {
             &of_files.join(" "),
         ];
         let mut hash = Sha256::new();
-        for part in parts {
+        for part in parts.into_iter().chain(design) {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }

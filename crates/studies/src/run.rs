@@ -89,7 +89,8 @@ impl<'a> Runs<'a> {
         let points = points.map(|(_, point)| Point { seed, ..point.clone() });
         points
             .map(|point| {
-                let (name, inputs) = self.names.of(&point, self.program)?;
+                let design = self.study.source(&point.settings);
+                let (name, inputs) = self.names.of(&point, design.as_deref(), self.program)?;
                 Ok(Named { name, point, inputs })
             })
             .collect()
@@ -152,7 +153,7 @@ fn seeds(study: &Study) -> std::ops::Range<u64> {
 pub fn run(study: &Study, store: &Store, program: &str, progress: &Progress<'_>) -> Result<Table> {
     let mut runs = Runs::of(study, program)?;
     runs.memory()?;
-    let missing = Missing { store, program, progress, room: Room::of(study.budget) };
+    let missing = Missing::of(study, store, program, progress);
     let mut all = runs.first()?;
     missing.carry_out(&all)?;
     let mut table = gather(study, &all, store)?;
@@ -206,7 +207,7 @@ pub fn run_at(
     }
     runs.memory()?;
     let all = runs.first()?;
-    Missing { store, program, progress, room: Room::of(study.budget) }.carry_out(&all)?;
+    Missing::of(study, store, program, progress).carry_out(&all)?;
     let table = gather(study, &all, store)?;
     let first = |at: &toml::Table| places.iter().position(|other| other == at).unwrap_or_default();
     let tried = |at: &toml::Table| match impossible.get(&first(at)) {
@@ -232,13 +233,18 @@ fn is_unsure(row: &Row, until: &Until) -> bool {
 
 /// The runs that a store does not have, and how they are done.
 struct Missing<'a> {
+    study: &'a Study,
     store: &'a Store,
     program: &'a str,
     progress: &'a Progress<'a>,
     room: Room,
 }
 
-impl Missing<'_> {
+impl<'a> Missing<'a> {
+    fn of(study: &'a Study, store: &'a Store, program: &'a str, progress: &'a Progress<'a>) -> Self {
+        Self { study, store, program, progress, room: Room::of(study.budget) }
+    }
+
     fn carry_out(&self, all: &[Named]) -> Result<()> {
         let mut missing = Vec::new();
         for run in all {
@@ -262,7 +268,8 @@ impl Missing<'_> {
         let stop = self.progress.conduct.stop;
         let one = |run: &&Named| {
             let _held = self.room.take(memory(&run.point));
-            self.store.put(&run.name, done(&run.point, self.program, stop)?)
+            let own = self.study.own.0.as_deref();
+            self.store.put(&run.name, done(&run.point, own, self.program, stop)?)
         };
         cores::run(missing, &self.progress.conduct, one).map(drop)
     }
@@ -270,7 +277,11 @@ impl Missing<'_> {
     fn elsewhere(&self, place: &dyn Elsewhere, missing: &[&Named]) -> Result<()> {
         let points: BTreeMap<&str, &Point> =
             missing.iter().map(|run| (run.name.as_str(), &run.point)).collect();
-        let tasks = missing.iter().map(|run| Task::of(&run.name, &run.inputs, &run.point, self.program));
+        let task = |run: &&Named| {
+            let design = self.study.source(&run.point.settings);
+            Task::of((&run.name, &run.inputs), &run.point, design, self.program)
+        };
+        let tasks = missing.iter().map(task);
         let count = AtomicUsize::new(0);
         let over = &mut |name: &str, ended: Ended| {
             let Some(point) = points.get(name) else {

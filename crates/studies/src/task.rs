@@ -1,16 +1,17 @@
 //! A run as text, for a program on another machine that does it.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
-use wordline_experiments::{Bench, Lab, Point, Workload};
+use wordline_experiments::{Point, Workload, simulate};
 use wordline_lab::Precondition;
 use wordline_lab::devices::Registry;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::summary::Outcome;
 
 use crate::name::{Input, Names};
+use crate::own::{Own, Placed};
 use crate::store::{Files, Record, State};
 
 /// A run of a study, for another place than this machine.
@@ -48,6 +49,9 @@ struct Words {
     traces: Option<PathBuf>,
     from_snapshot: Option<PathBuf>,
     precondition: Precondition,
+    /// The source of a design that no configuration names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    design: Option<String>,
     at: toml::Table,
     workload: Workload,
     inputs: Vec<Input>,
@@ -55,7 +59,12 @@ struct Words {
 
 impl Task {
     /// That of a run with its name and the files that it reads.
-    pub(crate) fn of(name: &str, inputs: &[Input], point: &Point, program: &str) -> Result<Self> {
+    pub(crate) fn of(
+        (name, inputs): (&str, &[Input]),
+        point: &Point,
+        design: Option<String>,
+        program: &str,
+    ) -> Result<Self> {
         let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
         let words = Words {
             program: program.to_owned(),
@@ -67,6 +76,7 @@ impl Task {
             traces: point.traces.as_ref().map(absolute),
             from_snapshot: point.from_snapshot.as_ref().map(absolute),
             precondition: point.precondition,
+            design,
             at: point.settings.clone(),
             workload: point.workload.clone(),
             inputs: inputs.to_vec(),
@@ -111,11 +121,17 @@ impl Words {
 }
 
 /// Does the run of a task by `program`, the version and commit of this program, and gives the files that a store keeps of it. `traces` is
-/// the folder of recorded traces where that is another one here. A run that fails has files, too.
+/// the folder of recorded traces where that is another one here, `own` the designs that no configuration names. A run that fails has
+/// files, too.
 ///
 /// # Errors
 /// [`Error::Argument`] if the study is of another program, or the files that the run reads are others here: its name would be another.
-pub fn carry_out(text: &str, program: &str, traces: Option<&Path>, names: &mut Names) -> Result<Files> {
+pub fn carry_out(
+    text: &str,
+    program: &str,
+    (traces, own): (Option<&Path>, Option<&dyn Own>),
+    names: &mut Names,
+) -> Result<Files> {
     let refused =
         |what: &str, found: String, wanted: String| Error::Argument { what: what.into(), found, wanted };
     let words: Words = toml::from_str(text).map_err(|error: toml::de::Error| {
@@ -129,7 +145,16 @@ pub fn carry_out(text: &str, program: &str, traces: Option<&Path>, names: &mut N
         ));
     }
     let point = words.point(traces)?;
-    let (name, inputs) = names.of(&point, program)?;
+    let design = own.and_then(|own| own.source(&point.settings));
+    if design != words.design {
+        let told = |design: &Option<String>| match design {
+            Some(source) => format!("one of {} lines", source.lines().count()),
+            None => "none".to_owned(),
+        };
+        let wanted = format!("that of the study, {}", told(&words.design));
+        return Err(refused("the design of a worker", told(&design), wanted));
+    }
+    let (name, inputs) = names.of(&point, design.as_deref(), program)?;
     for (own, other) in inputs.iter().zip(&words.inputs) {
         if (&own.sha256, own.bytes) != (&other.sha256, other.bytes) {
             let what = format!("file {} of a worker", own.path.display());
@@ -140,15 +165,30 @@ pub fn carry_out(text: &str, program: &str, traces: Option<&Path>, names: &mut N
     if name != words.name {
         return Err(refused("run of a study", format!("the name {name} here"), words.name.clone()));
     }
-    done(&point, program, &AtomicBool::new(false)).map(|record| record.files().0)
+    done(&point, own, program, &AtomicBool::new(false)).map(|record| record.files().0)
 }
 
 /// The record of a run that is done now.
 ///
 /// # Errors
 /// [`Error::Stopped`] if the user stopped it.
-pub(crate) fn done(point: &Point, program: &str, stop: &AtomicBool) -> Result<Record> {
-    match Lab::default().simulate(point, stop) {
+pub(crate) fn done(point: &Point, own: Option<&dyn Own>, program: &str, stop: &AtomicBool) -> Result<Record> {
+    let goes_on = || !stop.load(Ordering::Relaxed);
+    let placed = own.map(|own| own.placed(&point.settings, &point.device)).transpose()?.flatten();
+    let ended = match placed {
+        None => simulate(point, goes_on),
+        Some(Placed { device, design }) => {
+            let ended = simulate(&Point { device, ..point.clone() }, || goes_on() && !design.has_failed());
+            if let Some(error) = design.error() {
+                return Ok(failed(point, program, error));
+            }
+            ended.map(|mut summary| {
+                summary.notes.push(design.note(summary.wall_seconds + summary.precondition_seconds));
+                summary
+            })
+        }
+    };
+    match ended {
         Ok(summary) if summary.outcome == Outcome::Interrupted => Err(Error::Stopped),
         Ok(summary) => {
             let summary = serde_json::to_value(summary).expect("a summary's keys are text");

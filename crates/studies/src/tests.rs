@@ -1,5 +1,7 @@
 //! Studies of a small device, in memory and in a store.
 
+mod own;
+
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -238,7 +240,7 @@ impl Elsewhere for Beside {
     ) -> wordline_lab::error::Result<()> {
         let mut names = Names::default();
         for task in runs {
-            over(&task.name, Ended::Files(carry_out(&task.text, self.program, None, &mut names)?))?;
+            over(&task.name, Ended::Files(carry_out(&task.text, self.program, (None, None), &mut names)?))?;
         }
         Ok(())
     }
@@ -306,7 +308,7 @@ fn a_worker_of_another_program_or_with_another_trace_is_refused() {
             _: &mut dyn FnMut(&str, Ended) -> wordline_lab::error::Result<()>,
         ) -> wordline_lab::error::Result<()> {
             std::fs::write(&self.0, "another\n").expect("it is written");
-            carry_out(&runs[0].text, "program", None, &mut Names::default()).map(drop)
+            carry_out(&runs[0].text, "program", (None, None), &mut Names::default()).map(drop)
         }
     }
     let folder = tempfile::tempdir().expect("a folder");
