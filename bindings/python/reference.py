@@ -20,7 +20,7 @@ GROUPS = {
     "Sessions": ("Session", "Standing", "Op", "ANSWER"),
     "Studies": ("Study", "Plan", "StudyTable", "Row", "Cell", "Search", "Trial"),
     "Logs": ("Log",),
-    "Designs": ("Design", "View", "Block", "Resting", "Failure", "Moved", "Written", "Random", "counter", "Counter", "contract"),
+    "Designs": ("Design", "View", "Block", "Wearing", "Resting", "Failure", "Moved", "Written", "Arriving", "Random", "counter", "Counter", "contract"),
     "Tables of keys": ("Table", "Tables", "Value"),
     "Errors": ("Error", "Finding", "ConfigError", "TraceError", "DesignError", "Fault", "Interrupted"),
 }

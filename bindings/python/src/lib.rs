@@ -1,11 +1,14 @@
 //! The native part of the Python package `wordline`: it converts and delegates to `wordline_lab`, and has no defaults of its own. Its face
 //! for users is written in Python, in `python/wordline`.
 
+mod asked;
 mod columns;
 mod design;
 mod device;
 mod errors;
+mod kind;
 mod log;
+mod policies;
 mod results;
 mod run;
 mod session;
@@ -25,9 +28,11 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use crate::design::{Kind, check_contract};
+    use crate::design::check_contract;
     #[pymodule_export]
     use crate::device::Device;
+    #[pymodule_export]
+    use crate::kind::Kind;
     #[pymodule_export]
     use crate::log::Log;
     #[pymodule_export]
@@ -41,7 +46,7 @@ mod _native {
     #[pymodule_export]
     use crate::study::{Study, StudyTable, carry_out, program};
     #[pymodule_export]
-    use crate::views::{Block, Failure, Moved, Random, Resting, Shown, Written};
+    use crate::views::{Arriving, Block, Failure, Moved, Random, Resting, Shown, Wearing, Written};
     #[pymodule_export]
     use crate::workload::Workload;
 

@@ -10,7 +10,8 @@ use wordline_lab as lab;
 use wordline_lab::provenance::Provenance;
 use wordline_lab::{CutAfter, Error, Observer, Reached, RunOptions, Until};
 
-use crate::design::{Calls, with_design};
+use crate::asked::Calls;
+use crate::design::with_design;
 use crate::device::Device;
 use crate::errors::of_run;
 use crate::log::{BATCH, Log, Logging};

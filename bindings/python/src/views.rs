@@ -3,15 +3,17 @@
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
-use wordline_kernel::Stream;
+use wordline_kernel::{Instant, Stream};
+use wordline_ssd::map::LogicalPage;
 use wordline_ssd::policy::background;
 use wordline_ssd::policy::failure::{self, Failed};
 use wordline_ssd::policy::relocator::Leaving;
 use wordline_ssd::policy::router::Outgoing;
+use wordline_ssd::policy::wear::RowBlocks;
 
 use crate::errors::refused;
 
-/// A block that could be cleaned.
+/// A block that could be cleaned, or whose data may move.
 #[pyclass(frozen, get_all, module = "wordline._native")]
 #[derive(Clone, Copy)]
 pub struct Block {
@@ -109,6 +111,105 @@ pub struct Moved {
 impl Moved {
     pub fn of(page: &Leaving) -> Self {
         Self { logical: page.logical, moved_by: page.moved_by }
+    }
+}
+
+/// A row of planes when a design is asked which of its blocks lie still.
+#[pyclass(frozen, module = "wordline._native")]
+pub struct Wearing {
+    /// Its number.
+    #[pyo3(get)]
+    row: u32,
+    /// How many blocks it has.
+    #[pyo3(get)]
+    blocks: u32,
+    /// The number of the first of them in the device.
+    #[pyo3(get)]
+    first: u32,
+    /// Blocks that are free.
+    #[pyo3(get)]
+    free_blocks: u32,
+    /// Logical pages of a block.
+    #[pyo3(get)]
+    pages: u32,
+    /// How often its blocks were erased, all together.
+    #[pyo3(get)]
+    erases: u64,
+    /// How often the one was that was erased most.
+    #[pyo3(get)]
+    most_erases: u32,
+    /// The numbers of the blocks that were erased since the design was asked about the row before, in order.
+    #[pyo3(get)]
+    erased: Vec<u32>,
+    /// Those whose data may move, by number.
+    may_move: Vec<Block>,
+}
+
+#[pymethods]
+impl Wearing {
+    /// The block of a number in the device; `None` where its data may not move now: it is free or being written, or of another row.
+    fn block(&self, number: u32) -> Option<Block> {
+        let place = self.may_move.binary_search_by_key(&number, |block| block.number).ok()?;
+        Some(self.may_move[place])
+    }
+
+    /// The blocks that were erased least, of those whose data may move; the lowest number wins a tie. There may be fewer.
+    fn least_erased(&self, count: usize) -> Vec<Block> {
+        self.first_by(count, |block| (u64::from(block.erases), block.number))
+    }
+
+    /// The blocks that were opened first, of those whose data may move, the oldest at the front; there may be fewer.
+    fn oldest(&self, count: usize) -> Vec<Block> {
+        self.first_by(count, |block| (u64::MAX - block.age, block.number))
+    }
+}
+
+impl Wearing {
+    pub fn of(blocks: &RowBlocks<'_>, erased: Vec<u32>) -> Self {
+        let first = blocks.block(0).0;
+        let block = |n| Block {
+            number: first + n,
+            valid: blocks.valid(n),
+            erases: blocks.erases(n),
+            age: blocks.age(n),
+        };
+        let all = 0..blocks.count();
+        Self {
+            row: blocks.row().0,
+            blocks: blocks.count(),
+            first,
+            free_blocks: blocks.free(),
+            pages: blocks.pages_per_block(),
+            erases: all.clone().map(|n| u64::from(blocks.erases(n))).sum(),
+            most_erases: all.clone().map(|n| blocks.erases(n)).max().unwrap_or(0),
+            erased: erased.into_iter().map(|n| first + n).collect(),
+            may_move: all.filter(|n| blocks.may_move(*n)).map(block).collect(),
+        }
+    }
+
+    fn first_by(&self, count: usize, key: impl Fn(&Block) -> (u64, u32)) -> Vec<Block> {
+        let mut found = self.may_move.clone();
+        if count > 0 && count < found.len() {
+            found.select_nth_unstable_by_key(count - 1, &key);
+        }
+        found.truncate(count);
+        found.sort_unstable_by_key(key);
+        found
+    }
+}
+
+/// A page that the host writes, when it comes to the buffer.
+#[pyclass(frozen, get_all, module = "wordline._native")]
+pub struct Arriving {
+    /// Its number.
+    logical: u32,
+    /// The time, in picoseconds.
+    now_ps: u64,
+}
+
+impl Arriving {
+    pub fn of(page: LogicalPage, now: Instant) -> Self {
+        Self { logical: page.0, now_ps: now.ps() }
     }
 }
 

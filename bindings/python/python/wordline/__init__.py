@@ -14,7 +14,7 @@
 from typing import TYPE_CHECKING, Any
 
 from ._compare import COLUMN, PAGE, Comparison, Figure, compare
-from ._design import Block, Counter, Design, Failure, Moved, Random, Resting, View, Written, contract, counter
+from ._design import Arriving, Block, Counter, Design, Failure, Moved, Random, Resting, View, Wearing, Written, contract, counter
 from ._device import Described, Device, presets
 from ._errors import ConfigError, DesignError, Error, Fault, Finding, Interrupted, TraceError
 from ._log import Log
@@ -32,6 +32,7 @@ __all__ = [
     "ANSWER",
     "COLUMN",
     "PAGE",
+    "Arriving",
     "Block",
     "Cell",
     "Comparison",
@@ -68,6 +69,7 @@ __all__ = [
     "Trial",
     "Value",
     "View",
+    "Wearing",
     "Workload",
     "Written",
     "compare",

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, cast
 
 from . import _native
 from ._errors import ConfigError
-from ._native import Block, Failure, Moved, Random, Resting, View, Written
+from ._native import Arriving, Block, Failure, Moved, Random, Resting, View, Wearing, Written
 
-__all__ = ["Block", "Counter", "Design", "Failure", "Moved", "Random", "Resting", "View", "Written", "contract", "counter"]
+__all__ = [
+    "Arriving", "Block", "Counter", "Design", "Failure", "Moved", "Random", "Resting", "View", "Wearing", "Written", "contract", "counter",
+]  # fmt: skip
 
 Counter: TypeAlias = int
 """A counter of a design, which results have among its metrics."""
@@ -32,7 +34,15 @@ def counter(meaning: str, *, unit: str = "count") -> Counter:
     return cast(Counter, _Counted(meaning, unit))
 
 
-_METHODS = {"victim": "view", "relocate": "page", "stream": "page", "idle": "row", "failed": "failure"}
+_METHODS = {
+    "victim": "view",
+    "wear": "row",
+    "idle": "row",
+    "failed": "failure",
+    "relocate": "page",
+    "stream": "page",
+    "admit": "page",
+}
 
 
 class Design:
@@ -53,10 +63,14 @@ class Design:
     | method | of the class | asked |
     |---|---|---|
     | ``victim(view, random)`` | ``looks_at=16``: blocks of each order in a view | for each block that is cleaned |
+    | ``wear(row, random)`` | | for each block that was erased, where the row has free blocks enough |
     | ``idle(row, random)`` | ``rests_after="10ms"``: time without commands of the host | for each row then, again after each command |
     | ``failed(failure, random)`` | | for each failure |
     | ``relocate(page, random)`` | ``collector_streams=2`` | often: for each page that is moved |
     | ``stream(page, random)`` | ``streams=2`` | often: for each page that the host writes |
+    | ``admit(page, random)`` | ``in_flight="1MiB"``: how much may be on its way to flash before writes wait | often: for each page that the host writes |
+
+    ``wear`` stands for the policy ``ftl.wear.levelling``, ``admit`` for ``buffer.destage``.
     """
 
     _kind: ClassVar[_native.Kind]
@@ -66,13 +80,17 @@ class Design:
     def __init_subclass__(
         cls,
         *,
-        name: str,
+        name: str | None = None,
         looks_at: int = 16,
         streams: int | None = None,
         collector_streams: int | None = None,
         rests_after: str | None = None,
+        in_flight: str | None = None,
     ) -> None:
         super().__init_subclass__()
+        if name is None:
+            # A class that is pickled with all that is in it is made empty, and gets that then. Another one is refused when an object is made.
+            return
         if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
             raise _refused("name of a design", repr(name), "small letters, digits and hyphens")
         if not 1 <= looks_at <= 65_535:
@@ -91,6 +109,7 @@ class Design:
             ("stream", "streams", streams),
             ("relocate", "collector_streams", collector_streams),
             ("idle", "rests_after", rests_after),
+            ("admit", "in_flight", in_flight),
         ):
             if (method in answers) != (given is not None):
                 found = f"none beside {method}" if given is None else f"it without {method}"
@@ -101,7 +120,7 @@ class Design:
         for key in counted:
             setattr(cls, key, 0)
         counters = [(key, value.meaning, value.unit) for key, value in counted.items()]
-        cls._kind = _native.Kind(name, answers, looks_at, (streams or 0, collector_streams or 0), rests_after, counters)
+        cls._kind = _native.Kind(name, answers, looks_at, (streams or 0, collector_streams or 0), (rests_after, in_flight), counters)
         cls._fields, cls._counters = fields, tuple(counted)
 
     if TYPE_CHECKING:
@@ -109,12 +128,22 @@ class Design:
         def victim(self, view: View, random: Random) -> Block | None:
             """The block that is cleaned next, one of those that the view shows; ``None`` for none."""
 
+        def wear(self, row: Wearing, random: Random) -> Block | None:
+            """A block of the row whose data move now, so that it is erased though little is to be gained; ``None`` for none. Asked after each erase
+            in the row, while it has as many free blocks as cleaning goes for, and again until the answer is ``None``. In all it may name
+            as many blocks as were erased for another reason. A block whose data have nowhere to go is passed over."""
+
         def relocate(self, page: Moved, random: Random) -> int:
             """The stream of the collector that a valid page of a victim goes to, from 0. Asked for each page that is moved."""
             ...
 
         def stream(self, page: Written, random: Random) -> int:
             """The write stream that a page goes to when it leaves the buffer, from 0. Asked for each page."""
+            ...
+
+        def admit(self, page: Arriving, random: Random) -> bool:
+            """Whether a page that the host writes stays in the write buffer; otherwise it leaves for flash at once. Asked for each page. One that
+            stays leaves when the buffer is too full, or is flushed. While more than ``in_flight`` is on its way, writes of pages that do not stay wait."""
             ...
 
         def idle(self, row: Resting, random: Random) -> int:
@@ -126,6 +155,8 @@ class Design:
             ...
 
     def __init__(self, **settings: Any) -> None:
+        if not hasattr(self, "_kind"):
+            raise _refused(f"the design {type(self).__name__}", "no name", f'class {type(self).__name__}(wl.Design, name="...")')
         for key, value in settings.items():
             if key not in self._fields:
                 near = get_close_matches(key, self._fields, 1)

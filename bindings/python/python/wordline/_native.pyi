@@ -86,12 +86,12 @@ class Kind:
         answers: Sequence[str],
         looks_at: int,
         streams: tuple[int, int],
-        rests_after: str | None,
+        texts: tuple[str | None, str | None],
         counters: Sequence[tuple[str, str, str]],
     ) -> Self: ...
 
 class Block:
-    """A block that could be cleaned."""
+    """A block that could be cleaned, or whose data may move."""
 
     @property
     def number(self) -> int:
@@ -125,6 +125,50 @@ class View:
         """The blocks that were closed first, the oldest at the front; there may be fewer."""
     def fewest(self, count: int) -> list[Block]:
         """The blocks with the fewest valid pages, fewest first; there may be fewer."""
+
+class Wearing:
+    """A row of planes when a design is asked which of its blocks lie still."""
+
+    @property
+    def row(self) -> int:
+        """Its number."""
+    @property
+    def blocks(self) -> int:
+        """How many blocks it has."""
+    @property
+    def first(self) -> int:
+        """The number of the first of them in the device."""
+    @property
+    def free_blocks(self) -> int:
+        """Blocks that are free."""
+    @property
+    def pages(self) -> int:
+        """Logical pages of a block."""
+    @property
+    def erases(self) -> int:
+        """How often its blocks were erased, all together."""
+    @property
+    def most_erases(self) -> int:
+        """How often the one was that was erased most."""
+    @property
+    def erased(self) -> list[int]:
+        """The numbers of the blocks that were erased since the design was asked about the row before, in order."""
+    def block(self, number: int) -> Block | None:
+        """The block of a number in the device; ``None`` where its data may not move now: it is free or being written, or of another row."""
+    def least_erased(self, count: int) -> list[Block]:
+        """The blocks that were erased least, of those whose data may move; the lowest number wins a tie. There may be fewer."""
+    def oldest(self, count: int) -> list[Block]:
+        """The blocks that were opened first, of those whose data may move, the oldest at the front; there may be fewer."""
+
+class Arriving:
+    """A page that the host writes, when it comes to the buffer."""
+
+    @property
+    def logical(self) -> int:
+        """Its number."""
+    @property
+    def now_ps(self) -> int:
+        """The time, in picoseconds."""
 
 class Moved:
     """A valid page of a block that is cleaned."""

@@ -1,0 +1,124 @@
+//! An object of Python that is asked, and the calls of it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use pyo3::prelude::*;
+use pyo3::{PyClass, PyClassInitializer};
+use wordline_kernel::Stream;
+
+use crate::errors::wrong_answer;
+use crate::kind::{Answer, Kind};
+use crate::values::shown;
+use crate::views::Random;
+
+/// The calls of a design, over all devices that were made with it.
+#[derive(Default)]
+pub struct Calls {
+    pub name: &'static str,
+    raised: Mutex<Option<PyErr>>,
+    calls: AtomicU64,
+    nanoseconds: AtomicU64,
+}
+
+impl Calls {
+    /// None of the design called `name`.
+    pub fn of(name: &'static str) -> Arc<Self> {
+        Arc::new(Self { name, ..Self::default() })
+    }
+
+    /// Whether the design raised an exception.
+    pub fn has_raised(&self) -> bool {
+        self.raised.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// The exception that the design raised, if it did.
+    pub fn take_raised(&self) -> Option<PyErr> {
+        self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// How often it was asked, and the part that it had in a run of so many seconds.
+    pub fn told(&self, seconds: f64) -> String {
+        let (name, calls) = (self.name, self.calls.load(Ordering::Relaxed));
+        let percent = self.nanoseconds.load(Ordering::Relaxed) as f64 / 1e7 / seconds.max(1e-9);
+        format!("the design {name} in Python was called {calls} times, {percent:.2} % of the time of the run")
+    }
+}
+
+/// An object of Python that answers questions of one device.
+pub struct Asked {
+    object: Py<PyAny>,
+    pub kind: Kind,
+    calls: Arc<Calls>,
+}
+
+impl Asked {
+    /// A copy of an object, for a device of its own: what the object counts or remembers is that of one device.
+    pub fn copied(py: Python<'_>, object: &Py<PyAny>, calls: &Arc<Calls>) -> PyResult<Self> {
+        let object = py.import("copy")?.call_method1("copy", (object,))?;
+        let kind = object.getattr("_kind")?.cast_into::<Kind>()?;
+        Ok(Self { kind: kind.get().clone(), object: object.unbind(), calls: Arc::clone(calls) })
+    }
+
+    /// The same object, for another part of the device.
+    pub fn again(&self, py: Python<'_>) -> Self {
+        Self { object: self.object.clone_ref(py), kind: self.kind.clone(), calls: Arc::clone(&self.calls) }
+    }
+
+    fn raise(&self, error: PyErr) {
+        let mut raised = self.calls.raised.lock().unwrap_or_else(PoisonError::into_inner);
+        raised.get_or_insert(error);
+    }
+
+    /// The answer of a method to `shown_view`, as `read` takes it; `otherwise` once an exception was raised, which ends the run.
+    pub fn ask<A, T>(
+        &self,
+        method: Answer,
+        shown_view: A,
+        stream: &mut Stream,
+        otherwise: T,
+        read: impl FnOnce(&Bound<'_, PyAny>) -> Result<T, &'static str>,
+    ) -> T
+    where
+        A: PyClass + Into<PyClassInitializer<A>>,
+    {
+        if self.calls.has_raised() {
+            return otherwise;
+        }
+        let began = Instant::now();
+        let asked = |py: Python<'_>| {
+            let random = Bound::new(py, Random(Mutex::new(stream.clone())))?;
+            let answer =
+                self.object.bind(py).call_method1(method.name(), (Bound::new(py, shown_view)?, &random));
+            *stream = random.get().0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let answer = answer?;
+            read(&answer)
+                .map_err(|wanted| wrong_answer(self.kind.name, method.name(), &shown(&answer), wanted))
+        };
+        let answer = self.call(asked);
+        self.calls.calls.fetch_add(1, Ordering::Relaxed);
+        self.calls.nanoseconds.fetch_add(began.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        answer.unwrap_or(otherwise)
+    }
+
+    /// The result of a call to the object; nothing where it raises an exception, which ends the run.
+    fn call<T>(&self, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
+        Python::attach(call).map_err(|error| self.raise(error)).ok()
+    }
+
+    /// Its fields and counters, as text.
+    pub fn fields(&self) -> String {
+        self.call(|py| self.object.bind(py).call_method0("_save")?.extract::<String>()).unwrap_or_default()
+    }
+
+    /// Its fields and counters are these from now on.
+    pub fn take_fields(&self, fields: &str) {
+        self.call(|py| self.object.bind(py).call_method1("_load", (fields,)).map(drop));
+    }
+
+    /// One of its counters.
+    pub fn counter(&self, attribute: &str) -> Option<u64> {
+        self.call(|py| self.object.bind(py).getattr(attribute)?.extract::<u64>())
+    }
+}

@@ -1,0 +1,147 @@
+//! Classes of designs in Python: their methods that answer questions, and what these want of a device.
+
+use pyo3::prelude::*;
+use wordline_kernel::metrics::Unit;
+use wordline_kernel::{Bytes, Duration, Metric};
+use wordline_ssd::design::{Seam, WriteStream};
+
+use crate::errors::refused;
+
+/// A class of designs: its name, its methods that answer questions, how many blocks of each order its views show, its streams, how long the
+/// host rests before it is asked what to do meanwhile, how much may be on its way to flash, and its counters.
+#[pyclass(frozen, module = "wordline._native")]
+#[derive(Clone)]
+pub struct Kind {
+    pub name: &'static str,
+    pub answers: Vec<Answer>,
+    pub looks_at: usize,
+    pub streams: Vec<WriteStream>,
+    pub collector_streams: Vec<WriteStream>,
+    pub rests_after: Option<Duration>,
+    pub in_flight: Option<Bytes>,
+    pub counters: Vec<(String, &'static Metric)>,
+    /// Its methods, texts and counters, as the class gave them.
+    given: (Vec<String>, [Option<String>; 2], Vec<Counter>),
+}
+
+/// A method of a design that answers a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    Victim,
+    Wear,
+    Idle,
+    Failed,
+    Relocate,
+    Stream,
+    Admit,
+}
+
+impl Answer {
+    const ALL: [Self; 7] =
+        [Self::Victim, Self::Wear, Self::Idle, Self::Failed, Self::Relocate, Self::Stream, Self::Admit];
+
+    /// The name of the method.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Victim => "victim",
+            Self::Wear => "wear",
+            Self::Idle => "idle",
+            Self::Failed => "failed",
+            Self::Relocate => "relocate",
+            Self::Stream => "stream",
+            Self::Admit => "admit",
+        }
+    }
+
+    /// The question of designs that it answers; none where it stands for a policy.
+    pub fn seam(self) -> Option<Seam> {
+        match self {
+            Self::Victim => Some(Seam::Victim),
+            Self::Relocate => Some(Seam::Relocate),
+            Self::Stream => Some(Seam::Stream),
+            Self::Idle => Some(Seam::Background),
+            Self::Failed => Some(Seam::Fail),
+            Self::Wear | Self::Admit => None,
+        }
+    }
+}
+
+/// The bounds of how much may be on its way to flash: those of `buffer.destage.in_flight`.
+const IN_FLIGHT: std::ops::RangeInclusive<Bytes> = Bytes(1)..=Bytes::gib(64);
+
+#[pymethods]
+impl Kind {
+    /// Counters are attributes, each with what it counts and its unit. Names live as long as the program, as those of classes do.
+    #[new]
+    fn new(
+        name: &str,
+        answers: Vec<String>,
+        looks_at: usize,
+        streams: [u8; 2],
+        texts: [Option<String>; 2],
+        counters: Vec<(String, String, String)>,
+    ) -> PyResult<Self> {
+        let given = (answers.clone(), texts.clone(), counters.clone());
+        let [rests_after, in_flight] = texts;
+        let counter = |(attribute, meaning, unit): (String, String, String)| {
+            let known = UNITS.iter().find(|known| known.name() == unit);
+            let names = UNITS.map(Unit::name).join(", ");
+            let unit = known.ok_or_else(|| refused("unit", &unit, &format!("one of {names}")))?;
+            let metric = Metric::new(format!("{name}.{attribute}").leak(), *unit, meaning.leak());
+            let metric: &'static Metric = Box::leak(Box::new(metric));
+            Ok((attribute, metric))
+        };
+        let counters = counters.into_iter().map(counter).collect::<PyResult<_>>()?;
+        let rests_after = rests_after.map(|time| time.parse::<Duration>()).transpose();
+        let rests_after =
+            rests_after.map_err(|_| refused("rests_after", "no time", "a time, such as \"10ms\""))?;
+        let size = |text: String| {
+            let size = text.parse::<Bytes>().ok().filter(|size| IN_FLIGHT.contains(size));
+            size.ok_or_else(|| refused("in_flight", &text, "a size from 1B to 64GiB, such as \"1MiB\""))
+        };
+        let in_flight = in_flight.map(size).transpose()?;
+        let answers =
+            Answer::ALL.into_iter().filter(|answer| answers.iter().any(|name| name == answer.name()));
+        let stream = |kind: &str, n: u8| WriteStream::native(format!("{name} {kind} {n}").leak(), 0);
+        let [streams, collector_streams] = [("host", streams[0]), ("collector", streams[1])]
+            .map(|(kind, count)| (0..count).map(|n| stream(kind, n)).collect());
+        let (name, answers) = (name.to_owned().leak(), answers.collect());
+        Ok(Self {
+            name,
+            answers,
+            looks_at,
+            streams,
+            collector_streams,
+            rests_after,
+            in_flight,
+            counters,
+            given,
+        })
+    }
+
+    /// Made anew where it is unpickled.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Made)> {
+        let Self { name, looks_at, streams, collector_streams, given, .. } = slf.get();
+        let (answers, texts, counters) = given.clone();
+        let counts = [streams.len() as u8, collector_streams.len() as u8];
+        let made = ((*name).to_owned(), answers, *looks_at, counts, texts, counters);
+        Ok((slf.getattr("__class__")?, made))
+    }
+}
+
+/// A class as it was made: its name, its methods, how many blocks it looks at, its streams, and texts and counters.
+type Made = (String, Vec<String>, usize, [u8; 2], [Option<String>; 2], Vec<Counter>);
+
+/// A counter: its attribute, what it counts, and its unit.
+type Counter = (String, String, String);
+
+impl Kind {
+    /// Whether it has the method for an answer.
+    pub fn has(&self, answer: Answer) -> bool {
+        self.answers.contains(&answer)
+    }
+}
+
+/// Units that counts have.
+const UNITS: [Unit; 6] =
+    [Unit::Count, Unit::LogicalPages, Unit::Pages, Unit::Blocks, Unit::BlockSets, Unit::Bytes];

@@ -1,0 +1,169 @@
+//! Policies of a device that an object of Python stands for: designs of Rust are not asked these questions.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::snapshot::{Broken, Reader, State, Writer};
+use wordline_kernel::{Bytes, Instant, Seed, Stream};
+use wordline_nand::RowId;
+use wordline_ssd::map::LogicalPage;
+use wordline_ssd::policy::destage::Destage;
+use wordline_ssd::policy::wear::{RowBlocks, WearLeveller};
+
+use crate::asked::Asked;
+use crate::kind::Answer;
+use crate::views::{Arriving, Block, Wearing};
+
+/// The erases of a row since its design was asked.
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct Erases {
+    /// The blocks that were erased, counted from 0 in the row, in order.
+    erased: Vec<u32>,
+    /// Whether it is asked again: something was erased since it named no block.
+    is_due: bool,
+    /// Erases that had another reason than wear, less the blocks that were named. It names no more: else a design that always names one would keep
+    /// the device at work for ever.
+    left: u32,
+    /// The blocks that were named and are not yet erased.
+    named: BTreeSet<u32>,
+}
+
+/// Wear levelling by an object of Python.
+pub struct Leveller {
+    asked: Asked,
+    rows: Vec<Erases>,
+}
+
+impl Leveller {
+    /// Of a device with this many rows.
+    pub fn new(asked: Asked, rows: u32) -> Self {
+        Self { asked, rows: vec![Erases::default(); rows as usize] }
+    }
+}
+
+impl State for Leveller {
+    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), Broken> {
+        to.value("rows", &self.rows)
+    }
+
+    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), Broken> {
+        let rows: Vec<Erases> = from.value("rows")?;
+        let (found, wanted) = (rows.len() as u64, self.rows.len() as u64);
+        if found != wanted {
+            return Err(Broken::Length { found, wanted });
+        }
+        self.rows = rows;
+        Ok(())
+    }
+}
+
+impl WearLeveller for Leveller {
+    fn is_on(&self) -> bool {
+        true
+    }
+
+    fn erased(&mut self, row: RowId, block: u32) {
+        let erases = &mut self.rows[row.0 as usize];
+        erases.erased.push(block);
+        erases.is_due = true;
+        if !erases.named.remove(&block) {
+            erases.left = erases.left.saturating_add(1);
+        }
+    }
+
+    fn next(&mut self, blocks: &RowBlocks<'_>, random: &mut Stream) -> Option<Range<u32>> {
+        let erases = &mut self.rows[blocks.row().0 as usize];
+        if !erases.is_due || erases.left == 0 {
+            return None;
+        }
+        let view = Wearing::of(blocks, std::mem::take(&mut erases.erased));
+        let first = blocks.block(0).0;
+        let named = self.asked.ask(Answer::Wear, view, random, None, |answer| {
+            if answer.is_none() {
+                return Ok(None);
+            }
+            let number = answer.cast::<Block>().ok().and_then(|block| block.get().number.checked_sub(first));
+            let may_move = number.filter(|number| blocks.may_move(*number));
+            may_move.map(Some).ok_or("a block of the row whose data may move now, or None")
+        });
+        let Some(number) = named else {
+            erases.is_due = false;
+            return None;
+        };
+        erases.left -= 1;
+        erases.named.insert(number);
+        Some(number..number + 1)
+    }
+}
+
+/// The answers of an object of Python about pages that come to the buffer.
+#[derive(Clone, Serialize, Deserialize)]
+struct Answers {
+    random: Stream,
+    /// The page that it was asked about and that was not written yet, and whether that leaves.
+    waiting: Option<(u32, bool)>,
+}
+
+/// Admission to the write buffer by an object of Python.
+pub struct Admission {
+    asked: Asked,
+    in_flight: Bytes,
+    answers: Mutex<Answers>,
+}
+
+impl Admission {
+    /// With this much under way at the most.
+    pub fn new(asked: Asked, in_flight: Bytes) -> Self {
+        let random = Seed(0).stream("ssd.destage", 0);
+        Self { asked, in_flight, answers: Mutex::new(Answers { random, waiting: None }) }
+    }
+
+    fn answers(&mut self) -> &mut Answers {
+        self.answers.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State for Admission {
+    fn save_state(&self, to: &mut Writer<'_>) -> Result<(), Broken> {
+        to.value("answers", &*self.answers.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn load_state(&mut self, from: &mut Reader<'_>) -> Result<(), Broken> {
+        *self.answers() = from.value("answers")?;
+        Ok(())
+    }
+}
+
+impl Destage for Admission {
+    fn in_flight(&self) -> Option<Bytes> {
+        Some(self.in_flight)
+    }
+
+    fn draws_from(&mut self, random: Stream) {
+        self.answers().random = random;
+    }
+
+    fn prepare(&mut self, _pages: u32) {
+        self.answers().waiting = None;
+    }
+
+    /// Asked once for each page that is written, however often that has to wait before.
+    fn leaves(&self, page: LogicalPage, now: Instant) -> bool {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, leaves)) = answers.waiting.filter(|(waiting, _)| *waiting == page.0) {
+            return leaves;
+        }
+        let view = Arriving::of(page, now);
+        let stays = self.asked.ask(Answer::Admit, view, &mut answers.random, true, |answer| {
+            answer.extract::<bool>().map_err(|_| "True for a page that stays in the buffer, or False")
+        });
+        answers.waiting = Some((page.0, !stays));
+        !stays
+    }
+
+    fn written(&mut self, _page: LogicalPage, _now: Instant) {
+        self.answers().waiting = None;
+    }
+}
