@@ -4,6 +4,7 @@
 mod asked;
 mod columns;
 mod design;
+mod designs;
 mod device;
 mod errors;
 mod kind;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pyo3::prelude::*;
@@ -13,8 +13,9 @@ use wordline_lab::Registry;
 use wordline_lab::error::{Error, Result as LabResult};
 use wordline_lab::provenance::Provenance;
 use wordline_lab::sweep::Conduct;
-use wordline_studies::{self as studies, Elsewhere, Ended, Files, Names, Progress, Store, Task, Tried};
+use wordline_studies::{self as studies, Elsewhere, Ended, Files, Names, Own, Progress, Store, Task, Tried};
 
+use crate::designs::PythonDesigns;
 use crate::errors::{of_device, of_run};
 use crate::settings::Settings;
 use crate::values::{to_python, to_table};
@@ -60,6 +61,12 @@ impl Study {
     #[getter]
     fn title(&self) -> &str {
         &self.0.title
+    }
+
+    /// The same with designs.
+    fn with_designs(&self, designs: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let own = Arc::new(PythonDesigns::of(designs)?);
+        Ok(Self(studies::Study { own: studies::Designs(Some(own)), ..self.0.clone() }))
     }
 
     /// Its runs, those that are over and those of these that failed, the seconds that the others may take on one core, the memory of the
@@ -232,13 +239,22 @@ impl Elsewhere for Place {
 static NAMES: Mutex<Option<Names>> = Mutex::new(None);
 
 /// Does the run of a study elsewhere, by its text: the files that a store keeps of it. `traces` is the folder of recorded traces where
-/// that is another one here.
+/// that is another one here, `designs` those of Python.
 #[pyfunction]
-#[pyo3(signature = (text, traces))]
-pub fn carry_out(py: Python<'_>, text: &str, traces: Option<PathBuf>) -> PyResult<(String, Option<String>)> {
+#[pyo3(signature = (text, traces, designs))]
+pub fn carry_out(
+    py: Python<'_>,
+    text: &str,
+    traces: Option<PathBuf>,
+    designs: Option<&Bound<'_, PyDict>>,
+) -> PyResult<(String, Option<String>)> {
+    let designs = designs.map(PythonDesigns::of).transpose()?;
     let result = py.detach(|| {
         let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
-        let result = studies::carry_out(text, &program(), traces.as_deref(), &mut names);
+        let result = {
+            let own = designs.as_ref().map(|designs| designs as &dyn Own);
+            studies::carry_out(text, &program(), (traces.as_deref(), own), &mut names)
+        };
         *NAMES.lock().unwrap_or_else(PoisonError::into_inner) = Some(names);
         result
     });

@@ -121,10 +121,10 @@ def test_a_trace_goes_where_it_is_not(threads: Any, tmp_path: Path, monkeypatch:
 def test_what_goes_wrong_on_a_worker_is_the_error_of_the_run_alone(threads: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     real = _native.carry_out
 
-    def without_memory(text: str, traces: Any) -> tuple[str, str | None]:
+    def without_memory(text: str, traces: Any, designs: Any) -> tuple[str, str | None]:
         if 'seed = "2"' in text and '"ftl.gc.victim.policy" = "fifo"' in text:
             raise MemoryError("no memory for it")
-        return real(text, traces)
+        return real(text, traces, designs)
 
     monkeypatch.setattr(_native, "carry_out", without_memory)
     table = wl.Study(KEYS).run(threads, seeds=4)
@@ -134,7 +134,7 @@ def test_what_goes_wrong_on_a_worker_is_the_error_of_the_run_alone(threads: Any,
 
 
 def test_a_worker_of_another_version_is_refused(threads: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def older(text: str, traces: object) -> None:
+    def older(text: str, traces: object, designs: object) -> None:
         raise wl.ConfigError("the program of a worker: found wordline 0.0.1, wanted wordline 0.1.0, that of the study")
 
     with monkeypatch.context() as patched:
@@ -217,10 +217,10 @@ class Killing:
     program = staticmethod(_native.program)
 
     @staticmethod
-    def carry_out(text, traces):
+    def carry_out(text, traces, designs):
         if 'seed = "3"' in text and '"ftl.gc.victim.policy" = "fifo"' in text:
             os.kill(os.getpid(), signal.SIGKILL)
-        return _native.carry_out(text, traces)
+        return _native.carry_out(text, traces, designs)
 
 cluster._native = Killing
 """

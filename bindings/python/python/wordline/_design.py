@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import re
+import traceback
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, cast
 
 from . import _native
-from ._errors import ConfigError
+from ._errors import ConfigError, Error
 from ._native import Arriving, Block, Failure, Moved, Random, Resting, View, Wearing, Written
+from ._source import source_of
 
 __all__ = [
     "Arriving", "Block", "Counter", "Design", "Failure", "Moved", "Random", "Resting", "View", "Wearing", "Written", "contract", "counter",
@@ -76,6 +79,7 @@ class Design:
     _kind: ClassVar[_native.Kind]
     _fields: ClassVar[dict[str, Any]] = {}
     _counters: ClassVar[tuple[str, ...]] = ()
+    _source: ClassVar[tuple[type[Design], str] | None] = None
 
     def __init_subclass__(
         cls,
@@ -121,7 +125,7 @@ class Design:
             setattr(cls, key, 0)
         counters = [(key, value.meaning, value.unit) for key, value in counted.items()]
         cls._kind = _native.Kind(name, answers, looks_at, (streams or 0, collector_streams or 0), (rests_after, in_flight), counters)
-        cls._fields, cls._counters = fields, tuple(counted)
+        cls._fields, cls._counters, cls._source = fields, tuple(counted), None
 
     if TYPE_CHECKING:
 
@@ -176,6 +180,13 @@ class Design:
         for key, value in json.loads(saved).items():
             setattr(self, key, value)
 
+    def _described(self) -> str:
+        """All that a run with it depends on: its settings, and the source of its class and what that uses of its module."""
+        cls = type(self)
+        if cls._source is None or cls._source[0] is not cls:
+            cls._source = cls, source_of(cls, Design, _METHODS)
+        return f"{self!r}\n{cls._source[1]}"
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{key}={getattr(self, key)!r}' for key in self._fields)})"
 
@@ -185,6 +196,21 @@ def contract(design: Design | type[Design]) -> None:
     is cut, and that are saved and restored: reads give back what was written, every answer is allowed. Raises what does not hold.
     """
     _native.check_contract(design() if isinstance(design, type) else design)
+
+
+def described(design: Any) -> tuple[Design, str]:
+    """A design with all that a run with it depends on."""
+    return design, design._described()
+
+
+def told(name: str, raised: BaseException) -> str:
+    """The exception of a design in a line: a sentence, or which line of it raised what."""
+    if isinstance(raised, Error):
+        return str(raised)
+    said = "".join(traceback.format_exception_only(raised)).strip()
+    frames = traceback.extract_tb(raised.__traceback__)
+    at = f", in line {frames[-1].lineno} of {os.path.basename(frames[-1].filename)}, {frames[-1].name}" if frames else ""
+    return f"the design {name} raised {said}{at}"
 
 
 def _refused(what: str, found: str, wanted: str) -> ConfigError:

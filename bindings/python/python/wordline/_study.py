@@ -13,7 +13,8 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _native
-from ._errors import Interrupted
+from ._design import Design, described
+from ._errors import ConfigError, Interrupted
 
 if TYPE_CHECKING:
     from ._search import Search
@@ -110,7 +111,8 @@ def _cells(cells: dict[str, Any]) -> dict[str, Cell]:
 
 
 class Study:
-    """Many runs over varied keys, in the words of ``wordline sweep`` (docs/studies.md): a TOML file, or a dict of its keys.
+    """Many runs over varied keys, in the words of ``wordline sweep`` (docs/studies.md): a TOML file, or a dict of its keys. A ``design``
+    answers in all runs; in a dict the key ``design`` may be varied, over designs and ``None``.
 
     >>> study = wl.Study({
     ...     "preset": "tiny",
@@ -122,15 +124,19 @@ class Study:
     ...     print(row.at["ftl.over_provisioning"], row.columns["write_amplification"].mean)
     """
 
-    __slots__ = ("_made", "_native")
+    __slots__ = ("_designs", "_made", "_native")
 
-    def __init__(self, study: str | PathLike[str] | Mapping[str, Value]) -> None:
+    def __init__(self, study: str | PathLike[str] | Mapping[str, Any], *, design: Design | None = None) -> None:
         if isinstance(study, Mapping):
-            self._native = _native.Study.of_keys("study", study)
-            self._made: tuple[str, Mapping[str, Value] | str] = "study", dict(study)
+            keys, self._designs = _labelled(study, design)
+            self._native = _native.Study.of_keys("study", keys)
+            self._made: tuple[str, Mapping[str, Value] | str, _native.Designs] = "study", keys, self._designs
         else:
+            self._designs = _described("", design)
             self._native = _native.Study.file(study)
-            self._made = os.fspath(study), Path(study).read_text()
+            self._made = os.fspath(study), Path(study).read_text(), self._designs
+        if self._designs:
+            self._native = self._native.with_designs(self._designs)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, self._made
@@ -167,7 +173,7 @@ class Study:
         With a ``client`` of Dask (``distributed.Client``) its workers do the runs; the store is here.
         """
         given: dict[str, object] = {"store": store, "seeds": seeds, "threads": threads, "again": again, "traces": traces}
-        with _place(client) as place:
+        with _place(client, self._designs) as place:
             table, raised = self._native.run(given, place)
         if raised is not None:
             raise raised
@@ -202,7 +208,7 @@ class Study:
         from ._search import search
 
         given: dict[str, object] = {"seeds": seeds, "threads": threads, "traces": traces}
-        with TemporaryDirectory() as passing, _place(client) as place:
+        with TemporaryDirectory() as passing, _place(client, self._designs) as place:
             # Without a store of the user's the trials share one that passes.
             given["store"] = os.path.join(passing, "runs") if store is None else store
 
@@ -218,22 +224,77 @@ class Study:
             return search(self.title, self._native.axes(), run, minimise, maximise, trials, at_once, seed)
 
 
-def _restored(name: str, study: Mapping[str, Value] | str) -> Study:
+def _restored(name: str, study: Mapping[str, Value] | str, designs: _native.Designs) -> Study:
     made = Study.__new__(Study)
     of = _native.Study.of_text if isinstance(study, str) else _native.Study.of_keys
-    made._native, made._made = of(name, study), (name, study)  # type: ignore[arg-type]  # pyright: ignore
+    native: _native.Study = of(name, study)  # type: ignore[arg-type]  # pyright: ignore
+    made._native = native.with_designs(designs) if designs else native  # pyright: ignore[reportPrivateUsage]
+    made._designs, made._made = designs, (name, study, designs)  # pyright: ignore[reportPrivateUsage]
     return made
 
 
+def _described(label: str, design: Design | None) -> _native.Designs:
+    """A design with all that a run with it depends on, by its label; nothing without one."""
+    return {} if design is None else {label: described(design)}
+
+
+def _labelled(study: Mapping[str, Any], design: Design | None) -> tuple[dict[str, Any], _native.Designs]:
+    """The keys of a study with designs named by their text, and these by that text."""
+    keys, designs = dict(study), _described("", design)
+    axes: Any = keys.get("vary", [])
+    varied: list[Any] = [axis for axis in axes if _is_of_designs(axis)] if _is_list(axes) else []
+    if not varied:
+        return keys, designs
+    if design is not None:
+        raise _refused("design", "it beside the varied key `design`", "one of them")
+    given: Any = varied[0].get("values")
+    values: list[Any] = list(given) if _is_list(given) else [given]
+    for value in values:
+        if not isinstance(value, Design | None) or not _is_list(given):
+            raise _refused("vary.values of `design`", repr(value), "a list of designs, and None for none")
+    labels = [_label(value) for value in values]
+    twice = [label for label in labels if labels.count(label) > 1]
+    if twice:
+        raise _refused("vary.values of `design`", f"{twice[0]} twice", "each once")
+    for label, value in zip(labels, values, strict=True):
+        designs.update(_described(label, value) or {label: None})
+    named: dict[str, Any] = {"key": "design", "values": labels, "sets": {label: {} for label in labels}}
+    keys["vary"] = [named if axis is varied[0] else axis for axis in axes]
+    against: Any = keys.get("against")
+    if _is_mapping(against) and isinstance(against.get("design", ""), Design | None):
+        keys["against"] = {**against, "design": _label(against["design"])}
+    return keys, designs
+
+
+def _is_of_designs(axis: Any) -> bool:
+    return _is_mapping(axis) and bool(axis.get("key") == "design")
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list | tuple)
+
+
+def _is_mapping(value: Any) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _label(design: Design | None) -> str:
+    return "none" if design is None else repr(design)
+
+
+def _refused(what: str, found: str, wanted: str) -> ConfigError:
+    return ConfigError(f"study: {what}: found {found}, wanted {wanted}", [(None, None, what, found, wanted)])
+
+
 @contextmanager
-def _place(client: Any) -> Generator[_native.Place | None]:
+def _place(client: Any, designs: _native.Designs) -> Generator[_native.Place | None]:
     """The place of a client of Dask; none for this machine."""
     if client is None:
         yield None
         return
     from .cluster import Cluster
 
-    place = Cluster(client)
+    place = Cluster(client, designs=designs or None)
     try:
         yield place
     finally:

@@ -25,10 +25,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from . import _native
+from ._design import described
 from ._errors import Error
 
 if TYPE_CHECKING:
-    from ._native import Ended, Task
+    from ._native import Designs, Ended, Task
 
 BATCH_SECONDS = 0.5
 """Time that the runs of a batch take together, about. Chosen: a task costs Dask 4 ms, and little is lost with a worker."""
@@ -99,20 +100,22 @@ def _stage(file: str, sha256: str, content: bytes | None) -> Path | None:
     return folder
 
 
-def _work(program: str, batch: _Batch, contents: dict[str, bytes]) -> _Told:
+def _work(program: str, batch: _Batch, contents: dict[str, bytes], designs: Designs | None = None) -> _Told:
     """Does the runs of a batch on a worker. What goes wrong is an answer: an exception whose traceback cannot be pickled is lost by Dask."""
     host = os.uname().nodename
     if _native.program() != program:
         return _Refused(f"a worker on {host} with {_native.program()}, wanted {program}, that of the study")
     began, done = time.perf_counter(), list[tuple[str, "str | None"]]()
     try:
+        # A class may come by its name alone, and have another text here.
+        designs = designs and {label: given and described(given[0]) for label, given in designs.items()}
         for _, text, trace in batch:
             folder = None
             if trace is not None and not _is_here(trace[0], trace[1]):
                 folder = _stage(trace[1], trace[2], contents.get(trace[2]))
                 if folder is None:
                     return _NoTrace(host)
-            done.append(_native.carry_out(text, folder))
+            done.append(_native.carry_out(text, folder, designs))
     except Error as refused:
         return _Refused(f"{refused} (on {host})")
     except Exception as wrong:
@@ -123,12 +126,13 @@ def _work(program: str, batch: _Batch, contents: dict[str, bytes]) -> _Told:
 class Cluster:
     """The workers of a scheduler of Dask, as a place where runs of studies are done."""
 
-    def __init__(self, client: Any, *, patience: float = _PATIENCE_SECONDS) -> None:
+    def __init__(self, client: Any, *, patience: float = _PATIENCE_SECONDS, designs: Designs | None = None) -> None:
         self._dask: Any = import_module("distributed")
         self._client, self._is_own = client, False
         self._address: str = client.scheduler.address
         self._security: Any = client.security
         self._patience = patience
+        self._designs = designs
         self._flying: dict[Any, _Batch] = {}
         self._later: dict[Any, float] = {}
         """Results that did not come, and when they are asked for again."""
@@ -228,7 +232,7 @@ class Cluster:
         self._contents = {sha256: content for sha256, content in self._contents.items() if content.status == "finished"}
         contents = {sha256: content for sha256, content in self._contents.items() if sha256 in wanted}
         key = f"wordline-{uuid.uuid4().hex}"
-        future = self._client.submit(_work, _native.program(), batch, contents, key=key, pure=False)
+        future = self._client.submit(_work, _native.program(), batch, contents, self._designs, key=key, pure=False)
         self._flying[future] = batch
         return future
 

@@ -1,0 +1,90 @@
+"""The source of a design: what a run with it is a function of."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Iterable
+from types import FunctionType, ModuleType
+from typing import Any
+
+from ._errors import ConfigError
+
+
+def source_of(cls: type, base: type, methods: Iterable[str]) -> str:
+    """The text of a class and of those it is made of, up to ``base``; then functions, classes and plain values of its module that its
+    methods use, and what these use. Other modules are known by their names alone.
+
+    Raises `ConfigError` where a text cannot be read, or a method uses what is around its class: equal texts may do something else then.
+    """
+    wanted: list[Any] = [one for one in cls.__mro__ if one not in base.__mro__]
+    texts: list[str] = []
+    seen: set[int] = set()
+    while wanted:
+        one = wanted.pop(0)
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        texts.append(_text(cls, one))
+        for function in _functions(one):
+            _check(cls, function)
+            for name in sorted(_names(function.__code__)):
+                value = function.__globals__.get(name)
+                if isinstance(value, FunctionType | type) and value.__module__ == cls.__module__:
+                    wanted.append(value)
+                elif isinstance(value, ModuleType | FunctionType | type):
+                    texts.append(f"{name} of {getattr(value, '__module__', value.__name__)}")
+                else:
+                    texts.extend(_value(cls, name, value))
+            texts.extend(_value(cls, f"defaults of {function.__name__}", (function.__defaults__, function.__kwdefaults__)))
+        if isinstance(one, type):
+            for name, value in sorted(vars(one).items()):
+                texts.extend([] if name.startswith("_") else _value(cls, name, value))
+    return "\n".join(texts)
+
+
+def _value(cls: type, name: str, value: Any) -> list[str]:
+    """The text of a plain value; nothing of others."""
+    if not _is_plain(value):
+        return []
+    text = repr(sorted(map(repr, value)) if type(value) in (set, frozenset) else value)
+    if " at 0x" in text:
+        raise _refused(cls, f"{name}, whose text is another one in each program", "numbers and text")
+    return [f"{name} = {text}"]
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, bool | int | float | str | bytes | tuple | list | dict | set | frozenset)
+
+
+def _functions(one: Any) -> list[FunctionType]:
+    if isinstance(one, FunctionType):
+        return [one]
+    values: list[Any] = list(one.__dict__.values())
+    functions: list[Any] = [value.fget if isinstance(value, property) else getattr(value, "__func__", value) for value in values]
+    return [function for function in functions if isinstance(function, FunctionType)]
+
+
+def _names(code: Any) -> set[str]:
+    """The global names of a function, and of the functions in it."""
+    inner = (constant for constant in code.co_consts if hasattr(constant, "co_names"))
+    return set(code.co_names).union(*(_names(one) for one in inner))
+
+
+def _text(cls: type, one: Any) -> str:
+    try:
+        return textwrap.dedent(inspect.getsource(one))
+    except (OSError, TypeError):
+        raise _refused(cls, f"no source of {one.__qualname__}", "a class in a file or a notebook") from None
+
+
+def _check(cls: type, function: FunctionType) -> None:
+    around = [name for name in function.__code__.co_freevars if name != "__class__"]
+    if around:
+        found = f"{function.__name__}, which uses {', '.join(around)} of what is around it"
+        raise _refused(cls, found, "fields, or names of its module")
+
+
+def _refused(cls: type, found: str, wanted: str) -> ConfigError:
+    what = f"the design {cls.__name__} in a study"
+    return ConfigError(f"{what}: found {found}, wanted {wanted}", [(None, None, what, found, wanted)])

@@ -1,0 +1,81 @@
+//! Designs in Python for the devices of a study.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use wordline_lab::devices::Configured;
+use wordline_lab::error::Result as LabResult;
+use wordline_studies::{Own, Placed, Watched};
+
+use crate::asked::Calls;
+use crate::design::{name_of, placed};
+
+/// The varied key that says which design a run has.
+const KEY: &str = "design";
+
+/// The designs of a study, by their labels: values of the varied key, or nothing for the one of all runs. Those without an object are none.
+pub struct PythonDesigns(BTreeMap<String, Option<Given>>);
+
+struct Given {
+    object: Py<PyAny>,
+    name: &'static str,
+    source: String,
+}
+
+impl PythonDesigns {
+    /// From labels, each with an object and its source, or nothing.
+    pub fn of(designs: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let mut all = BTreeMap::new();
+        for (label, given) in designs {
+            let given: Option<(Bound<'_, PyAny>, String)> = given.extract()?;
+            let given = given.map(|(object, source)| {
+                Ok::<_, PyErr>(Given { name: name_of(&object)?, object: object.unbind(), source })
+            });
+            all.insert(label.extract()?, given.transpose()?);
+        }
+        Ok(Self(all))
+    }
+
+    fn given(&self, at: &toml::Table) -> Option<&Given> {
+        let label = at.get(KEY).and_then(toml::Value::as_str).unwrap_or_default();
+        self.0.get(label)?.as_ref()
+    }
+}
+
+impl Own for PythonDesigns {
+    fn source(&self, at: &toml::Table) -> Option<String> {
+        self.given(at).map(|given| given.source.clone())
+    }
+
+    fn placed(&self, at: &toml::Table, device: &Arc<dyn Configured>) -> LabResult<Option<Placed>> {
+        let Some(Given { object, name, .. }) = self.given(at) else { return Ok(None) };
+        let calls = Calls::of(name);
+        let device = Python::attach(|py| placed(device, object.bind(py), &calls))?;
+        Ok(Some(Placed { device, design: Box::new(Watch(calls)) }))
+    }
+}
+
+/// The calls of a design in a run of a study.
+struct Watch(Arc<Calls>);
+
+impl Watched for Watch {
+    fn has_failed(&self) -> bool {
+        self.0.has_raised()
+    }
+
+    fn error(&self) -> Option<String> {
+        let raised = self.0.take_raised()?;
+        Some(Python::attach(|py| {
+            let module = py.import("wordline._design");
+            let told =
+                module.and_then(|module| module.getattr("told")?.call1((self.0.name, raised.value(py))));
+            told.and_then(|told| told.extract()).unwrap_or_else(|_| raised.to_string())
+        }))
+    }
+
+    fn note(&self, seconds: f64) -> String {
+        self.0.told(seconds)
+    }
+}
