@@ -10,6 +10,7 @@ mod provenance;
 mod screen;
 
 mod cells;
+mod charts;
 mod cluster;
 mod compare;
 mod config;

@@ -12,6 +12,7 @@ use wordline_lab::output::ReportFolder;
 use wordline_lab::sweep::Conduct;
 
 use crate::arguments::{SeedArgument, whole};
+use crate::charts::{Charts, ChartsArguments};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::{self, Json, JsonArgument};
@@ -58,6 +59,8 @@ pub struct Arguments {
     /// Writes report.html, its charts and outcome.json into DIR/PAPER/NAME.
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
+    #[command(flatten)]
+    charts: ChartsArguments,
     /// Runs this many parts side by side; as many as there are cores if not given.
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = whole::<u32, 0>)]
     threads: u32,
@@ -83,6 +86,14 @@ impl Arguments {
             seed: self.seed.seed,
             seeds: self.seeds,
             ..Options::default()
+        }
+    }
+
+    /// The place of the charts of an experiment: beside its report, or in folders of its name.
+    fn charts_of(&self, charts: &Charts, experiment: &Experiment) -> Charts {
+        match (&self.report, self.charts.folder()) {
+            (Some(report), None) => charts.within(&report.join(&experiment.id).join("charts")),
+            _ => charts.of_part(&experiment.id),
         }
     }
 }
@@ -127,7 +138,13 @@ fn list(library: &Library, json: &JsonArgument) -> Result<(), Failure> {
 /// Repeats experiments one after another, the parts of each side by side. A report that cannot be written does not keep
 /// the results back.
 fn repeat(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Failure> {
-    output::apart(&[("--json", arguments.json.file.as_deref()), ("--report", arguments.report.as_deref())])?;
+    let outputs = [
+        ("--json", arguments.json.file.as_deref()),
+        ("--report", arguments.report.as_deref()),
+        ("--charts", arguments.charts.folder()),
+    ];
+    output::apart(&outputs)?;
+    let charts = arguments.charts.open(None)?;
     let json = arguments.json.open()?;
     let has_table = !json.is_standard();
     let claimed = |directory: &PathBuf| -> Result<Vec<ReportFolder>, Error> {
@@ -157,6 +174,10 @@ fn repeat(experiments: &[&Experiment], arguments: &Arguments) -> Result<(), Fail
         }
         if let Some(folder) = folders.next() {
             reports = reports.and(experiments::write_report(folder, experiment, &outcome));
+        }
+        if let Some(charts) = &charts {
+            let into = arguments.charts_of(charts, experiment);
+            reports = reports.and(into.give(&experiments::charts(experiment, &outcome)));
         }
         surprises += outcome.surprises.len();
         lock(&reached).outcomes.push(outcome);

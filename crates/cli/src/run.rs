@@ -10,6 +10,7 @@ use wordline_lab::snapshot::Snapshot;
 use wordline_lab::summary::Outcome;
 use wordline_lab::{CutAfter, Device, Error, Registry, Summary, Timeline, Window};
 
+use crate::charts::{Charts, ChartsArguments};
 use crate::arguments::{DeviceArguments, WorkloadArguments, whole};
 use crate::failure::{Failure, say};
 use crate::interrupt;
@@ -76,6 +77,8 @@ pub struct ResultArguments {
     /// that is there.
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
+    #[command(flatten)]
+    charts: ChartsArguments,
     /// Shows no progress bar. There is none either where standard error is no terminal.
     #[arg(long)]
     pub no_progress: bool,
@@ -134,21 +137,27 @@ pub enum Form {
 pub struct Results {
     json: Json,
     report: Option<ReportFolder>,
+    charts: Option<Charts>,
     has_table: bool,
 }
 
 impl ResultArguments {
     /// Opens everything that the results will be written to. `others` are outputs beside them, each with its name.
     pub fn open(&self, others: &[(&str, Option<&Path>)]) -> Result<Results, Failure> {
-        let own = [("--json", self.json.file.as_deref()), ("--report", self.report.as_deref())];
+        let own = [
+            ("--json", self.json.file.as_deref()),
+            ("--report", self.report.as_deref()),
+            ("--charts", self.charts.folder()),
+        ];
         output::apart(&[&own, others].concat())?;
+        let charts = self.charts.open(self.report.as_deref())?;
         let report = self.report.as_deref().map(ReportFolder::claim).transpose()?;
         if let Some(report) = report.as_ref().filter(|report| report.replaces()) {
             say(&format!("note: {}: takes the place of the report there", report.path().display()));
         }
         let taken = others.iter().any(|(_, path)| path.is_some_and(is_standard));
         let json = self.json.open()?;
-        Ok(Results { has_table: !taken && !json.is_standard(), json, report })
+        Ok(Results { has_table: !taken && !json.is_standard(), json, report, charts })
     }
 }
 
@@ -164,6 +173,7 @@ impl Results {
             let command = provenance().command_line();
             report::write(folder, runs, &json, Origin { config, command: &command })
         });
+        let drawn = self.charts.map_or(Ok(()), |charts| charts.give(&report::charts(runs)));
         let printed = match (runs, form) {
             _ if !self.has_table => Ok(()),
             ([run], Form::One) => output::table(&report::table(run, screen::width())),
@@ -171,6 +181,7 @@ impl Results {
         };
         let written = self.json.give_text(|| json);
         page?;
+        drawn?;
         written?;
         printed?;
         let stopped = runs.iter().any(|run| run.outcome == Outcome::Interrupted);

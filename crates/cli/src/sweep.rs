@@ -10,6 +10,7 @@ use wordline_lab::sweep::Conduct;
 use wordline_studies::{self as studies, Asked, Elsewhere, Progress, Repeat, RunsForm, Store, Study, Table};
 
 use crate::arguments::{SeedArgument, whole};
+use crate::charts::ChartsArguments;
 use crate::cluster::Cluster;
 use crate::failure::Failure;
 use crate::interrupt;
@@ -97,6 +98,8 @@ pub struct Arguments {
     /// Writes report.html, its charts and table.json into DIR.
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
+    #[command(flatten)]
+    charts: ChartsArguments,
     /// Runs this many side by side; as many as there are cores if not given.
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = whole::<u32, 0>)]
     threads: u32,
@@ -165,6 +168,7 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
         ("--json", arguments.json.file.as_deref()),
         ("--runs", arguments.runs.as_deref()),
         ("--report", arguments.report.as_deref()),
+        ("--charts", arguments.charts.folder()),
         ("--store", arguments.store.as_deref()),
     ];
     output::apart(&outputs)?;
@@ -178,6 +182,7 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     let connect =
         |address: &String| Cluster::connect(address, &arguments.python, &program, interrupt::flag());
     let cluster = arguments.cluster.as_ref().map(connect).transpose()?;
+    let charts = arguments.charts.open(arguments.report.as_deref())?;
     let json = arguments.json.open()?;
     let report = arguments.report.as_deref().map(ReportFolder::claim).transpose()?;
     interrupt::looks(true);
@@ -200,7 +205,10 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
         table.write_runs(path)?;
     }
     if let Some(folder) = report {
-        studies::chart_report(folder, &study, &table, &provenance)?;
+        studies::write_report(folder, &study, &table, &provenance)?;
+    }
+    if let Some(charts) = charts {
+        charts.give(&studies::charts(&study, &table))?;
     }
     verdict(&table)
 }

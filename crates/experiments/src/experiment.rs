@@ -26,6 +26,8 @@ pub struct Experiment {
     pub id: String,
     /// The file, for errors.
     pub path: PathBuf,
+    /// The text of the file.
+    pub text: String,
     /// Its title.
     pub title: String,
     /// Where the figure or table is.

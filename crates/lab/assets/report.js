@@ -9,7 +9,7 @@
   // The colours of the page, light or dark, and what fits into so many pixels.
   const theme = (width) => {
     const [ink, soft, line] = ["ink", "soft", "line"].map(colour);
-    const category = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => colour("series-" + n));
+    const category = Array.from({ length: 20 }, (_, n) => colour("series-" + (n + 1)));
     const ramp = [colour("ramp-low"), colour("ramp-high")];
     return {
       aria: false, // the figure is one picture with a name, and its numbers stand below it
@@ -99,10 +99,19 @@
     }
   };
 
+  // The data of a chart: a column for each field. Cells of a map are numbers without one.
+  const csv = (name) => {
+    const rows = charts.find((chart) => chart.name === name).spec.data.values.map((row) => (typeof row === "object" ? row : { value: row }));
+    const fields = [...new Set(rows.flatMap(Object.keys))];
+    const field = (value) => (/[",\n\r]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
+    const lines = [fields, ...rows.map((row) => fields.map((name) => String(row[name] ?? "")))];
+    return "data:text/csv;charset=utf-8," + encodeURIComponent(lines.map((line) => line.map(field).join(",") + "\n").join(""));
+  };
+
   const save = async ({ currentTarget: { dataset } }) => {
     const link = document.createElement("a");
     link.download = `${dataset.chart}.${dataset.kind}`;
-    link.href = await views.get(dataset.chart).view.toImageURL(dataset.kind, 2);
+    link.href = dataset.kind === "csv" ? csv(dataset.chart) : await views.get(dataset.chart).view.toImageURL(dataset.kind, 2);
     link.click();
   };
   document.querySelectorAll(".save button").forEach((button) => button.addEventListener("click", save));

@@ -101,6 +101,8 @@ impl Until {
 pub struct Study {
     /// The file, for errors.
     pub path: PathBuf,
+    /// Its text, or that of a file which asks for the same.
+    pub text: String,
     /// Its title.
     pub title: String,
     /// The runs, one at each combination.
@@ -191,6 +193,7 @@ impl Study {
         let title = file.title.unwrap_or_else(|| path.display().to_string());
         let made = Self {
             path: path.to_owned(),
+            text: text.to_owned(),
             title,
             sweep,
             repeat: file.repeat,
@@ -386,6 +389,7 @@ impl Study {
     /// # Errors
     /// As for [`parse`](Self::parse).
     pub fn of_arguments(registry: &Registry, device: toml::Table, asked: Asked<'_>) -> Result<Self> {
+        let text = asked.text(&device);
         let Asked { preset, workload, requests, queue_depth, precondition, vary, repeat, columns } = asked;
         let before = precondition.map(|text| before_of(text.into()).try_into::<Before>()).transpose();
         let precondition = before.map_err(|error| Error::Argument {
@@ -412,7 +416,7 @@ impl Study {
         let (path, title) = (PathBuf::from("sweep"), "Sweep".to_owned());
         let against = toml::Table::new();
         let own = Designs::default();
-        Self { path, title, sweep, repeat, columns, budget: None, against, traces: None, own }.checked()
+        Self { path, text, title, sweep, repeat, columns, budget: None, against, traces: None, own }.checked()
     }
 }
 
@@ -435,4 +439,37 @@ pub struct Asked<'a> {
     pub repeat: Repeat,
     /// The columns of the table; empty for the usual ones.
     pub columns: Vec<String>,
+}
+
+impl Asked<'_> {
+    /// The text of a file that asks for the same.
+    fn text(&self, device: &toml::Table) -> String {
+        let mut workload = toml::Table::from_iter([("name".to_owned(), self.workload.into())]);
+        let whole = |number: u64| toml::Value::from(i64::try_from(number).unwrap_or(i64::MAX));
+        workload.extend(self.requests.map(|requests| ("requests".to_owned(), whole(requests))));
+        workload.extend(self.queue_depth.map(|depth| ("queue_depth".to_owned(), whole(depth.into()))));
+        let axis = |axis: &Axis| {
+            let values = toml::Value::Array(axis.values.clone());
+            toml::Value::from(toml::Table::from_iter([
+                ("key".to_owned(), axis.key.as_str().into()),
+                ("values".to_owned(), values),
+            ]))
+        };
+        let repeat = [("first", self.repeat.first), ("seeds", self.repeat.seeds.into())];
+        let repeat = repeat.map(|(key, number)| (key.to_owned(), whole(number)));
+        let text = |text: &str| toml::Value::from(text);
+        let mut all = toml::Table::new();
+        all.extend(self.preset.as_deref().map(|preset| ("preset".to_owned(), text(preset))));
+        all.extend(self.precondition.map(|state| ("precondition".to_owned(), text(state))));
+        if !self.columns.is_empty() {
+            all.insert("columns".to_owned(), self.columns.clone().into());
+        }
+        all.insert("workload".to_owned(), workload.into());
+        all.insert("repeat".to_owned(), toml::Table::from_iter(repeat).into());
+        if !device.is_empty() {
+            all.insert("device".to_owned(), device.clone().into());
+        }
+        all.insert("vary".to_owned(), toml::Value::Array(self.vary.iter().map(axis).collect()));
+        all.to_string()
+    }
 }

@@ -22,7 +22,7 @@ pub use file::{Asked, Designs, Repeat, Study, Until};
 pub use name::{Input, Names};
 pub use own::{Own, Placed, Watched};
 pub use run::{Elsewhere, Ended, Plan, Progress, Tried, plan, run, run_at};
-pub use show::{chart_report, text};
+pub use show::{charts, text, write_report};
 pub use store::{Files, Record, State, Store};
 pub use table::{Cell, Row, RunsForm, Table};
 pub use task::{Task, TraceOf, carry_out};

@@ -2,12 +2,12 @@
 
 use serde_json::Value as Json;
 use wordline_experiments::{
-    ChartFile, Experiment, Kind, Known, Measured, Outcome, Shape, charts, grid, settings,
+    ChartFile, Experiment, Kind, Known, Measured, Outcome, Shape, grid, label, settings,
 };
 use wordline_lab::error::Result;
 use wordline_lab::output::ReportFolder;
 use wordline_lab::provenance::Provenance;
-use wordline_lab::report::{Section, document, escaped, figures};
+use wordline_lab::report::{Again, Chart, Report, Section, Sheet, SheetCell, made_by};
 
 use crate::file::Study;
 use crate::table::{Cell, Row, Table, plain};
@@ -83,51 +83,121 @@ pub fn text(table: &Table, width: u16) -> String {
     text
 }
 
-/// Writes a report into a folder: `report.html` with a chart of each column over the first varied key, and the table;
-/// `table.json`; `charts/NAME.vl.json`.
+/// The charts of a study: one of each column over the first varied key.
+pub fn charts(study: &Study, table: &Table) -> Vec<Chart> {
+    wordline_experiments::charts(&experiment(study, table), &outcome(study, table))
+}
+
+/// Writes a report into a folder: `report.html` with the charts and the table; `table.json`; `charts/NAME.vl.json`.
 ///
 /// # Errors
 /// [`wordline_lab::error::Error::File`] if it cannot be written.
-pub fn chart_report(
+pub fn write_report(
     folder: ReportFolder,
     study: &Study,
     table: &Table,
     provenance: &Provenance,
 ) -> Result<()> {
-    let charts = charts(&experiment(study, table), &outcome(study, table));
+    let charts = charts(study, table);
     let mut files: Vec<(String, Vec<u8>)> =
         charts.iter().map(|chart| (format!("charts/{}.vl.json", chart.name), pretty(&chart.spec))).collect();
     files.push(("table.json".into(), pretty(&table.json())));
-    let mut sections = Vec::new();
-    if !charts.is_empty() {
-        sections.push(figures(&charts));
-    }
-    sections.push(Section::new("rows", "All combinations", rows(table)));
-    let again = format!(
-        "<p>Made by {}.</p>\n<pre><code>{}</code></pre>\n",
-        escaped(&provenance.program()),
-        escaped(&provenance.command_line())
-    );
-    sections.push(Section::new("again", "To run it again", again));
-    let introduction = format!("<p>{} runs over {}</p>\n", table.runs(), escaped(&table.axes.join(", ")));
-    let page = document(&table.title, &introduction, &sections, &charts, "");
+    let page = page(study, table, provenance, &charts);
     files.push(("report.html".into(), page.into_bytes()));
     folder.write(&files)
+}
+
+/// The page of a study.
+pub(crate) fn page(study: &Study, table: &Table, provenance: &Provenance, charts: &[Chart]) -> String {
+    let seeds = table.rows.iter().map(Row::seeds).max().unwrap_or(0) as u64;
+    let first = study.repeat.first;
+    let seeds = match seeds {
+        0 | 1 => format!("Seed {first}."),
+        seeds => format!("Seeds {first} to {}.", first.saturating_add(seeds - 1)),
+    };
+    let command = provenance.command_line();
+    let report = Report {
+        title: &table.title,
+        verdict: verdict(table),
+        notes: errors(table),
+        charts,
+        tables: vec![Section::new("rows", "All combinations", sheet(table).html())],
+        again: Again { sentences: vec![made_by(provenance), seeds], command: &command, configuration: &study.text },
+        ..Report::default()
+    };
+    report.html()
+}
+
+/// How much was run, and where each column is least and greatest.
+fn verdict(table: &Table) -> Vec<String> {
+    let mut first = format!(
+        "{} runs of {} combinations of {}",
+        table.runs(),
+        table.rows.len(),
+        table.axes.join(", ")
+    );
+    if table.failed() > 0 {
+        first += &format!("; {} failed", table.failed());
+    }
+    if table.missing > 0 {
+        first += &format!("; {} were not done", table.missing);
+    }
+    std::iter::once(first + ".").chain(table.columns.iter().map(|column| extremes(table, column))).collect()
+}
+
+fn extremes(table: &Table, column: &str) -> String {
+    let means = table.rows.iter().filter_map(|row| Some((row, row.cell(column).mean?)));
+    let means: Vec<(&Row, f64)> = means.collect();
+    let least = means.iter().min_by(|a, b| a.1.total_cmp(&b.1));
+    let most = means.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    let (Some(least), Some(most)) = (least, most) else { return format!("{column}: no run has a value.") };
+    let shown = |row: &Row| shown(&row.cell(column));
+    if least.1 == most.1 {
+        return format!("{column}: {} everywhere.", shown(least.0));
+    }
+    let at = |row: &Row| {
+        let keys = table.axes.iter().filter_map(|axis| Some(format!("{axis} = {}", label(row.at.get(axis)?))));
+        keys.collect::<Vec<_>>().join(", ")
+    };
+    format!(
+        "{column}: least with {}, {}; greatest with {}, {}.",
+        at(least.0),
+        shown(least.0),
+        at(most.0),
+        shown(most.0)
+    )
+}
+
+/// The errors of runs that failed, each once.
+fn errors(table: &Table) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for error in table.rows.iter().flat_map(Row::errors) {
+        if all.iter().all(|known| known != error) {
+            all.push(error.to_owned());
+        }
+    }
+    all
 }
 
 fn pretty(value: &Json) -> Vec<u8> {
     (serde_json::to_string_pretty(value).expect("keys are text") + "\n").into_bytes()
 }
 
-fn rows(table: &Table) -> String {
-    let cell = |kind: &str, text: &str| format!("<{kind}>{}</{kind}>", escaped(text));
-    let heads: String = heads(table).iter().map(|head| cell("th", head)).collect();
+fn sheet(table: &Table) -> Sheet {
+    let of_cell = |cell: &Cell| SheetCell { text: shown(cell), value: cell.mean, half: cell.half };
     let row = |row: &Row| {
-        let cells: String = cells(table, row).iter().map(|text| cell("td", text)).collect();
-        format!("<tr>{cells}</tr>\n")
+        let keys = table.axes.iter().map(|axis| {
+            SheetCell::of_text(row.at.get(axis).map_or_else(String::new, label))
+        });
+        let columns = table.columns.iter().flat_map(|column| {
+            let difference = table.difference(row, column);
+            let less = table.less().map(|_| difference.map_or_else(SheetCell::default, |cell| of_cell(&cell)));
+            [Some(of_cell(&row.cell(column))), less]
+        });
+        keys.chain(columns.flatten()).collect()
     };
-    let body: String = table.rows.iter().map(row).collect();
-    format!("<table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n")
+    let rows = table.rows.iter().map(row).collect();
+    Sheet { name: "All combinations".into(), heads: heads(table), rows }
 }
 
 /// The charts of a study are those of an experiment without expected values.
@@ -151,6 +221,7 @@ fn experiment(study: &Study, table: &Table) -> Experiment {
     Experiment {
         id: study.title.clone(),
         path: study.path.clone(),
+        text: study.text.clone(),
         title: study.title.clone(),
         source: String::new(),
         claims: Vec::new(),

@@ -129,9 +129,9 @@ impl Experiment {
         }
         let charts = file.chart.into_iter().map(Spanned::into_inner).collect();
         let (title, source, left_open, path) = (file.title, file.source, file.left_open, path.to_owned());
-        let (id, known) = (id.to_owned(), Known::default());
+        let (id, text, known) = (id.to_owned(), text.to_owned(), Known::default());
         let experiment =
-            Self { id, path, title, source, claims, left_open, kind, changes, expect, charts, known };
+            Self { id, path, text, title, source, claims, left_open, kind, changes, expect, charts, known };
         wrong.all.or_ok(experiment).map_err(Error::Config)
     }
 }

@@ -1,11 +1,12 @@
 //! The report of an experiment: a page on which each of the paper's values stands, and is drawn, beside ours.
 
 use crate::experiment::Experiment;
+use crate::judge::counts::Counts;
 use crate::judge::outcome::{Outcome, Row, Value, Verdict};
 use crate::show::chart::{Chart, charts};
 use wordline_lab::error::Result;
 use wordline_lab::output::ReportFolder;
-use wordline_lab::report::{Section, add, document, escaped, figures};
+use wordline_lab::report::{Again, Report, Section, add, escaped, list, made_by, of_tables};
 
 /// The style sheet of the rows.
 const STYLE: &str = include_str!("../../assets/rows.css");
@@ -27,45 +28,72 @@ fn pretty(value: &impl serde::Serialize) -> String {
 
 /// The page.
 pub(crate) fn html(experiment: &Experiment, outcome: &Outcome, charts: &[Chart]) -> String {
-    let mut sections = vec![Section::new("rows", "The paper's values beside ours", rows(&outcome.rows))];
-    if !charts.is_empty() {
-        sections.push(figures(charts));
-    }
-    sections.push(Section::new("again", "To run it again", again(outcome)));
-    document(&experiment.title, &introduction(experiment, outcome), &sections, charts, STYLE)
+    let command = outcome.provenance.command_line();
+    let seeds = match outcome.seeds {
+        0 | 1 => format!("Seed {}.", outcome.seed),
+        seeds => format!("{seeds} seeds from {} on.", outcome.seed),
+    };
+    let report = Report {
+        title: &experiment.title,
+        about: format!(
+            "<p><code>{}</code> <span class=\"soft\">{}</span></p>\n",
+            escaped(&experiment.id),
+            escaped(&experiment.source),
+        ),
+        verdict: verdict(outcome),
+        notes: outcome.notes.clone(),
+        more: left_open(experiment),
+        charts,
+        tables: vec![Section::new("rows", "The paper's values beside ours", rows(&outcome.rows))],
+        again: Again {
+            sentences: vec![made_by(&outcome.provenance), seeds],
+            command: &command,
+            configuration: &experiment.text,
+        },
+        style: STYLE,
+        key: None,
+    };
+    report.html()
 }
 
-fn introduction(experiment: &Experiment, outcome: &Outcome) -> String {
-    let mut out = format!(
-        "<p><code>{}</code> <span class=\"soft\">{}</span></p>\n<p>{}</p>\n",
-        escaped(&experiment.id),
-        escaped(&experiment.source),
-        escaped(&outcome.counts.to_string()),
+/// The most rows that a verdict names. Chosen: a sentence, and not the table.
+const NAMED: usize = 4;
+
+/// In how many rows ours agrees with the paper, and which lie outside.
+fn verdict(outcome: &Outcome) -> Vec<String> {
+    let Counts { judged, within, direction, outside, unsure, explained, contradicted, .. } = outcome.counts;
+    if judged == 0 {
+        return vec!["Nothing is compared here: the values are only shown.".to_owned()];
+    }
+    let agree = within + direction;
+    let mut told = format!(
+        "Ours agrees with the paper in {agree} of {judged} values that are compared: {within} lie in their band, {direction} have the sign \
+         or the order that the paper states."
     );
-    if !outcome.notes.is_empty() {
-        out += &format!("<section class=\"notes\" aria-label=\"Notes\">{}</section>\n", list(&outcome.notes));
+    if unsure > 0 {
+        told += &format!(" For {unsure} the seeds do not agree on that.");
     }
-    if !experiment.left_open.is_empty() {
-        out += "<details><summary>What the source leaves open, and what was chosen</summary>";
-        out += &(list(&experiment.left_open) + "</details>\n");
+    let mut all = vec![told];
+    if outside > 0 {
+        let rows = outcome.rows.iter();
+        let rows = rows.filter(|row| row.verdict == Verdict::Outside && row.under.is_none() && !row.own_input);
+        let names: Vec<String> = rows.map(Row::shown_what).collect();
+        let more = names.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        all.push(format!(
+            "{outside} lie outside ({explained} with a reason, {contradicted} contradicted by other numbers of the paper): {}{more}.",
+            names[..names.len().min(NAMED)].join("; ")
+        ));
     }
-    out
+    all
 }
 
-fn list(items: &[String]) -> String {
-    let items: String = items.iter().map(|item| format!("<li>{}</li>", escaped(item))).collect();
-    format!("<ul>{items}</ul>")
-}
-
-fn again(outcome: &Outcome) -> String {
-    let Outcome { provenance, seed, .. } = outcome;
-    let seeds = if outcome.seeds == 1 { "one seed".to_owned() } else { format!("{} seeds", outcome.seeds) };
-    format!(
-        "<p>Made by {}; schema {}, {seeds} from {seed} on.</p>\n<pre><code>{}</code></pre>\n",
-        escaped(&provenance.program()),
-        provenance.schema,
-        escaped(&provenance.command_line()),
-    )
+fn left_open(experiment: &Experiment) -> String {
+    if experiment.left_open.is_empty() {
+        return String::new();
+    }
+    let summary = "<details><summary>What the source leaves open, and what was chosen</summary>";
+    format!("{summary}{}</details>\n", list(&experiment.left_open))
 }
 
 /// The verdicts by which rows are chosen: the name of their class, the sign that tells them apart without colour, and words.
@@ -91,13 +119,14 @@ fn rows(rows: &[Row]) -> String {
     let (shown, judged): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.verdict == Verdict::Shown);
     let mut out = String::new();
     if !judged.is_empty() {
-        out += &(filter(&judged) + KEY + &table("Rows that are compared", &judged));
+        let name = "Rows that are compared";
+        out += &(filter(&judged) + KEY + &of_tables(name, &table(name, &judged)));
     }
     if !shown.is_empty() {
         out += &format!(
             "<details><summary>Only shown, for nothing is compared: {}</summary>\n{}</details>\n",
             shown.len(),
-            table("Rows that are only shown", &shown),
+            of_tables("Rows that are only shown", &table("Rows that are only shown", &shown)),
         );
     }
     out
@@ -131,7 +160,7 @@ fn table(name: &str, rows: &[&Row]) -> String {
     let mut out = format!(
         "<table class=\"rows\" role=\"table\" aria-label=\"{name}\"><thead role=\"rowgroup\"><tr role=\"row\">"
     );
-    for head in ["verdict", "what", "paper", "ours", "drawn"] {
+    for head in ["verdict", "what", "paper", "ours", "band"] {
         let class = if matches!(head, "paper" | "ours") { " class=\"number\"" } else { "" };
         add(&mut out, format_args!("<th scope=\"col\" role=\"columnheader\"{class}>{head}</th>"));
     }
@@ -145,21 +174,30 @@ fn line(row: &Row) -> String {
     let of_paper = if row.own_expectation { "expected here" } else { "paper" };
     let sign = CLASSES.iter().find(|(name, ..)| *name == class).map_or("○", |(_, sign, _)| sign);
     let [paper, ours] = row.shown();
-    let [paper, ours] = [(&row.paper, paper), (&row.ours, ours)].map(|(value, text)| match value {
-        Value::Number(_) => (format!("{text} {}", row.unit).trim_end().to_owned(), " class=\"number\""),
-        Value::Text(_) => (text, " class=\"words\""),
+    let half = row.interval.map(|[least, greatest]| format!(" data-half=\"{}\"", (greatest - least) / 2.0));
+    let unit = format!(" data-unit=\"{}\"", escaped(&row.unit));
+    let of_ours = half.unwrap_or_default();
+    let [paper, ours] = [(&row.paper, paper, &unit), (&row.ours, ours, &of_ours)].map(|(value, text, more)| {
+        match value {
+            Value::Number(number) => (
+                format!("{text} {}", row.unit).trim_end().to_owned(),
+                format!(" class=\"number\" data-value=\"{number}\"{more}"),
+            ),
+            Value::Text(_) => (text, " class=\"words\"".to_owned()),
+        }
     });
-    let cell = |name: &str, (text, class): &(String, &str)| {
+    let cell = |name: &str, (text, class): &(String, String)| {
         let name = if text.is_empty() { String::new() } else { format!(" data-name=\"{name}\"") };
         format!("<td role=\"cell\"{class}{name}>{}</td>", escaped(text))
     };
     format!(
         "<tr role=\"row\" class=\"{class}\"><td role=\"cell\"><span class=\"verdict {class}\"><span aria-hidden=\"true\">{sign}</span> {}</span></td>\
-         <td role=\"cell\" class=\"what\">{}</td>{}{}<td role=\"cell\" class=\"beside\">{}</td></tr>\n",
+         <td role=\"cell\" class=\"what\">{}</td>{}{}<td role=\"cell\" class=\"beside\" data-csv=\"{}\">{}</td></tr>\n",
         escaped(&row.shown_verdict().to_lowercase()),
         what(row),
         cell(of_paper, &paper),
         cell("ours", &ours),
+        escaped(&row.band),
         drawing(row),
     )
 }
@@ -294,7 +332,7 @@ mod tests {
     fn verdicts_have_a_contrast_of_four_and_a_half_and_drawings_one_of_three_in_light_and_dark() {
         let pages = palettes(include_str!("../../../lab/assets/report.css"));
         for (page, verdicts) in pages.into_iter().zip(palettes(STYLE)) {
-            for verdict in ["within", "direction", "outside", "shown"] {
+            for verdict in ["within", "direction", "outside", "shown", "own"] {
                 let ink = verdicts[format!("{verdict}-ink").as_str()];
                 assert!(contrast(ink, verdicts[verdict]) >= 4.5, "{verdict}");
                 // The dot of our value lies on the paper and on the band of a drawing.

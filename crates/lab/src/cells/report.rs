@@ -4,10 +4,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::answer::Answer;
-use super::table::curve;
+use super::table::{CURVE, curve_numbers};
 use crate::error::Result;
 use crate::output::ReportFolder;
-use crate::report::{Chart, SCHEMA, Section, document, escaped, figures};
+use crate::provenance::Provenance;
+use crate::report::{Again, Chart, Report, SCHEMA, Section, Sheet, SheetCell, escaped, made_by};
 
 /// Points of the curve of a state. Chosen: enough for a bell to look round.
 const POINTS: usize = 60;
@@ -48,16 +49,45 @@ fn pretty(value: &impl Serialize) -> Vec<u8> {
 }
 
 fn html(key: &str, answers: &[(String, Answer)], charts: &[Chart], command: &str) -> String {
-    let numbers = format!("<pre>{}</pre>\n", escaped(&curve(key, answers)));
-    let again = format!("<pre><code>{}</code></pre>\n", escaped(command));
-    let sections = [
-        Section::new("rows", format!("Along {}", escaped(key)), numbers),
-        figures(charts),
-        Section::new("again", "To run it again", again),
-    ];
+    let title = format!("Cells along {key}");
     let set = answers.first().map_or("", |(_, answer)| &answer.set);
-    let introduction = format!("<p>The cells of <code>{}</code>.</p>\n", escaped(set));
-    document(&format!("Cells along {key}"), &introduction, &sections, charts, "")
+    let report = Report {
+        title: &title,
+        about: format!("<p>The cells of <code>{}</code>.</p>\n", escaped(set)),
+        verdict: verdict(key, answers).into_iter().collect(),
+        charts,
+        tables: vec![Section::new("rows", format!("Along {key}"), sheet(key, answers).html())],
+        again: Again {
+            sentences: vec![made_by(&Provenance::of(None, Vec::new()))],
+            command,
+            configuration: "",
+        },
+        ..Report::default()
+    };
+    report.html()
+}
+
+/// Where the fewest bits are wrong, and where the most.
+fn verdict(key: &str, answers: &[(String, Answer)]) -> Option<String> {
+    let by_rate = |a: &&(String, Answer), b: &&(String, Answer)| a.1.error_rate.total_cmp(&b.1.error_rate);
+    let (least, most) = (answers.iter().min_by(by_rate)?, answers.iter().max_by(by_rate)?);
+    Some(format!(
+        "The fewest bits are wrong at {key} = {}, {:.2e} of all, and the most at {}, {:.2e}.",
+        least.0, least.1.error_rate, most.0, most.1.error_rate
+    ))
+}
+
+/// The table of the terminal, with the numbers beside what is shown.
+fn sheet(key: &str, answers: &[(String, Answer)]) -> Sheet {
+    let text = |value: &String| SheetCell::of_text(value.clone());
+    let cells = |(value, answer): &(String, Answer)| {
+        let numbers = curve_numbers(answer);
+        let numbers =
+            numbers.into_iter().map(|(text, value)| SheetCell { text, value: Some(value), half: None });
+        std::iter::once(text(value)).chain(numbers).collect()
+    };
+    let heads = std::iter::once(key).chain(CURVE).map(str::to_owned).collect();
+    Sheet { name: format!("Along {key}"), heads, rows: answers.iter().map(cells).collect() }
 }
 
 /// The charts of answers along a key.

@@ -86,20 +86,27 @@ fn facts(answer: &Answer) -> Vec<Vec<String>> {
     rows
 }
 
+/// The heads of answers along a key, behind the key.
+pub(super) const CURVE: [&str; 6] =
+    ["bit errors", "at best references", "ER to P1", "tried again", "retries", "program"];
+
+/// What stands below these heads, and its numbers.
+pub(super) fn curve_numbers(answer: &Answer) -> [(String, f64); 6] {
+    let Answer { retries, program, .. } = answer;
+    let rates = [answer.error_rate, answer.best_error_rate, answer.erased_to_p1.mean];
+    let [errors, at_best, erased] = rates.map(|value| (rate(value), value));
+    let again = (percent(retries.share), retries.share);
+    let program = (format!("{:.1} us", program.time_us), program.time_us);
+    [errors, at_best, erased, again, (format!("{:.1}", retries.mean), retries.mean), program]
+}
+
 /// Answers along a key: a line for each of its values.
 pub fn curve(key: &str, answers: &[(String, Answer)]) -> String {
-    let head = [key, "bit errors", "at best references", "ER to P1", "tried again", "retries", "program"];
-    let mut rows = vec![row(&head)];
+    let heads: Vec<&str> = std::iter::once(key).chain(CURVE).collect();
+    let mut rows = vec![row(&heads)];
     for (value, answer) in answers {
-        rows.push(vec![
-            value.clone(),
-            rate(answer.error_rate),
-            rate(answer.best_error_rate),
-            rate(answer.erased_to_p1.mean),
-            percent(answer.retries.share),
-            format!("{:.1}", answer.retries.mean),
-            format!("{:.1} us", answer.program.time_us),
-        ]);
+        let numbers = curve_numbers(answer).map(|(text, _)| text);
+        rows.push(std::iter::once(value.clone()).chain(numbers).collect());
     }
     aligned(&rows)
 }

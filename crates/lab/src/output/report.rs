@@ -14,11 +14,11 @@ pub(crate) const PAGE: &str = "report.html";
 /// The folder of a report's charts.
 const CHARTS: &str = "charts";
 
-/// The ending of the names of charts.
-const CHART: &str = ".vl.json";
+/// The endings of the names of charts, of those among them that were drawn for papers.
+const CHART: [&str; 4] = [".vl.json", ".pdf", ".svg", ".png"];
 
 /// The files of a report beside its page and its charts.
-const DATA: [&str; 2] = ["summary.json", "outcome.json"];
+const DATA: [&str; 4] = ["summary.json", "outcome.json", "table.json", "answers.json"];
 
 /// The file that the run locks which is to write the report. Part of the name of temporary files, as it is one.
 const LOCK: &str = ".wordline-lock";
@@ -144,7 +144,7 @@ fn report_in(folder: &Path) -> Result<Vec<PathBuf>> {
             files.push(path);
         } else if path.is_dir() && name == CHARTS {
             for chart in entries(&path)? {
-                if !chart.is_file() || !name_of(&chart).ends_with(CHART) {
+                if !chart.is_file() || !CHART.iter().any(|ending| name_of(&chart).ends_with(ending)) {
                     return Err(refused(format!("a folder that holds {CHARTS}/{}, too", name_of(&chart))));
                 }
                 files.push(chart);

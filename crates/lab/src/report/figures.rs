@@ -1,6 +1,6 @@
 //! The charts of a page: each a figure with a name, how to read it, the drawing, and its numbers as a table.
 
-use super::page::{Section, add, escaped, scrolled};
+use super::markup::{Section, add, escaped, scrolled};
 use super::{Chart, numbers};
 
 /// The section that holds the figures of `charts`. The script of the page draws them.
@@ -33,7 +33,7 @@ fn figure(chart: &Chart) -> String {
         ),
     );
     out += "<p class=\"save\" hidden>Save as";
-    for kind in ["svg", "png"] {
+    for kind in ["svg", "png", "csv"] {
         let shown = kind.to_uppercase();
         add(
             &mut out,

@@ -4,12 +4,16 @@ mod charts;
 #[cfg(test)]
 mod colours;
 mod figures;
+mod frame;
+mod markup;
 mod numbers;
 mod page;
+mod print;
 mod quantity;
 mod results;
 #[cfg(test)]
 pub(crate) mod sample;
+mod sheet;
 mod statistics;
 #[cfg(test)]
 mod structure;
@@ -19,15 +23,19 @@ mod tail;
 mod terminal;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use crate::error::Result;
 use crate::output::ReportFolder;
 use crate::summary::Summary;
 
 pub use charts::{Chart, SCHEMA, charts};
-pub use figures::section as figures;
-pub use page::{Origin, Section, add, document, escaped, html};
+pub use frame::{Again, Report, list, made_by};
+pub use markup::{Section, add, escaped};
+pub use page::{Origin, html};
+pub use print::{Width, for_a_page, printed};
 pub use quantity::{Quantity, three_digits};
+pub use sheet::{Sheet, SheetCell, of_tables};
 pub use statistics::statistics;
 pub use terminal::{comparison, table};
 

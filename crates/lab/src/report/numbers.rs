@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::page::{add, escaped};
+use super::markup::{add, escaped};
 use super::quantity::three_digits;
 
 /// A series with more values than this shows some of them: chosen, what is taken in at a glance.

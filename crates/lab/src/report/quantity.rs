@@ -71,6 +71,20 @@ impl Quantity {
         number.is_finite().then_some(number)
     }
 
+    /// The unit of the number; empty for counts, ratios and words.
+    pub fn unit(&self) -> &'static str {
+        match self {
+            Self::Text(_) | Self::Absent | Self::Count(_) | Self::Number(_) | Self::Fraction(_) => "",
+            Self::Latency(_) => "µs",
+            Self::Seconds(_) => "s",
+            Self::Bytes(_) => "B",
+            Self::Terabytes(_) => "TB",
+            Self::Throughput(_) => "B/s",
+            Self::PerSecond(_) => "1/s",
+            Self::Joules(_) => "J",
+        }
+    }
+
     /// How many times `first` this is; none where one has no number or `first` is zero.
     pub fn ratio_to(&self, first: &Self) -> Option<f64> {
         let (number, first) = (self.number()?, first.number()?);

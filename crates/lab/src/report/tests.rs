@@ -114,7 +114,7 @@ fn an_array_has_a_column_for_each_device_and_says_how_it_wrote() {
     let many = table(&sample::array(20), 100);
     assert!(many.lines().filter(|line| line.starts_with(" Members")).count() > 2, "{many}");
     assert!(widest(&many) <= 100, "{many}");
-    assert!(html(&[sample::array(4)], ORIGIN).contains(">Device 3 of the array</caption>"));
+    assert!(html(&[sample::array(4)], ORIGIN).contains(">Device 3 of the array</th>"));
 }
 
 #[test]
@@ -290,8 +290,8 @@ fn a_page_escapes_names_configuration_and_data() {
     assert!(page.contains("&lt;script&gt;alert(&#39;&amp;&#39;)"));
     assert!(page.contains("\\u003cscript>alert"), "the charts name the device");
     assert!(!page.contains("</code></script><b>"));
-    // The data of the charts, and each of the three programs and the page's own script, end where they should.
-    assert_eq!(page.matches("</script>").count(), 5);
+    // The data of the charts, and each of the three programs and the page's two scripts, end where they should.
+    assert_eq!(page.matches("</script>").count(), 6);
 }
 
 #[test]
@@ -347,7 +347,7 @@ fn a_report_into_a_file_is_an_error_that_names_it() {
 #[test]
 fn the_vendored_programs_are_what_the_readme_says() {
     let readme = include_str!("../../assets/README.md");
-    for (name, program) in super::page::PROGRAMS {
+    for (name, program) in super::frame::PROGRAMS {
         let row =
             readme.lines().find(|line| line.contains(&format!("`{name}.min.js`"))).expect("a row for each");
         let size = super::Quantity::Count(program.len() as u64).to_string();

@@ -13,7 +13,11 @@ use crate::sweep::axes::check_along;
 pub use wordline_lab::report::Chart;
 use wordline_lab::report::SCHEMA;
 
+mod label;
+mod paper;
 mod points;
+
+pub use label::label;
 
 /// A chart as an experiment names it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -129,14 +133,14 @@ impl ChartFile {
     }
 }
 
-/// The charts of an outcome, with its data.
+/// The charts of an outcome, with its data; where none of the experiment's own shows the paper's values, they stand beside ours in further ones.
 pub fn charts(experiment: &Experiment, outcome: &Outcome) -> Vec<Chart> {
     let draw = |file: &ChartFile| {
         let wanted = settings(&file.at);
         let lies = |at: &[(String, Value)]| wanted.iter().all(|value| at.contains(value));
         let points: Vec<&Measured> = outcome.points.iter().filter(|point| lies(&point.at)).collect();
         let mut spec = match &file.shape {
-            Shape::Line { along } => line(&outcome.rows, along),
+            Shape::Line { along } => paper::along(&outcome.rows, along),
             Shape::Ratio {} => ratio(&outcome.rows),
             Shape::Curves { column, unit, along, by, panel, per } => {
                 let value = |point: &Measured| points::value(point, column, &settings(per), &outcome.points);
@@ -152,7 +156,13 @@ pub fn charts(experiment: &Experiment, outcome: &Outcome) -> Vec<Chart> {
         spec["description"] = caption.as_str().into();
         Chart { name, title, caption, spec }
     };
-    experiment.charts.iter().map(draw).collect()
+    let mut all: Vec<Chart> = experiment.charts.iter().map(draw).collect();
+    let shows_paper =
+        experiment.charts.iter().any(|chart| matches!(chart.shape, Shape::Line { .. } | Shape::Ratio {}));
+    if !shows_paper {
+        all.extend(paper::beside(&outcome.rows));
+    }
+    all
 }
 
 fn numbers(row: &Row) -> Option<(f64, f64)> {
@@ -164,37 +174,6 @@ fn numbers(row: &Row) -> Option<(f64, f64)> {
 
 fn place<'a>(row: &'a Row, key: &str) -> Option<&'a Value> {
     row.at.iter().find(|(name, _)| name == key).map(|(_, value)| value)
-}
-
-fn line(rows: &[Row], along: &str) -> Json {
-    let mut data = Vec::new();
-    let mut unit = String::new();
-    // Other varied keys make a line each.
-    let mut several = false;
-    for row in rows {
-        if let (Some((paper, ours)), Some(x)) = (numbers(row), place(row, along)) {
-            unit.clone_from(&row.unit);
-            let others = row.at.iter().filter(|(key, _)| key != along);
-            let series: Vec<String> = others.map(|(_, value)| value.to_string()).collect();
-            several |= !series.is_empty();
-            for (value, whose) in [(paper, "paper"), (ours, "ours")] {
-                data.push(json!({ "x": x, "value": value, "whose": whose, "at": series.join(", ") }));
-            }
-        }
-    }
-    let whose = json!({ "field": "whose", "type": "nominal", "title": null, "sort": ["paper", "ours"] });
-    json!({
-        "$schema": SCHEMA,
-        "data": { "values": data },
-        "width": "container",
-        "mark": { "type": "line", "point": true, "tooltip": true },
-        "encoding": {
-            "x": { "field": "x", "type": "quantitative", "title": along, "scale": { "zero": false } },
-            "y": { "field": "value", "type": "quantitative", "title": unit },
-            "color": if several { json!({ "field": "at", "type": "nominal", "title": null }) } else { whose.clone() },
-            "strokeDash": whose,
-        }
-    })
 }
 
 fn ratio(rows: &[Row]) -> Json {

@@ -5,18 +5,27 @@ use wordline_kernel::Bytes;
 
 use crate::judge::column::follow;
 use crate::judge::outcome::{Measured, Trace, Value};
+use crate::show::chart::label::of_text;
 use wordline_lab::report::SCHEMA;
 
 fn place<'a>(at: &'a [(String, Value)], key: &str) -> Option<&'a Value> {
     at.iter().find(|(name, _)| name == key).map(|(_, value)| value)
 }
 
-/// The values of a varied key, each once, in the order of the experiment.
+/// The value of a varied key as it is drawn.
+fn drawn(value: &Value) -> Value {
+    match value {
+        Value::Number(_) => value.clone(),
+        Value::Text(text) => Value::Text(of_text(text)),
+    }
+}
+
+/// The values of a varied key as they are drawn, each once, in the order of the experiment.
 fn values(points: &[&Measured], key: &str) -> Vec<Value> {
     let mut all = Vec::new();
-    for value in points.iter().filter_map(|point| place(&point.at, key)) {
-        if !all.contains(value) {
-            all.push(value.clone());
+    for value in points.iter().filter_map(|point| place(&point.at, key)).map(drawn) {
+        if !all.contains(&value) {
+            all.push(value);
         }
     }
     all
@@ -36,7 +45,7 @@ fn axis(field: &str, title: &str, values: &[Value]) -> Json {
     let angle = if long { -30 } else { 0 };
     json!({
         "field": field, "type": "ordinal", "title": title, "sort": values,
-        "axis": { "labelAngle": angle, "labelLimit": 200 },
+        "axis": { "labelAngle": angle, "labelLimit": 200, "labelOverlap": true },
     })
 }
 
@@ -97,7 +106,7 @@ pub(crate) fn curves(
     by: Option<&str>,
     panel: Option<&str>,
 ) -> Json {
-    let of = |point: &Measured, key: Option<&str>| key.and_then(|key| place(&point.at, key)).cloned();
+    let of = |point: &Measured, key: Option<&str>| key.and_then(|key| place(&point.at, key)).map(drawn);
     let row = |point: &&Measured| {
         let value = value(point)?;
         Some(json!({
@@ -136,7 +145,7 @@ pub(crate) fn stacked(
     along: &str,
     panel: Option<&str>,
 ) -> Json {
-    let of = |point: &Measured, key: Option<&str>| key.and_then(|key| place(&point.at, key)).cloned();
+    let of = |point: &Measured, key: Option<&str>| key.and_then(|key| place(&point.at, key)).map(drawn);
     let row = |point: &Measured, (order, column): (usize, &String)| {
         let value = number(point, column)?;
         Some(json!({

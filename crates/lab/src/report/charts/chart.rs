@@ -121,7 +121,7 @@ pub(super) fn latency_channel(rows: &[Value], field: &str, title: &str) -> Value
     })
 }
 
-/// Round microseconds from at most `least` to above `most`, fewer a decade the more decades there are.
+/// Round microseconds from below `least`, so that it is not drawn on the edge, to above `most`, fewer a decade the more decades there are.
 pub(super) fn round_times(least: f64, most: f64) -> Vec<f64> {
     let steps: &[f64] = match most / least {
         ratio if ratio < 300.0 => &[1.0, 2.0, 5.0], // chosen: at most eight labels or so
@@ -134,7 +134,7 @@ pub(super) fn round_times(least: f64, most: f64) -> Vec<f64> {
             steps.iter().map(move |step| shown_number(step * libm::pow(10.0, f64::from(decade))))
         })
         .collect();
-    let from = all.iter().rposition(|tick| *tick <= least).unwrap_or(0);
+    let from = all.iter().rposition(|tick| *tick < least).unwrap_or(0);
     let to = all.iter().position(|tick| *tick > most).unwrap_or(all.len() - 1);
     all[from..=to.max(from)].to_vec()
 }
@@ -161,8 +161,8 @@ mod tests {
     fn an_axis_of_latency_has_a_few_round_times_around_its_values() {
         assert_eq!(round_times(60.0, 450.0), [50.0, 100.0, 200.0, 500.0]);
         assert_eq!(round_times(0.5, 20_000.0), [0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4, 3e4]);
-        assert_eq!(round_times(1.0, 1e6), [1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6, 1e7]);
-        assert_eq!(round_times(100.0, 100.0), [100.0, 200.0]);
+        assert_eq!(round_times(1.0, 1e6), [0.1, 1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6, 1e7]);
+        assert_eq!(round_times(100.0, 100.0), [50.0, 100.0, 200.0]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::chart::{Chart, Runs, chart, shown};
 use super::die_grid::{Across, Shade, die_grid};
-use super::over_time::{Axis, line, time_unit};
+use super::over_time::{Axis, Clock, length, line, time_unit};
 use crate::summary::Summary;
 
 /// Free blocks.
@@ -38,13 +38,13 @@ pub fn victims(runs: &Runs<'_>) -> Option<Chart> {
 
 /// A row for each window with the value that a run has for it; none for a run without any.
 fn rows(runs: &Runs<'_>, kind: &str, values: impl Fn(&Summary) -> Vec<Option<f64>>) -> Vec<Value> {
-    let (divisor, _) = time_unit(runs);
+    let clock = Clock::of(runs);
     let of_run = |(run, label): (&Summary, &str)| {
         let values = values(run);
-        let width = run.windows.width_seconds / divisor;
+        let width = run.windows.width_seconds;
         let has_any = values.iter().any(Option::is_some);
         let rows = values.into_iter().enumerate().filter(|_| has_any).map(|(n, value)| {
-            json!({ "run": label, "kind": kind, "time": shown(n as f64 * width),
+            json!({ "run": label, "kind": kind, "time": shown(clock.place(run, n as f64 * width)),
                 "value": value.map_or(Value::Null, shown) })
         });
         rows.collect::<Vec<_>>()
@@ -60,7 +60,7 @@ pub fn dies(runs: &Runs<'_>, index: usize) -> Option<Chart> {
     if columns < 2 {
         return None;
     }
-    let (divisor, unit) = time_unit(runs);
+    let (divisor, unit) = time_unit(length(run));
     let column = run.windows.width_seconds * map.windows_a_column as f64 / divisor;
     let (of_name, of_title) = if runs.are_several() {
         (format!("-{}", index + 1), format!(" of {label}"))

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::chart::{Chart, Runs, chart, shown};
-use super::over_time::{Axis, line, time_unit};
-use crate::summary::DesignChart;
+use super::over_time::{Axis, Clock, line};
+use crate::summary::{DesignChart, Summary};
 
 /// Those of all runs: one for each name, in the order in which the runs have them.
 pub fn all(runs: &Runs<'_>) -> Vec<Chart> {
@@ -24,17 +24,23 @@ fn drawn(runs: &Runs<'_>, kind: &DesignChart) -> Option<Chart> {
     }
 }
 
-/// The points of each run that has the chart, with the label of the run.
-fn points<'a>(runs: &'a Runs<'_>, kind: &'a DesignChart) -> impl Iterator<Item = (&'a str, [f64; 2])> {
+/// The points of each run that has the chart, with the run and its label.
+fn points<'a>(
+    runs: &'a Runs<'_>,
+    kind: &'a DesignChart,
+) -> impl Iterator<Item = (&'a Summary, &'a str, [f64; 2])> {
     runs.iter().flat_map(move |(run, label)| {
         let own = run.charts.iter().filter(|one| one.name == kind.name);
-        own.flat_map(|one| &one.points).map(move |point| (label, *point))
+        own.flat_map(|one| &one.points).map(move |point| (run, label, *point))
     })
 }
 
 fn over_time(runs: &Runs<'_>, kind: &DesignChart) -> Option<Chart> {
-    let (divisor, _) = time_unit(runs);
-    let row = |(run, [time, value]): (&str, [f64; 2])| json!({ "run": run, "kind": kind.value, "time": shown(time / divisor), "value": shown(value) });
+    let clock = Clock::of(runs);
+    let row = |(run, label, [time, value]): (&Summary, &str, [f64; 2])| {
+        let time = shown(clock.place(run, time));
+        json!({ "run": label, "kind": kind.value, "time": time, "value": shown(value) })
+    };
     let rows: Vec<Value> = points(runs, kind).map(row).collect();
     let axis = Axis { title: &kind.value, kinds: &[&kind.value], latency: false };
     line(runs, &kind.name, &kind.title, &kind.caption, rows, &axis)
@@ -42,7 +48,7 @@ fn over_time(runs: &Runs<'_>, kind: &DesignChart) -> Option<Chart> {
 
 fn over_sizes(runs: &Runs<'_>, kind: &DesignChart, title: &str) -> Option<Chart> {
     let row =
-        |(run, [size, value]): (&str, [f64; 2])| json!({ "run": run, "size": size, "value": shown(value) });
+        |(_, run, [size, value]): (&Summary, &str, [f64; 2])| json!({ "run": run, "size": size, "value": shown(value) });
     let rows: Vec<Value> = points(runs, kind).map(row).collect();
     let mut encoding = json!({
         "x": { "field": "size", "type": "ordinal", "title": title, "axis": { "labelAngle": 0, "labelOverlap": true } },

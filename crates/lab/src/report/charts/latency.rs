@@ -12,7 +12,8 @@ const LEAST_US: f64 = 1e-3;
 
 /// The cumulative distribution.
 pub fn distribution(runs: &Runs<'_>) -> Option<Chart> {
-    let data = points(runs, |below| json!({ "percent": shown(below * 100.0) }), |_| true);
+    let share = |below: f64, _| json!({ "percent": shown(below * 100.0) });
+    let data = points(runs, share);
     let mut encoding = json!({
         "x": latency_channel(&data, "us", "Latency"),
         "y": { "field": "percent", "type": "quantitative", "title": "Requests at most that slow (%)",
@@ -28,13 +29,15 @@ pub fn distribution(runs: &Runs<'_>) -> Option<Chart> {
          a steep line is a predictable device.",
         data,
         json!({ "transform": [{ "calculate": latency_text("us"), "as": "latency" }],
-            "mark": { "type": "line", "interpolate": "step-after", "clip": true }, "encoding": encoding }),
+            "mark": { "type": "line", "interpolate": "step-after", "clip": true, "strokeWidth": 2 }, "encoding": encoding }),
     )
 }
 
 /// The slowest requests.
 pub fn tail(runs: &Runs<'_>) -> Option<Chart> {
-    let data = points(runs, |below| json!({ "slower": shown(1.0 - below) }), |below| below < 1.0);
+    // The slowest request has no slower one: the line ends at its own share.
+    let share = |below: f64, requests: u64| json!({ "slower": shown((1.0 - below).max(1.0 / requests as f64)) });
+    let data = points(runs, share);
     let mut encoding = json!({
         "x": latency_channel(&data, "us", "Latency"),
         "y": { "field": "slower", "type": "quantitative", "scale": { "type": "log" },
@@ -49,10 +52,10 @@ pub fn tail(runs: &Runs<'_>) -> Option<Chart> {
         "latency-tail",
         "Latency of reads and writes: the slowest requests",
         "The share of requests that took longer than the time on the axis below, each step down being ten times \
-         rarer: 1 % stands at p99, 0.1 % at p99.9.",
+         rarer: 1 % stands at p99, 0.1 % at p99.9. A line ends with the slowest request.",
         data,
         json!({ "transform": [{ "calculate": latency_text("us"), "as": "latency" }],
-            "mark": { "type": "line", "interpolate": "step-after", "clip": true }, "encoding": encoding }),
+            "mark": { "type": "line", "interpolate": "step-after", "clip": true, "strokeWidth": 2 }, "encoding": encoding }),
     )
 }
 
@@ -68,8 +71,9 @@ fn tooltip(runs: &Runs<'_>, share: Value) -> Value {
     json!(fields)
 }
 
-/// A row for each point of each distribution that has requests.
-fn points(runs: &Runs<'_>, share: impl Fn(f64) -> Value, wanted: impl Fn(f64) -> bool) -> Vec<Value> {
+/// A row for each point of each distribution that has requests, by the share of them at most that slow and by how many there are. Each begins
+/// with none at its fastest request, so that a latency that is always the same is a line too.
+fn points(runs: &Runs<'_>, share: impl Fn(f64, u64) -> Value) -> Vec<Value> {
     let mut rows = Vec::new();
     for (run, label) in runs.iter() {
         let host = &run.host;
@@ -78,8 +82,10 @@ fn points(runs: &Runs<'_>, share: impl Fn(f64) -> Value, wanted: impl Fn(f64) ->
             if requests == 0 {
                 continue;
             }
-            for (us, below) in thinned(latency).into_iter().filter(|(_, below)| wanted(*below)) {
-                let mut row = share(below);
+            let all = thinned(latency);
+            let first = all.first().map(|(us, _)| (*us, 0.0));
+            for (us, below) in first.into_iter().chain(all) {
+                let mut row = share(below, requests);
                 row["us"] = shown(us.max(LEAST_US));
                 row["kind"] = json!(kind);
                 row["run"] = json!(label);

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use wordline_ssd::lifetime::write_amplification;
 
 use super::chart::{Chart, Runs, chart, latency_channel, latency_text, shown};
+use crate::report::quantity::Quantity;
 use crate::summary::{Summary, Window};
 
 /// One value of a window, by kind; `None` where the window has none.
@@ -106,8 +107,7 @@ pub(super) fn line(
     rows: Vec<Value>,
     axis: &Axis<'_>,
 ) -> Option<Chart> {
-    let (divisor, unit) = time_unit(runs);
-    let end = runs.all.iter().map(length).fold(0.0, f64::max) / divisor;
+    let clock = Clock::of(runs);
     let y = if axis.latency {
         latency_channel(&rows, "value", axis.title)
     } else {
@@ -119,12 +119,12 @@ pub(super) fn line(
         json!({ "field": "value", "type": "quantitative", "title": axis.title, "format": ",.4~g" })
     };
     let mut encoding = json!({
-        "x": { "field": "time", "type": "quantitative", "title": format!("Simulated time ({unit})"),
-            "scale": { "domain": [0, shown(end)], "nice": false },
+        "x": { "field": "time", "type": "quantitative", "title": clock.title(),
+            "scale": { "domain": [0, shown(clock.end(runs))], "nice": false },
             "axis": { "tickCount": 8, "labelOverlap": true } },
         "y": y,
         "tooltip": [{ "field": "run" }, { "field": "kind", "title": "of" },
-            { "field": "time", "type": "quantitative", "title": unit, "format": ",.4~g" }, value],
+            { "field": "time", "type": "quantitative", "title": clock.unit(), "format": ",.4~g" }, value],
     });
     runs.add_series(&mut encoding, axis.kinds, &rows);
     let few = runs.all.iter().all(|run| run.windows.windows.len() <= 48);
@@ -139,16 +139,18 @@ pub(super) fn line(
     if axis.kinds.len() == 1 && !runs.are_several() {
         parts["encoding"]["color"]["legend"] = Value::Null;
     }
-    chart(name, title, caption, rows, parts)
+    chart(name, title, &(caption.to_owned() + &clock.caption(runs)), rows, parts)
 }
 
 /// A row for each value of each window. Kinds that never have a value have no rows.
 fn rows(runs: &Runs<'_>, values: impl Fn(&Summary, &Window, f64) -> Values) -> Vec<Value> {
-    let (divisor, _) = time_unit(runs);
+    let clock = Clock::of(runs);
     let mut all = Vec::new();
     for (run, label) in runs.iter() {
         let windows: Vec<(f64, Values)> = spans(run)
-            .map(|(window, start, seconds)| ((start + seconds / 2.0) / divisor, values(run, window, seconds)))
+            .map(|(window, start, seconds)| {
+                (clock.place(run, start + seconds / 2.0), values(run, window, seconds))
+            })
             .collect();
         let kinds = windows.first().map_or(0, |(_, values)| values.len());
         for kind in (0..kinds).filter(|kind| windows.iter().any(|(_, values)| values[*kind].1.is_some())) {
@@ -182,13 +184,74 @@ fn spans(run: &Summary) -> impl Iterator<Item = (&Window, f64, f64)> {
 }
 
 /// Seconds that the windows cover: to the end of the run, which is within the last one.
-fn length(run: &Summary) -> f64 {
+pub(super) fn length(run: &Summary) -> f64 {
     spans(run).map(|(_, start, seconds)| start + seconds).fold(0.0, f64::max)
 }
 
-/// The unit that suits the longest run, in seconds, and its name.
-pub(super) fn time_unit(runs: &Runs<'_>) -> (f64, &'static str) {
-    let longest = runs.all.iter().map(length).fold(0.0, f64::max);
+/// Runs of which the longest takes more than this many times the shortest are drawn over their own lengths. Chosen: the shorter one still
+/// has half of the axis.
+const SHARED: f64 = 2.0;
+
+/// How time is drawn.
+pub(super) enum Clock {
+    /// In a unit of so many seconds, with its name.
+    Unit(f64, &'static str),
+    /// As a part of each run: their lengths differ too much for one axis.
+    Part,
+}
+
+impl Clock {
+    pub(super) fn of(runs: &Runs<'_>) -> Self {
+        let lengths = || runs.all.iter().map(length).filter(|length| *length > 0.0);
+        let (least, most) = lengths().fold((f64::INFINITY, 0.0_f64), |(a, b), one| (a.min(one), b.max(one)));
+        if most > SHARED * least {
+            return Self::Part;
+        }
+        let (seconds, name) = time_unit(most);
+        Self::Unit(seconds, name)
+    }
+
+    /// The place of a time of a run on the axis.
+    pub(super) fn place(&self, run: &Summary, seconds: f64) -> f64 {
+        match self {
+            Self::Unit(unit, _) => seconds / unit,
+            Self::Part => 100.0 * seconds / length(run),
+        }
+    }
+
+    fn end(&self, runs: &Runs<'_>) -> f64 {
+        match self {
+            Self::Unit(unit, _) => runs.all.iter().map(length).fold(0.0, f64::max) / unit,
+            Self::Part => 100.0,
+        }
+    }
+
+    fn unit(&self) -> &'static str {
+        match self {
+            Self::Unit(_, name) => name,
+            Self::Part => "% of the run",
+        }
+    }
+
+    fn title(&self) -> String {
+        match self {
+            Self::Unit(_, name) => format!("Simulated time ({name})"),
+            Self::Part => "Part of the run (%)".to_owned(),
+        }
+    }
+
+    /// The lengths of the runs, where the axis does not tell them.
+    fn caption(&self, runs: &Runs<'_>) -> String {
+        let Self::Part = self else { return String::new() };
+        let lengths = runs.iter().filter(|(run, _)| length(run) > 0.0);
+        let lengths: Vec<String> =
+            lengths.map(|(run, label)| format!("{label} {}", Quantity::Seconds(length(run)))).collect();
+        format!(" Each run is drawn over its own length: {}.", lengths.join(", "))
+    }
+}
+
+/// The unit that suits so many seconds, in seconds, and its name.
+pub(super) fn time_unit(longest: f64) -> (f64, &'static str) {
     let units = [(86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes"), (1.0, "s"), (1e-3, "ms")];
     // Two of a unit at least, so that an axis has more than one whole number on it.
     units.into_iter().find(|(size, _)| longest >= 2.0 * size).unwrap_or((1e-6, "µs"))

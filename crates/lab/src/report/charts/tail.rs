@@ -6,9 +6,6 @@ use super::chart::{Chart, Runs, chart, latency_text, shown};
 use crate::report::tail;
 use crate::tail::{TailPart, part_names};
 
-/// Colours of a page: more parts than that take a scheme of twenty, so that no two are alike.
-const COLOURS: usize = 8;
-
 /// A bar for each range of percentiles, as long as the mean latency in it: parts of the whole, since the ranges differ by powers of ten.
 pub fn by_percentile(runs: &Runs<'_>) -> Option<Chart> {
     let (mut rows, mut bars) = (Vec::new(), Vec::new());
@@ -34,10 +31,6 @@ pub fn by_percentile(runs: &Runs<'_>) -> Option<Chart> {
         .map(|(name, _)| tail::part(&name))
         .filter(|part| rows.iter().any(|row| row["part"] == **part))
         .collect();
-    let mut scale = json!({ "domain": present });
-    if present.len() > COLOURS {
-        scale["scheme"] = json!("tableau20");
-    }
     let caption = "Of requests by percentile of their latency, the parts of their mean time; what the die worked on while they waited for it is \
                    a part each.";
     let caption = std::iter::once(caption.to_owned()).chain(captions.into_iter().map(|text| text + "."));
@@ -54,7 +47,7 @@ pub fn by_percentile(runs: &Runs<'_>) -> Option<Chart> {
                 "y": { "field": "bar", "type": "nominal", "title": null, "sort": bars },
                 "x": { "field": "us", "type": "quantitative", "stack": "normalize",
                     "axis": { "title": "Part of the time of a request", "format": "%", "tickCount": 6 } },
-                "color": { "field": "part", "type": "nominal", "title": null, "scale": scale,
+                "color": { "field": "part", "type": "nominal", "title": null, "scale": { "domain": present },
                     "legend": { "columns": if runs.are_several() { 2 } else { 3 }, "labelLimit": 260 } },
                 "order": { "field": "order", "type": "quantitative" },
                 "tooltip": [{ "field": "bar", "title": "of" }, { "field": "part" },

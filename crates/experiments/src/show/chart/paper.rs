@@ -1,0 +1,220 @@
+//! Charts of the paper's values and ours: lines over lines, or bars beside bars, with the band that ours should lie in.
+
+use serde_json::{Value as Json, json};
+
+use super::{numbers, place};
+use crate::judge::outcome::{Row, Value, Verdict};
+use crate::show::chart::label::of_text;
+use wordline_lab::report::{Chart, SCHEMA};
+
+/// Whose a value is: a colour, a dash and a shape each, so that it is told without colour as well.
+fn whose(range: Option<Json>) -> Json {
+    let mut channel = json!({ "field": "whose", "type": "nominal", "title": null,
+        "scale": { "domain": ["paper", "ours"] } });
+    if let Some(range) = range {
+        channel["scale"]["range"] = range;
+    }
+    channel
+}
+
+/// A row for each of the two values, with the band of the row.
+fn data(row: &Row, x: &Json, at: &str) -> Vec<Json> {
+    let Some((paper, ours)) = numbers(row) else { return Vec::new() };
+    let one = |(value, whose): (f64, &str)| {
+        let mut one = json!({ "x": x, "value": value, "whose": whose, "at": at });
+        if let Some([low, high]) = row.limits {
+            (one["low"], one["high"]) = (low.into(), high.into());
+        }
+        one
+    };
+    [(paper, "paper"), (ours, "ours")].into_iter().map(one).collect()
+}
+
+/// The values along a varied key: lines where it is a number, bars where it is not.
+pub(super) fn along(rows: &[Row], along: &str) -> Json {
+    let (mut all, mut unit, mut are_numbers) = (Vec::new(), "", true);
+    // Other varied keys make a line each.
+    let mut several = false;
+    for row in rows {
+        let Some(x) = place(row, along) else { continue };
+        let others = row.at.iter().filter(|(key, _)| key != along);
+        let series: Vec<String> = others.map(|(_, value)| of_text(&value.to_string())).collect();
+        let more = data(row, &shown(x), &series.join(", "));
+        if !more.is_empty() {
+            unit = &row.unit;
+            several |= !series.is_empty();
+            are_numbers &= matches!(x, Value::Number(_));
+        }
+        all.extend(more);
+    }
+    if are_numbers { lines(all, along, unit, several) } else { bars(all, along, unit) }
+}
+
+fn shown(value: &Value) -> Json {
+    match value {
+        Value::Number(number) => (*number).into(),
+        Value::Text(text) => of_text(text).into(),
+    }
+}
+
+/// The band of a value, from its least to its greatest.
+fn band(of: &str, axis: &str, unit: &str, mark: Json) -> Json {
+    let mut encoding = json!({});
+    encoding[axis] = json!({ "field": "low", "type": "quantitative", "title": unit });
+    encoding[format!("{axis}2")] = json!({ "field": "high" });
+    json!({
+        "transform": [{ "filter": format!("datum.whose == '{of}' && isValid(datum.low)") }],
+        "mark": mark,
+        "encoding": encoding,
+    })
+}
+
+fn lines(data: Vec<Json>, along: &str, unit: &str, several: bool) -> Json {
+    let colour =
+        if several { json!({ "field": "at", "type": "nominal", "title": null }) } else { whose(None) };
+    json!({
+        "$schema": SCHEMA,
+        "data": { "values": data },
+        "width": "container",
+        "encoding": {
+            "x": { "field": "x", "type": "quantitative", "title": along, "scale": { "zero": false } },
+            "y": { "field": "value", "type": "quantitative", "title": unit },
+            "color": colour,
+            "strokeDash": whose(Some(json!([[1, 0], [6, 4]]))),
+            "shape": whose(Some(json!(["diamond", "circle"]))),
+        },
+        "layer": [
+            band("paper", "y", unit, json!({ "type": "rule", "strokeWidth": 10, "opacity": 0.25 })),
+            { "mark": { "type": "line", "strokeWidth": 2 } },
+            { "mark": { "type": "point", "filled": true, "opacity": 1, "tooltip": true },
+              "encoding": { "size": { "field": "whose", "type": "nominal", "legend": null,
+                  "scale": { "domain": ["paper", "ours"], "range": [130, 40] } } } },
+        ],
+    })
+}
+
+fn bars(data: Vec<Json>, along: &str, unit: &str) -> Json {
+    json!({
+        "$schema": SCHEMA,
+        "data": { "values": data },
+        "width": "container",
+        "encoding": {
+            "x": { "field": "x", "type": "nominal", "title": along, "sort": null },
+            "y": { "field": "value", "type": "quantitative", "title": unit },
+            "xOffset": { "field": "whose", "sort": ["paper", "ours"] },
+            "color": whose(None),
+        },
+        "layer": [
+            { "mark": { "type": "bar", "tooltip": true } },
+            band("ours", "y", unit, json!({ "type": "errorbar", "ticks": true })),
+        ],
+    })
+}
+
+/// The fewest rows of a unit that make a chart, and the most that have a place in one. Chosen: one row is compared in the table, and more
+/// than a screen is high are.
+const ROWS: std::ops::RangeInclusive<usize> = 2..=40;
+
+/// The rows that are compared, by unit: bars beside bars.
+pub(super) fn beside(rows: &[Row]) -> Vec<Chart> {
+    let is_drawn = |row: &&Row| row.verdict != Verdict::Shown && row.under.is_none() && numbers(row).is_some();
+    let drawn: Vec<&Row> = rows.iter().filter(is_drawn).collect();
+    let mut units: Vec<&str> = Vec::new();
+    for row in &drawn {
+        if !units.contains(&row.unit.as_str()) {
+            units.push(&row.unit);
+        }
+    }
+    let of_unit = |unit: &&str| drawn.iter().copied().filter(|row| row.unit == **unit).collect::<Vec<_>>();
+    let groups = units.iter().map(of_unit).filter(|rows| ROWS.contains(&rows.len()));
+    groups.enumerate().map(|(n, rows)| beside_of(n, &rows)).collect()
+}
+
+fn beside_of(n: usize, rows: &[&Row]) -> Chart {
+    let unit = rows[0].unit.as_str();
+    let names: Vec<String> = rows.iter().map(|row| row.shown_what()).collect();
+    let kept = beginning(&names);
+    let names: Vec<String> = names.iter().map(|name| name[kept.len()..].to_owned()).collect();
+    let data: Vec<Json> =
+        rows.iter().zip(&names).flat_map(|(row, name)| data(row, &name.as_str().into(), "")).collect();
+    let of = kept.trim_end_matches([',', ' ']);
+    let of = if of.is_empty() { String::new() } else { format!(": {of}") };
+    let title = format!("The paper's values and ours{of}");
+    let caption = "Bars are the values of the rows that are compared; the line over ours is the band that it should lie in.";
+    let mut spec = json!({
+        "$schema": SCHEMA,
+        "data": { "values": data },
+        "width": "container",
+        "height": { "step": 12 },
+        "encoding": {
+            "y": { "field": "x", "type": "nominal", "title": null, "sort": names },
+            "x": { "field": "value", "type": "quantitative", "title": unit },
+            "yOffset": { "field": "whose", "sort": ["paper", "ours"] },
+            "color": whose(None),
+        },
+        "layer": [
+            { "mark": { "type": "bar", "tooltip": true } },
+            band("ours", "x", unit, json!({ "type": "errorbar", "ticks": true })),
+        ],
+    });
+    spec["title"] = title.as_str().into();
+    spec["description"] = caption.into();
+    let name = if n == 0 { "paper-and-ours".to_owned() } else { format!("paper-and-ours-{}", n + 1) };
+    Chart { name, title, caption: caption.into(), spec }
+}
+
+/// The words that all names begin with, up to a comma.
+fn beginning(names: &[String]) -> &str {
+    let Some((first, others)) = names.split_first() else { return "" };
+    let ends = first.match_indices(", ").map(|(at, comma)| at + comma.len());
+    let is_common = |end: &usize| others.iter().all(|name| name.starts_with(&first[..*end]));
+    &first[..ends.filter(is_common).max().unwrap_or(0)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(what: &str, x: Value, limits: Option<[f64; 2]>) -> Row {
+        Row {
+            paper: Value::Number(2.0),
+            ours: Value::Number(3.0),
+            unit: "ms".into(),
+            limits,
+            verdict: Verdict::Within,
+            at: vec![("x".into(), x)],
+            ..Row::named(what.into())
+        }
+    }
+
+    #[test]
+    fn paper_and_ours_differ_in_shape_and_dash_and_have_the_band() {
+        let rows = [row("a", Value::Number(1.0), Some([1.0, 4.0])), row("b", Value::Number(2.0), None)];
+        let spec = along(&rows, "x");
+        assert_eq!(spec["encoding"]["shape"]["scale"]["range"], json!(["diamond", "circle"]));
+        assert_ne!(spec["encoding"]["strokeDash"]["scale"]["range"][0], spec["encoding"]["strokeDash"]["scale"]["range"][1]);
+        assert_eq!(spec["data"]["values"][0]["low"], 1.0);
+        assert_eq!(spec["data"]["values"][2]["low"], Json::Null);
+        assert_eq!(spec["layer"].as_array().map(Vec::len), Some(3));
+    }
+
+    #[test]
+    fn values_that_are_no_numbers_have_bars_beside_each_other() {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let spec = along(&[row("a", text("{ greedy = {} }"), None), row("b", text("fifo"), None)], "x");
+        assert_eq!(spec["layer"][0]["mark"]["type"], "bar");
+        assert_eq!(spec["data"]["values"][0]["x"], "greedy");
+    }
+
+    #[test]
+    fn rows_of_a_unit_stand_in_a_chart_without_the_words_they_share() {
+        let named = |name: &str| row(name, Value::Number(1.0), None);
+        let mut rows = vec![named("gain, tiny, 4KiB"), named("gain, tiny, 8KiB")];
+        rows.push(Row { unit: "%".into(), ..named("alone") });
+        rows.push(Row { verdict: Verdict::Shown, ..named("gain, tiny, 16KiB") });
+        let charts = beside(&rows);
+        let [chart] = &charts[..] else { panic!("one unit has two rows: {}", charts.len()) };
+        assert_eq!(chart.title, "The paper's values and ours: gain, tiny");
+        assert_eq!(chart.spec["encoding"]["y"]["sort"], json!(["4KiB", "8KiB"]));
+    }
+}

@@ -1,0 +1,165 @@
+//! The frame of every report: the verdict in words, charts, tables, and how to repeat it.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::charts::Chart;
+use super::figures;
+use super::markup::{Section, add, escaped};
+use crate::provenance::Provenance;
+
+pub(super) const STYLE: &str = include_str!("../../assets/report.css");
+const SCRIPT: &str = include_str!("../../assets/report.js");
+const TABLES: &str = include_str!("../../assets/tables.js");
+const NOTICE: &str = include_str!("../../assets/NOTICE.txt");
+/// The programs that draw the charts, in the order in which they need each other.
+pub(super) const PROGRAMS: [(&str, &str); 3] = [
+    ("vega", include_str!("../../assets/vega.min.js")),
+    ("vega-lite", include_str!("../../assets/vega-lite.min.js")),
+    ("vega-embed", include_str!("../../assets/vega-embed.min.js")),
+];
+/// Browsers that keep to it load nothing from anywhere. Vega compiles its expressions, hence `unsafe-eval`.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:";
+
+/// A report. Everything is plain text unless it says HTML.
+#[derive(Default)]
+pub struct Report<'a> {
+    /// The title of the page.
+    pub title: &'a str,
+    /// What is reported, in HTML.
+    pub about: String,
+    /// The verdict, a sentence each.
+    pub verdict: Vec<String>,
+    /// Things to know before the numbers are used.
+    pub notes: Vec<String>,
+    /// What is folded below these, in HTML.
+    pub more: String,
+    /// The few numbers that stand before the charts.
+    pub key: Option<Section>,
+    /// The charts.
+    pub charts: &'a [Chart],
+    /// The tables.
+    pub tables: Vec<Section>,
+    /// How to repeat it.
+    pub again: Again<'a>,
+    /// The style sheet of what it has alone.
+    pub style: &'a str,
+}
+
+/// The data by which a reader can repeat what is reported.
+#[derive(Default)]
+pub struct Again<'a> {
+    /// Sentences: the program, the seeds, files that were read. One that stands there already is left out.
+    pub sentences: Vec<String>,
+    /// The command line, or the call.
+    pub command: &'a str,
+    /// The configuration.
+    pub configuration: &'a str,
+}
+
+impl Again<'_> {
+    fn section(&self) -> Section {
+        let mut seen = BTreeSet::new();
+        let mut out = String::new();
+        for sentence in self.sentences.iter().filter(|sentence| seen.insert(*sentence)) {
+            add(&mut out, format_args!("<p>{}</p>\n", escaped(sentence)));
+        }
+        for (name, text, open) in [("Command", self.command, " open"), ("Configuration", self.configuration, "")] {
+            if !text.is_empty() {
+                add(
+                    &mut out,
+                    format_args!(
+                        "<details{open}><summary>{name}</summary><pre><code>{}</code></pre></details>\n",
+                        escaped(text)
+                    ),
+                );
+            }
+        }
+        Section::new("again", "To run it again", out)
+    }
+}
+
+/// The sentence on the program that made something.
+pub fn made_by(provenance: &Provenance) -> String {
+    format!("Made by {}; schema {}.", provenance.program(), provenance.schema)
+}
+
+impl Report<'_> {
+    /// One self-contained HTML page that needs no network.
+    pub fn html(self) -> String {
+        let verdict: String = self.verdict.iter().map(|one| format!("<p>{}</p>\n", escaped(one))).collect();
+        let mut introduction = self.about;
+        if !verdict.is_empty() {
+            introduction +=
+                &format!("<section id=\"verdict\" class=\"told\" aria-label=\"Verdict\">{verdict}</section>\n");
+        }
+        if !self.notes.is_empty() {
+            introduction +=
+                &format!("<section class=\"notes\" aria-label=\"Notes\">{}</section>\n", list(&self.notes));
+        }
+        introduction += &self.more;
+        let charts = (!self.charts.is_empty()).then(|| figures::section(self.charts));
+        let sections = self.key.into_iter().chain(charts).chain(self.tables).chain([self.again.section()]);
+        document(self.title, &introduction, &sections.collect::<Vec<_>>(), self.charts, self.style)
+    }
+}
+
+/// A list in HTML.
+pub fn list(items: &[String]) -> String {
+    let items: String = items.iter().map(|item| format!("<li>{}</li>", escaped(item))).collect();
+    format!("<ul>{items}</ul>")
+}
+
+/// The page of a title, of what stands below it (as HTML), its sections, and the charts that these hold.
+fn document(title: &str, introduction: &str, sections: &[Section], charts: &[Chart], style: &str) -> String {
+    let mut contents = String::new();
+    let mut body = String::new();
+    for Section { id, title, html } in sections {
+        let title = escaped(title);
+        add(&mut contents, format_args!("<li><a href=\"#{id}\">{title}</a></li>"));
+        add(
+            &mut body,
+            format_args!(
+                "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n<h2 id=\"{id}-title\">{title}</h2>\n{html}</section>\n"
+            ),
+        );
+    }
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>{title} – Wordline</title>\n<style>\n{STYLE}{style}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n\
+         <nav aria-label=\"Contents\"><ul>{contents}</ul></nav>\n</header>\n<main>\n{introduction}{body}</main>\n\
+         <footer><details><summary>Licences of the software that draws the charts</summary><pre>{notice}</pre></details></footer>\n\
+         {scripts}</body>\n</html>\n",
+        title = escaped(title),
+        notice = escaped(NOTICE),
+        scripts = scripts(charts),
+    )
+}
+
+fn scripts(charts: &[Chart]) -> String {
+    let specs: Vec<Value> =
+        charts.iter().map(|chart| json!({ "name": chart.name, "spec": chart.spec })).collect();
+    let mut out = format!(
+        "<script type=\"application/json\" id=\"charts-data\">{}</script>\n",
+        harmless(&Value::from(specs).to_string())
+    );
+    let programs = if charts.is_empty() { &[][..] } else { &PROGRAMS[..] };
+    for (_, program) in programs {
+        // A source map is another file, which the page does not have.
+        let program = program.split("//# sourceMappingURL").next().unwrap_or(program).trim_end();
+        add(&mut out, format_args!("<script>{program}</script>\n"));
+    }
+    for script in [SCRIPT, TABLES] {
+        add(&mut out, format_args!("<script>\n{script}</script>\n"));
+    }
+    out
+}
+
+/// JSON that cannot end the element it stands in, nor open a comment.
+fn harmless(json: &str) -> String {
+    json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+}

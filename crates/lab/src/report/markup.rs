@@ -1,0 +1,51 @@
+//! The pieces that every page is put together from.
+
+use std::fmt::Write as _;
+
+/// A part of a page, named in its contents.
+pub struct Section {
+    /// The name by which links find it.
+    pub id: &'static str,
+    /// Its heading.
+    pub title: String,
+    /// Its content, as HTML.
+    pub html: String,
+}
+
+impl Section {
+    /// A section with its heading in plain text.
+    pub fn new(id: &'static str, title: impl Into<String>, html: String) -> Self {
+        Self { id, title: title.into(), html }
+    }
+}
+
+/// Adds text to text.
+pub fn add(out: &mut String, text: std::fmt::Arguments<'_>) {
+    out.write_fmt(text).expect("a string takes any text");
+}
+
+/// Text as HTML shows it, in an element or an attribute.
+pub fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => out += "&amp;",
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '"' => out += "&quot;",
+            '\'' => out += "&#39;",
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// A name with dots and underscores, which may go on in the next line behind each of them.
+pub(super) fn breakable(name: &str) -> String {
+    escaped(name).replace('_', "_<wbr>").replace('.', ".<wbr>")
+}
+
+/// The beginning of what may be wider than the page and is then moved sideways, by keys as well.
+pub(super) fn scrolled(name: &str) -> String {
+    format!("<div class=\"wide\" role=\"region\" tabindex=\"0\" aria-label=\"{}\">", escaped(name))
+}

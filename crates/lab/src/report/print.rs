@@ -1,0 +1,175 @@
+//! Charts for the page of a paper: as wide as that or one of its columns, with the text of captions, and without what a caption says.
+
+use serde_json::{Value, json};
+
+use super::charts::Chart;
+use super::frame::STYLE;
+
+/// The width of a printed chart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    /// A column of a paper with two of them: 84 mm, as Springer asks for; those of ACM (85 mm) and IEEE (89 mm) hold it.
+    Column,
+    /// A page of such a paper: 174 mm, as Springer asks for; ACM has 178 and IEEE 182 mm.
+    Page,
+}
+
+impl Width {
+    /// In points, of which an inch has 72.
+    pub fn points(self) -> f64 {
+        let millimetres = match self {
+            Self::Column => 84.0,
+            Self::Page => 174.0,
+        };
+        millimetres / 25.4 * 72.0
+    }
+}
+
+/// Points of text. Chosen: captions in such papers have eight.
+const TEXT: f64 = 8.0;
+
+/// The mean width of a character of that size. Chosen: sans-serif text has about half of its height.
+const CHARACTER: f64 = 4.4;
+
+/// Points that a symbol of a legend and the spaces around it take. Chosen: those of Vega at this size.
+const SYMBOL: f64 = 22.0;
+
+/// Height by width of a chart that has no height of its own. Chosen: close to the golden section.
+const RATIO: f64 = 0.6;
+
+/// Points of a bar or a row of a chart whose height follows from how many it has. Chosen: a line of text.
+const STEP: f64 = 11.0;
+
+/// Points beside the plot of a panel, at first: its axis.
+const BESIDE: f64 = 60.0;
+
+/// The specification of a chart as wide as that in all, in points. `height` is that of its plots, and follows from the width if not given. Panels
+/// get what is left beside an axis of usual width: what they then take differs a little.
+pub fn for_a_page(spec: &Value, width: f64, height: Option<f64>) -> Value {
+    let mut whole = spec.clone();
+    let Some(object) = whole.as_object_mut() else { return whole };
+    ["title", "description", "width"].iter().for_each(|key| {
+        object.remove(*key);
+    });
+    object.insert("padding".into(), 2.into());
+    let is_of_panels = object.get("spec").is_some_and(Value::is_object);
+    if is_of_panels {
+        object.insert("columns".into(), 1.into());
+        if object["facet"]["row"].is_object() {
+            object.remove("columns");
+        }
+    }
+    let plot = if is_of_panels { &mut whole["spec"] } else { &mut whole };
+    let is_stepped = plot["height"].is_object();
+    plot["width"] = (if is_of_panels { width - BESIDE } else { width }).into();
+    plot["height"] = match (height, is_stepped) {
+        (Some(height), _) => height.into(),
+        (None, true) => json!({ "step": STEP }),
+        (None, false) => (RATIO * width * if is_of_panels { 0.5 } else { 1.0 }).round().into(),
+    };
+    legends(&mut whole, width);
+    if !is_of_panels {
+        let kind = if is_stepped && height.is_none() { "fit-x" } else { "fit" };
+        whole["autosize"] = json!({ "type": kind, "contains": "padding" });
+    }
+    config(&mut whole, width);
+    whole
+}
+
+/// Text of that size, and the colours of pages.
+fn config(spec: &mut Value, width: f64) {
+    let text = json!({ "labelFontSize": TEXT, "titleFontSize": TEXT, "titleFontWeight": "normal" });
+    let with = |more: Value| {
+        let mut all = text.clone();
+        all.as_object_mut().expect("it was just made one").extend(more.as_object().cloned().unwrap_or_default());
+        all
+    };
+    let ramp = [colour("ramp-low"), colour("ramp-high")];
+    let all = json!({
+        "font": "sans-serif",
+        "axis": with(json!({ "titleLimit": width, "labelOverlap": true })),
+        "axisY": { "labelLimit": (0.35 * width).round() },
+        "header": text,
+        "legend": with(json!({ "orient": "top", "symbolSize": 40, "labelLimit": width - SYMBOL, "titleLimit": width,
+            "gradientLength": 0.5 * width, "gradientThickness": 6 })),
+        "mark": { "color": colour("series-1") },
+        "range": { "category": (1..=20).map(|n| colour(&format!("series-{n}"))).collect::<Vec<_>>(), "heatmap": ramp, "ramp": ramp },
+    });
+    let own = spec["config"].as_object().cloned().unwrap_or_default();
+    spec["config"] = all;
+    spec["config"].as_object_mut().expect("it was just made one").extend(own);
+}
+
+/// A colour of the light page.
+fn colour(name: &str) -> &'static str {
+    let found = STYLE.split_once(&format!("--{name}: ")).and_then(|(_, rest)| rest.split(';').next());
+    found.expect("the style sheet has the colour")
+}
+
+/// Legends with as many columns as fit beside each other.
+fn legends(spec: &mut Value, width: f64) {
+    let values = spec["data"]["values"].as_array().cloned().unwrap_or_default();
+    let encoding = match spec["encoding"].is_object() {
+        true => &mut spec["encoding"],
+        false => &mut spec["spec"]["encoding"],
+    };
+    for channel in ["color", "strokeDash", "shape"] {
+        let Some(own) = encoding.get_mut(channel).filter(|own| own["field"].is_string()) else { continue };
+        if own["type"] == "quantitative" || own.as_object().is_some_and(|own| own.get("legend") == Some(&Value::Null)) {
+            continue;
+        }
+        let field = own["field"].as_str().unwrap_or_default().to_owned();
+        let length = |label: &Value| label.as_str().map_or(4, |label| label.chars().count());
+        let domain = own["scale"]["domain"].as_array().map(|labels| labels.iter().map(length).max());
+        let of_rows = || values.iter().map(|row| length(&row[&field])).max();
+        let longest = domain.unwrap_or_else(of_rows).unwrap_or(0);
+        let columns = (width / (CHARACTER * longest as f64 + SYMBOL)).floor().clamp(1.0, 6.0);
+        if !own["legend"].is_object() {
+            own["legend"] = json!({});
+        }
+        own["legend"]["columns"] = columns.into();
+        if own["title"].as_str().is_some_and(|title| !title.is_empty()) {
+            own["legend"]["titleOrient"] = "top".into();
+        }
+    }
+}
+
+/// The specifications of charts for a page, each with its name, for the program that draws them.
+pub fn printed(charts: &[Chart], width: Width) -> Value {
+    let width = width.points();
+    let one = |chart: &Chart| json!({ "name": chart.name, "width": width, "spec": for_a_page(&chart.spec, width, None) });
+    charts.iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_widths_are_those_of_papers() {
+        assert!((Width::Column.points() - 238.11).abs() < 0.01);
+        assert!((Width::Page.points() - 493.23).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_chart_for_a_page_has_its_width_and_no_title() {
+        let spec = json!({ "title": "a", "description": "b", "width": 560, "height": { "step": 30 },
+            "data": { "values": [{ "kind": "a label of thirty characters..", "us": 1 }] },
+            "encoding": { "color": { "field": "kind", "type": "nominal" } }, "config": { "view": { "stroke": null } } });
+        let made = for_a_page(&spec, 238.0, None);
+        assert!(made.get("title").is_none() && made.get("description").is_none());
+        assert_eq!((&made["width"], &made["height"]["step"]), (&json!(238.0), &json!(STEP)));
+        assert_eq!(made["encoding"]["color"]["legend"]["columns"], 1.0);
+        assert_eq!(made["config"]["view"]["stroke"], Value::Null);
+        assert_eq!(made["config"]["range"]["category"][0], "#0072b2");
+        assert_eq!(for_a_page(&spec, 238.0, Some(90.0))["height"], 90.0);
+    }
+
+    #[test]
+    fn panels_have_the_width_that_an_axis_leaves() {
+        let spec = json!({ "facet": { "field": "panel" }, "columns": 2, "spec": { "width": 460, "mark": "bar", "encoding": {} } });
+        let made = for_a_page(&spec, 238.0, None);
+        assert_eq!((&made["columns"], &made["spec"]["width"]), (&json!(1), &json!(178.0)));
+        assert!(made.get("width").is_none() && made.get("autosize").is_none());
+    }
+}

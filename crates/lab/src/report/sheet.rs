@@ -1,0 +1,89 @@
+//! Tables that the script of a page sorts, filters and copies as CSV.
+//!
+//! The script finds them by the class `sheet`. A cell shows text; `data-value` has its number, by which it is sorted and as which it is
+//! copied, `data-half` half of the interval of that, and `data-unit` the unit of a row.
+
+use super::markup::{add, breakable, escaped, scrolled};
+
+/// A cell of a sheet.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SheetCell {
+    /// What is shown.
+    pub text: String,
+    /// Its number, if it is one.
+    pub value: Option<f64>,
+    /// Half of the interval of that number, if it has one.
+    pub half: Option<f64>,
+}
+
+impl SheetCell {
+    /// A text, which is a number too where it reads as one.
+    pub fn of_text(text: String) -> Self {
+        let value = text.parse().ok().filter(|value: &f64| value.is_finite());
+        Self { text, value, half: None }
+    }
+}
+
+/// A table with a head for each column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sheet {
+    /// The name of it, for those who hear the page.
+    pub name: String,
+    /// The heads of the columns.
+    pub heads: Vec<String>,
+    /// The rows, each with as many cells as there are heads.
+    pub rows: Vec<Vec<SheetCell>>,
+}
+
+impl Sheet {
+    /// The table in HTML.
+    pub fn html(&self) -> String {
+        let mut table = scrolled(&format!("Table: {}", self.name)) + "<table><thead><tr>";
+        for head in &self.heads {
+            add(&mut table, format_args!("<th scope=\"col\">{}</th>", breakable(head)));
+        }
+        table += "</tr></thead><tbody>\n";
+        for row in &self.rows {
+            table += "<tr>";
+            for cell in row {
+                let kind = if cell.value.is_some() { "" } else { " class=\"words\"" };
+                add(&mut table, format_args!("<td{kind}{}>{}</td>", data(cell), escaped(&cell.text)));
+            }
+            table += "</tr>\n";
+        }
+        of_tables(&self.name, &(table + "</tbody></table></div>\n"))
+    }
+}
+
+fn data(cell: &SheetCell) -> String {
+    let one = |name: &str, value: Option<f64>| {
+        value.map(|value| format!(" data-{name}=\"{value}\"")).unwrap_or_default()
+    };
+    one("value", cell.value) + &one("half", cell.half)
+}
+
+/// The number of a cell of a table that is written by hand, as an attribute.
+pub(super) fn number(value: Option<f64>) -> String {
+    data(&SheetCell { value, ..SheetCell::default() })
+}
+
+/// Tables in HTML that are sorted and filtered together, and copied as one.
+pub fn of_tables(name: &str, tables: &str) -> String {
+    format!("<div class=\"sheet\" data-name=\"{}\">\n{tables}</div>\n", escaped(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_have_their_numbers_beside_what_is_shown() {
+        let cell = SheetCell { text: "1516 ± 210".into(), value: Some(1516.2), half: Some(209.75) };
+        let rows = vec![vec![SheetCell::of_text("a<b".into()), cell, SheetCell::of_text("0.25".into())]];
+        let heads = ["ftl.gc.victim.policy", "host.iops", "x"].map(String::from).to_vec();
+        let html = Sheet { name: "All".into(), heads, rows }.html();
+        let cells = "<td class=\"words\">a&lt;b</td><td data-value=\"1516.2\" data-half=\"209.75\">1516 ± 210</td><td data-value=\"0.25\">0.25</td>";
+        assert!(html.contains(cells), "{html}");
+        assert!(html.contains("class=\"sheet\" data-name=\"All\"") && html.contains("host.<wbr>iops"), "{html}");
+    }
+}
