@@ -38,7 +38,8 @@ mod _native {
     use crate::log::Log;
     #[pymodule_export]
     use crate::results::{
-        Summary, charts, comparison, page, presets, report, schema_of_devices, schema_of_results, workloads,
+        Summary, charts, comparison, for_a_page, page, presets, report, schema_of_devices, schema_of_results,
+        widths, workloads,
     };
     #[pymodule_export]
     use crate::run::run;

@@ -12,6 +12,7 @@ use wordline_lab::workload::Generated;
 use wordline_lab::{Registry, config};
 
 use crate::errors::of_run;
+use crate::study::provenance_without_command;
 
 /// The result of a run.
 #[pyclass(frozen, module = "wordline._native")]
@@ -72,14 +73,30 @@ pub fn report(runs: Vec<PyRef<'_, Summary>>, folder: PathBuf) -> PyResult<()> {
     written.map_err(|error| of_run(error, &[Some(&folder)]))
 }
 
-/// Writes a page into a folder, which needs no network: a sentence, charts (a list in JSON), and a table.
+/// A chart as large as that in points, for the page of a paper; both in JSON.
+#[pyfunction]
+pub fn for_a_page(spec: &str, width: f64, height: Option<f64>) -> PyResult<String> {
+    let spec: Value = serde_json::from_str(spec)
+        .map_err(|error| crate::errors::refused("spec", error, "a specification in JSON"))?;
+    Ok(text(&reports::for_a_page(&spec, width, height)))
+}
+
+/// The widths of a column and of a page of a paper, in points.
+#[pyfunction]
+pub fn widths() -> (f64, f64) {
+    (reports::Width::Column.points(), reports::Width::Page.points())
+}
+
+/// Writes a report into a folder, which needs no network: its verdict, charts (a list in JSON), a table, and how to repeat it: the call, the
+/// seed and the configuration.
 #[pyfunction]
 pub fn page(
     folder: PathBuf,
     title: &str,
-    sentence: &str,
+    verdict: &str,
     table: (Vec<String>, Vec<Vec<String>>),
     charts: &str,
+    again: (String, u64, String),
 ) -> PyResult<()> {
     #[derive(Deserialize)]
     struct Given {
@@ -92,23 +109,26 @@ pub fn page(
         .map_err(|error| crate::errors::refused("charts", error, "a list of charts in JSON"))?;
     let of = |Given { name, title, caption, spec }| reports::Chart { name, title, caption, spec };
     let charts: Vec<reports::Chart> = given.into_iter().map(of).collect();
-    let line = |kind: &str, cells: &[String]| {
-        let cells: String =
-            cells.iter().map(|cell| format!("<{kind}>{}</{kind}>", reports::escaped(cell))).collect();
-        format!("<tr>{cells}</tr>\n")
-    };
     let (heads, rows) = table;
-    let rows: String = rows.iter().map(|row| line("td", row)).collect();
-    let table =
-        format!("<table>\n<thead>{}</thead>\n<tbody>\n{rows}</tbody>\n</table>\n", line("th", &heads));
-    let mut sections = vec![reports::Section::new("rows", "All of it", table)];
-    if !charts.is_empty() {
-        sections.insert(0, reports::figures(&charts));
-    }
-    let sentence = format!("<p>{}</p>\n", reports::escaped(sentence));
-    let html = reports::document(title, &sentence, &sections, &charts, "");
-    let written = ReportFolder::claim(&folder)
-        .and_then(|folder| folder.write(&[("report.html".into(), html.into_bytes())]));
+    let row = |row: Vec<String>| row.into_iter().map(reports::SheetCell::of_text).collect();
+    let name = "All trials";
+    let sheet = reports::Sheet { name: name.into(), heads, rows: rows.into_iter().map(row).collect() };
+    let (call, seed, configuration) = again;
+    let sentences = vec![reports::made_by(&provenance_without_command()), format!("Seed {seed} of the search.")];
+    let report = reports::Report {
+        title,
+        verdict: vec![verdict.to_owned()],
+        charts: &charts,
+        tables: vec![reports::Section::new("rows", name, sheet.html())],
+        again: reports::Again { sentences, command: &call, configuration: &configuration },
+        ..reports::Report::default()
+    };
+    let mut files: Vec<(String, Vec<u8>)> = charts
+        .iter()
+        .map(|chart| (format!("charts/{}.vl.json", chart.name), chart.spec.to_string().into_bytes()))
+        .collect();
+    files.push(("report.html".into(), report.html().into_bytes()));
+    let written = ReportFolder::claim(&folder).and_then(|folder| folder.write(&files));
     written.map_err(|error| of_run(error, &[Some(&folder)]))
 }
 

@@ -69,6 +69,12 @@ impl Study {
         Ok(Self(studies::Study { own: studies::Designs(Some(own)), ..self.0.clone() }))
     }
 
+    /// Its file, or one that asks for the same.
+    #[getter]
+    fn text(&self) -> &str {
+        &self.0.text
+    }
+
     /// Its runs, those that are over and those of these that failed, the seconds that the others may take on one core, the memory of the
     /// largest, and how many of that size go at once.
     fn plan(&self, settings: &Bound<'_, PyDict>) -> PyResult<Planned> {
@@ -282,5 +288,10 @@ impl StudyTable {
 /// The program that runs, its version and commit, as the names of runs have it.
 #[pyfunction]
 pub fn program() -> String {
-    Provenance::of(option_env!("WORDLINE_COMMIT"), Vec::new()).program()
+    provenance_without_command().program()
+}
+
+/// The program alone.
+pub fn provenance_without_command() -> Provenance {
+    Provenance::of(option_env!("WORDLINE_COMMIT"), Vec::new())
 }

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import wordline as wl
+from wordline import _native
 
 LOAD = wl.Workload("mixed-70-30", requests=2_000)
 
@@ -42,6 +43,10 @@ def test_a_figure_for_a_page_is_as_wide_as_its_column(compared: wl.Comparison, t
     assert box is not None and abs(float(box[1].split()[2]) - wl.COLUMN) < 1, box
     assert "title" not in figure.spec and "title" in compared.chart("latency-tail").spec
     assert compared[0].chart("latency-tail", width=wl.PAGE, height=200).spec["height"] == 200
+
+
+def test_widths_are_those_of_the_command_line() -> None:
+    assert pytest.approx(_native.widths()) == (wl.COLUMN, wl.PAGE)
 
 
 def test_all_charts_are_written_for_a_page(compared: wl.Comparison, tmp_path: Path) -> None:

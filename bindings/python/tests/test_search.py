@@ -45,6 +45,8 @@ def test_a_front_has_what_no_other_beats(tmp_path: Path) -> None:
     assert (tmp_path / "front.svg").read_text().count("host.iops") >= 1
     found.report(tmp_path / "report")
     page = (tmp_path / "report" / "report.html").read_text()
+    assert "Made by wordline" in page and "trials=12" in page and "randwrite-4k" in page, "how to repeat it"
+    assert (tmp_path / "report" / "charts" / "front.vl.json").is_file()
     assert "Spare room" in page and page.split("<tbody>")[1].split("</tbody>")[0].count("<tr>") == 12
 
 

@@ -7,9 +7,17 @@ use std::sync::atomic::AtomicBool;
 
 use wordline_lab::devices::Registry;
 use wordline_lab::error::Error;
+use wordline_lab::provenance::Provenance;
 use wordline_lab::sweep::Conduct;
 
-use crate::{Elsewhere, Ended, Names, Progress, State, Store, Study, Table, Task, carry_out, plan, run};
+use crate::{
+    Asked, Elsewhere, Ended, Names, Progress, Repeat, State, Store, Study, Table, Task, axis_of, carry_out, charts,
+    plan, run,
+};
+
+#[path = "../../lab/src/report/structure.rs"]
+mod structure;
+use structure::assert_sound;
 
 const STUDY: &str = "\
 preset = \"tiny\"
@@ -392,4 +400,42 @@ fn snapshots_and_designs_can_be_varied() {
         .map(str::to_owned);
     let told = run(&study(&gone.expect("a part")), &store, "program", &progress(&AtomicBool::new(false)));
     assert!(told.expect_err("no file").to_string().contains("no-such.snap"));
+}
+
+#[test]
+fn arguments_are_told_as_a_file_that_asks_for_the_same() {
+    let axis = |text: &str| axis_of(text).expect("values");
+    let asked = Asked {
+        preset: Some("tiny".into()),
+        workload: "randwrite-4k",
+        requests: Some(500),
+        queue_depth: Some(4),
+        precondition: Some("steady-state:0.5"),
+        vary: vec![axis("ftl.over_provisioning=0.2..0.4/3"), axis("ftl.gc.victim.policy=greedy,fifo")],
+        repeat: Repeat { first: 3, seeds: 2, until: None },
+        columns: vec!["host.iops".into()],
+    };
+    let device = toml::from_str("[ftl.gc]\nstart_below_free_blocks = 3\n").expect("it is TOML");
+    let made = Study::of_arguments(&Registry::default(), device, asked).unwrap_or_else(|error| panic!("{error}"));
+    let again = study(&made.text);
+    assert_eq!((&again.repeat, &again.columns), (&made.repeat, &made.columns), "{}", made.text);
+    let points = |study: &Study| format!("{:?}", study.points(3).unwrap_or_else(|error| panic!("{error}")));
+    assert_eq!(points(&again).replace("study.toml", "sweep"), points(&made).replace("study.toml", "sweep"));
+}
+
+#[test]
+fn a_report_says_what_was_found_and_how_to_repeat_it() {
+    let study = study(STUDY);
+    let table = done(&study, &Store::in_memory());
+    let provenance = Provenance::of(None, ["wordline", "sweep", "study.toml"].map(String::from).to_vec());
+    let page = crate::show::page(&study, &table, &provenance, &charts(&study, &table));
+    assert!(page.contains("12 runs of 6 combinations of ftl.over_provisioning, ftl.gc.victim.policy."));
+    let told = "write_amplification: least with ftl.over_provisioning = 0.4, ftl.gc.victim.policy = greedy, ";
+    assert!(page.contains(told), "{}", page.split("id=\"verdict\"").nth(1).map_or("", |rest| &rest[..900]));
+    let again = page.split("id=\"again\"").nth(1).expect("it is there");
+    for part in ["Seeds 0 to 1.", "wordline sweep study.toml", "randwrite-4k", "Made by wordline"] {
+        assert!(again.contains(part), "{part}");
+    }
+    assert!(page.contains("data-half=\""), "intervals are copied too");
+    assert_sound(&page);
 }

@@ -18,13 +18,12 @@ from ._errors import ConfigError
 if TYPE_CHECKING:
     from ._run import Result
 
-COLUMN = 252
-"""The width of a column of a paper with two columns, in points: 3.5 inches, as in the templates of IEEE; ACM has 241."""
-PAGE = 516
-"""The width of a page of such a paper, in points: 7.16 inches, as in the templates of IEEE."""
-
-# Chosen: the text of captions in such papers has eight points.
-_TEXT = 8
+COLUMN = 84 / 25.4 * 72
+"""The width of a column of a paper with two columns, in points: 84 mm, as Springer asks for. Columns of ACM (85 mm) and IEEE (89 mm) hold it.
+That of ``wordline run --charts pdf``.
+"""
+PAGE = 174 / 25.4 * 72
+"""The width of a page of such a paper, in points: 174 mm. That of ``--charts-width page``."""
 
 
 @dataclass(frozen=True)
@@ -139,13 +138,5 @@ def compare(*results: Result) -> Comparison:
 def for_a_page(spec: dict[str, Any], width: float | None, height: float | None) -> dict[str, Any]:
     """The chart as large as that in all, and without what the caption says."""
     across: float = spec["width"] if width is None else width
-    text = {"labelFontSize": _TEXT, "titleFontSize": _TEXT}
-    config = {
-        **spec.get("config", {}),
-        "axis": {**text, "titleFontWeight": "normal"},
-        "legend": {**text, "orient": "top", "symbolSize": 40},
-        "font": "sans-serif",
-    }
-    without = {key: value for key, value in spec.items() if key not in ("title", "description")}
-    fitted = {"type": "fit", "contains": "padding"}
-    return {**without, "width": across, "height": round(0.6 * across) if height is None else height, "autosize": fitted, "padding": 2, "config": config}
+    made: dict[str, Any] = json.loads(_native.for_a_page(json.dumps(spec), across, height))
+    return made

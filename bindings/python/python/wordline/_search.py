@@ -36,9 +36,17 @@ class Trial:
 class Search:
     """The trials of a search. ``front`` has the best: those that no other trial is better than in one column and as good as in all."""
 
-    __slots__ = ("front", "maximise", "minimise", "title", "trials")
+    __slots__ = ("_again", "front", "maximise", "minimise", "title", "trials")
 
-    def __init__(self, title: str, trials: Sequence[Trial], minimise: Sequence[str], maximise: Sequence[str]) -> None:
+    def __init__(
+        self,
+        title: str,
+        trials: Sequence[Trial],
+        minimise: Sequence[str],
+        maximise: Sequence[str],
+        again: tuple[str, int, str] = ("", 0, ""),
+    ) -> None:
+        self._again = again
         self.title, self.trials = title, tuple(trials)
         self.minimise, self.maximise = tuple(minimise), tuple(maximise)
         self.front: tuple[Trial, ...] = tuple(self._front())
@@ -128,11 +136,13 @@ class Search:
         return Figure("front", self.title, caption, spec if width is None and height is None else for_a_page(spec, width, height))
 
     def report(self, folder: str | PathLike[str]) -> None:
-        """Writes ``report.html`` into a folder, a page that needs no network: the chart, and all trials."""
+        """Writes ``report.html`` into a folder, a page that needs no network, and its chart: what was found, the chart, all trials, and how
+        to repeat it.
+        """
         charts = [self.chart()] if any(trial.state == "done" for trial in self.trials) else []
         told = [{"name": one.name, "title": one.title, "caption": one.caption, "spec": one.spec} for one in charts]
         best = [trial for trial in self.trials if trial not in self.front]
-        _native.page(folder, self.title, self._sentence(), self._table([*self.front, *best]), json.dumps(told))
+        _native.page(folder, self.title, self._sentence(), self._table([*self.front, *best]), json.dumps(told), self._again)
 
     def __str__(self) -> str:
         return self.table()
@@ -150,6 +160,7 @@ def search(
     trials: int,
     at_once: int,
     seed: int,
+    again: tuple[str, int, str],
 ) -> Search:
     """Tries combinations, each chosen by what those before it gave."""
     columns = [*minimise, *maximise]
@@ -177,7 +188,7 @@ def search(
             else:
                 study.tell(one, told["means"])
                 done.append(Trial(number, at, dict(zip(columns, told["means"], strict=True)), "done", ""))
-    return Search(title, done, minimise, maximise)
+    return Search(title, done, minimise, maximise, again)
 
 
 def _choose(trial: Any, key: str, values: list[Any]) -> int:

@@ -221,7 +221,12 @@ class Study:
                 done: list[dict[str, Any]] = json.loads(told)
                 return done
 
-            return search(self.title, self._native.axes(), run, minimise, maximise, trials, at_once, seed)
+            asked: dict[str, object] = {"minimise": list(minimise), "maximise": list(maximise), "trials": trials, "at_once": at_once, "seed": seed}
+            told = ", ".join(f"{key}={value!r}" for key, value in {**asked, "seeds": seeds}.items() if value not in ([], None))
+            # The configuration of a study from a dict is told as a file.
+            file = self._made[0] if isinstance(self._made[1], str) else "study.toml"
+            again = f"wl.Study({file!r}).search({told})", seed, self._native.text
+            return search(self.title, self._native.axes(), run, minimise, maximise, trials, at_once, seed, again)
 
 
 def _restored(name: str, study: Mapping[str, Value] | str, designs: _native.Designs) -> Study:

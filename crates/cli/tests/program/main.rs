@@ -2,6 +2,7 @@
 
 mod bad_configurations;
 mod bad_traces;
+mod browser;
 mod cells;
 mod combinations;
 mod devices;
@@ -16,6 +17,7 @@ mod nand;
 mod outputs;
 mod policies;
 mod raid5;
+mod reports;
 mod runs;
 mod scripts;
 #[cfg(unix)]

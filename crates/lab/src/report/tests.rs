@@ -420,3 +420,57 @@ fn every_field_of_the_json_is_documented() {
     }
     assert_eq!(fields, wanted, "docs/report.md is behind the schema; UPDATE_GOLDEN=1 brings it up");
 }
+
+/// The rows of a chart.
+fn rows_of<'a>(all: &'a [Chart], name: &str) -> (&'a Value, &'a Vec<Value>) {
+    let chart = all.iter().find(|chart| chart.name == name).unwrap_or_else(|| panic!("no chart {name}"));
+    (&chart.spec, chart.spec["data"]["values"].as_array().expect("a chart has data"))
+}
+
+#[test]
+fn a_latency_that_is_always_the_same_is_a_line() {
+    let mut run = sample::only_writes();
+    run.host.write_latency_us.cumulative = vec![(1.0, 1.0)];
+    let all = charts(&[run]);
+    for (name, field) in [("latency-distribution", "percent"), ("latency-tail", "slower")] {
+        let (spec, rows) = rows_of(&all, name);
+        assert!(rows.len() == 2 && rows[0][field] != rows[1][field], "{name}: {rows:?}");
+        assert!(rows.iter().all(|row| row[field].as_f64().is_some_and(|share| share >= 0.0)), "{name}");
+        let least = spec["encoding"]["x"]["scale"]["domain"][0].as_f64();
+        assert!(least.is_some_and(|least| least < 1.0), "{name}: it would lie on the edge");
+    }
+}
+
+#[test]
+fn runs_of_different_length_are_drawn_over_their_own() {
+    let title = |all: &[Chart], name: &str| rows_of(all, name).0["encoding"]["x"]["title"].clone();
+    let (short, mut long) = (sample::mixed(), sample::mixed());
+    assert_eq!(title(&charts(&[short.clone(), long.clone()]), "throughput"), "Simulated time (s)");
+    long.simulated_seconds *= 10.0;
+    long.windows.width_seconds *= 10.0;
+    let all = charts(&[short, long]);
+    for name in ["throughput", "latency-mean", "free-blocks"] {
+        let (spec, rows) = rows_of(&all, name);
+        assert_eq!(spec["encoding"]["x"]["title"], "Part of the run (%)", "{name}");
+        let most = |run: &Value| {
+            let times = rows.iter().filter(|row| row["run"] == *run).filter_map(|row| row["time"].as_f64());
+            times.fold(0.0, f64::max)
+        };
+        let [first, last] = [&rows[0]["run"], &rows[rows.len() - 1]["run"]];
+        assert!(first != last && most(first) > 95.0 && (most(first) - most(last)).abs() < 0.01, "{name}");
+    }
+    let caption = all.iter().find(|chart| chart.name == "throughput").map(|chart| &chart.caption);
+    assert!(caption.is_some_and(|text| text.contains("its own length: ") && text.contains("9.63 s")), "{caption:?}");
+    assert_ne!(title(&all, "die-map-1"), title(&all, "die-map-2"), "each in a unit of its own");
+}
+
+#[test]
+fn no_chart_has_more_classes_than_there_are_colours() {
+    for (name, runs) in reports() {
+        for chart in charts(&runs) {
+            let domain = chart.spec["encoding"]["color"]["scale"]["domain"].as_array().map_or(0, Vec::len);
+            assert!(domain <= 20, "{name}, {}: {domain} classes", chart.name);
+        }
+    }
+    assert!(crate::tail::part_names().count() <= 20, "parts of a latency");
+}

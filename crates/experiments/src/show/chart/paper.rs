@@ -57,21 +57,31 @@ fn shown(value: &Value) -> Json {
     }
 }
 
-/// The band of a value, from its least to its greatest.
-fn band(of: &str, axis: &str, unit: &str, mark: Json) -> Json {
-    let mut encoding = json!({});
+/// The band that ours should lie in, from its least to its greatest, as wide as that many pixels.
+fn band(axis: &str, unit: &str, width: u32) -> Json {
+    let mut encoding = json!({ "color": { "value": "#888888" }, "strokeDash": { "value": [1, 0] } });
     encoding[axis] = json!({ "field": "low", "type": "quantitative", "title": unit });
     encoding[format!("{axis}2")] = json!({ "field": "high" });
     json!({
-        "transform": [{ "filter": format!("datum.whose == '{of}' && isValid(datum.low)") }],
-        "mark": mark,
+        "transform": [{ "filter": "datum.whose == 'paper' && isValid(datum.low)" }],
+        "mark": { "type": "rule", "strokeWidth": width, "opacity": 0.35 },
         "encoding": encoding,
+    })
+}
+
+/// The points of one of both.
+fn points(of: &str, size: u32) -> Json {
+    json!({
+        "transform": [{ "filter": format!("datum.whose == '{of}'") }],
+        "mark": { "type": "point", "filled": true, "opacity": 1, "size": size, "tooltip": true },
+        "encoding": { "shape": whose(Some(json!(["diamond", "circle"]))) },
     })
 }
 
 fn lines(data: Vec<Json>, along: &str, unit: &str, several: bool) -> Json {
     let colour =
         if several { json!({ "field": "at", "type": "nominal", "title": null }) } else { whose(None) };
+    let line = json!({ "mark": { "type": "line", "strokeWidth": 2 } });
     json!({
         "$schema": SCHEMA,
         "data": { "values": data },
@@ -81,16 +91,16 @@ fn lines(data: Vec<Json>, along: &str, unit: &str, several: bool) -> Json {
             "y": { "field": "value", "type": "quantitative", "title": unit },
             "color": colour,
             "strokeDash": whose(Some(json!([[1, 0], [6, 4]]))),
-            "shape": whose(Some(json!(["diamond", "circle"]))),
         },
-        "layer": [
-            band("paper", "y", unit, json!({ "type": "rule", "strokeWidth": 10, "opacity": 0.25 })),
-            { "mark": { "type": "line", "strokeWidth": 2 } },
-            { "mark": { "type": "point", "filled": true, "opacity": 1, "tooltip": true },
-              "encoding": { "size": { "field": "whose", "type": "nominal", "legend": null,
-                  "scale": { "domain": ["paper", "ours"], "range": [130, 40] } } } },
-        ],
+        "layer": [band("y", unit, 12), line, points("paper", 130), points("ours", 45)],
     })
+}
+
+/// Bars of both beside each other.
+fn pairs(offset: &str) -> Json {
+    let mut encoding = json!({});
+    encoding[offset] = json!({ "field": "whose", "sort": ["paper", "ours"] });
+    json!({ "mark": { "type": "bar", "tooltip": true }, "encoding": encoding })
 }
 
 fn bars(data: Vec<Json>, along: &str, unit: &str) -> Json {
@@ -101,13 +111,9 @@ fn bars(data: Vec<Json>, along: &str, unit: &str) -> Json {
         "encoding": {
             "x": { "field": "x", "type": "nominal", "title": along, "sort": null },
             "y": { "field": "value", "type": "quantitative", "title": unit },
-            "xOffset": { "field": "whose", "sort": ["paper", "ours"] },
             "color": whose(None),
         },
-        "layer": [
-            { "mark": { "type": "bar", "tooltip": true } },
-            band("ours", "y", unit, json!({ "type": "errorbar", "ticks": true })),
-        ],
+        "layer": [pairs("xOffset"), band("y", unit, 20)],
     })
 }
 
@@ -140,7 +146,7 @@ fn beside_of(n: usize, rows: &[&Row]) -> Chart {
     let of = kept.trim_end_matches([',', ' ']);
     let of = if of.is_empty() { String::new() } else { format!(": {of}") };
     let title = format!("The paper's values and ours{of}");
-    let caption = "Bars are the values of the rows that are compared; the line over ours is the band that it should lie in.";
+    let caption = "Bars are the values of the rows that are compared; the grey field is the band that ours should lie in.";
     let mut spec = json!({
         "$schema": SCHEMA,
         "data": { "values": data },
@@ -149,13 +155,9 @@ fn beside_of(n: usize, rows: &[&Row]) -> Chart {
         "encoding": {
             "y": { "field": "x", "type": "nominal", "title": null, "sort": names },
             "x": { "field": "value", "type": "quantitative", "title": unit },
-            "yOffset": { "field": "whose", "sort": ["paper", "ours"] },
             "color": whose(None),
         },
-        "layer": [
-            { "mark": { "type": "bar", "tooltip": true } },
-            band("ours", "x", unit, json!({ "type": "errorbar", "ticks": true })),
-        ],
+        "layer": [pairs("yOffset"), band("x", unit, 20)],
     });
     spec["title"] = title.as_str().into();
     spec["description"] = caption.into();
@@ -191,11 +193,13 @@ mod tests {
     fn paper_and_ours_differ_in_shape_and_dash_and_have_the_band() {
         let rows = [row("a", Value::Number(1.0), Some([1.0, 4.0])), row("b", Value::Number(2.0), None)];
         let spec = along(&rows, "x");
-        assert_eq!(spec["encoding"]["shape"]["scale"]["range"], json!(["diamond", "circle"]));
-        assert_ne!(spec["encoding"]["strokeDash"]["scale"]["range"][0], spec["encoding"]["strokeDash"]["scale"]["range"][1]);
+        let dashes = &spec["encoding"]["strokeDash"]["scale"]["range"];
+        assert_ne!(dashes[0], dashes[1]);
+        let shape = &spec["layer"][2]["encoding"]["shape"]["scale"];
+        assert_eq!(shape, &json!({ "domain": ["paper", "ours"], "range": ["diamond", "circle"] }));
         assert_eq!(spec["data"]["values"][0]["low"], 1.0);
         assert_eq!(spec["data"]["values"][2]["low"], Json::Null);
-        assert_eq!(spec["layer"].as_array().map(Vec::len), Some(3));
+        assert_eq!(spec["layer"].as_array().map(Vec::len), Some(4));
     }
 
     #[test]

@@ -45,7 +45,8 @@ fn axis(field: &str, title: &str, values: &[Value]) -> Json {
     let angle = if long { -30 } else { 0 };
     json!({
         "field": field, "type": "ordinal", "title": title, "sort": values,
-        "axis": { "labelAngle": angle, "labelLimit": 200, "labelOverlap": true },
+        "axis": { "labelAngle": angle, "labelLimit": 200, "labelOverlap": true, "labelSeparation": 4,
+            "labelExpr": "isNumber(datum.value) ? format(datum.value, ',.4~r') : datum.value" },
     })
 }
 
