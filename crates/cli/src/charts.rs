@@ -172,7 +172,7 @@ fn drawn(asked: &str) -> Result<Vec<u8>, String> {
 /// The files in that, each behind its length.
 fn files(mut bytes: &[u8], count: usize) -> Result<Vec<Vec<u8>>, String> {
     let mut all = Vec::new();
-    while let Some((length, rest)) = bytes.split_first_chunk() {
+    while let Some((length, rest)) = bytes.split_first_chunk::<8>() {
         let length = usize::try_from(u64::from_be_bytes(*length)).unwrap_or(usize::MAX);
         let (file, rest) = rest.split_at_checked(length).ok_or("it ended within a chart")?;
         all.push(file.to_vec());

@@ -415,7 +415,7 @@ fn arguments_are_told_as_a_file_that_asks_for_the_same() {
         repeat: Repeat { first: 3, seeds: 2, until: None },
         columns: vec!["host.iops".into()],
     };
-    let device = toml::from_str("[ftl.gc]\nstart_below_free_blocks = 3\n").expect("it is TOML");
+    let device = toml::from_str("[part]\nendurance = 50\n").expect("it is TOML");
     let made = Study::of_arguments(&Registry::default(), device, asked).unwrap_or_else(|error| panic!("{error}"));
     let again = study(&made.text);
     assert_eq!((&again.repeat, &again.columns), (&made.repeat, &made.columns), "{}", made.text);

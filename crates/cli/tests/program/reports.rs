@@ -16,13 +16,13 @@ static PAGES: LazyLock<(Folder, Vec<PathBuf>)> = LazyLock::new(|| {
         &["compare", "tiny", "fixed-latency", "--workload", "mixed-70-30", "--requests", "2000"],
         &["sweep", "--preset", "tiny", "--workload", "randwrite-4k", "--requests", "300", "--seeds", "2",
             "--vary", "ftl.over_provisioning=0.21..0.39/6", "--vary", "ftl.gc.victim.policy=greedy,fifo"],
-        &["repro", "validation/queueing", "--seeds", "1", "--quick"],
+        &["repro", "nandflashsim/fig12", "--seeds", "1", "--quick"],
     ];
     let mut pages = Vec::new();
     for (n, arguments) in runs.into_iter().enumerate() {
         let name = folder.path(&n.to_string());
         wordline(&[arguments, &["--no-progress", "--report", &name][..]].concat()).success();
-        let inside = if n == 3 { "validation/queueing/report.html" } else { "report.html" };
+        let inside = if n == 3 { "nandflashsim/fig12/report.html" } else { "report.html" };
         pages.push(Path::new(&name).join(inside));
     }
     (folder, pages)
@@ -206,10 +206,10 @@ fn charts_of_all_reports_stand_beside_their_specifications() {
     let out = folder.path("out");
     let sweep = ["sweep", "--preset", "tiny", "--workload", "randwrite-4k", "--requests", "300", "--no-progress",
         "--vary", "ftl.over_provisioning=0.2,0.3", "--vary", "ftl.gc.victim.policy=greedy,fifo", "--vary", "workload.named.queue_depth=1,8"];
-    let repro = ["repro", "validation/queueing", "--seeds", "1", "--quick", "--no-progress"];
+    let repro = ["repro", "nandflashsim/fig12", "--seeds", "1", "--quick", "--no-progress"];
     // Twice: a folder with charts is still that of a report.
     for _ in 0..2 {
-        for (arguments, inside, chart) in [(&sweep[..], "", "host-iops"), (&repro[..], "validation/queueing/", "paper-and-ours")] {
+        for (arguments, inside, chart) in [(&sweep[..], "", "host-iops"), (&repro[..], "nandflashsim/fig12/", "paper-and-ours")] {
             let out = format!("{out}/{}", arguments[0]);
             let arguments = [arguments, &["--report", &out, "--charts", "svg"]].concat();
             let ended = super::program(&arguments).env("PATH", &path).output().expect("it was built");

@@ -14,8 +14,11 @@ pub(crate) const PAGE: &str = "report.html";
 /// The folder of a report's charts.
 const CHARTS: &str = "charts";
 
-/// The endings of the names of charts, of those among them that were drawn for papers.
-const CHART: [&str; 4] = [".vl.json", ".pdf", ".svg", ".png"];
+/// The ending of the names of charts.
+const CHART: &str = ".vl.json";
+
+/// The endings of charts that were drawn for papers, each beside its own.
+const DRAWN: [&str; 3] = [".pdf", ".svg", ".png"];
 
 /// The files of a report beside its page and its charts.
 const DATA: [&str; 4] = ["summary.json", "outcome.json", "table.json", "answers.json"];
@@ -143,8 +146,14 @@ fn report_in(folder: &Path) -> Result<Vec<PathBuf>> {
         if path.is_file() && (name == PAGE || DATA.contains(&&*name)) {
             files.push(path);
         } else if path.is_dir() && name == CHARTS {
-            for chart in entries(&path)? {
-                if !chart.is_file() || !CHART.iter().any(|ending| name_of(&chart).ends_with(ending)) {
+            let charts = entries(&path)?;
+            let is_chart = |name: &str| {
+                let stem = DRAWN.iter().find_map(|ending| name.strip_suffix(ending));
+                let beside = stem.map(|stem| path.join(format!("{stem}{CHART}")));
+                name.ends_with(CHART) || beside.is_some_and(|beside| charts.contains(&beside))
+            };
+            for chart in charts.iter().cloned() {
+                if !chart.is_file() || !is_chart(&name_of(&chart)) {
                     return Err(refused(format!("a folder that holds {CHARTS}/{}, too", name_of(&chart))));
                 }
                 files.push(chart);

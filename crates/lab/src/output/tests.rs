@@ -194,6 +194,17 @@ mod reports {
     }
 
     #[test]
+    fn charts_that_were_drawn_belong_to_the_report_and_so_do_tables_and_answers() {
+        let directory = folder();
+        let path = directory.path().join("report");
+        let drawn = ["charts/a.vl.json", "charts/a.pdf", "charts/a.svg", "table.json", "answers.json", PAGE];
+        ReportFolder::claim(&path).expect("a free name").write(&files(&drawn)).expect("it can be written");
+        let second = ReportFolder::claim(&path).expect("a report");
+        second.write(&files(&["charts/a.vl.json", PAGE])).expect("it can be written");
+        assert_eq!((names_in(&path), names_in(&path.join("charts"))), (vec!["charts".into(), PAGE.into()], vec!["a.vl.json".into()]));
+    }
+
+    #[test]
     fn a_folder_with_anything_else_is_refused_and_stays() {
         for (name, found) in [
             ("thesis.tex", "a folder that holds thesis.tex, too"),

@@ -54,9 +54,8 @@ pub fn for_a_page(spec: &Value, width: f64, height: Option<f64>) -> Value {
     object.insert("padding".into(), 2.into());
     let is_of_panels = object.get("spec").is_some_and(Value::is_object);
     if is_of_panels {
-        object.insert("columns".into(), 1.into());
-        if object["facet"]["row"].is_object() {
-            object.remove("columns");
+        if object.get("facet").is_some_and(|facet| facet["field"].is_string()) {
+            object.insert("columns".into(), 1.into());
         }
     }
     let plot = if is_of_panels { &mut whole["spec"] } else { &mut whole };

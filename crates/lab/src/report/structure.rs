@@ -17,7 +17,7 @@ impl Tag<'_> {
 }
 
 /// Elements that have no end.
-const EMPTY: [&str; 4] = ["meta", "input", "br", "hr"];
+const EMPTY: [&str; 5] = ["meta", "input", "br", "hr", "wbr"];
 
 /// The tags of the body, up to its scripts.
 pub(crate) fn tags(page: &str) -> Vec<Tag<'_>> {
