@@ -115,7 +115,8 @@ fn has_package() -> Result<(), Error> {
         Err(reason) if reason.kind() == ErrorKind::NotFound => format!("no program {PYTHON}"),
         Err(reason) => format!("{PYTHON}, which does not start ({reason})"),
     };
-    let wanted = format!("{PYTHON} with the package: {INSTALL}; nothing was run, and no .vl.json was written");
+    let wanted =
+        format!("{PYTHON} with the package: {INSTALL}; nothing was run, and no .vl.json was written");
     Err(refused(found, wanted))
 }
 
@@ -165,7 +166,8 @@ fn drawn(asked: &str) -> Result<Vec<u8>, String> {
         child.wait_with_output()
     };
     let Ended { status, stdout, stderr } = start().map_err(|reason: std::io::Error| reason.to_string())?;
-    let last = || String::from_utf8_lossy(&stderr).lines().last().unwrap_or("it ended without a word").to_owned();
+    let last =
+        || String::from_utf8_lossy(&stderr).lines().last().unwrap_or("it ended without a word").to_owned();
     if status.success() { Ok(stdout) } else { Err(last()) }
 }
 

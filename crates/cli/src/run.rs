@@ -10,8 +10,8 @@ use wordline_lab::snapshot::Snapshot;
 use wordline_lab::summary::Outcome;
 use wordline_lab::{CutAfter, Device, Error, Registry, Summary, Timeline, Window};
 
-use crate::charts::{Charts, ChartsArguments};
 use crate::arguments::{DeviceArguments, WorkloadArguments, whole};
+use crate::charts::{Charts, ChartsArguments};
 use crate::failure::{Failure, say};
 use crate::interrupt;
 use crate::output::{self, Json, JsonArgument};

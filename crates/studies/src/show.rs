@@ -122,7 +122,11 @@ pub(crate) fn page(study: &Study, table: &Table, provenance: &Provenance, charts
         notes: errors(table),
         charts,
         tables: vec![Section::new("rows", "All combinations", sheet(table).html())],
-        again: Again { sentences: vec![made_by(provenance), seeds], command: &command, configuration: &study.text },
+        again: Again {
+            sentences: vec![made_by(provenance), seeds],
+            command: &command,
+            configuration: &study.text,
+        },
         ..Report::default()
     };
     report.html()
@@ -130,12 +134,8 @@ pub(crate) fn page(study: &Study, table: &Table, provenance: &Provenance, charts
 
 /// How much was run, and where each column is least and greatest.
 fn verdict(table: &Table) -> Vec<String> {
-    let mut first = format!(
-        "{} runs of {} combinations of {}",
-        table.runs(),
-        table.rows.len(),
-        table.axes.join(", ")
-    );
+    let mut first =
+        format!("{} runs of {} combinations of {}", table.runs(), table.rows.len(), table.axes.join(", "));
     if table.failed() > 0 {
         first += &format!("; {} failed", table.failed());
     }
@@ -156,7 +156,8 @@ fn extremes(table: &Table, column: &str) -> String {
         return format!("{column}: {} everywhere.", shown(least.0));
     }
     let at = |row: &Row| {
-        let keys = table.axes.iter().filter_map(|axis| Some(format!("{axis} = {}", label(row.at.get(axis)?))));
+        let keys =
+            table.axes.iter().filter_map(|axis| Some(format!("{axis} = {}", label(row.at.get(axis)?))));
         keys.collect::<Vec<_>>().join(", ")
     };
     format!(
@@ -186,12 +187,14 @@ fn pretty(value: &Json) -> Vec<u8> {
 fn sheet(table: &Table) -> Sheet {
     let of_cell = |cell: &Cell| SheetCell { text: shown(cell), value: cell.mean, half: cell.half };
     let row = |row: &Row| {
-        let keys = table.axes.iter().map(|axis| {
-            SheetCell::of_text(row.at.get(axis).map_or_else(String::new, label))
-        });
+        let keys = table
+            .axes
+            .iter()
+            .map(|axis| SheetCell::of_text(row.at.get(axis).map_or_else(String::new, label)));
         let columns = table.columns.iter().flat_map(|column| {
             let difference = table.difference(row, column);
-            let less = table.less().map(|_| difference.map_or_else(SheetCell::default, |cell| of_cell(&cell)));
+            let less =
+                table.less().map(|_| difference.map_or_else(SheetCell::default, |cell| of_cell(&cell)));
             [Some(of_cell(&row.cell(column))), less]
         });
         keys.chain(columns.flatten()).collect()

@@ -11,8 +11,8 @@ use wordline_lab::provenance::Provenance;
 use wordline_lab::sweep::Conduct;
 
 use crate::{
-    Asked, Elsewhere, Ended, Names, Progress, Repeat, State, Store, Study, Table, Task, axis_of, carry_out, charts,
-    plan, run,
+    Asked, Elsewhere, Ended, Names, Progress, Repeat, State, Store, Study, Table, Task, axis_of, carry_out,
+    charts, plan, run,
 };
 
 #[path = "../../lab/src/report/structure.rs"]
@@ -416,7 +416,8 @@ fn arguments_are_told_as_a_file_that_asks_for_the_same() {
         columns: vec!["host.iops".into()],
     };
     let device = toml::from_str("[part]\nendurance = 50\n").expect("it is TOML");
-    let made = Study::of_arguments(&Registry::default(), device, asked).unwrap_or_else(|error| panic!("{error}"));
+    let made =
+        Study::of_arguments(&Registry::default(), device, asked).unwrap_or_else(|error| panic!("{error}"));
     let again = study(&made.text);
     assert_eq!((&again.repeat, &again.columns), (&made.repeat, &made.columns), "{}", made.text);
     let points = |study: &Study| format!("{:?}", study.points(3).unwrap_or_else(|error| panic!("{error}")));

@@ -46,7 +46,13 @@ impl Browser {
         let mut child = Command::new("sh")
             .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1"])
             .arg(program)
-            .args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-extensions"])
+            .args([
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--hide-scrollbars",
+                "--disable-extensions",
+            ])
             .arg(data)
             .arg("--remote-debugging-pipe")
             .stdin(Stdio::piped())

@@ -76,7 +76,8 @@ fn verdict(outcome: &Outcome) -> Vec<String> {
     let mut all = vec![told];
     if outside > 0 {
         let rows = outcome.rows.iter();
-        let rows = rows.filter(|row| row.verdict == Verdict::Outside && row.under.is_none() && !row.own_input);
+        let rows =
+            rows.filter(|row| row.verdict == Verdict::Outside && row.under.is_none() && !row.own_input);
         let names: Vec<String> = rows.map(Row::shown_what).collect();
         let more = names.len().saturating_sub(NAMED);
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };
@@ -177,15 +178,14 @@ fn line(row: &Row) -> String {
     let half = row.interval.map(|[least, greatest]| format!(" data-half=\"{}\"", (greatest - least) / 2.0));
     let unit = format!(" data-unit=\"{}\"", escaped(&row.unit));
     let of_ours = half.unwrap_or_default();
-    let [paper, ours] = [(&row.paper, paper, &unit), (&row.ours, ours, &of_ours)].map(|(value, text, more)| {
-        match value {
+    let [paper, ours] =
+        [(&row.paper, paper, &unit), (&row.ours, ours, &of_ours)].map(|(value, text, more)| match value {
             Value::Number(number) => (
                 format!("{text} {}", row.unit).trim_end().to_owned(),
                 format!(" class=\"number\" data-value=\"{number}\"{more}"),
             ),
             Value::Text(_) => (text, " class=\"words\"".to_owned()),
-        }
-    });
+        });
     let cell = |name: &str, (text, class): &(String, String)| {
         let name = if text.is_empty() { String::new() } else { format!(" data-name=\"{name}\"") };
         format!("<td role=\"cell\"{class}{name}>{}</td>", escaped(text))

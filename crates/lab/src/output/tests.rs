@@ -201,7 +201,10 @@ mod reports {
         ReportFolder::claim(&path).expect("a free name").write(&files(&drawn)).expect("it can be written");
         let second = ReportFolder::claim(&path).expect("a report");
         second.write(&files(&["charts/a.vl.json", PAGE])).expect("it can be written");
-        assert_eq!((names_in(&path), names_in(&path.join("charts"))), (vec!["charts".into(), PAGE.into()], vec!["a.vl.json".into()]));
+        assert_eq!(
+            (names_in(&path), names_in(&path.join("charts"))),
+            (vec!["charts".into(), PAGE.into()], vec!["a.vl.json".into()])
+        );
     }
 
     #[test]

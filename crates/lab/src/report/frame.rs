@@ -65,7 +65,9 @@ impl Again<'_> {
         for sentence in self.sentences.iter().filter(|sentence| seen.insert(*sentence)) {
             add(&mut out, format_args!("<p>{}</p>\n", escaped(sentence)));
         }
-        for (name, text, open) in [("Command", self.command, " open"), ("Configuration", self.configuration, "")] {
+        for (name, text, open) in
+            [("Command", self.command, " open"), ("Configuration", self.configuration, "")]
+        {
             if !text.is_empty() {
                 add(
                     &mut out,
@@ -91,8 +93,9 @@ impl Report<'_> {
         let verdict: String = self.verdict.iter().map(|one| format!("<p>{}</p>\n", escaped(one))).collect();
         let mut introduction = self.about;
         if !verdict.is_empty() {
-            introduction +=
-                &format!("<section id=\"verdict\" class=\"told\" aria-label=\"Verdict\">{verdict}</section>\n");
+            introduction += &format!(
+                "<section id=\"verdict\" class=\"told\" aria-label=\"Verdict\">{verdict}</section>\n"
+            );
         }
         if !self.notes.is_empty() {
             introduction +=

@@ -185,8 +185,8 @@ fn compared<'a>(name: &str, first: &Quantity, of_each: impl Iterator<Item = &'a 
     let mut out = format!("<tr>{}", named(name, first));
     for (index, result) in of_each.enumerate() {
         let has_ratio = index > 0 && first.number().is_some();
-        let ratio =
-            has_ratio.then(|| format!(" <span class=\"ratio\">{}</span>", escaped(&result.ratio_text(first))));
+        let ratio = has_ratio
+            .then(|| format!(" <span class=\"ratio\">{}</span>", escaped(&result.ratio_text(first))));
         out += &shown(result, &ratio.unwrap_or_default());
     }
     out + "</tr>\n"

@@ -80,7 +80,9 @@ fn config(spec: &mut Value, width: f64) {
     let text = json!({ "labelFontSize": TEXT, "titleFontSize": TEXT, "titleFontWeight": "normal" });
     let with = |more: Value| {
         let mut all = text.clone();
-        all.as_object_mut().expect("it was just made one").extend(more.as_object().cloned().unwrap_or_default());
+        all.as_object_mut()
+            .expect("it was just made one")
+            .extend(more.as_object().cloned().unwrap_or_default());
         all
     };
     let ramp = [colour("ramp-low"), colour("ramp-high")];
@@ -114,7 +116,9 @@ fn legends(spec: &mut Value, width: f64) {
     };
     for channel in ["color", "strokeDash", "shape"] {
         let Some(own) = encoding.get_mut(channel).filter(|own| own["field"].is_string()) else { continue };
-        if own["type"] == "quantitative" || own.as_object().is_some_and(|own| own.get("legend") == Some(&Value::Null)) {
+        if own["type"] == "quantitative"
+            || own.as_object().is_some_and(|own| own.get("legend") == Some(&Value::Null))
+        {
             continue;
         }
         let field = own["field"].as_str().unwrap_or_default().to_owned();

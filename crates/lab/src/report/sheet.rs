@@ -84,6 +84,9 @@ mod tests {
         let html = Sheet { name: "All".into(), heads, rows }.html();
         let cells = "<td class=\"words\">a&lt;b</td><td data-value=\"1516.2\" data-half=\"209.75\">1516 ± 210</td><td data-value=\"0.25\">0.25</td>";
         assert!(html.contains(cells), "{html}");
-        assert!(html.contains("class=\"sheet\" data-name=\"All\"") && html.contains("host.<wbr>iops"), "{html}");
+        assert!(
+            html.contains("class=\"sheet\" data-name=\"All\"") && html.contains("host.<wbr>iops"),
+            "{html}"
+        );
     }
 }

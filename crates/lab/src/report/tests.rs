@@ -460,7 +460,10 @@ fn runs_of_different_length_are_drawn_over_their_own() {
         assert!(first != last && most(first) > 95.0 && (most(first) - most(last)).abs() < 0.01, "{name}");
     }
     let caption = all.iter().find(|chart| chart.name == "throughput").map(|chart| &chart.caption);
-    assert!(caption.is_some_and(|text| text.contains("its own length: ") && text.contains("9.63 s")), "{caption:?}");
+    assert!(
+        caption.is_some_and(|text| text.contains("its own length: ") && text.contains("9.63 s")),
+        "{caption:?}"
+    );
     assert_ne!(title(&all, "die-map-1"), title(&all, "die-map-2"), "each in a unit of its own");
 }
 

@@ -25,7 +25,9 @@ pub(super) fn compared(runs: &[Summary]) -> Vec<String> {
         let found: Vec<(Quantity, f64, &String)> = all
             .iter()
             .zip(&labels)
-            .filter_map(|(groups, label)| of_run(groups).and_then(|one| Some((one.clone(), one.number()?, label))))
+            .filter_map(|(groups, label)| {
+                of_run(groups).and_then(|one| Some((one.clone(), one.number()?, label)))
+            })
             .collect();
         let least = found.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
         let most = found.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
@@ -33,11 +35,8 @@ pub(super) fn compared(runs: &[Summary]) -> Vec<String> {
             0 => String::new(),
             absent => format!("; {absent} without a value"),
         };
-        let ([first, last], how) = if more_is_better {
-            ([most, least], "has the most")
-        } else {
-            ([least, most], "has the least")
-        };
+        let ([first, last], how) =
+            if more_is_better { ([most, least], "has the most") } else { ([least, most], "has the least") };
         if found.len() < 2 {
             return None;
         }
@@ -46,7 +45,10 @@ pub(super) fn compared(runs: &[Summary]) -> Vec<String> {
         }
         let ratio = last.0.ratio_text(&first.0);
         let ratio = if ratio.is_empty() { String::new() } else { format!(" ({ratio})") };
-        Some(format!("{title}: {} {how}, {}; {} comes last with {}{ratio}{absent}.", first.2, first.0, last.2, last.0))
+        Some(format!(
+            "{title}: {} {how}, {}; {} comes last with {}{ratio}{absent}.",
+            first.2, first.0, last.2, last.0
+        ))
     };
     SPOKEN.into_iter().filter_map(sentence).collect()
 }
@@ -65,7 +67,10 @@ mod tests {
         let told = compared(&[a, b]);
         assert!(told[0].starts_with("IOPS: new has the most, "), "{told:?}");
         assert!(told[0].ends_with("(×0.250)."), "{told:?}");
-        assert!(told[1].starts_with("Read latency, p99: new has the least, 100 µs; old comes last with 200 µs"), "{told:?}");
+        assert!(
+            told[1].starts_with("Read latency, p99: new has the least, 100 µs; old comes last with 200 µs"),
+            "{told:?}"
+        );
         assert!(told[2].starts_with("Write latency, p99: equal within 1 %"), "{told:?}");
     }
 

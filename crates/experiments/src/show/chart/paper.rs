@@ -123,7 +123,8 @@ const ROWS: std::ops::RangeInclusive<usize> = 2..=40;
 
 /// The rows that are compared, by unit: bars beside bars.
 pub(super) fn beside(rows: &[Row]) -> Vec<Chart> {
-    let is_drawn = |row: &&Row| row.verdict != Verdict::Shown && row.under.is_none() && numbers(row).is_some();
+    let is_drawn =
+        |row: &&Row| row.verdict != Verdict::Shown && row.under.is_none() && numbers(row).is_some();
     let drawn: Vec<&Row> = rows.iter().filter(is_drawn).collect();
     let mut units: Vec<&str> = Vec::new();
     for row in &drawn {

@@ -47,8 +47,7 @@ fn over_time(runs: &Runs<'_>, kind: &DesignChart) -> Option<Chart> {
 }
 
 fn over_sizes(runs: &Runs<'_>, kind: &DesignChart, title: &str) -> Option<Chart> {
-    let row =
-        |(_, run, [size, value]): (&Summary, &str, [f64; 2])| json!({ "run": run, "size": size, "value": shown(value) });
+    let row = |(_, run, [size, value]): (&Summary, &str, [f64; 2])| json!({ "run": run, "size": size, "value": shown(value) });
     let rows: Vec<Value> = points(runs, kind).map(row).collect();
     let mut encoding = json!({
         "x": { "field": "size", "type": "ordinal", "title": title, "axis": { "labelAngle": 0, "labelOverlap": true } },

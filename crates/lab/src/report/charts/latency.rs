@@ -36,7 +36,8 @@ pub fn distribution(runs: &Runs<'_>) -> Option<Chart> {
 /// The slowest requests.
 pub fn tail(runs: &Runs<'_>) -> Option<Chart> {
     // The slowest request has no slower one: the line ends at its own share.
-    let share = |below: f64, requests: u64| json!({ "slower": shown((1.0 - below).max(1.0 / requests as f64)) });
+    let share =
+        |below: f64, requests: u64| json!({ "slower": shown((1.0 - below).max(1.0 / requests as f64)) });
     let data = points(runs, share);
     let mut encoding = json!({
         "x": latency_channel(&data, "us", "Latency"),
