@@ -153,7 +153,7 @@ impl Charts {
     }
 }
 
-/// What the program in Python gives out.
+/// The bytes that the program in Python gives out.
 fn drawn(asked: &str) -> Result<Vec<u8>, String> {
     let start = || {
         let mut command = Command::new(PYTHON);

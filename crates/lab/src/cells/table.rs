@@ -90,7 +90,7 @@ fn facts(answer: &Answer) -> Vec<Vec<String>> {
 pub(super) const CURVE: [&str; 6] =
     ["bit errors", "at best references", "ER to P1", "tried again", "retries", "program"];
 
-/// What stands below these heads, and its numbers.
+/// The texts below these heads, and their numbers.
 pub(super) fn curve_numbers(answer: &Answer) -> [(String, f64); 6] {
     let Answer { retries, program, .. } = answer;
     let rates = [answer.error_rate, answer.best_error_rate, answer.erased_to_p1.mean];

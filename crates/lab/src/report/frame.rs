@@ -27,13 +27,13 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eva
 pub struct Report<'a> {
     /// The title of the page.
     pub title: &'a str,
-    /// What is reported, in HTML.
+    /// The thing that is reported, in HTML.
     pub about: String,
     /// The verdict, a sentence each.
     pub verdict: Vec<String>,
     /// Things to know before the numbers are used.
     pub notes: Vec<String>,
-    /// What is folded below these, in HTML.
+    /// More, folded below these, in HTML.
     pub more: String,
     /// The few numbers that stand before the charts.
     pub key: Option<Section>,

@@ -34,6 +34,9 @@ const CHARACTER: f64 = 4.4;
 /// Points that a symbol of a legend and the spaces around it take. Chosen: those of Vega at this size.
 const SYMBOL: f64 = 22.0;
 
+/// The part of the width that the plot has, over which legends stand. Chosen: its axis takes the rest.
+const PLOT: f64 = 0.7;
+
 /// Height by width of a chart that has no height of its own. Chosen: close to the golden section.
 const RATIO: f64 = 0.6;
 
@@ -88,11 +91,13 @@ fn config(spec: &mut Value, width: f64) {
     let ramp = [colour("ramp-low"), colour("ramp-high")];
     let all = json!({
         "font": "sans-serif",
-        "axis": with(json!({ "titleLimit": width, "labelOverlap": true })),
-        "axisY": { "labelLimit": (0.35 * width).round() },
+        "axis": with(json!({ "titleLimit": width })),
+        "axisX": { "labelOverlap": true, "labelSeparation": 4 },
+        "axisY": { "labelLimit": (0.42 * width).round() },
         "header": text,
         "legend": with(json!({ "orient": "top", "symbolSize": 40, "labelLimit": width - SYMBOL, "titleLimit": width,
-            "gradientLength": 0.5 * width, "gradientThickness": 6 })),
+            "gradientLength": 0.5 * width, "gradientThickness": 6,
+            "layout": { "direction": "vertical", "margin": 2 } })),
         "mark": { "color": colour("series-1") },
         "range": { "category": (1..=20).map(|n| colour(&format!("series-{n}"))).collect::<Vec<_>>(), "heatmap": ramp, "ramp": ramp },
     });
@@ -126,7 +131,7 @@ fn legends(spec: &mut Value, width: f64) {
         let domain = own["scale"]["domain"].as_array().map(|labels| labels.iter().map(length).max());
         let of_rows = || values.iter().map(|row| length(&row[&field])).max();
         let longest = domain.unwrap_or_else(of_rows).unwrap_or(0);
-        let columns = (width / (CHARACTER * longest as f64 + SYMBOL)).floor().clamp(1.0, 6.0);
+        let columns = (PLOT * width / (CHARACTER * longest as f64 + SYMBOL)).floor().clamp(1.0, 6.0);
         if !own["legend"].is_object() {
             own["legend"] = json!({});
         }

@@ -8,7 +8,7 @@ use super::markup::{add, breakable, escaped, scrolled};
 /// A cell of a sheet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SheetCell {
-    /// What is shown.
+    /// The text that is shown.
     pub text: String,
     /// Its number, if it is one.
     pub value: Option<f64>,

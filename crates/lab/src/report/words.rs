@@ -1,4 +1,4 @@
-//! What a comparison says, in sentences.
+//! The sentences of a comparison.
 
 use super::quantity::Quantity;
 use super::results::{self, results};

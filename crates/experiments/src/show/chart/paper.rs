@@ -154,7 +154,7 @@ fn beside_of(n: usize, rows: &[&Row]) -> Chart {
         "width": "container",
         "height": { "step": 12 },
         "encoding": {
-            "y": { "field": "x", "type": "nominal", "title": null, "sort": names },
+            "y": { "field": "x", "type": "nominal", "title": "row", "axis": { "title": null }, "sort": names },
             "x": { "field": "value", "type": "quantitative", "title": unit },
             "color": whose(None),
         },
