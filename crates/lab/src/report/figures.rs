@@ -1,7 +1,8 @@
 //! The charts of a page: each a figure with a name, how to read it, the drawing, and its numbers as a table.
 
+use super::charts::Chart;
 use super::markup::{Section, add, escaped, scrolled};
-use super::{Chart, numbers};
+use super::numbers;
 
 /// The section that holds the figures of `charts`. The script of the page draws them.
 pub fn section(charts: &[Chart]) -> Section {
