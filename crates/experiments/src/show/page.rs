@@ -65,15 +65,21 @@ fn verdict(outcome: &Outcome) -> Vec<String> {
     if judged == 0 {
         return vec!["Nothing is compared here: the values are only shown.".to_owned()];
     }
+    let listed = |counts: &[(usize, &str)]| {
+        let there = counts.iter().filter(|(count, _)| *count > 0);
+        let there: Vec<String> = there.map(|(count, words)| format!("{count} {words}")).collect();
+        if there.is_empty() { String::new() } else { format!(" ({})", there.join(", ")) }
+    };
+    let how = [
+        (within, "within the band"),
+        (direction, "in sign or order, as the paper states it"),
+        (unsure, "of all with seeds that do not agree on it"),
+    ];
     let agree = within + direction;
-    let mut told = format!(
-        "Ours agrees with the paper in {agree} of {judged} values that are compared: {within} lie in their band, {direction} have the sign \
-         or the order that the paper states."
-    );
-    if unsure > 0 {
-        told += &format!(" For {unsure} the seeds do not agree on that.");
-    }
-    let mut all = vec![told];
+    let mut all = vec![format!(
+        "Ours agrees with the paper in {agree} of {judged} values that are compared{}.",
+        listed(&how)
+    )];
     if outside > 0 {
         let rows = outcome.rows.iter();
         let rows =
@@ -81,10 +87,10 @@ fn verdict(outcome: &Outcome) -> Vec<String> {
         let names: Vec<String> = rows.map(Row::shown_what).collect();
         let more = names.len().saturating_sub(NAMED);
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-        all.push(format!(
-            "{outside} lie outside ({explained} with a reason, {contradicted} contradicted by other numbers of the paper): {}{more}.",
-            names[..names.len().min(NAMED)].join("; ")
-        ));
+        let why =
+            [(explained, "with a reason"), (contradicted, "contradicted by other numbers of the paper")];
+        let names = names[..names.len().min(NAMED)].join("; ");
+        all.push(format!("Outside: {outside}{}: {names}{more}.", listed(&why)));
     }
     all
 }
