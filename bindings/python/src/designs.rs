@@ -68,10 +68,10 @@ impl Watched for Watch {
     fn error(&self) -> Option<String> {
         let raised = self.0.take_raised()?;
         Some(Python::attach(|py| {
+            let (text, raised) = (raised.to_string(), raised.into_value(py));
             let module = py.import("wordline._design");
-            let told =
-                module.and_then(|module| module.getattr("told")?.call1((self.0.name, raised.value(py))));
-            told.and_then(|told| told.extract()).unwrap_or_else(|_| raised.to_string())
+            let told = module.and_then(|module| module.getattr("told")?.call1((self.0.name, raised)));
+            told.and_then(|told| told.extract::<String>()).unwrap_or(text)
         }))
     }
 
