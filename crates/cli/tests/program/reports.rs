@@ -69,7 +69,11 @@ fn pages_fit_all_widths_light_and_dark_and_load_nothing() {
 /// Numbers in more than a line.
 const TALL: &str =
     "[...document.querySelectorAll('section table td[data-value]:not(.number):not(.numbers td)')]
-    .filter(cell => cell.getClientRects().length && cell.offsetHeight > 34).map(cell => cell.textContent)";
+    .filter(cell => {
+        const text = document.createRange();
+        text.selectNodeContents(cell);
+        return new Set([...text.getClientRects()].map(line => Math.round(line.top))).size > 1;
+    }).map(cell => cell.textContent)";
 
 /// Pairs of labels of an axis of a drawing that lie over each other.
 const COLLIDED: &str = "[...document.querySelectorAll('.chart svg .role-axis-label')].flatMap(axis => {

@@ -446,8 +446,8 @@ fn runs_of_different_length_are_drawn_over_their_own() {
     let title = |all: &[Chart], name: &str| rows_of(all, name).0["encoding"]["x"]["title"].clone();
     let (short, mut long) = (sample::mixed(), sample::mixed());
     assert_eq!(title(&charts(&[short.clone(), long.clone()]), "throughput"), "Simulated time (s)");
-    long.simulated_seconds *= 10.0;
-    long.windows.width_seconds *= 10.0;
+    long.simulated_seconds *= 100.0;
+    long.windows.width_seconds *= 100.0;
     let all = charts(&[short, long]);
     for name in ["throughput", "latency-mean", "free-blocks"] {
         let (spec, rows) = rows_of(&all, name);
@@ -475,5 +475,4 @@ fn no_chart_has_more_classes_than_there_are_colours() {
             assert!(domain <= 20, "{name}, {}: {domain} classes", chart.name);
         }
     }
-    assert!(crate::tail::part_names().count() <= 20, "parts of a latency");
 }

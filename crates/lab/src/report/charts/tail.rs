@@ -6,6 +6,12 @@ use super::chart::{Chart, Runs, chart, latency_text, shown};
 use crate::report::tail;
 use crate::tail::{TailPart, part_names};
 
+/// Classes that have a colour of their own.
+const COLOURS: usize = 20;
+
+/// The part that the smallest ones are together, where there are more parts than colours.
+const OTHERS: &str = "other parts";
+
 /// A bar for each range of percentiles, as long as the mean latency in it: parts of the whole, since the ranges differ by powers of ten.
 pub fn by_percentile(runs: &Runs<'_>) -> Option<Chart> {
     let (mut rows, mut bars) = (Vec::new(), Vec::new());
@@ -27,10 +33,7 @@ pub fn by_percentile(runs: &Runs<'_>) -> Option<Chart> {
         }
         captions.extend(tail::sentences(run).iter().map(|text| runs.prefixed(label, &capitalised(text))));
     }
-    let present: Vec<String> = part_names()
-        .map(|(name, _)| tail::part(&name))
-        .filter(|part| rows.iter().any(|row| row["part"] == **part))
-        .collect();
+    let present = parts_of(&mut rows);
     let caption = "Of requests by percentile of their latency, the parts of their mean time; what the die worked on while they waited for it is \
                    a part each.";
     let caption = std::iter::once(caption.to_owned()).chain(captions.into_iter().map(|text| text + "."));
@@ -57,6 +60,29 @@ pub fn by_percentile(runs: &Runs<'_>) -> Option<Chart> {
     )
 }
 
+/// The parts of these cells in their order, as many as there are colours: the smallest become one.
+fn parts_of(rows: &mut [Value]) -> Vec<String> {
+    let of_part = |rows: &[Value], part: &str| -> f64 {
+        let own = rows.iter().filter(|row| row["part"] == *part);
+        own.filter_map(|row| row["us"].as_f64()).sum()
+    };
+    let names = part_names().map(|(name, _)| tail::part(&name));
+    let mut present: Vec<String> =
+        names.filter(|part| rows.iter().any(|row| row["part"] == **part)).collect();
+    if present.len() > COLOURS {
+        let mut by_time = present.clone();
+        by_time.sort_by(|a, b| of_part(rows, b).total_cmp(&of_part(rows, a)));
+        let small = by_time.split_off(COLOURS - 1);
+        for row in rows.iter_mut().filter(|row| small.iter().any(|part| row["part"] == **part)) {
+            row["part"] = json!(OTHERS);
+            row["order"] = json!(part_names().count());
+        }
+        present.retain(|part| !small.contains(part));
+        present.push(OTHERS.into());
+    }
+    present
+}
+
 fn capitalised(sentence: &str) -> String {
     let mut letters = sentence.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
@@ -67,4 +93,25 @@ fn cells<'a>(bar: &'a str, time: &'a [TailPart]) -> impl Iterator<Item = Value> 
         let order = part_names().position(|(name, _)| name == one.name);
         json!({ "bar": bar, "part": tail::part(&one.name), "us": shown(one.us), "order": order })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smallest_parts_are_one_where_there_are_more_than_colours() {
+        let row = |part: usize| {
+            let name = tail::part(&part_names().nth(part).expect("a part").0);
+            json!({ "part": name, "us": part + 1, "order": part })
+        };
+        let mut few: Vec<Value> = (0..20).map(row).collect();
+        assert_eq!(parts_of(&mut few).len(), 20);
+        let mut many: Vec<Value> = (0..23).map(row).collect();
+        let parts = parts_of(&mut many);
+        assert_eq!((parts.len(), parts[19].as_str()), (20, OTHERS));
+        let others: u64 =
+            many.iter().filter(|row| row["part"] == OTHERS).filter_map(|row| row["us"].as_u64()).sum();
+        assert_eq!(others, 1 + 2 + 3 + 4, "the four smallest of 23");
+    }
 }
