@@ -114,7 +114,8 @@ pub fn page(
     let name = "All trials";
     let sheet = reports::Sheet { name: name.into(), heads, rows: rows.into_iter().map(row).collect() };
     let (call, seed, configuration) = again;
-    let sentences = vec![reports::made_by(&provenance_without_command()), format!("Seed {seed} of the search.")];
+    let sentences =
+        vec![reports::made_by(&provenance_without_command()), format!("Seed {seed} of the search.")];
     let report = reports::Report {
         title,
         verdict: vec![verdict.to_owned()],
