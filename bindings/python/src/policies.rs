@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
+use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::{Broken, Reader, State, Writer};
 use wordline_kernel::{Bytes, Instant, Seed, Stream};
