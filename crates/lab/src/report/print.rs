@@ -96,8 +96,7 @@ fn config(spec: &mut Value, width: f64) {
         "axisY": { "labelLimit": (0.42 * width).round() },
         "header": text,
         "legend": with(json!({ "orient": "top", "symbolSize": 40, "labelLimit": width - SYMBOL, "titleLimit": width,
-            "gradientLength": 0.5 * width, "gradientThickness": 6,
-            "layout": { "direction": "vertical", "margin": 2 } })),
+            "gradientLength": 0.5 * width, "gradientThickness": 6 })),
         "mark": { "color": colour("series-1") },
         "range": { "category": (1..=20).map(|n| colour(&format!("series-{n}"))).collect::<Vec<_>>(), "heatmap": ramp, "ramp": ramp },
     });
