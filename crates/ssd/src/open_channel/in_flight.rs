@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Instant;
-use wordline_nand::{Location, Stamp};
+use wordline_nand::{DieId, Location, Stamp};
 
 use super::spans::Spans;
 use crate::physical_device::{Answer, Command, Failure, LogicalBlock, Operation};
@@ -117,6 +117,9 @@ pub(super) struct Commands {
     next: u32,
     /// From writes to their answers, where they take time.
     pub(super) write_answers: Spans,
+    /// The dies that a command is started on. Between two events there are none.
+    #[serde(skip)]
+    pub(super) dies: Vec<DieId>,
 }
 
 impl Commands {

@@ -98,8 +98,6 @@ pub struct OpenChannel {
     link: Option<HostLink>,
     repairs: Option<Repairs>,
     resets: Resets,
-    /// Dies to be started. Between two events there are none.
-    dies: Vec<DieId>,
     answers: Vec<Answer>,
     notifications: Vec<Notification>,
     counts: Counts,
@@ -113,7 +111,7 @@ pub struct OpenChannel {
 state!(OpenChannel {
     values { chunks, commands, buffers, resets, answers, notifications, counts, cut_programs, recovering, recovery, digest }
     parts { flash, policies, link, repairs }
-    fixed { config, dies }
+    fixed { config }
 });
 
 /// A recovery from a power cut.
@@ -158,7 +156,6 @@ impl OpenChannel {
             buffers,
             repairs,
             resets: Resets::default(),
-            dies: Vec::new(),
             answers: Vec::new(),
             notifications: Vec::new(),
             counts: Counts::default(),
@@ -325,8 +322,9 @@ impl OpenChannel {
 
     /// Queues the reads of a command in flash, one for each page.
     fn queue_reads(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
-        let Self { config, flash, policies, commands, dies, .. } = self;
+        let Self { config, flash, policies, commands, .. } = self;
         let pools = &config.pools;
+        let mut dies = std::mem::take(&mut commands.dies);
         let command = commands.get_mut(number);
         let is_beside = |location: &Location, next: &Location| {
             *location != NOWHERE
@@ -351,6 +349,7 @@ impl OpenChannel {
         for die in dies.drain(..) {
             flash.start(die, &*policies.tuner, &mut calendar.within(Event::Flash));
         }
+        commands.dies = dies;
     }
 
     /// A die has finished a command.
