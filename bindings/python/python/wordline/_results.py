@@ -393,6 +393,54 @@ class Host:
 
 
 @dataclass(frozen=True)
+class JobUse:
+    """A job of a job file."""
+
+    failed: int
+    """Requests that failed."""
+    from_seconds: float
+    """When its first request was submitted, in seconds since the run began."""
+    iops: float
+    """Requests for each second of that."""
+    name: str
+    """Its name in the file."""
+    read_bytes: int
+    """Bytes read."""
+    read_latency_us: Latency
+    """Latency of its reads."""
+    reads: int
+    """Reads among them."""
+    requests: int
+    """Requests answered."""
+    seconds: float
+    """The time from there to its last answer, in seconds."""
+    write_latency_us: Latency
+    """Latency of its writes."""
+    writes: int
+    """Writes among them."""
+    written_bytes: int
+    """Bytes written."""
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> JobUse:
+        """The result that the JSON is of."""
+        return JobUse(
+            failed=values["failed"],
+            from_seconds=values["from_seconds"],
+            iops=values["iops"],
+            name=values["name"],
+            read_bytes=values["read_bytes"],
+            read_latency_us=Latency.from_json(values["read_latency_us"]),
+            reads=values["reads"],
+            requests=values["requests"],
+            seconds=values["seconds"],
+            write_latency_us=Latency.from_json(values["write_latency_us"]),
+            writes=values["writes"],
+            written_bytes=values["written_bytes"],
+        )
+
+
+@dataclass(frozen=True)
 class MemberUse:
     """A device that is part of an array."""
 
@@ -647,8 +695,9 @@ class TailPart:
 
     name: str
     """A stage, as in `time` of the run. In place of `gc_wait` and `die_wait` stands what the die worked on meanwhile, as
-    `behind_erase`, and `behind_other` for what is not known: more than 1,024 commands ago, or the way of a suspension. In
-    `buffer_while` the work alone.
+    `behind_erase`, and `behind_other` for what is not known: more than 1,024 commands ago, or the way of a suspension. Of an
+    array `raid_wait`, `raid_reads` and `raid_log` come first: it waited for a row or another command, for blocks that parity or a
+    lost block follows from, and for the partial parity log. In `buffer_while` the work alone.
     """
     us: float
     """Microseconds."""
@@ -706,9 +755,11 @@ class LongestCommand:
     us: float
     """How long, in microseconds."""
     work: str
-    """Its work: `host_read`, `host_program`, `fill_read`, `prefetch`, `map_read`, `map_program`, `cleaning_read`,
-    `cleaning_program`, `erase` or `scan`.
+    """Its work: `host_read`, `host_program`, `fill_read`, `prefetch`, `map_read`, `map_program`, `erase`, `scan`, or the `read` or
+    `program` of `cleaning`, `folding`, `levelling` or `vacating`, as in `cleaning_read`.
     """
+    device: int | None = None
+    """The device of an array; left out where there is no array."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> LongestCommand:
@@ -718,6 +769,7 @@ class LongestCommand:
             die=values["die"],
             us=values["us"],
             work=values["work"],
+            device=values.get("device"),
         )
 
 
@@ -765,6 +817,8 @@ class TailDie:
     """Its number."""
     part: float
     """The part of the waits for dies that were for this one."""
+    device: int | None = None
+    """The device of an array that it is in; left out where there is no array."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> TailDie:
@@ -772,6 +826,7 @@ class TailDie:
         return TailDie(
             die=values["die"],
             part=values["part"],
+            device=values.get("device"),
         )
 
 
@@ -1232,10 +1287,16 @@ class Summary:
     """Write amplification in the second half of what the host wrote; left out where it wrote next to nothing."""
     energy_joules: float = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Energy of all flash operations and idle time. `None` for a device without flash."""
+    fairness: float | None = None
+    """Jain's index of the requests a second of the jobs: 1 where all have as many, and one over their number where one has them all;
+    left out where there are no two.
+    """
     faults: Faults = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Counts of failures. `None` for a device without flash."""
     flash: Flash = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Counts of flash operations. `None` for a device without flash."""
+    jobs: tuple[JobUse, ...] = ()
+    """The jobs of a job file, in its order, the clones of each together; left out where requests come from elsewhere."""
     members: tuple[MemberUse, ...] = ()
     """The devices that the device is made of; left out where it is not."""
     pools: tuple[PoolUse, ...] = ()
@@ -1294,8 +1355,10 @@ class Summary:
             charts=tuple(DesignChart.from_json(one) for one in values.get("charts", ())),
             drift=Drift.from_json(values["drift"]) if values.get("drift") is not None else None,
             energy_joules=cast(Any, values.get("energy_joules")),
+            fairness=values.get("fairness"),
             faults=cast(Any, Faults.from_json(values["faults"]) if values.get("faults") is not None else None),
             flash=cast(Any, Flash.from_json(values["flash"]) if values.get("flash") is not None else None),
+            jobs=tuple(JobUse.from_json(one) for one in values.get("jobs", ())),
             members=tuple(MemberUse.from_json(one) for one in values.get("members", ())),
             pools=tuple(PoolUse.from_json(one) for one in values.get("pools", ())),
             power_cuts=tuple(PowerCut.from_json(one) for one in values.get("power_cuts", ())),

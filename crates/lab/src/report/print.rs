@@ -56,10 +56,8 @@ pub fn for_a_page(spec: &Value, width: f64, height: Option<f64>) -> Value {
     });
     object.insert("padding".into(), 2.into());
     let is_of_panels = object.get("spec").is_some_and(Value::is_object);
-    if is_of_panels {
-        if object.get("facet").is_some_and(|facet| facet["field"].is_string()) {
-            object.insert("columns".into(), 1.into());
-        }
+    if is_of_panels && object.get("facet").is_some_and(|facet| facet["field"].is_string()) {
+        object.insert("columns".into(), 1.into());
     }
     let plot = if is_of_panels { &mut whole["spec"] } else { &mut whole };
     let is_stepped = plot["height"].is_object();
