@@ -121,7 +121,7 @@ fn has_package() -> Result<(), Error> {
 }
 
 impl Charts {
-    /// The same for a part of what is drawn, in folders of its own.
+    /// These charts for one part of a report: they are written into a folder of its name.
     pub fn of_part(&self, part: &str) -> Self {
         self.within(&self.folder.join(part))
     }

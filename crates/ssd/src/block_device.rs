@@ -16,7 +16,7 @@ use wordline_nand::TornBy;
 use crate::command::{Answer, Command, SECTOR};
 use crate::design::WrongAnswer;
 use crate::device::{Content, Look, Recovered, Steady};
-use crate::front::{Explained, Tail};
+use crate::front::Tail;
 use crate::gauges::Gauges;
 use crate::metrics::Detail;
 use crate::physical_device::Geometry;
@@ -129,20 +129,8 @@ pub trait BlockDevice: State {
     /// Lets time go on to `event`.
     fn handle(&mut self, event: Self::Event, calendar: &mut impl Schedule<Self::Event>);
 
-    /// From now on the time of requests is [explained](Self::tail) and so many of the slowest are kept, where the device can.
-    /// Nothing that it does depends on it.
-    fn explain(&mut self, _slowest: usize) {}
-
-    /// From now on the time of each request is [explained](Self::explained), for a layer above, in place of
-    /// [`explain`](Self::explain); whether the device can.
-    fn explain_answers(&mut self) -> bool {
-        false
-    }
-
-    /// Where the time of each of its [answers](Self::answers) went, in their order; empty where [that](Self::explain_answers) was not asked for.
-    fn explained(&self) -> &[Explained] {
-        &[]
-    }
+    /// From now on the time of requests is explained to this [tail](Self::tail), where the device can. Nothing that it does depends on it.
+    fn explain(&mut self, _tail: Tail) {}
 
     /// Where the time of requests went, one by one; none where they are not [explained](Self::explain).
     fn tail(&self) -> Option<&Tail> {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use wordline_kernel::Duration;
 use wordline_ssd::config::Protection;
+use wordline_ssd::device::Tail;
 use wordline_ssd::map::LogicalPage;
 use wordline_ssd::map::checkpoint::DiscardsAtCut;
 use wordline_ssd::{BlockDevice, Command, DeviceFile, Operation};
@@ -53,7 +54,7 @@ fn play_on(mut rig: Rig, steps: &[Step], depth: usize, start: Start) {
         model.present.insert(page, version);
     }
     // Chosen: more requests than a history has.
-    rig.device.explain(10_000);
+    rig.device.explain(Tail::keeping(10_000));
     let before = rig.answers.len();
     for (n, step) in steps.iter().enumerate() {
         rig.run_down_to(depth - 1);

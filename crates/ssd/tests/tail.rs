@@ -31,7 +31,7 @@ fn sum(explained: &Explained) -> Duration {
 fn a_read_waits_behind_the_program_and_the_reads_before_it() {
     let mut rig = Rig::new(file(), 1);
     rig.device.fill(1.0);
-    rig.device.explain(10);
+    rig.device.explain(Tail::keeping(10));
     rig.submit(Operation::Write, true, 0, 8);
     for page in [10, 200, 400] {
         rig.submit(Operation::Read, false, 8 * page, 8);
@@ -63,7 +63,7 @@ fn a_read_waits_behind_the_program_and_the_reads_before_it() {
 fn the_slowest_are_kept_and_no_others() {
     let mut rig = Rig::new(small(), 1);
     rig.device.fill(1.0);
-    rig.device.explain(25);
+    rig.device.explain(Tail::keeping(25));
     let pages = u64::from(rig.device.config().logical_pages);
     for n in 0..3_000u64 {
         rig.run_down_to(7);
@@ -87,7 +87,7 @@ fn writes_that_wait_for_room_wait_while_dies_program_move_and_erase() {
     let mut rig = Rig::new(small(), 1);
     rig.device.fill(1.0);
     rig.overwrite(2_000);
-    rig.device.explain(50);
+    rig.device.explain(Tail::keeping(50));
     rig.overwrite(2_000);
     let slow = tail(&rig).slowest();
     let meanwhile = slow[0].meanwhile.expect("the slowest write waits for room");
@@ -104,7 +104,7 @@ fn writes_that_wait_for_room_wait_while_dies_program_move_and_erase() {
 fn the_time_of_earlier_tries_is_that_of_retries() {
     let mut rig = Rig::new(crate::common::with_cells(8_760.0), 1);
     rig.device.fill(1.0);
-    rig.device.explain(1_000);
+    rig.device.explain(Tail::keeping(1_000));
     for page in 0..300 {
         rig.alone(Operation::Read, false, page * 8, 8);
     }
@@ -124,7 +124,7 @@ fn nothing_depends_on_whether_requests_are_explained() {
         let mut rig = Rig::new(small(), 1);
         rig.device.fill(1.0);
         if explains {
-            rig.device.explain(10);
+            rig.device.explain(Tail::keeping(10));
         }
         rig.overwrite(1_500);
         rig.cut_power();

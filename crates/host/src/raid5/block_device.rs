@@ -90,9 +90,11 @@ impl<D: Ages> BlockDevice for Raid5<D> {
     }
 
     /// Members that explain nothing leave nothing to tell.
-    fn explain(&mut self, slowest: usize) {
-        let explains = self.members.devices_mut().iter_mut().all(D::explain_answers);
-        self.explainer = explains.then(|| Box::new(Explainer::keeping(slowest, self.heads.count())));
+    fn explain(&mut self, tail: Tail) {
+        let members = self.members.devices_mut();
+        members.iter_mut().for_each(|member| member.explain(Tail::of_each()));
+        let explain = members.iter().all(|member| member.tail().is_some());
+        self.explainer = explain.then(|| Box::new(Explainer::of(tail, self.heads.count())));
     }
 
     fn tail(&self) -> Option<&Tail> {
@@ -105,6 +107,9 @@ impl<D: Ages> BlockDevice for Raid5<D> {
 
     fn forget_answers(&mut self) {
         self.answers.clear();
+        if let Some(explainer) = &mut self.explainer {
+            explainer.forget_answers();
+        }
     }
 
     fn outstanding(&self) -> usize {

@@ -42,15 +42,20 @@ pub(super) struct Explainer {
 }
 
 impl Explainer {
-    /// Keeps so many of the slowest commands, of an array with this many heads.
-    pub fn keeping(slowest: usize, heads: u32) -> Self {
+    /// Explains commands to this tail, of an array with this many heads.
+    pub fn of(tail: Tail, heads: u32) -> Self {
         let heads = vec![Steps::default(); heads as usize];
-        Self { tail: Tail::keeping(slowest), heads, command: None, cause: Cause::Array }
+        Self { tail, heads, command: None, cause: Cause::Array }
     }
 
     /// Where the time went.
     pub fn tail(&self) -> &Tail {
         &self.tail
+    }
+
+    /// The answers were seen.
+    pub fn forget_answers(&mut self) {
+        self.tail.forget_each();
     }
 
     /// A head takes up work.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
 use wordline_kernel::{Schedule, state};
 use wordline_ssd::ageing::Ages;
-use wordline_ssd::device::{Content, Explained};
+use wordline_ssd::device::{Content, Explained, Tail};
 use wordline_ssd::{BlockDevice, Command, Operation};
 
 use super::Event;
@@ -367,7 +367,7 @@ impl<D: BlockDevice> Members<D> {
             return;
         }
         let first = over.len();
-        let mut explained = from.explained().iter();
+        let mut explained = from.tail().map_or(&[][..], Tail::each).iter();
         for answer in from.answers() {
             let tag = answer.command.tag;
             let sent = sent.remove(tag);

@@ -2,7 +2,7 @@
 
 use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_ssd::ageing::Ages;
-use wordline_ssd::device::{Above, Explained};
+use wordline_ssd::device::{Above, Explained, Tail};
 use wordline_ssd::{BlockDevice, Device, Operation, contract};
 
 use super::{Bench, PAGE, md, null};
@@ -14,7 +14,7 @@ fn ssds(file: ArrayFile) -> Bench<Device> {
     let devices = (0..4).map(|seed| Device::new(config.clone(), Seed(seed))).collect();
     let mut bench = Bench::new(devices, 4, file);
     assert!(bench.array.fill_while(1.0, &mut |_| true));
-    bench.array.explain(1_000);
+    bench.array.explain(Tail::keeping(1_000));
     bench
 }
 
@@ -94,7 +94,7 @@ fn a_write_to_a_row_at_work_waits_for_it() {
 #[test]
 fn an_array_of_devices_that_explain_nothing_explains_nothing() {
     let mut bench = null(3, 0, Bytes::mib(4), md());
-    bench.array.explain(10);
+    bench.array.explain(Tail::keeping(10));
     bench.time(Operation::Read, 0, PAGE);
     assert!(bench.array.tail().is_none());
 }

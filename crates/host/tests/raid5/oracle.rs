@@ -7,7 +7,7 @@ use wordline_host::raid5::{ArrayFile, Parity};
 use wordline_kernel::{Bytes, Calendar, Instant, Schedule, Seed, Stream};
 use wordline_ssd::ageing::Ages;
 use wordline_ssd::contract;
-use wordline_ssd::device::{Content, FILLED, ZEROES};
+use wordline_ssd::device::{Content, FILLED, Tail, ZEROES};
 use wordline_ssd::{BlockDevice, Command, Device, FixedLatency, Operation};
 
 use super::{Bench, LATENCY, explained, md};
@@ -469,7 +469,7 @@ pub(super) fn over_ssds_with(files: &[(u16, ArrayFile)], trouble: Trouble, round
         let (block, file_has_log) = (file.block, file.parity_log.is_some());
         let mut bench = Bench::new(devices, members, file);
         assert!(bench.array.fill_while(1.0, &mut |_| true));
-        bench.array.explain(10_000);
+        bench.array.explain(Tail::keeping(10_000));
         let mut host = Host::new(bench, members, block, trouble, number, FILLED);
         host.has_log = file_has_log;
         host.work(rounds);

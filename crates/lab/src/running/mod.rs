@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use wordline_host::{HostQueue, Submission};
 use wordline_kernel::{Calendar, Duration, Instant, Schedule};
 use wordline_ssd::BlockDevice;
-use wordline_ssd::device::Watchdog;
+use wordline_ssd::device::{Tail, Watchdog};
 
 use crate::admission::Admission;
 use crate::arrivals::{Arrivals, Incoming};
@@ -140,7 +140,7 @@ impl<D: BlockDevice> Running<D> {
         observer.phase(RUNNING, load.total);
         let mut calendar = prepared.agenda.calendar(Event::Device);
         if let Some(slowest) = load.slowest {
-            prepared.device.explain(slowest as usize);
+            prepared.device.explain(Tail::keeping(slowest as usize));
         }
         let (begin, device) = (calendar.now(), &prepared.device);
         let admission = Admission::new(&device.shape(), load.namespace, load.stream, load.pace);

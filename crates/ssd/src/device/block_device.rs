@@ -11,7 +11,7 @@ use crate::command::{Answer, Command, RequestId};
 use crate::design::WrongAnswer;
 use crate::engines::Core;
 use crate::flash;
-use crate::front::{Explained, Tail};
+use crate::front::Tail;
 use crate::gauges::Gauges;
 use crate::metrics::{self, Detail, Mark};
 use crate::snapshot::Agenda;
@@ -71,19 +71,9 @@ impl BlockDevice for Device {
         self.tell_designs();
     }
 
-    fn explain(&mut self, slowest: usize) {
+    fn explain(&mut self, tail: Tail) {
         self.core.base.flash.keep_history();
-        self.front.explain(slowest);
-    }
-
-    fn explain_answers(&mut self) -> bool {
-        self.core.base.flash.keep_history();
-        self.front.explain_answers();
-        true
-    }
-
-    fn explained(&self) -> &[Explained] {
-        self.front.explained()
+        self.front.explain(tail);
     }
 
     fn tail(&self) -> Option<&Tail> {

@@ -90,19 +90,9 @@ impl Front {
         ensure(is_known, || format!("{event:?} of a command that is not there"))
     }
 
-    /// From now on requests are explained, and so many of the slowest are kept.
-    pub(crate) fn explain(&mut self, slowest: usize) {
-        self.commands.tail = Some(Box::new(Tail::keeping(slowest)));
-    }
-
-    /// From now on each request is explained, for a layer above.
-    pub(crate) fn explain_answers(&mut self) {
-        self.commands.tail = Some(Box::new(Tail::of_each()));
-    }
-
-    /// Where the time of each of the answers went, if each is explained.
-    pub(crate) fn explained(&self) -> &[Explained] {
-        self.commands.tail.as_ref().map_or(&[], |tail| tail.each())
+    /// From now on requests are explained to this tail.
+    pub(crate) fn explain(&mut self, tail: Tail) {
+        self.commands.tail = Some(Box::new(tail));
     }
 
     /// Where the time of requests went, if they are explained.

@@ -134,7 +134,7 @@ impl Ord for Slow {
 
 impl Tail {
     /// Explains each request for a layer above, and keeps none.
-    pub(super) fn of_each() -> Self {
+    pub fn of_each() -> Self {
         Self { each: Some(Vec::new()), ..Self::keeping(0) }
     }
 
@@ -180,20 +180,23 @@ impl Tail {
         parts: impl FnOnce() -> [Duration; COMPONENTS],
         base: &Base,
     ) {
-        if self.each.is_some() {
-            let explained = self.explain(id, (answer, submitted), parts(), base);
-            self.each.get_or_insert_default().push(explained);
+        let is_each = self.each.is_some();
+        let (weight, is_slow) = if is_each { (0, false) } else { self.count(answer.latency) };
+        if !(is_each || weight > 0 || is_slow) {
             return;
         }
-        let (weight, is_slow) = self.count(answer.latency);
-        if weight > 0 || is_slow {
-            let explained = self.explain(id, (answer, submitted), parts(), base);
-            self.take(explained, weight, is_slow);
+        let explained = self.explain(id, (answer, submitted), parts(), base);
+        match &mut self.each {
+            Some(each) => each.push(explained),
+            None => self.take(explained, weight, is_slow),
         }
     }
 
-    /// A request is answered that a layer above explains, where that is asked for.
+    /// A request is answered that a layer above its devices explains.
     pub fn note(&mut self, latency: Duration, explain: impl FnOnce() -> Explained) {
+        if let Some(each) = &mut self.each {
+            return each.push(explain());
+        }
         let (weight, is_slow) = self.count(latency);
         if weight > 0 || is_slow {
             let explained = Explained { number: self.answered, ..explain() };
@@ -271,13 +274,13 @@ impl Tail {
     }
 
     /// The requests answered since they were last forgotten, where each is asked for.
-    pub(super) fn each(&self) -> &[Explained] {
+    pub fn each(&self) -> &[Explained] {
         self.each.as_deref().unwrap_or_default()
     }
 
     /// They were seen.
     #[inline]
-    pub(super) fn forget_each(&mut self) {
+    pub fn forget_each(&mut self) {
         if let Some(each) = &mut self.each {
             each.clear();
         }

@@ -89,7 +89,7 @@ impl Job {
         }
     }
 
-    /// The same for another purpose.
+    /// Sets the purpose of the job.
     pub(super) fn to(self, purpose: Purpose) -> Self {
         Self { purpose, ..self }
     }
