@@ -289,7 +289,8 @@ impl Pages {
     pub(super) fn are_programmed(&self, first: PageId, planes: u32) -> bool {
         let locations = &self.pools.of_page(first).locations;
         let first = locations.location_of(first);
-        (0..locations.of_pages_side_by_side(planes))
+        // A location may hold a page of several planes.
+        (0..locations.of_pages_side_by_side(planes).max(1))
             .all(|n| self.stamps[Location(first.0 + n)] != Stamp::ERASED)
     }
 

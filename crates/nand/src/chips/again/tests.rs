@@ -4,7 +4,7 @@ use crate::chips::{AtCut, Chips, Command, Done, Event, Operation, Refusal, Stamp
 use crate::faults::{Fails, FaultFile, Numbers};
 use crate::geometry::{BlockSetId, DieId, Layout, PageId};
 use crate::part::tests::mqsim_file;
-use crate::{CellMode, Location, Pools};
+use crate::{CellMode, Location, Locations, Pool, Pools};
 
 const DIE: DieId = DieId(0);
 
@@ -20,13 +20,19 @@ fn us(time: u64) -> Duration {
 
 impl Rig {
     fn new() -> Self {
+        Self::with_locations_of(mqsim_file().geometry.page_size)
+    }
+
+    /// The same with locations of `size` bytes.
+    fn with_locations_of(size: Bytes) -> Self {
         let mut file = mqsim_file();
         (file.geometry.bits_per_cell, file.geometry.one_shot, file.geometry.pages_per_block) = (3, true, 12);
         (file.geometry.layers, file.timing.reprogram) = (4, Some(us(800)));
         file.timing.read = [50, 60, 70].map(|time| us(time).into()).to_vec();
         let part = file.check().expect("the part is sound");
         let geometry = Layout::on_one_channel(1, Some(2)).check(&part).expect("the layout is sound");
-        let mut chips = Chips::new(Pools::of_pages(part, geometry));
+        let locations = Locations::of_size(&geometry, size).expect("the size divides a program unit");
+        let mut chips = Chips::new(Pools::one(Pool { part, geometry, locations }));
         assert!(!chips.offer_mode(CellMode::Slc) && chips.offer_mode(CellMode::TwoBit));
         Self { chips, calendar: Calendar::new() }
     }
@@ -116,6 +122,20 @@ fn what_the_mode_of_a_word_line_does_not_allow_is_refused() {
     assert_eq!(rig.program(24, CellMode::Slc, 1), Err(Refusal::Unsupported { what }));
     let cached = rig.command(Operation::ProgramCache, 4, again(2));
     assert!(matches!(rig.run(cached, 1), Err(Refusal::Unsupported { .. })));
+}
+
+#[test]
+fn a_location_of_two_planes_is_programmed_again_until_a_later_super_layer_is() {
+    let mut rig = Rig::with_locations_of(Bytes(16 << 10));
+    rig.program(0, CellMode::TwoBit, 1).expect("the block is erased");
+    rig.program(0, CellMode::Reprogrammed(1), 2).expect("no later super layer is begun");
+    let versions = [0, 1, 2].map(|at| rig.chips.stamp(Location(at)).version);
+    assert_eq!(versions, [2, 1, Stamp::ERASED.version]);
+    for line in 1..3 {
+        rig.program(2 * line, CellMode::TwoBit, 1).expect("it comes next");
+    }
+    let closed = Refusal::SuperLayerClosed { page: PageId(0), later: PageId(8) };
+    assert_eq!(rig.program(0, CellMode::Reprogrammed(2), 1), Err(closed));
 }
 
 #[test]
