@@ -483,6 +483,8 @@ impl Space {
         let stream = self.table[block].written_by;
         let again = self.each[pool].again.as_mut().expect("the caller saw it");
         again.programmed(block, word_line);
+        // A stream that cannot open a block writes to that of another one, which had a place named: its super layer may be closed now.
+        again.unname(at, block);
         if !is_last || again.most(stream.0) == 0 {
             return;
         }
