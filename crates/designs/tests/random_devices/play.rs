@@ -150,9 +150,12 @@ impl<'a> Play<'a> {
         self.device.is_read_only()
     }
 
+    /// Whether faults took pages. A word line that is programmed again takes the page that it keeps with it if that fails, unless there
+    /// is a copy.
     fn loses(&self) -> bool {
-        let totals = self.device.totals();
-        totals.unreadable_pages > 0 || totals.dead_dies > 0
+        let (totals, file) = (self.device.totals(), &self.config().file);
+        let keeps_none = file.again() > 0 && file.ftl.recovery.lower_pages == LowerPages::Exposed;
+        totals.unreadable_pages > 0 || totals.dead_dies > 0 || keeps_none && totals.program_failures > 0
     }
 
     /// Cuts the power, and holds every sector against what it may hold.
