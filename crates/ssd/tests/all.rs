@@ -14,6 +14,7 @@ mod forged;
 mod front_end;
 mod ftl_oracle;
 mod hangs;
+mod levels;
 mod long_life;
 mod mode_streams;
 mod placing;

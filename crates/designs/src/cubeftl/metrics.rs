@@ -34,12 +34,12 @@ static PROGRAM_US: Metric = Metric::new(
 static FULL: Metric = Metric::new(
     "cubeftl.full",
     Unit::Count,
-    "Word lines that were chosen while more of the write buffer was used than the threshold.",
+    "Word lines on layers that were chosen while more of the pool's share of the write buffer was used than the threshold.",
 );
 static NOT_FULL: Metric = Metric::new(
     "cubeftl.not_full",
     Unit::Count,
-    "Word lines that were chosen while no more of the write buffer was used than the threshold.",
+    "Word lines on layers that were chosen while no more of the pool's share of the write buffer was used than the threshold.",
 );
 static REFUSED: Metric = Metric::new(
     "cubeftl.refused",

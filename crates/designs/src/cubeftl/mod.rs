@@ -74,9 +74,17 @@ impl CubeFtl {
         self.parts[usize::from(page.pool)].as_ref()?.kept_entry
     }
 
-    /// Whether the write buffer is full.
-    fn is_full(&self, view: &View<'_>) -> bool {
-        view.buffer().share() > self.settings.full_above
+    /// Whether the write buffer is full: the part of it that belongs to the pool of an open block.
+    fn is_full(&self, block: BlockSetId, view: &View<'_>) -> bool {
+        let pool = view.pools().number_of_block(block);
+        view.buffer_of(pool).share() > self.settings.full_above
+    }
+
+    /// Counts a word line that was chosen of a block, if it is on a layer.
+    fn count(&mut self, block: BlockSetId, is_full: bool, view: &View<'_>) {
+        if self.parts[view.pools().number_of_block(block)].is_some() {
+            self.counts.chosen[usize::from(is_full)] += 1;
+        }
     }
 
     /// Whether leaders are programmed in a block however full the buffer is.
@@ -144,7 +152,7 @@ impl Design for CubeFtl {
         if let Some(again) = open.iter().position(|one| self.opm.is_again(one.block)) {
             return again;
         }
-        let is_full = self.is_full(view);
+        let is_full = self.is_full(open[0].block, view);
         let follows = is_full && !self.leads(&open[0]);
         let of = |one: &OpenBlock<'_>, follows: bool| {
             let choice = Choice::of(one, self.opm.led(one.block));
@@ -168,11 +176,11 @@ impl Design for CubeFtl {
                 found.block, open.block,
                 "a word line is asked for of the block that was chosen"
             );
-            self.counts.chosen[usize::from(found.is_full)] += 1;
+            self.count(open.block, found.is_full, view);
             return found.word_line;
         }
-        let is_full = self.is_full(view);
-        self.counts.chosen[usize::from(is_full)] += 1;
+        let is_full = self.is_full(open.block, view);
+        self.count(open.block, is_full, view);
         let leaders = self.leads(open);
         let again = self.opm.take_again(open.block);
         let choice = Choice::of(open, self.opm.led(open.block));

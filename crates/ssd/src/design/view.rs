@@ -6,7 +6,7 @@ use wordline_nand::{BlockSetId, CellMode, DieId, Pools, RowId};
 use crate::flash::Flash;
 use crate::lifetime::{Fullness, Worn};
 use crate::policy::seen::Level;
-use crate::pools::PoolState;
+use crate::pools::{EVERYTHING_IN, PoolState};
 use crate::space::{Space, State, WordLineFacts};
 
 /// The state of a block set.
@@ -76,6 +76,22 @@ impl View<'_> {
     /// How full the write buffer was when the present event began, or when a page was last taken out of it.
     pub fn buffer(&self) -> Level {
         self.level
+    }
+
+    /// How full the part of the write buffer is that belongs to a pool, by its number: pages on their way to it, over its share of the
+    /// buffer, which is its share of the device's locations (chosen). Pages of which the pool is not known yet count for the first
+    /// pool; so in a device with a single pool this is [how full the buffer is](Self::buffer).
+    pub fn buffer_of(&self, pool: usize) -> Level {
+        let Sight { space, .. } = self.sight;
+        let on_their_way = |pool| u32::try_from(space.on_their_way(pool)).unwrap_or(u32::MAX);
+        let elsewhere = || (0..space.pools().count()).map(on_their_way).fold(0, u32::saturating_add);
+        let used = match pool {
+            EVERYTHING_IN => self.level.used.saturating_sub(elsewhere()),
+            _ => on_their_way(pool),
+        };
+        let own = u64::from(space.pools().get(pool).locations.count());
+        let share = own * u64::from(self.level.capacity) / u64::from(space.pools().locations());
+        Level { used, capacity: (share as u32).max(1) }
     }
 
     /// Tasks that wait for a die or are under way on it. Each call counts them.

@@ -12,6 +12,7 @@ use super::order::{NextWordLine, Order};
 use super::super_blocks::SuperBlocks;
 use super::{Block, Space, State, StreamId, Streams};
 use crate::policy::frontier::{self, OpenBlock};
+use crate::pools::EVERYTHING_IN;
 
 /// The properties that the rows of a pool have in common.
 pub(super) struct PoolSpace {
@@ -25,6 +26,8 @@ pub(super) struct PoolSpace {
     whole_unit: Option<u32>,
     /// Valid pages.
     valid: u64,
+    /// Pages on their way to it that have no place in it yet; not counted for the first pool.
+    on_their_way: u64,
     /// Valid pages beyond which those of the host leave the pool for the first.
     most: u64,
     /// The blocks in each mode, but the native one, that a stream's blocks are opened in.
@@ -38,7 +41,7 @@ pub(super) struct PoolSpace {
 }
 
 state!(PoolSpace {
-    values { valid, most }
+    values { valid, on_their_way, most }
     parts { order, again, super_blocks }
     lists { modes }
     fixed { kept, at_work, marks, whole_unit }
@@ -53,6 +56,7 @@ impl PoolSpace {
             marks: [0, 0],
             whole_unit: None,
             valid: 0,
+            on_their_way: 0,
             most: u64::MAX,
             modes: Vec::new(),
             order: None,
@@ -152,7 +156,7 @@ impl PoolSpace {
 
     /// Nothing is valid any more, and nothing is known of the blocks.
     pub fn forget(&mut self) {
-        (self.valid, self.most) = (0, u64::MAX);
+        (self.valid, self.on_their_way, self.most) = (0, 0, u64::MAX);
         self.modes.iter_mut().for_each(ModeBlocks::forget);
         if let Some(again) = &mut self.again {
             again.forget();
@@ -181,6 +185,20 @@ impl Space {
     pub(super) fn parts_of(&mut self, block: BlockSetId) -> (&mut PoolSpace, RowId, &mut Block) {
         let row = self.row_of(block);
         (&mut self.each[self.pools.number_of_row(row)], row, &mut self.table[block])
+    }
+
+    /// Pages on their way to a pool that have no place in it yet; 0 for the first pool, to which all others go.
+    pub fn on_their_way(&self, pool: usize) -> u64 {
+        self.each[pool].on_their_way
+    }
+
+    /// Pages begin to go to a pool, or have arrived there.
+    #[inline]
+    pub(crate) fn note_on_their_way(&mut self, pool: usize, pages: u32, begin: bool) {
+        if pool != EVERYTHING_IN {
+            let count = &mut self.each[pool].on_their_way;
+            *count = if begin { *count + u64::from(pages) } else { *count - u64::from(pages) };
+        }
     }
 
     /// Opens blocks of a pool in a mode from now on; before the first one is written.

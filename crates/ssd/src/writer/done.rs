@@ -28,7 +28,7 @@ impl Writer {
         let moved = if self.has_units() { group.moved() } else { 0 };
         if extent.is_some() || moved > 0 {
             self.queue.note_left(row, &group, core);
-            self.queue.note_moved(core.base.config.pools.number_of_row(row), moved, false);
+            core.base.space.note_on_their_way(core.base.config.pools.number_of_row(row), moved, false);
         }
         for place in 0..group.stamps.len() {
             let location = Location(first.0 + place as u32);
@@ -132,7 +132,7 @@ impl Writer {
 
     /// The pages in a group that go to its pool alone were not programmed: they wait again.
     fn moved_come_back(&mut self, row: RowId, group: &Group, core: &mut Core) {
-        self.queue.note_moved(core.base.config.pools.number_of_row(row), group.moved(), false);
+        core.base.space.note_on_their_way(core.base.config.pools.number_of_row(row), group.moved(), false);
         for stamp in group.moved_stamps() {
             if let Some(at) = core.map.get(LogicalPage(stamp.logical)) {
                 core.reclaim.come_back(core.base.config.pools.row_of(at), at);

@@ -355,7 +355,7 @@ impl Writer {
             }
             let group = self.rows.group_to_fill(row);
             core.reclaim.take_departures(stream, unit, |stamp| group.carry(stamp));
-            self.queue.note_moved(core.base.config.pools.number_of_row(row), unit, true);
+            core.base.space.note_on_their_way(core.base.config.pools.number_of_row(row), unit, true);
             self.send(row, core.base.space.streams().host(stream), core, calendar);
             return true;
         }

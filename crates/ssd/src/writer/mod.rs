@@ -23,7 +23,7 @@ use crate::config::Config;
 use crate::engines::Core;
 use crate::event::Event;
 use crate::policy::placement::RowSet;
-use crate::space::{ModeShare, Streams};
+use crate::space::{ModeShare, Space, Streams};
 use balance::Balance;
 pub(crate) use group::Counted;
 use group::Group;
@@ -118,8 +118,8 @@ impl Writer {
     }
 
     /// Checks what was loaded: it writes what is in the cache.
-    pub(crate) fn check_loaded(&self, cache: &Cache) -> Result<(), String> {
-        self.queue.check_loaded(cache)?;
+    pub(crate) fn check_loaded(&self, cache: &Cache, space: &Space) -> Result<(), String> {
+        self.queue.check_loaded(cache, space)?;
         self.rows.check_loaded(cache)
     }
 

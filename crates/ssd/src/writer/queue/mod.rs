@@ -24,6 +24,7 @@ use crate::map::LogicalPage;
 use crate::map::translation::Then;
 use crate::policy::router::Outgoing;
 use crate::pools::EVERYTHING_IN;
+use crate::space::Space;
 use crate::writer::Group;
 pub(super) use lists::Lists;
 use units::SubRequests;
@@ -92,13 +93,13 @@ impl WriteQueue {
     }
 
     /// Checks what was loaded: pages wait that are in the cache, and as much is read for them as they wait for.
-    pub fn check_loaded(&self, cache: &Cache) -> Result<(), String> {
+    pub fn check_loaded(&self, cache: &Cache, space: &Space) -> Result<(), String> {
         let is_ready = |id| cache.entry(id).state == EntryState::Ready;
         ensure(self.ready.check_loaded(cache.level().capacity, is_ready), || {
             "lists of pages that are not what they are noted as".into()
         })?;
         match &self.subs {
-            Some(subs) => subs.check_loaded(cache),
+            Some(subs) => subs.check_loaded(cache, space),
             None => ensure(self.filling == cache.filling(), || {
                 format!("{} pages are being completed, not {}", cache.filling(), self.filling)
             }),

@@ -26,13 +26,6 @@ impl WriteQueue {
         }
     }
 
-    /// Counts pages that go to a pool alone and are being programmed there, or are not any more.
-    pub fn note_moved(&mut self, pool: usize, pages: u32, begins: bool) {
-        if pool != EVERYTHING_IN {
-            self.units().note_moved(pool, pages, begins);
-        }
-    }
-
     /// A valid page of a victim that leaves its pool was read: it goes to the first pool, with all others of its unit.
     fn migrate(&mut self, stamp: Stamp, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         let page = LogicalPage(stamp.logical);
@@ -137,7 +130,7 @@ impl WriteQueue {
         for place in 0..one.entries.len() {
             let id = self.units().get(sub).entries[place];
             if id != NONE {
-                self.units().note_goes_to(sub, place, pool);
+                self.units().note_goes_to(sub, place, pool, &mut core.base.space);
                 core.cache.send_to(id, stream);
                 self.unit_page_ready(id, core);
             }

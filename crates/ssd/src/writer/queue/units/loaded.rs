@@ -5,11 +5,12 @@ use crate::cache::Cache;
 use crate::cache::buffer::{EntryId, EntryState, NONE};
 use crate::ensure::{self, ensure};
 use crate::pools::EVERYTHING_IN;
+use crate::space::Space;
 
 impl SubRequests {
     /// Checks what was loaded: a unit has one sub-request at the most, which brings pages that are in the cache, and those of each pool
     /// are counted.
-    pub fn check_loaded(&self, cache: &Cache) -> Result<(), String> {
+    pub fn check_loaded(&self, cache: &Cache, space: &Space) -> Result<(), String> {
         let mut is_free = vec![false; self.all.len()];
         let mut take = |sub: u32| ensure::is_first(&mut is_free, sub as usize);
         ensure(self.free.iter().all(|sub| take(*sub)), || "sub-requests are free twice".into())?;
@@ -22,14 +23,14 @@ impl SubRequests {
         ensure(holds && self.of_unit.iter().enumerate().all(is_of), || {
             "units have other sub-requests than there are".into()
         })?;
-        let mut going = vec![0u64; self.under_way.len()];
+        let mut going = vec![0u64; self.last_pool + 1];
         for one in self.all.iter().zip(&is_free).filter(|(_, free)| !**free).map(|(one, _)| one) {
             ensure(self.is_possible(one, cache), || format!("unit {} is not on its way as noted", one.unit))?;
             let pools = one.goes_to.iter().map(|pool| usize::from(*pool));
             pools.filter(|pool| *pool != EVERYTHING_IN).for_each(|pool| going[pool] += 1);
         }
         // Pages that no sub-request brings are counted as well.
-        let counts = self.under_way.iter().zip(&going).all(|(counted, going)| counted >= going);
+        let counts = (0..).zip(&going).all(|(pool, going)| space.on_their_way(pool) >= *going);
         ensure(counts, || "more pages go to a pool than are counted".into())?;
         let mut is_ready = is_free;
         let mut waits_here = |stream: usize, sub: u32| {
@@ -56,7 +57,7 @@ impl SubRequests {
         };
         [one.entries.len(), one.carried.len(), one.goes_to.len()] == [per_unit; 3]
             && usize::from(one.stream) < self.pools.len()
-            && one.goes_to.iter().all(|pool| usize::from(*pool) < self.under_way.len())
+            && one.goes_to.iter().all(|pool| usize::from(*pool) <= self.last_pool)
             && one.entries.iter().chain(&one.later).all(is_there)
     }
 }

@@ -29,6 +29,7 @@ use crate::engines::Core;
 use crate::flash::Class;
 use crate::map::LogicalPage;
 use crate::pools::EVERYTHING_IN;
+use crate::space::Space;
 
 /// No sub-request.
 const NO_SUB: u32 = u32::MAX;
@@ -61,6 +62,8 @@ pub(crate) struct SubRequests {
     pub per_unit: u32,
     /// The pool that each of the router's streams goes to, and whether as whole units.
     pools: Vec<(u8, bool)>,
+    /// The last pool, which has the translation pages.
+    last_pool: usize,
     /// The sub-request of each unit, if one is under way.
     of_unit: Vec<u32>,
     /// Those under way, and those whose numbers are free.
@@ -68,8 +71,6 @@ pub(crate) struct SubRequests {
     free: Vec<u32>,
     /// Those that wait for a whole program unit, by stream.
     ready: Vec<VecDeque<u32>>,
-    /// Pages that go to each pool by themselves and are not in flash; the first pool's are not counted.
-    under_way: Vec<u64>,
     /// Lists that are empty between events, kept for their room.
     members: Vec<EntryId>,
     left: Vec<RowId>,
@@ -78,9 +79,9 @@ pub(crate) struct SubRequests {
 }
 
 state!(SubRequests {
-    values { all, free, ready, under_way, counts }
+    values { all, free, ready, counts }
     parts { of_unit }
-    fixed { per_unit, pools, members, left, over }
+    fixed { per_unit, pools, last_pool, members, left, over }
 });
 
 /// Counts of sub-requests, and of the bytes that the host wrote with them.
@@ -129,7 +130,7 @@ impl SubRequests {
             all: Vec::new(),
             free: Vec::new(),
             ready: vec![VecDeque::new(); pools.len()],
-            under_way: vec![0; config.pools.count()],
+            last_pool: config.pools.count() - 1,
             members: Vec::new(),
             left: Vec::new(),
             over: Vec::new(),
@@ -144,7 +145,6 @@ impl SubRequests {
         self.all.clear();
         self.free.clear();
         self.ready.iter_mut().for_each(VecDeque::clear);
-        self.under_way.fill(0);
     }
 
     /// Whether a stream's sub-requests are programmed as whole units.
@@ -156,7 +156,7 @@ impl SubRequests {
     /// The pool of a stream of the host, or of translation pages, which are in the last pool.
     #[inline]
     pub fn pool_of(&self, stream: u8) -> usize {
-        self.pools.get(usize::from(stream)).map_or(self.under_way.len() - 1, |(pool, _)| usize::from(*pool))
+        self.pools.get(usize::from(stream)).map_or(self.last_pool, |(pool, _)| usize::from(*pool))
     }
 
     /// The sub-request under way of the unit that a page is in.
@@ -197,20 +197,10 @@ impl SubRequests {
     }
 
     /// The page at a place of a sub-request goes to a pool by itself, or to the first with others, or is over.
-    fn note_goes_to(&mut self, sub: u32, place: usize, pool: usize) {
+    fn note_goes_to(&mut self, sub: u32, place: usize, pool: usize, space: &mut Space) {
         let before = std::mem::replace(&mut self.all[sub as usize].goes_to[place], pool as u8);
-        if usize::from(before) != EVERYTHING_IN {
-            self.under_way[usize::from(before)] -= 1;
-        }
-        if pool != EVERYTHING_IN {
-            self.under_way[pool] += 1;
-        }
-    }
-
-    /// A number of pages that no sub-request brings begin to go to a pool, or have arrived there.
-    pub fn note_moved(&mut self, pool: usize, pages: u32, begins: bool) {
-        let under_way = &mut self.under_way[pool];
-        *under_way = if begins { *under_way + u64::from(pages) } else { *under_way - u64::from(pages) };
+        space.note_on_their_way(usize::from(before), 1, false);
+        space.note_on_their_way(pool, 1, true);
     }
 
     /// The first stream of the host that goes to a pool.
@@ -276,7 +266,8 @@ impl SubRequests {
     /// everything.
     pub fn has_room(&self, pool: usize, pages: u64, core: &Core) -> bool {
         pool == EVERYTHING_IN
-            || core.map.held(pool, &core.base) + self.under_way[pool] + pages <= core.base.life.room[pool]
+            || core.map.held(pool, &core.base) + core.base.space.on_their_way(pool) + pages
+                <= core.base.life.room[pool]
     }
 
     /// The class of reads for a sub-request: does a command of the host wait for a page of it, or for one that waits for

@@ -133,7 +133,7 @@ impl WriteQueue {
             let place = core.cache.entry(*id).logical.0 % per_unit;
             self.units().get(sub).entries[place as usize] = *id;
             let pool = self.units().pool_of(stream);
-            self.units().note_goes_to(sub, place as usize, pool);
+            self.units().note_goes_to(sub, place as usize, pool, &mut core.base.space);
         }
         self.units().get(sub).waits = members.len() as u32;
         if whole {
@@ -288,7 +288,7 @@ impl WriteQueue {
         let place = subs.place(page);
         let one = subs.get(sub);
         one.entries[place] = NONE;
-        subs.note_goes_to(sub, place, EVERYTHING_IN);
+        subs.note_goes_to(sub, place, EVERYTHING_IN, &mut core.base.space);
         let one = subs.get(sub);
         if one.whole {
             // The rest of it has left a full pool while this page was being programmed there.
@@ -364,7 +364,7 @@ impl WriteQueue {
             let subs = self.units();
             let sub = subs.of(page).expect("a page on its way is part of a sub-request");
             let place = subs.place(page);
-            subs.note_goes_to(sub, place, EVERYTHING_IN);
+            subs.note_goes_to(sub, place, EVERYTHING_IN, &mut core.base.space);
             let one = &mut subs.all[sub as usize];
             let begun = std::mem::replace(&mut one.whole, whole);
             subs.counts.turned_away += u64::from(one.stream != first);

@@ -1,0 +1,76 @@
+//! How full designs see the write buffer: as a whole, and the part of it that belongs to each pool.
+
+use wordline_kernel::metrics::{Unit, Value};
+use wordline_kernel::{Metric, state};
+use wordline_ssd::design::{Level, Needs, Observes, Seen, View};
+use wordline_ssd::{BlockDevice, Design, DeviceFile, Operation};
+
+use crate::common::{Rig, small, two_pools};
+
+const fn most(name: &'static str) -> Metric {
+    Metric::new(name, Unit::Pages, "The most pages of a pool in the buffer at once.")
+}
+
+static MOST: [Metric; 2] = [most("watch.first"), most("watch.second")];
+
+/// Watches the buffer, and checks that its pools have all of it between them.
+#[derive(Default)]
+struct Watch {
+    most: [u32; 2],
+}
+
+state!(Watch { values { most } });
+
+impl Design for Watch {
+    fn name(&self) -> &'static str {
+        "watch"
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { observes: Observes::BUFFER, ..Needs::of(&[]) }
+    }
+
+    fn observe(&mut self, seen: &Seen<'_>, view: &mut View<'_>) {
+        let Seen::Buffer { level } = *seen else { return };
+        assert_eq!(level, view.buffer());
+        let pools: Vec<Level> = (0..view.pools().count()).map(|pool| view.buffer_of(pool)).collect();
+        assert_eq!(pools.iter().map(|pool| pool.used).sum::<u32>(), level.used);
+        let room: u32 = pools.iter().map(|pool| pool.capacity).sum();
+        assert!(room <= level.capacity && room + pools.len() as u32 > level.capacity, "{room} of {level:?}");
+        self.most.iter_mut().zip(&pools).for_each(|(most, pool)| *most = pool.used.max(*most));
+    }
+
+    fn measure(&self) -> Vec<(&'static Metric, Value)> {
+        MOST.iter().zip(self.most).map(|(metric, most)| (metric, Value::Count(most.into()))).collect()
+    }
+}
+
+/// The most pages of the first and of the second pool in the buffer while writes of this many sectors follow each other.
+fn most_of(file: &DeviceFile, sectors: u64) -> [u64; 2] {
+    let mut rig = Rig::with(file, Box::new(Watch::default()), 1).expect("the device is sound");
+    let new = rig.device.mark(rig.calendar_now());
+    for n in 0..200 {
+        rig.run_down_to(15);
+        rig.submit(Operation::Write, false, n * sectors, sectors);
+    }
+    rig.alone(Operation::Flush, false, 0, 0);
+    let metrics = rig.device.metrics(&new, rig.calendar_now());
+    MOST.each_ref().map(|metric| match metrics.get(metric.name) {
+        Some(Value::Count(most)) => most,
+        other => panic!("{} is {other:?}", metric.name),
+    })
+}
+
+#[test]
+fn the_buffer_of_one_pool_is_the_whole_buffer() {
+    let [first, second] = most_of(&small(), 8);
+    assert!(first > 0 && second == 0, "{first} and {second} pages");
+}
+
+#[test]
+fn pages_on_their_way_to_a_pool_fill_its_part_of_the_buffer() {
+    let [_, second] = most_of(&two_pools(1 << 20), 8);
+    assert!(second > 1, "no piece is large enough for the first pool");
+    let [first, none] = most_of(&two_pools(0), 8);
+    assert!(first > 1 && none == 0, "each is: {first} and {none} pages");
+}
