@@ -1,7 +1,8 @@
 //! How full designs see the write buffer: as a whole, and the part of it that belongs to each pool.
 
 use wordline_kernel::metrics::{Unit, Value};
-use wordline_kernel::{Metric, state};
+use wordline_kernel::{Bytes, Metric, state};
+use wordline_ssd::config::BufferSpace;
 use wordline_ssd::design::{Level, Needs, Observes, Seen, View};
 use wordline_ssd::{BlockDevice, Design, DeviceFile, Operation};
 
@@ -13,13 +14,13 @@ const fn most(name: &'static str) -> Metric {
 
 static MOST: [Metric; 2] = [most("watch.first"), most("watch.second")];
 
-/// Watches the buffer, and checks that its pools have all of it between them.
-#[derive(Default)]
+/// Watches a buffer with room for this many pages, and checks that its pools have all of it between them.
 struct Watch {
+    room: u32,
     most: [u32; 2],
 }
 
-state!(Watch { values { most } });
+state!(Watch { values { most } fixed { room } });
 
 impl Design for Watch {
     fn name(&self) -> &'static str {
@@ -32,7 +33,7 @@ impl Design for Watch {
 
     fn observe(&mut self, seen: &Seen<'_>, view: &mut View<'_>) {
         let Seen::Buffer { level } = *seen else { return };
-        assert_eq!(level, view.buffer());
+        assert_eq!((level, level.capacity), (view.buffer(), self.room));
         let pools: Vec<Level> = (0..view.pools().count()).map(|pool| view.buffer_of(pool)).collect();
         assert_eq!(pools.iter().map(|pool| pool.used).sum::<u32>(), level.used);
         let room: u32 = pools.iter().map(|pool| pool.capacity).sum();
@@ -47,7 +48,9 @@ impl Design for Watch {
 
 /// The most pages of the first and of the second pool in the buffer while writes of this many sectors follow each other.
 fn most_of(file: &DeviceFile, sectors: u64) -> [u64; 2] {
-    let mut rig = Rig::with(file, Box::new(Watch::default()), 1).expect("the device is sound");
+    let unit = file.ftl.mapping.unit.unwrap_or(file.part.geometry.page_size);
+    let room = (file.buffer.size.0 / unit.0) as u32;
+    let mut rig = Rig::with(file, Box::new(Watch { room, most: [0; 2] }), 1).expect("the device is sound");
     let new = rig.device.mark(rig.calendar_now());
     for n in 0..200 {
         rig.run_down_to(15);
@@ -65,6 +68,18 @@ fn most_of(file: &DeviceFile, sectors: u64) -> [u64; 2] {
 fn the_buffer_of_one_pool_is_the_whole_buffer() {
     let [first, second] = most_of(&small(), 8);
     assert!(first > 0 && second == 0, "{first} and {second} pages");
+}
+
+#[test]
+fn where_written_sectors_are_counted_the_buffer_is_full_when_they_fill_it() {
+    let mut file = small();
+    file.ftl.mapping.unit = Some(Bytes::kib(8));
+    (file.buffer.flush_above, file.buffer.space) = (0.9, BufferSpace::Written);
+    let room = file.buffer.size.0 >> 13;
+    for (sectors, part) in [(16, 1), (8, 2)] {
+        let [most, _] = most_of(&file, sectors);
+        assert!(most * 10 > room * 8 && most <= room + 1, "1 part in {part} of a page: {most} of {room} pages");
+    }
 }
 
 #[test]

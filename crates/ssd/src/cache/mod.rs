@@ -23,6 +23,7 @@ use crate::cache::buffer::{Buffer, EntryId, EntryState};
 use crate::cache::read_ahead::ReadAhead;
 use crate::cache::read_cache::ReadCache;
 use crate::command::{Command, Operation, RequestId};
+use crate::command::SECTOR;
 use crate::config::Config;
 use crate::contents::Mutant;
 use crate::ensure::ensure;
@@ -51,6 +52,7 @@ pub(crate) struct Saved {
 /// The host's data in DRAM: written pages that are not in flash yet, pages that were read, and the requests that wait for either.
 pub(crate) struct Cache {
     buffer: Buffer,
+    sectors_per_page: u32,
     marks: Marks,
     /// None if no page leaves the buffer as soon as it is written.
     destage: Option<Box<Destaging>>,
@@ -71,6 +73,7 @@ pub(crate) struct Cache {
 state!(Cache {
     values { ahead, stalled, flushes, wake, drain, saved }
     parts { buffer, marks, destage, read }
+    fixed { sectors_per_page }
 });
 
 impl Cache {
@@ -79,6 +82,7 @@ impl Cache {
         let [eviction, read_eviction] = policies;
         Self {
             buffer: new_buffer(config, eviction),
+            sectors_per_page: (config.unit.0 / SECTOR.0) as u32,
             marks: Marks::new(config),
             destage: Destaging::of(config, destage),
             read: ReadCache::new(config.cache_pages.min(config.logical_pages), read_eviction),
@@ -145,7 +149,17 @@ impl Cache {
     /// How full the write buffer is.
     #[inline]
     pub(crate) fn level(&self) -> Level {
-        Level { used: self.buffer.in_use(), capacity: self.buffer.pages() }
+        match self.buffer.sectors() {
+            None => Level { used: self.buffer.in_use(), capacity: self.buffer.pages() },
+            Some((taken, room)) => {
+                Level { used: taken.div_ceil(self.sectors_per_page), capacity: room / self.sectors_per_page }
+            }
+        }
+    }
+
+    /// Pages that the write buffer has entries for.
+    pub(crate) fn entries(&self) -> u32 {
+        self.buffer.pages()
     }
 
     /// Whether a flush wants the entry in flash.

@@ -257,7 +257,7 @@ impl Commands {
         requests.push(AnsweredRequest { id, submitted, answer });
         let Base { space, config, .. } = &core.base;
         let free = config.pools.all_rows().map(|row| space.free(row) as u64).sum();
-        levels.push(Levels { at, buffered: core.cache.level().used, free });
+        levels.push(Levels { at, buffered: core.cache.in_use(), free });
     }
 
     /// A command was answered: perhaps the last one for some time.

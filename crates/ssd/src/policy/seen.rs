@@ -11,7 +11,8 @@ use crate::map::LogicalPage;
 /// How full the write buffer is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Level {
-    /// Pages that are in it, those being programmed among them.
+    /// Pages that are in it, those being programmed among them; with `buffer.space = "written"` the pages that its written sectors would
+    /// fill.
     pub used: u32,
     /// Pages that it has room for.
     pub capacity: u32,

@@ -68,7 +68,7 @@ impl Rows {
         let mut sets = self.accepting.iter().chain(self.modes.iter().map(|one| &one.rows));
         ensure(sets.all(|set| set.is_of(rows)), || "a row accepts pages that is not there".into())?;
         let is_programmed =
-            |id: EntryId| id.0 < cache.level().capacity && cache.entry(id).state == EntryState::Programming;
+            |id: EntryId| id.0 < cache.entries() && cache.entry(id).state == EntryState::Programming;
         for (row, group) in self.groups.entries() {
             let is_alone = self.is_busy[row] || group.is_empty();
             ensure(is_alone && group.is_possible(is_programmed), || {

@@ -200,6 +200,12 @@ impl Buffer {
         !self.free.is_empty() && self.room.is_none_or(|room| self.taken < room)
     }
 
+    /// Sectors that are taken, and all that it has room for, where these are counted.
+    #[inline]
+    pub fn sectors(&self) -> Option<(u32, u32)> {
+        self.room.map(|room| (self.taken, room))
+    }
+
     /// Sectors that dirty entries take, where these are counted.
     #[inline]
     pub fn waiting_sectors(&self) -> Option<u32> {
@@ -234,7 +240,7 @@ impl Buffer {
         self.dirty.len()
     }
 
-    /// Pages that it has room for.
+    /// Pages that it has entries for: as many as it has room for, or more where sectors are counted.
     pub fn pages(&self) -> u32 {
         self.entries.len() as u32
     }

@@ -95,7 +95,7 @@ impl WriteQueue {
     /// Checks what was loaded: pages wait that are in the cache, and as much is read for them as they wait for.
     pub fn check_loaded(&self, cache: &Cache, space: &Space) -> Result<(), String> {
         let is_ready = |id| cache.entry(id).state == EntryState::Ready;
-        ensure(self.ready.check_loaded(cache.level().capacity, is_ready), || {
+        ensure(self.ready.check_loaded(cache.entries(), is_ready), || {
             "lists of pages that are not what they are noted as".into()
         })?;
         match &self.subs {

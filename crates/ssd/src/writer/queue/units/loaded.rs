@@ -50,7 +50,7 @@ impl SubRequests {
         let per_unit = self.per_unit as usize;
         let is_there = |id: &EntryId| {
             *id == NONE
-                || id.0 < cache.level().capacity && {
+                || id.0 < cache.entries() && {
                     let entry = cache.entry(*id);
                     entry.state != EntryState::Free && entry.logical.0 / self.per_unit == one.unit
                 }
