@@ -78,7 +78,10 @@ fn where_written_sectors_are_counted_the_buffer_is_full_when_they_fill_it() {
     let room = file.buffer.size.0 >> 13;
     for (sectors, part) in [(16, 1), (8, 2)] {
         let [most, _] = most_of(&file, sectors);
-        assert!(most * 10 > room * 8 && most <= room + 1, "1 part in {part} of a page: {most} of {room} pages");
+        assert!(
+            most * 10 > room * 8 && most <= room + 1,
+            "1 part in {part} of a page: {most} of {room} pages"
+        );
     }
 }
 

@@ -1,5 +1,6 @@
 //! Where results go: files that are whole or not there, and everything else that can be written to.
 
+mod beside;
 mod place;
 mod report;
 #[cfg(test)]
@@ -11,11 +12,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
-
 use crate::error::{Error, Result};
+use beside::Beside;
 use place::Place;
-use unfinished::Unfinished;
 
 pub use place::is_standard;
 pub use report::ReportFolder;
@@ -36,11 +35,10 @@ pub struct Output {
 
 #[derive(Debug)]
 enum Target {
-    /// A temporary file that is to take this name.
+    /// A file that is to take this name.
     Beside {
-        file: NamedTempFile,
+        file: Beside,
         name: PathBuf,
-        _unfinished: Unfinished,
     },
     /// A special file, which is written in place.
     Direct(File),
@@ -102,22 +100,20 @@ impl Target {
                     check_writable(&path, before)?;
                 }
                 check_folder(directory_of(&path))?;
-                let file = temporary_beside(&path)?;
-                let unfinished = Unfinished::new(file.path());
+                let file = Beside::new(&path)?;
                 if let Some(before) = before {
-                    keep_owner_and_permissions(&file, &before);
+                    keep_owner_and_permissions(file.file(), &before);
                 }
-                Ok(Self::Beside { file, name: path, _unfinished: unfinished })
+                Ok(Self::Beside { file, name: path })
             }
         }
     }
 
     fn finish(self) -> io::Result<()> {
         match self {
-            Self::Beside { file, name, .. } => {
-                file.as_file().sync_all()?;
-                file.persist(name).map_err(|failure| failure.error)?;
-                Ok(())
+            Self::Beside { file, name } => {
+                file.file().sync_all()?;
+                file.take_name(&name)
             }
             Self::Direct(mut file) => file.flush(),
             Self::Stdout(mut out) => out.flush(),
@@ -145,22 +141,21 @@ fn check_writable(path: &Path, about: &fs::Metadata) -> io::Result<()> {
 }
 
 /// Gives the new file the permissions of the one whose place it takes, and its owner where that is allowed.
-fn keep_owner_and_permissions(file: &NamedTempFile, before: &fs::Metadata) {
+fn keep_owner_and_permissions(file: &File, before: &fs::Metadata) {
     #[cfg(unix)]
     {
         use std::os::unix::fs::{MetadataExt, fchown};
         // Only the superuser may give a file away. All others can only replace files under their own name.
-        let _ = fchown(file.as_file(), Some(before.uid()), Some(before.gid()));
+        let _ = fchown(file, Some(before.uid()), Some(before.gid()));
     }
     // Where permissions cannot be set the file has those of a new one.
-    let _ = file.as_file().set_permissions(before.permissions());
+    let _ = file.set_permissions(before.permissions());
 }
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.target {
-            // Through the plain file, whose errors do not name the temporary one.
-            Target::Beside { file, .. } => file.as_file_mut().write(bytes),
+            Target::Beside { file, .. } => file.file().write(bytes),
             Target::Direct(file) => file.write(bytes),
             Target::Stdout(out) => out.write(bytes),
         }
@@ -168,7 +163,7 @@ impl Write for Output {
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.target {
-            Target::Beside { file, .. } => file.as_file_mut().flush(),
+            Target::Beside { file, .. } => file.file().flush(),
             Target::Direct(file) => file.flush(),
             Target::Stdout(out) => out.flush(),
         }
@@ -186,19 +181,6 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 /// The directory of the file `path`.
 fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// A temporary file in the directory of `path`, with the permissions of any new file, where the system would make it
-/// private otherwise. It is removed unless it takes a name.
-fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(TEMPORARY);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(directory_of(path))
 }
 
 /// The first characters of the names of temporary files.

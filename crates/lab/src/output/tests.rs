@@ -58,12 +58,44 @@ fn a_refused_output_leaves_no_temporary_file() {
 #[test]
 fn files_under_way_are_removed_when_the_program_ends() {
     let directory = folder();
-    let output = Output::open(&directory.path().join("result.json")).expect("a free name");
+    let file = Beside::named(&directory.path().join("result.json")).expect("the directory can be written");
     assert_eq!(names_in(directory.path()).len(), 1);
-    let Target::Beside { _unfinished: unfinished, .. } = &output.target else { panic!("a regular file") };
+    // Linux has files without names.
+    #[cfg_attr(not(target_os = "linux"), expect(irrefutable_let_patterns))]
+    let Beside::Named(_, unfinished) = &file else { panic!("a file with a name") };
     // Only what this test began: others run at the same time.
     unfinished.remove();
     assert_eq!(names_in(directory.path()).len(), 0);
+}
+
+#[test]
+fn a_file_with_a_temporary_name_takes_its_own() {
+    let directory = folder();
+    let path = directory.path().join("result.json");
+    for text in ["first", "second"] {
+        let file = Beside::named(&path).expect("the directory can be written");
+        file.file().write_all(text.as_bytes()).expect("it can be written");
+        file.take_name(&path).expect("the directory can be written");
+        assert_eq!(fs::read(&path).expect("it was written"), text.as_bytes());
+    }
+    assert_eq!(names_in(directory.path()), ["result.json"]);
+}
+
+/// A program that is killed leaves nothing, since nothing has a name.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_is_not_whole_has_no_name() {
+    let directory = folder();
+    let path = directory.path().join("result.json");
+    let mut output = Output::open(&path).expect("a free name");
+    if matches!(output.target, Target::Beside { file: Beside::Named(..), .. }) {
+        println!("skipped: the file system of {} has no files without names", directory.path().display());
+        return;
+    }
+    output.write_all(b"half").expect("it can be written");
+    assert_eq!(names_in(directory.path()).len(), 0);
+    output.finish().expect("the directory can be written");
+    assert_eq!(names_in(directory.path()), ["result.json"]);
 }
 
 #[cfg(unix)]
