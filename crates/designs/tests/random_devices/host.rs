@@ -185,12 +185,15 @@ impl Host {
         std::mem::take(&mut self.pending).len()
     }
 
-    /// Holds what is in a sector after a power cut against what may be; `None` for a sector that is lost. `faulty` are
-    /// devices that may have lost tables of discards. The contents found then stay.
-    pub fn check_cut(&mut self, sector: u64, content: Option<Content>, faulty: bool) {
+    /// Holds what is in a sector after a power cut against what may be; `None` for a sector that is lost. `loses_tables`
+    /// says whether tables of discards may be lost. The contents found then stay.
+    pub fn check_cut(&mut self, sector: u64, content: Option<Content>, loses_tables: bool) {
         let flushed = self.flushed;
-        let promises =
-            if faulty { self.durability.promises.min(Promises::Writes) } else { self.durability.promises };
+        let promises = if loses_tables {
+            self.durability.promises.min(Promises::Writes)
+        } else {
+            self.durability.promises
+        };
         let changes = &mut self.sectors[sector as usize];
         if changes.len() == 1 && content == Some(changes[0].content) {
             return;

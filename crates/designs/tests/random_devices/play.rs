@@ -1,6 +1,8 @@
 //! A device under a host: commands side by side, power cuts after any event, snapshots in between, and every sector of
 //! every answer held against what the host knows.
 
+use std::collections::BTreeMap;
+
 use wordline_kernel::{Calendar, Duration, Instant, Schedule, Seed};
 use wordline_ssd::command::RequestId;
 use wordline_ssd::config::{BufferMode, Protection};
@@ -34,6 +36,16 @@ struct Play<'a> {
     cut_in: Option<(u32, Duration)>,
     /// Events since the last answer.
     silent: u32,
+    /// The faults that the device knew of when each flush under way was submitted, and when the last one that was answered was.
+    known: BTreeMap<u32, Faults>,
+    flushed: Faults,
+}
+
+/// Faults that can take a page of a table with them: pages that could not be read, and dies that failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Faults {
+    unreadable: u64,
+    dies: u64,
 }
 
 fn promises_of(config: &Config) -> Promises {
@@ -70,7 +82,8 @@ impl<'a> Play<'a> {
         let sectors = u64::from(config.logical_pages) * per_page;
         let host = Host::new(sectors, per_page, durability, start != Start::Empty);
         let calendar = Calendar::new();
-        Self { configured, device, calendar, host, tag: 0, cut_in: None, silent: 0 }
+        let (known, flushed) = Default::default();
+        Self { configured, device, calendar, host, tag: 0, cut_in: None, silent: 0, known, flushed }
     }
 
     fn config(&self) -> &Config {
@@ -82,6 +95,11 @@ impl<'a> Play<'a> {
         command.tag = self.tag;
         let base = self.config().namespaces[usize::from(command.namespace)].base;
         self.host.submits(command, base + command.sector);
+        if command.operation == Operation::Flush {
+            let totals = self.device.totals();
+            let known = Faults { unreadable: totals.unreadable_pages, dies: totals.dead_dies };
+            self.known.insert(self.tag, known);
+        }
         self.device.submit(command, &mut self.calendar);
         self.take_answers();
     }
@@ -101,6 +119,9 @@ impl<'a> Play<'a> {
         let refuses = device.is_read_only();
         let is_lost = |sector| is_lost(device, sector);
         host.answered(answer, found.as_deref(), is_lost, refuses);
+        if let Some(known) = self.known.remove(&answer.command.tag).filter(|_| !answer.failed) {
+            self.flushed = known;
+        }
     }
 
     /// Lets one thing happen; then the power may be cut. False if nothing will happen any more.
@@ -158,6 +179,13 @@ impl<'a> Play<'a> {
         totals.unreadable_pages > 0 || totals.dead_dies > 0 || keeps_none && totals.program_failures > 0
     }
 
+    /// Whether a fault may have taken a page of the table of discards since the last flush began, which writes again what it knows to be
+    /// lost.
+    fn loses_tables(&self) -> bool {
+        let (unreadable, dies) = (self.device.totals().unreadable_pages, self.device.chips().dead_dies());
+        Faults { unreadable, dies: dies.into() } != self.flushed
+    }
+
     /// Cuts the power, and holds every sector against what it may hold.
     fn cut(&mut self) {
         self.cut_in = None;
@@ -165,14 +193,15 @@ impl<'a> Play<'a> {
         assert_eq!(cut.unanswered.len(), self.host.loses_power(), "what was not answered never will be");
         self.calendar.clear();
         self.device.recover(&mut self.calendar);
-        let (loses, per_page) = (self.loses(), self.config().unit.0 / 512);
+        let (loses, loses_tables, per_page) = (self.loses(), self.loses_tables(), self.config().unit.0 / 512);
+        self.known.clear();
         for page in 0..self.config().logical_pages {
             let lost = self.device.map().lost_sectors(LogicalPage(page));
             assert!(lost.is_empty() || loses, "page {page} is lost, and nothing failed");
             let held = self.device.contents_of(LogicalPage(page));
             for (at, content) in (0..).zip(held) {
                 let content = (!lost.covers(Sectors::range(at, at + 1))).then_some(content);
-                self.host.check_cut(u64::from(page) * per_page + u64::from(at), content, loses);
+                self.host.check_cut(u64::from(page) * per_page + u64::from(at), content, loses_tables);
             }
         }
         self.silent = 0;
