@@ -156,6 +156,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_device_whose_recovery_takes_no_events_goes_on() {
+        let device = Device::preset("fixed-latency").expect("the preset is embedded");
+        for answered in [1, 99, 100] {
+            let load = Workload { requests: Some(200), ..Workload::named("mixed-70-30") };
+            let options =
+                RunOptions { power_cut: Some(CutAfter::Requests(answered)), ..RunOptions::default() };
+            let run = run(&device, &load, &options, &mut Unobserved).expect("a run");
+            assert_eq!((run.outcome, run.power_cuts.len()), (Outcome::Complete, 1));
+            assert_eq!(run.host.requests + run.power_cuts[0].lost_requests, 200);
+        }
+    }
+
     /// An observer that asks to stop at its first call in a recovery, or never.
     #[derive(Default)]
     struct Watching {

@@ -194,6 +194,11 @@ impl<D: BlockDevice> Running<D> {
             }
             // Until something is answered or the host is due, its queue has nothing new to say.
             for left in (0..EVENTS_BETWEEN_LOOKS).rev() {
+                // The recovery of some devices takes no events.
+                if power.is_off() && power.is_back(device) {
+                    observer.recovered(queue.total_answered());
+                    break;
+                }
                 match calendar.advance() {
                     Some(Event::Device(event)) => device.handle(event, &mut calendar.within(Event::Device)),
                     Some(Event::Host) => {
@@ -208,14 +213,8 @@ impl<D: BlockDevice> Running<D> {
                     Some(Event::Pause) => return Ok(Reached::Wanted),
                     None => give_up(device, calendar)?,
                 }
-                if power.is_off() {
-                    if power.is_back(device) {
-                        observer.recovered(queue.total_answered());
-                        break;
-                    }
-                    if power.is_long() && !observer.goes_on(device.pages_recovered()) {
-                        return Ok(Reached::Stopped);
-                    }
+                if power.is_off() && power.is_long() && !observer.goes_on(device.pages_recovered()) {
+                    return Ok(Reached::Stopped);
                 }
                 if !device.answers().is_empty() {
                     break;
