@@ -269,11 +269,17 @@ fn it_keeps_the_contract_of_designs() {
 #[test]
 fn its_memory_follows_from_blocks_planes_and_word_lines() {
     let config = one_plane().check().expect("the device is sound");
-    let overhead = Overhead::of(&config);
+    let overhead = Overhead::of(&config, 2);
     // 96 blocks of 8 word lines on one plane: three pointers of 7 and 3 bits.
     let Overhead { stamps, tags, pointers, word_lines, saved_per_block } = overhead;
     assert_eq!((stamps, tags, pointers, word_lines), (384, 36, 4, 576));
     assert_eq!((overhead.total(), saved_per_block), (1_000, 56));
+    let never = Overhead::of(&config, 0);
+    assert_eq!(
+        (never.stamps, never.word_lines, never.saved_per_block),
+        (384, 0, 0),
+        "no word line is programmed again"
+    );
 }
 
 #[test]

@@ -17,7 +17,7 @@ use crate::provenance::TraceFile;
 use crate::record::Record;
 use crate::report::Quantity;
 use crate::summary::{DesignChart, Host, Latency, Outcome, Share, Summary, TimeShare, Window, Windows};
-use crate::tail::Tail;
+use crate::tail::{Tail, time_of_sample};
 use crate::{members, pools, verdict, wear};
 
 /// Measurements under way.
@@ -191,6 +191,7 @@ impl<D: BlockDevice> Measurements<D> {
         let windows = Windows { course, ..self.windows(shape.logical_page.0) };
         let parts: Vec<Written> = windows.windows.iter().map(Written::from).collect();
         let worn_out = (outcome == Outcome::ReadOnly).then(|| self.end_of_life(all.bytes[1], &detail.pools));
+        let failing = (outcome != Outcome::ReadOnly && self.failed > 0).then(|| self.failing(requests));
         let drifting = drift::note(&parts, shape.block_set.0);
         let (jobs, fairness) = self.jobs.used();
         let summary = Summary {
@@ -207,12 +208,26 @@ impl<D: BlockDevice> Measurements<D> {
             wall_seconds,
             precondition_seconds,
             requests_per_second: requests as f64 / wall_seconds.max(1e-9),
-            write_amplification: write_amplification(metrics.count("flash.programmed_bytes"), all.bytes[1]),
+            // A device without flash programs nothing.
+            write_amplification: metrics
+                .get("flash.programmed_bytes")
+                .and_then(|_| write_amplification(metrics.count("flash.programmed_bytes"), all.bytes[1])),
             drift: Drift::of(&parts),
             energy_by_stage: Stage::ALL
                 .map(|stage| Share { name: stage.name().into(), amount: detail.energy.of(stage).joules() })
                 .into(),
-            time: time_shares(&all, &detail.times),
+            time: match (&detail.times, device.tail()) {
+                (Some(times), _) => time_shares(&all, times),
+                (None, Some(tail)) => {
+                    let share = |(name, [read_us, write_us]): (&str, [f64; 2])| TimeShare {
+                        name: name.into(),
+                        read_us,
+                        write_us,
+                    };
+                    time_of_sample(tail).into_iter().map(share).collect()
+                }
+                (None, None) => Vec::new(),
+            },
             tail: device.tail().map(|tail| Tail::of(tail, self.begin)),
             write_back: detail.written_back.iter().map(pools::write_back).collect(),
             link_utilisation: busy(&detail.links),
@@ -228,7 +243,7 @@ impl<D: BlockDevice> Measurements<D> {
             windows,
             host: self.host(&all, elapsed),
             metrics,
-            notes: notes.into_iter().chain(worn_out).chain(drifting).collect(),
+            notes: notes.into_iter().chain(worn_out).chain(failing).chain(drifting).collect(),
         };
         Summary { verdict: verdict::of(&summary, load.pace), ..summary }
     }
@@ -240,7 +255,16 @@ impl<D: BlockDevice> Measurements<D> {
             "the device reached the end of its life and refuses writes: the host wrote {}, {} block sets are bad, {} requests failed",
             Quantity::Terabytes(written as f64 / wear::TERABYTE),
             blocks.filter(|(_, is_bad)| *is_bad).count(),
-            self.failed
+            Quantity::Count(self.failed)
+        )
+    }
+
+    /// A note on requests that failed.
+    fn failing(&self, requests: u64) -> String {
+        format!(
+            "{} of {} requests failed: they count in requests a second and in latencies, not in throughput",
+            Quantity::Count(self.failed),
+            Quantity::Count(requests)
         )
     }
 

@@ -215,7 +215,7 @@ pub struct PoolUse {
 /// A device that is part of an array.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct MemberUse {
-    /// Its role at the end: `member 0`, `member 0, failed`, `member 0, rebuilt` while it is, `spare`, or `failed`.
+    /// Its role at the end: `member 0`, `member 0, failed`, `member 0, being rebuilt`, `spare`, or `failed`.
     pub role: String,
     /// Its NAND part, that of its first pool.
     pub part: String,
@@ -353,10 +353,12 @@ pub struct Share {
 }
 
 /// Where the time of the requests went: mean microseconds a request, for reads and for writes. The sum over the
-/// list is the mean latency.
+/// list is the mean latency. Of an array of devices it is estimated from the first 10,000 requests and one of 128 of the others, and
+/// the list is empty without `--slowest`; so it is where a device does not know.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TimeShare {
-    /// `queue`, `link`, `controller`, `buffer`, `mapping`, `gc_wait`, `die_wait`, `bus`, `array`, `decoding`, `retries`.
+    /// `queue`, `link`, `controller`, `buffer`, `mapping`, `gc_wait`, `die_wait`, `bus`, `array`, `decoding`, `retries`; of an array of
+    /// devices `raid_wait`, `raid_reads` and `raid_log` before these, as in `tail`.
     pub name: String,
     /// Mean microseconds a read.
     pub read_us: f64,

@@ -149,14 +149,7 @@ pub(crate) enum Of {
 /// The parts of the time of a request, in the order in which they are told and drawn: those above the device, the components, and in place of
 /// the waits for a die its work.
 pub(crate) fn part_names() -> impl Iterator<Item = (String, Of)> {
-    let above = Above::ALL.into_iter().map(|part| {
-        let name = match part {
-            Above::Wait => "raid_wait",
-            Above::Reads => "raid_reads",
-            Above::Log => "raid_log",
-        };
-        (name.to_owned(), Of::Above(part))
-    });
+    let above = Above::ALL.into_iter().map(|part| (name_above(part).to_owned(), Of::Above(part)));
     above.chain(Component::ALL.into_iter().flat_map(|component| match component {
         Component::GcWait => Vec::new(),
         Component::DieWait => {
@@ -166,6 +159,28 @@ pub(crate) fn part_names() -> impl Iterator<Item = (String, Of)> {
         }
         component => vec![(component.name().to_owned(), Of::Component(component))],
     }))
+}
+
+fn name_above(part: Above) -> &'static str {
+    match part {
+        Above::Wait => "raid_wait",
+        Above::Reads => "raid_reads",
+        Above::Log => "raid_log",
+    }
+}
+
+/// The mean microseconds of a read and of a write in each stage, of the sample of a tail.
+pub(crate) fn time_of_sample(tail: &device::Tail) -> Vec<(&'static str, [f64; 2])> {
+    let all = tail.sample().map(|sample| {
+        let mut sums = Sums::default();
+        sample.into_iter().for_each(|interval| sums.add(interval));
+        sums
+    });
+    let above = Above::ALL
+        .map(|part| (name_above(part), all.each_ref().map(|sums| sums.mean(sums.0.above[part as usize]))));
+    let parts = Component::ALL
+        .map(|part| (part.name(), all.each_ref().map(|sums| sums.mean(sums.0.parts[part as usize]))));
+    above.into_iter().chain(parts).collect()
 }
 
 /// Sums of the time of requests, in picoseconds.

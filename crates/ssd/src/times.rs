@@ -155,12 +155,6 @@ pub struct Times {
 }
 
 impl Times {
-    /// Adds those of another device.
-    pub fn add(&mut self, other: &Self) {
-        let sums = self.spent.iter_mut().flatten();
-        sums.zip(other.spent.iter().flatten()).for_each(|(sum, ps)| *sum += ps);
-    }
-
     /// The times since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {

@@ -1,14 +1,26 @@
 //! A summary as columns: the numbers in it by their names with dots.
 
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 use wordline_experiments::follow;
 
 /// Items of a list that become columns, at the most. Chosen: pools, links and buses have fewer, dies and histograms more.
 const MOST_ITEMS: usize = 8;
 
-/// The number that a name with dots leads to, as in experiments.
+/// The number that a name with dots leads to, as in experiments; none of latencies where there were none.
 pub(crate) fn number(values: &Json, path: &str) -> Option<f64> {
-    follow(values, path)?.as_f64()
+    let is_of_none = path.match_indices('.').any(|(end, _)| {
+        let (parent, key) = path[..end].rsplit_once('.').unwrap_or(("", &path[..end]));
+        let members = if parent.is_empty() { Some(values) } else { follow(values, parent) };
+        members.and_then(Json::as_object).is_some_and(|members| is_of_none(members, key))
+    });
+    if is_of_none { None } else { follow(values, path)?.as_f64() }
+}
+
+/// Whether these are the latencies of reads or of writes that did not come.
+fn is_of_none(members: &Map<String, Json>, key: &str) -> bool {
+    let counts = [("read_latency_us", "reads"), ("write_latency_us", "writes")];
+    let count = counts.into_iter().find(|(latencies, _)| key == *latencies).map(|(_, count)| count);
+    count.and_then(|count| members.get(count)).is_some_and(|count| *count == 0)
 }
 
 /// Hands every number of a summary to `to`, with its name; of long lists none.
@@ -20,7 +32,10 @@ fn walk(value: &Json, path: String, to: &mut impl FnMut(String, f64)) {
     let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     match value {
         Json::Number(number) => to(path, number.as_f64().unwrap_or(f64::NAN)),
-        Json::Object(members) => members.iter().for_each(|(key, value)| walk(value, below(key), to)),
+        Json::Object(members) => {
+            let known = members.iter().filter(|(key, _)| !is_of_none(members, key));
+            known.for_each(|(key, value)| walk(value, below(key), to));
+        }
         Json::Array(items) if items.len() <= MOST_ITEMS => {
             for (at, item) in items.iter().enumerate() {
                 let name =
@@ -52,5 +67,18 @@ mod tests {
             (number(&values, "b.d"), number(&values, "z"), number(&values, "f.1.g")),
             (None, None, Some(4.0))
         );
+    }
+
+    #[test]
+    fn latencies_of_requests_that_did_not_come_are_no_numbers() {
+        let latency = serde_json::json!({ "mean": 0.0, "p99": 0.0 });
+        let values = serde_json::json!({
+            "host": { "reads": 0, "writes": 2, "read_latency_us": latency, "write_latency_us": latency },
+        });
+        let names = ["host.read_latency_us.p99", "host.write_latency_us.p99", "host.reads"];
+        assert_eq!(names.map(|name| number(&values, name)), [None, Some(0.0), Some(0.0)]);
+        let mut all = Vec::new();
+        numbers(&values, &mut |name, _| all.push(name));
+        assert!(!all.iter().any(|name| name.contains("read_latency")) && all.len() == 4, "{all:?}");
     }
 }

@@ -50,7 +50,7 @@ impl ReSsd {
             stamps: vec![NEVER; blocks],
             begun: vec![0; blocks],
             counts: Counts::default(),
-            overhead: Overhead::of(config),
+            overhead: Overhead::of(config, file.rewrites),
         }
     }
 

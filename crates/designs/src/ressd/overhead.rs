@@ -24,8 +24,8 @@ pub struct Overhead {
 }
 
 impl Overhead {
-    /// That of a device.
-    pub fn of(config: &Config) -> Self {
+    /// That of a device that programs a word line again so often. One that never does keeps nothing of word lines.
+    pub fn of(config: &Config, rewrites: u8) -> Self {
         let pool = config.pools.first();
         let (geometry, part) = (&pool.geometry, &pool.part);
         let planes = u64::from(geometry.rows() * geometry.planes_per_row);
@@ -34,12 +34,13 @@ impl Overhead {
         let bits_of = |count: u64| u64::from(count.next_power_of_two().trailing_zeros());
         let pointer = bits_of(geometry.blocks_per_plane.into()) + bits_of(word_lines);
         let bytes = |bits: u64| bits.div_ceil(8);
+        let is_again = u64::from(rewrites > 0);
         Self {
             stamps: 4 * blocks,
             tags: bytes(3 * blocks),
             pointers: bytes(planes * LEVELS as u64 * pointer),
-            word_lines: bytes(6 * word_lines * blocks),
-            saved_per_block: ENTRY * word_lines * u64::from(geometry.bits_per_cell() - 2),
+            word_lines: is_again * bytes(6 * word_lines * blocks),
+            saved_per_block: is_again * ENTRY * word_lines * u64::from(geometry.bits_per_cell() - 2),
         }
     }
 

@@ -49,7 +49,8 @@ impl<D: PhysicalDevice> Direct<D> {
         metrics.add(of_ssds("flash.programmed_bytes"), bytes(counts.pages_written + counts.padding));
         metrics.add(of_ssds("flash.host_bytes"), bytes(counts.pages_written));
         metrics.add(of_ssds("flash.padding_bytes"), bytes(counts.padding));
-        let programs = write_amplification(counts.pages_written + counts.padding, counts.pages_written);
+        // Nothing is moved to free a chunk.
+        let programs = write_amplification(counts.pages_written, counts.pages_written);
         metrics.add(of_ssds("programs_per_host_program"), programs);
         metrics
     }

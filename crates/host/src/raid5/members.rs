@@ -217,7 +217,9 @@ impl<D: BlockDevice> Members<D> {
         let member = (0..).zip(&self.members).find(|(_, member)| member.device == device);
         match member {
             Some((number, Member { holds: Holds::All, .. })) => format!("member {number}"),
-            Some((number, Member { holds: Holds::Below { .. }, .. })) => format!("member {number}, rebuilt"),
+            Some((number, Member { holds: Holds::Below { .. }, .. })) => {
+                format!("member {number}, being rebuilt")
+            }
             Some((number, Member { holds: Holds::Nothing, .. })) => format!("member {number}, failed"),
             None if self.spares.contains(&device) => "spare".into(),
             None => "failed".into(),

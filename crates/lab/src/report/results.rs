@@ -108,6 +108,9 @@ pub fn bound(run: &Summary) -> &'static str {
 /// A name of a stage of [`Summary::time`] in words.
 pub fn stage(name: &str) -> String {
     match name {
+        "raid_wait" => "wait in the array".to_owned(),
+        "raid_reads" => "reads for parity".to_owned(),
+        "raid_log" => "parity log".to_owned(),
         "buffer" => "write buffer".to_owned(),
         "gc_wait" => "wait for GC".to_owned(),
         "die_wait" => "wait for die".to_owned(),

@@ -35,8 +35,8 @@ pub(super) fn compared(runs: &[Summary]) -> Vec<String> {
             0 => String::new(),
             absent => format!("; {absent} without a value"),
         };
-        let ([first, last], how) =
-            if more_is_better { ([most, least], "has the most") } else { ([least, most], "has the least") };
+        let ([first, last], what) =
+            if more_is_better { ([most, least], "the most") } else { ([least, most], "the least") };
         if found.len() < 2 {
             return None;
         }
@@ -45,10 +45,13 @@ pub(super) fn compared(runs: &[Summary]) -> Vec<String> {
         }
         let ratio = last.0.ratio_text(&first.0);
         let ratio = if ratio.is_empty() { String::new() } else { format!(" ({ratio})") };
-        Some(format!(
-            "{title}: {} {how}, {}; {} comes last with {}{ratio}{absent}.",
-            first.2, first.0, last.2, last.0
-        ))
+        let with = |one: &(Quantity, f64, &String), verbs: [&str; 2]| {
+            let equal = found.iter().filter(|other| other.0.to_string() == one.0.to_string());
+            let labels: Vec<&str> = equal.map(|other| other.2.as_str()).collect();
+            format!("{} {}", labels.join(" and "), verbs[usize::from(labels.len() > 1)])
+        };
+        let (best, worst) = (with(first, ["has", "have"]), with(last, ["comes", "come"]));
+        Some(format!("{title}: {best} {what}, {}; {worst} last with {}{ratio}{absent}.", first.0, last.0))
     };
     SPOKEN.into_iter().filter_map(sentence).collect()
 }
@@ -72,6 +75,17 @@ mod tests {
             "{told:?}"
         );
         assert!(told[2].starts_with("Write latency, p99: equal within 1 %"), "{told:?}");
+    }
+
+    #[test]
+    fn runs_that_come_last_together_are_both_named() {
+        let runs = [(1_000.0, "a"), (4_000.0, "b"), (1_000.0, "c")].map(|(iops, device)| {
+            let mut run = sample::mixed();
+            (run.device, run.host.iops) = (device.into(), iops);
+            run
+        });
+        let told = compared(&runs);
+        assert!(told[0].contains("b has the most") && told[0].contains("a and c come last with"), "{told:?}");
     }
 
     #[test]

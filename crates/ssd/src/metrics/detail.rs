@@ -15,8 +15,8 @@ use crate::space::State;
 /// [together](Self::join).
 #[derive(Clone, Debug, Default)]
 pub struct Detail {
-    /// Where the time of its commands went.
-    pub times: Times,
+    /// Where the time of its commands went; none where it is not known of each.
+    pub times: Option<Times>,
     /// The energy of its flash.
     pub energy: EnergyReport,
     /// The commands that wrote its buffers out, for each pool.
@@ -93,7 +93,7 @@ impl Detail {
                 programs: now.programs.since(&before.programs),
             });
         Self {
-            times: base.totals.times.since(&mark.totals.times),
+            times: Some(base.totals.times.since(&mark.totals.times)),
             energy: energy.iter().copied().sum(),
             written_back: written_back.collect(),
             links: since(link_busy(front, now), &mark.links),
@@ -104,11 +104,10 @@ impl Detail {
         }
     }
 
-    /// The devices side by side.
+    /// The devices side by side. Their commands are not those of whoever puts them together.
     pub fn join(devices: impl IntoIterator<Item = Self>) -> Self {
         let mut all = Self::default();
         for device in devices {
-            all.times.add(&device.times);
             all.energy = [all.energy, device.energy].into_iter().sum();
             all.written_back.extend(device.written_back);
             all.links.extend(device.links);
