@@ -3,7 +3,7 @@
 use wordline_kernel::{Duration, Histogram, Instant, Metrics, Series};
 use wordline_nand::Stage;
 use wordline_ssd::block_device::Programmed;
-use wordline_ssd::device::{Component, Times};
+use wordline_ssd::device::{self, Component, Times};
 use wordline_ssd::lifetime::write_amplification;
 use wordline_ssd::metrics::PoolDetail;
 use wordline_ssd::{Answer, BlockDevice, Operation, SECTOR};
@@ -216,18 +216,7 @@ impl<D: BlockDevice> Measurements<D> {
             energy_by_stage: Stage::ALL
                 .map(|stage| Share { name: stage.name().into(), amount: detail.energy.of(stage).joules() })
                 .into(),
-            time: match (&detail.times, device.tail()) {
-                (Some(times), _) => time_shares(&all, times),
-                (None, Some(tail)) => {
-                    let share = |(name, [read_us, write_us]): (&str, [f64; 2])| TimeShare {
-                        name: name.into(),
-                        read_us,
-                        write_us,
-                    };
-                    time_of_sample(tail).into_iter().map(share).collect()
-                }
-                (None, None) => Vec::new(),
-            },
+            time: time(&all, detail.times.as_ref(), device.tail()),
             tail: device.tail().map(|tail| Tail::of(tail, self.begin)),
             write_back: detail.written_back.iter().map(pools::write_back).collect(),
             link_utilisation: busy(&detail.links),
@@ -301,6 +290,17 @@ impl<D: BlockDevice> Measurements<D> {
             windows: self.windows.windows().iter().map(|sums| sums.window(unit)).collect(),
             course: Course::default(),
         }
+    }
+}
+
+/// Where the time of all requests went, or of a sample; nothing where nobody knows.
+fn time(all: &Sums, times: Option<&Times>, tail: Option<&device::Tail>) -> Vec<TimeShare> {
+    let share =
+        |(name, [read_us, write_us]): (&str, [f64; 2])| TimeShare { name: name.into(), read_us, write_us };
+    match (times, tail) {
+        (Some(times), _) => time_shares(all, times),
+        (None, Some(tail)) => time_of_sample(tail).into_iter().map(share).collect(),
+        (None, None) => Vec::new(),
     }
 }
 

@@ -9,8 +9,8 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
+use super::names::{TEMPORARY, directory_of};
 use super::unfinished::Unfinished;
-use super::{TEMPORARY, directory_of};
 
 /// A file that is not whole yet.
 #[derive(Debug)]

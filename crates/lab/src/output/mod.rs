@@ -1,6 +1,7 @@
 //! Where results go: files that are whole or not there, and everything else that can be written to.
 
 mod beside;
+mod names;
 mod place;
 mod report;
 #[cfg(test)]
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use beside::Beside;
+use names::directory_of;
 use place::Place;
 
 pub use place::is_standard;
@@ -176,16 +178,4 @@ impl Write for Output {
 /// As for [`Output::open`] and [`Output::give`].
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     Output::open(path)?.give(bytes)
-}
-
-/// The directory of the file `path`.
-fn directory_of(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// The first characters of the names of temporary files.
-const TEMPORARY: &str = ".wordline-";
-
-fn is_temporary(path: &Path) -> bool {
-    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(TEMPORARY))
 }

@@ -39,7 +39,7 @@ pub(super) fn of(path: &Path) -> io::Result<Place> {
         match fs::symlink_metadata(&path) {
             Ok(about) if about.is_symlink() => {
                 let target = fs::read_link(&path)?;
-                path = super::directory_of(&path).join(target);
+                path = super::names::directory_of(&path).join(target);
             }
             Ok(about) if about.is_dir() => return Err(ErrorKind::IsADirectory.into()),
             Ok(about) if about.is_file() => return Ok(Place::Regular(path)),

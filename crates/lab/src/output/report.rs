@@ -4,8 +4,9 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use super::names::{TEMPORARY, directory_of, is_temporary};
 use super::unfinished::Unfinished;
-use super::{TEMPORARY, failed, is_standard, is_temporary};
+use super::{failed, is_standard};
 use crate::error::{Error, Result};
 
 /// The page of every report.
@@ -103,7 +104,7 @@ impl ReportFolder {
         let _unfinished = Unfinished::new(beside.path());
         for (name, bytes) in files {
             let path = beside.path().join(name);
-            fs::create_dir_all(super::directory_of(&path))?;
+            fs::create_dir_all(directory_of(&path))?;
             let mut file = File::create(path)?;
             file.write_all(bytes)?;
             file.sync_all()?;
@@ -116,7 +117,7 @@ impl ReportFolder {
         }
         for (name, _) in files {
             let path = self.path.join(name);
-            fs::create_dir_all(super::directory_of(&path))?;
+            fs::create_dir_all(directory_of(&path))?;
             fs::rename(beside.path().join(name), path)?;
         }
         Ok(())

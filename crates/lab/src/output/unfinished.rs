@@ -42,7 +42,7 @@ pub fn remove_unfinished() {
 fn remove(path: &Path) {
     // Nothing can be done about what cannot be removed. The directory of a report is removed only if it is empty.
     let _ = match path.is_dir() {
-        true if super::is_temporary(path) => fs::remove_dir_all(path),
+        true if super::names::is_temporary(path) => fs::remove_dir_all(path),
         true => fs::remove_dir(path),
         false => fs::remove_file(path),
     };

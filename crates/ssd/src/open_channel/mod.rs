@@ -399,22 +399,24 @@ impl OpenChannel {
     fn read_over(&mut self, number: u32, task: &Task, failed: bool, calendar: &mut impl Schedule<Event>) {
         let mut first = None;
         let mut any_failed = false;
-        for at in 0..self.commands.get(number).locations.len() {
-            let command = self.commands.get_mut(number);
+        let Self { flash, commands, counts, .. } = self;
+        let command = commands.get_mut(number);
+        let read = task.location.0..task.location.0 + task.locations;
+        for at in 0..command.locations.len() {
             let location = command.locations[at];
-            if location < task.location || location.0 >= task.location.0 + task.locations {
+            if !read.contains(&location.0) {
                 continue;
             }
-            let block = command.blocks[at];
-            let found = self.flash.stamp(location);
+            let found = flash.stamp(location);
             assert!(found != Stamp::ERASED, "location {} can be read and is not programmed", location.0);
             if failed || found == Stamp::TORN {
                 any_failed = true;
-                self.unread(number, at);
+                command.fails(at, 1, Failure::Unread);
+                counts.blocks_unread += 1;
             } else {
                 command.stamps[at] = found;
             }
-            first = first.or(Some(block));
+            first = first.or(Some(command.blocks[at]));
         }
         if let Some(first) = first.filter(|_| any_failed || task.tries > 0) {
             let notice = if any_failed { Notice::Unrecovered } else { Notice::HighErrorRate };

@@ -12,7 +12,6 @@ use super::order::{NextWordLine, Order};
 use super::super_blocks::SuperBlocks;
 use super::{Block, Space, State, StreamId, Streams};
 use crate::policy::frontier::{self, OpenBlock};
-use crate::pools::EVERYTHING_IN;
 
 /// The properties that the rows of a pool have in common.
 pub(super) struct PoolSpace {
@@ -195,7 +194,7 @@ impl Space {
     /// Pages begin to go to a pool, or have arrived there.
     #[inline]
     pub(crate) fn note_on_their_way(&mut self, pool: usize, pages: u32, begin: bool) {
-        if pool != EVERYTHING_IN {
+        if pool > 0 {
             let count = &mut self.each[pool].on_their_way;
             *count = if begin { *count + u64::from(pages) } else { *count - u64::from(pages) };
         }
