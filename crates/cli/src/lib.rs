@@ -62,7 +62,7 @@ struct Program {
     /// Colours: auto (on a terminal, unless NO_COLOR or CLICOLOR=0 says otherwise), always or never.
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true, hide_possible_values = true)]
     color: ColorChoice,
-    /// Shows no progress and prints no notes: results and errors alone.
+    /// Shows no progress and prints no notes: results and errors alone. JSON and reports keep their notes.
     #[arg(short, long, global = true)]
     quiet: bool,
     /// Says on standard error which phases a command goes through and how long they take.

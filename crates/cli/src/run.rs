@@ -1,5 +1,6 @@
 //! `wordline run`: one workload through one device.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -17,7 +18,7 @@ use crate::interrupt;
 use crate::output::{self, Json, JsonArgument};
 use crate::progress::Watch;
 use crate::provenance::provenance;
-use crate::screen;
+use crate::screen::{self, Loudness};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -174,11 +175,7 @@ impl Results {
             report::write(folder, runs, &json, Origin { config, command: &command })
         });
         let drawn = self.charts.map_or(Ok(()), |charts| charts.give(&report::charts(runs)));
-        let printed = match (runs, form) {
-            _ if !self.has_table => Ok(()),
-            ([run], Form::One) => output::table(&report::table(run, screen::width())),
-            (runs, _) => output::table(&report::comparison(runs, screen::width())),
-        };
+        let printed = if self.has_table { output::table(&table(runs, form)) } else { Ok(()) };
         let written = self.json.give_text(|| json);
         page?;
         drawn?;
@@ -186,5 +183,18 @@ impl Results {
         printed?;
         let stopped = runs.iter().any(|run| run.outcome == Outcome::Interrupted);
         if stopped { Err(Failure::Interrupted) } else { Ok(()) }
+    }
+}
+
+/// The table of `runs` for standard output, without their notes where the user wants none: JSON and the report keep them.
+fn table(runs: &[Summary], form: Form) -> String {
+    let without = |run: &Summary| Summary { notes: Vec::new(), ..run.clone() };
+    let runs = match screen::is_at_least(Loudness::Usual) {
+        true => Cow::Borrowed(runs),
+        false => runs.iter().map(without).collect(),
+    };
+    match (&*runs, form) {
+        ([run], Form::One) => report::table(run, screen::width()),
+        (runs, _) => report::comparison(runs, screen::width()),
     }
 }
