@@ -47,7 +47,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const AFTER_HELP: &str = "\
 Exit codes:
   0    done
-  1    a result outside its band, or a bug in Wordline
+  1    a result outside its band, a failed run of a sweep, an expectation of
+       `nand exec` that is not met, or a bug in Wordline
   2    bad input
   130  stopped by Ctrl-C or SIGTERM, after printing what was reached, if anything";
 

@@ -66,7 +66,11 @@ fn help_names_the_commands() {
     ] {
         assert!(help.contains(&format!("\n  {command} ")), "{help}");
     }
-    assert!(help.contains("130  stopped by Ctrl-C or SIGTERM"), "{help}");
+    for code in
+        ["130  stopped by Ctrl-C or SIGTERM", "a failed run of a sweep", "`nand exec` that is not met"]
+    {
+        assert!(help.contains(code), "{help}");
+    }
 }
 
 #[test]
