@@ -35,7 +35,7 @@ pub struct StudyTable(studies::Table);
 type Ran = (Option<StudyTable>, Option<PyErr>);
 
 /// The numbers of a plan.
-type Planned = (usize, usize, usize, Option<f64>, u64, Option<u64>);
+type Planned = (usize, usize, usize, Option<f64>, u64, Option<u64>, usize);
 
 #[pymethods]
 impl Study {
@@ -75,13 +75,13 @@ impl Study {
         &self.0.text
     }
 
-    /// Its runs, those that are over and those of these that failed, the seconds that the others may take on one core, the memory of the
-    /// largest, and how many of that size go at once.
+    /// Its runs, those that are done and those of these that failed, the seconds that the others may take on one core, the memory of the
+    /// largest, how many of that size go at once, and how many may be added.
     fn plan(&self, settings: &Bound<'_, PyDict>) -> PyResult<Planned> {
         let (study, store) = self.asked(&Settings(settings))?;
-        let studies::Plan { runs, done, failed, seconds_left, memory, at_once } =
+        let studies::Plan { runs, further, done, failed, seconds_left, memory, at_once } =
             studies::plan(&study, &store, &program()).map_err(|error| of_run(error, &[]))?;
-        Ok((runs, done, failed, seconds_left, memory.0, at_once))
+        Ok((runs, done, failed, seconds_left, memory.0, at_once, further))
     }
 
     /// The varied keys with their values.

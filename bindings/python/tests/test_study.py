@@ -41,7 +41,7 @@ def test_a_run_of_a_study_is_the_run_alone() -> None:
 def test_a_store_keeps_the_runs(tmp_path: Path) -> None:
     study, store = wl.Study(KEYS), tmp_path / "runs"
     before = study.plan(store=store)
-    assert before[:4] == (4, 0, 0, None) and before.memory > 2**24 and before.at_once is None
+    assert before[:4] == (4, 0, 0, None) and before.memory > 2**24 and before.at_once is None and before.further == 0
     first = study.run(store=store)
     assert study.plan(store=store)[:3] == (4, 4, 0)
     assert study.run(store=store).rows == first.rows

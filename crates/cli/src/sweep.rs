@@ -223,7 +223,7 @@ fn verdict(table: &Table) -> Result<(), Failure> {
 }
 
 fn say_plan(plan: &studies::Plan, arguments: &Arguments) -> Result<(), Failure> {
-    let studies::Plan { runs, done, failed, seconds_left, memory, at_once } = *plan;
+    let studies::Plan { runs, further, done, failed, seconds_left, memory, at_once } = *plan;
     let failed = if failed > 0 { format!(", {failed} of them failed") } else { String::new() };
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let threads = if arguments.threads == 0 { cores } else { arguments.threads as usize };
@@ -235,10 +235,14 @@ fn say_plan(plan: &studies::Plan, arguments: &Arguments) -> Result<(), Failure> 
     };
     let time = match seconds_left {
         Some(seconds) => format!("about {:.0} s on {threads} threads", seconds / threads as f64),
-        None => "how long they take is known when one is over".to_owned(),
+        None => "how long they take is known when one is done".to_owned(),
+    };
+    let further = match further {
+        0 => String::new(),
+        most => format!("repeat.until may add up to {most} runs\n"),
     };
     let text = format!(
-        "{runs} runs, {done} are over{failed}, {} are left: {time}\na run takes up to about {memory}{room}\n",
+        "{runs} runs, {done} done{failed}, {} left: {time}\n{further}a run takes up to about {memory}{room}\n",
         runs - done
     );
     output::text(&text)

@@ -19,13 +19,15 @@ use crate::task::{Task, done, failed};
 /// The work that a study has to do.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
-    /// Runs of the first seeds, those that are over among them.
+    /// Runs that are known to be wanted, those that are done among them: of the first seeds, and of further ones by what is done.
     pub runs: usize,
-    /// Runs that are over.
+    /// The most runs that `repeat.until` may add to these.
+    pub further: usize,
+    /// Runs that are done.
     pub done: usize,
     /// Those of these that failed.
     pub failed: usize,
-    /// How long the others may take on one core, in seconds, by the mean of those that are over; none where none is.
+    /// How long the others may take on one core, in seconds, by the mean of those that are done; none where none is.
     pub seconds_left: Option<f64>,
     /// The memory that the largest of the runs may take.
     pub memory: Bytes,
@@ -105,6 +107,33 @@ impl<'a> Runs<'a> {
         Ok(all)
     }
 
+    /// Adds those of further seeds that `repeat.until` wants by what the store has, to the first ones, and counts the most that may follow.
+    fn further(&mut self, wanted: &mut Vec<Named>, store: &Store) -> Result<usize> {
+        let Some(until) = self.study.repeat.until.clone() else { return Ok(0) };
+        let seeds = self.study.repeat.seeds;
+        let mut most = 0;
+        for place in 0..self.points.len() {
+            let mut known: Vec<Named> = Vec::new();
+            for seed in self::seeds(self.study) {
+                known.extend(self.with(seed, |other| other == place)?);
+            }
+            for further in seeds..until.at_most {
+                let table = gather(self.study, &known, store)?;
+                if table.missing > 0 {
+                    most += (until.at_most - further) as usize;
+                    break;
+                }
+                if !table.rows.iter().any(|row| is_unsure(row, &until)) {
+                    break;
+                }
+                let seed = self.study.repeat.first.saturating_add(further.into());
+                known.extend(self.with(seed, |other| other == place)?);
+            }
+            wanted.extend(known.drain(seeds as usize..));
+        }
+        Ok(most)
+    }
+
     /// The memory that the largest of them may take.
     ///
     /// # Errors
@@ -123,9 +152,11 @@ pub fn plan(study: &Study, store: &Store, program: &str) -> Result<Plan> {
     let mut runs = Runs::of(study, program)?;
     let memory = runs.memory()?;
     let at_once = study.budget.map(|budget| budget.0 / memory.0.max(1));
-    let mut plan = Plan { runs: 0, done: 0, failed: 0, seconds_left: None, memory, at_once };
+    let mut plan = Plan { runs: 0, further: 0, done: 0, failed: 0, seconds_left: None, memory, at_once };
+    let mut wanted = runs.first()?;
+    plan.further = runs.further(&mut wanted, store)?;
     let mut seconds = Vec::new();
-    for run in runs.first()? {
+    for run in wanted {
         plan.runs += 1;
         let Some(record) = store.get(&run.name)? else { continue };
         plan.done += 1;

@@ -147,10 +147,19 @@ fn seeds_are_added_until_a_column_is_known_well_enough() {
         "repeat = { seeds = 2 }",
         "repeat = { seeds = 2, until = { column = \"write_amplification\", half_width = \"0.0001 %\", at_most = 4 } }",
     );
-    let table = done(&study(&text), &Store::in_memory());
-    assert!(table.rows.iter().all(|row| row.seeds() == 4), "no mean is known as well as that");
+    let store = Store::in_memory();
+    let planned = |text: &str| {
+        let plan = plan(&study(text), &store, "program").expect("a plan");
+        (plan.runs, plan.further, plan.done)
+    };
     let loose = text.replace("0.0001 %", "1000 %");
-    assert!(done(&study(&loose), &Store::in_memory()).rows.iter().all(|row| row.seeds() == 2));
+    assert_eq!([planned(&text), planned(&loose)], [(12, 12, 0); 2], "nothing is known of the means");
+    assert!(done(&study(&loose), &store).rows.iter().all(|row| row.seeds() == 2));
+    assert_eq!(planned(&loose), (12, 0, 12));
+    assert_eq!(planned(&text), (18, 6, 12), "a third seed for each, and perhaps a fourth");
+    let table = done(&study(&text), &store);
+    assert!(table.rows.iter().all(|row| row.seeds() == 4), "no mean is known as well as that");
+    assert_eq!(planned(&text), (24, 0, 24));
 }
 
 #[test]

@@ -25,17 +25,19 @@ class Plan(NamedTuple):
     """What a study has to do."""
 
     runs: int
-    """Runs of the first seeds, those that are over among them."""
+    """Runs that are known to be wanted, those that are done among them: of the first seeds, and of further ones by what is done."""
     done: int
-    """Runs that are over."""
+    """Runs that are done."""
     failed: int
     """Those of these that failed."""
     seconds_left: float | None
-    """How long the others may take on one core, by the mean of those that are over; none where none is."""
+    """How long the others may take on one core, by the mean of those that are done; none where none is."""
     memory: int
     """Bytes that the largest of the runs may take."""
     at_once: int | None
     """How many of that size go at once by the budget; none where the study has none."""
+    further: int
+    """The most runs that `repeat.until` may add."""
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,9 @@ fn runs_are_kept_and_written_in_all_forms() {
     let in_store = [&SWEEP[..], &["--store", &store]].concat();
     let plan = wordline(&[&in_store[..], &["--plan"]].concat()).success();
     assert!(
-        plan.starts_with("3 runs, 0 are over, 3 are left: how long they take is known when one is over\na run takes up to about "),
+        plan.starts_with(
+            "3 runs, 0 done, 3 left: how long they take is known when one is done\na run takes up to about "
+        ),
         "{plan}"
     );
     let (csv, json, report) = (folder.path("runs.csv"), folder.path("table.json"), folder.path("report"));
@@ -55,7 +57,7 @@ fn runs_are_kept_and_written_in_all_forms() {
     assert!(page.contains("write_amplification") && page.contains("<table>"));
     assert!(text_of("report/charts/write_amplification.vl.json").contains("ftl.over_provisioning"));
     let plan = wordline(&[&in_store[..], &["--plan"]].concat()).success();
-    assert!(plan.starts_with("3 runs, 3 are over, 0 are left"), "{plan}");
+    assert!(plan.starts_with("3 runs, 3 done, 0 left"), "{plan}");
 }
 
 #[test]
@@ -68,6 +70,17 @@ fn a_study_is_a_file() {
     assert!(out.contains("host.iops") && out.contains("2 runs"), "{out}");
     let wrong = wordline(&["sweep", &file, "--preset", "tiny"]).refusal();
     assert!(wrong.contains("cannot be used with"), "{wrong}");
+}
+
+#[test]
+fn a_plan_counts_the_seeds_that_may_be_added() {
+    let folder = Folder::new();
+    let text = "preset = \"tiny\"\nworkload = { name = \"randwrite-4k\", requests = 200 }\n\
+        repeat = { seeds = 2, until = { column = \"host.iops\", half_width = \"1 %\", at_most = 9 } }\n\
+        [[vary]]\nkey = \"workload.named.queue_depth\"\nvalues = [1, 8]\n";
+    let plan = wordline(&["sweep", &folder.with("study.toml", text), "--plan"]).success();
+    assert!(plan.starts_with("4 runs, 0 done, 4 left: "), "{plan}");
+    assert!(plan.contains("\nrepeat.until may add up to 14 runs\n"), "{plan}");
 }
 
 #[test]
