@@ -4,13 +4,14 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use wordline_kernel::Bytes;
+use wordline_kernel::{Bytes, Complaint, Complaints};
 use wordline_ssd::{Config, Parts};
 
 use crate::config::load::{self, Layered};
 use crate::config::read::backstop;
+use crate::config::tree::Origin;
 use crate::devices::{Configured, DeviceType, Registry, Ssd, as_ssd};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::snapshot::Snapshot;
 
 /// The preset that is taken when neither a preset nor a file is named.
@@ -84,11 +85,61 @@ impl Basis {
     }
 
     fn device(self) -> Result<Device> {
+        match self.resolved() {
+            Ok((layered, configured)) => Device::of(self, layered, configured),
+            Err(Error::Config(wrong)) => Err(Error::Config(self.blamed(wrong))),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn resolved(&self) -> Result<(Layered, Arc<dyn Configured>)> {
         let mut layered = self.layered()?;
         let entry = self.registry.take_from(&mut layered.tree)?;
         let configured = entry.resolve(&mut layered.tree, self.registry.designs())?;
-        Device::of(self, layered, configured)
+        Ok((layered, configured))
     }
+
+    /// Complaints about what stands below the settings, where that is sound without them, each with the setting that brought it before its
+    /// key.
+    fn blamed(&self, wrong: Complaints) -> Complaints {
+        let is_of_below = |complaint: &Complaint| !complaint.key.starts_with("--set ");
+        if self.set.is_empty() || !wrong.0.iter().any(is_of_below) {
+            return wrong;
+        }
+        // What is wrong with the first settings alone, from none to all but the last.
+        let mut of_first = Vec::new();
+        for count in 0..self.set.len() {
+            let first = Self { set: self.set[..count].to_vec(), ..self.clone() };
+            of_first.push(match first.resolved() {
+                Ok(_) => Complaints::default(),
+                Err(Error::Config(wrong)) => wrong,
+                Err(_) => return wrong,
+            });
+        }
+        let blamed = |complaint: Complaint| {
+            let is_here = |wrong: &Complaints| wrong.0.iter().any(|other| other.key == complaint.key);
+            let setting = of_first
+                .iter()
+                .position(is_here)
+                .map_or(self.set.last(), |count| count.checked_sub(1).and_then(|last| self.set.get(last)));
+            match setting {
+                Some(setting) if is_of_below(&complaint) => because_of(setting, complaint),
+                _ => complaint,
+            }
+        };
+        Complaints(wrong.0.into_iter().map(blamed).collect())
+    }
+}
+
+/// A complaint about what does not go together with a setting `key=value`; the place where it was written stands behind what was found.
+fn because_of(setting: &str, complaint: Complaint) -> Complaint {
+    let set = setting.split_once('=').map_or(setting, |(key, _)| key).trim();
+    let Complaint { key, found, wanted } = complaint;
+    let (found, key) = match key.rsplit_once(": ") {
+        Some((place, key)) => (format!("{found} ({place})"), key.to_owned()),
+        None => (found, key),
+    };
+    Complaint { key: Origin::Set(set.into()).label(&key), found, wanted }
 }
 
 impl Device {

@@ -247,6 +247,54 @@ fn each_malformed_argument_is_refused_with_its_name() {
     }
 }
 
+/// Settings that do not go together with what a preset has: which of them is named, and where the other is written.
+const BESIDE_A_PRESET: [(&str, &[&str], &str); 4] = [
+    (
+        "ressd",
+        &["design.thresholds=['30min']"],
+        "--set design.thresholds: found a list of 1 value, wanted one of 3",
+    ),
+    (
+        "zns-tlc",
+        &["zones.max_active=1"],
+        "--set zones.max_active: zones.max_open: found 14 (preset zns-tlc:12), wanted",
+    ),
+    (
+        "ressd",
+        &["ftl.over_provisioning=0.3", "part.geometry.bits_per_cell=2", "buffer.size=4MiB"],
+        "--set part.geometry.bits_per_cell: ftl.two_bit: found the part ressd-tlc (preset ressd:5), wanted",
+    ),
+    ("raid5-tiny", &["array.parity_log=128KiB"], "--set array.parity_log: found 128KiB, wanted"),
+];
+
+#[test]
+fn a_setting_that_does_not_fit_its_preset_is_blamed_and_not_a_line_of_the_preset() {
+    for (preset, settings, wanted) in BESIDE_A_PRESET {
+        let set = settings.iter().flat_map(|setting| ["--set", setting]);
+        let call: Vec<&str> = ["config", "check", "--preset", preset].into_iter().chain(set).collect();
+        let refusal = wordline(&call).refusal();
+        assert!(refusal.starts_with(&format!("error: {wanted}")), "{refusal}");
+    }
+    // What is wrong without the settings is not theirs.
+    let folder = Folder::new();
+    let path = folder.with("drive.toml", "preset = \"tiny\"\nbuffer.size = \"1KiB\"\n");
+    let refusal =
+        wordline(&["config", "check", "--config", &path, "--set", "ftl.over_provisioning=0.3"]).refusal();
+    assert!(refusal.starts_with(&format!("error: {path}:2: buffer.size: found 1KiB, wanted")), "{refusal}");
+}
+
+#[test]
+fn a_key_that_is_proposed_is_one_that_the_device_takes() {
+    for (preset, setting, wanted) in [
+        ("ressd", "design.threshold=1", "wanted thresholds, or another of candidates"),
+        ("raid5-tiny", "array.cache=16", "wanted stripe_cache, or another of block"),
+        ("tiny", "ftl.gc.candidates=4", "wanted one of "),
+    ] {
+        let refusal = wordline(&["config", "check", "--preset", preset, "--set", setting]).refusal();
+        assert!(refusal.contains(wanted), "{refusal}");
+    }
+}
+
 #[test]
 fn a_wrong_setting_of_a_design_or_beside_pools_is_refused_with_its_key() {
     for (argument, words) in OF_DESIGNS {

@@ -247,6 +247,9 @@ impl Walk<'_> {
             ("array", Value::Array(items)) => {
                 for (n, item) in items.iter().enumerate() {
                     self.node(&schema["items"], item, &format!("{path}[{n}]"));
+                if let Some(count) = count_of(schema).filter(|count| *count != items.len() as u64) {
+                    self.complain(node, path, format!("one of {count}"));
+                }
                 }
             }
             ("array", _) => self.complain(node, path, "a list in brackets"),
@@ -424,3 +427,9 @@ fn quantity(definition: &str) -> Option<Reads> {
         _ => return None,
     })
 }
+/// How many items a list has to have, where it is a fixed number.
+fn count_of(schema: &Json) -> Option<u64> {
+    let least = schema["minItems"].as_u64()?;
+    (schema["maxItems"].as_u64() == Some(least)).then_some(least)
+}
+

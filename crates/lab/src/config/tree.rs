@@ -342,6 +342,7 @@ impl fmt::Display for Value {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Table(_) => out.write_str("a table"),
+            Self::Array(items) if items.len() == 1 => out.write_str("a list of 1 value"),
             Self::Array(items) => write!(out, "a list of {} values", items.len()),
             Self::Text(text) if text.chars().count() > 60 => {
                 write!(out, "{:?}...", text.chars().take(60).collect::<String>())
