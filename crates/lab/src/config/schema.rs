@@ -127,6 +127,8 @@ pub(super) fn most_of(format: &str) -> Option<i64> {
 /// Holds a tree against a schema.
 pub struct Walk<'a> {
     root: &'a Json,
+    /// All of the tree.
+    tree: &'a Node,
     /// Whether it is a device that may build on a preset.
     is_device: bool,
     wrong: Complaints,
@@ -152,13 +154,13 @@ pub fn complaints_of<T: JsonSchema>(tree: &Node) -> Complaints {
 /// Everything in the table at `path` that the schema of a parameter set of cells does not allow.
 fn cells_complaints(tree: &Node, path: &str) -> Complaints {
     let root = schemars::schema_for!(CellsFile).to_value();
-    let mut walk = Walk { root: &root, is_device: false, wrong: Complaints::default() };
+    let mut walk = Walk { root: &root, tree, is_device: false, wrong: Complaints::default() };
     walk.node(&root, tree, path);
     walk.wrong
 }
 
 fn walked(root: &Json, schema: &Json, is_device: bool, tree: &Node) -> Complaints {
-    let mut walk = Walk { root, is_device, wrong: Complaints::default() };
+    let mut walk = Walk { root, tree, is_device, wrong: Complaints::default() };
     walk.node(schema, tree, "");
     walk.wrong
 }
@@ -245,11 +247,11 @@ impl Walk<'_> {
             ("object", Value::Table(members)) => self.members(schema, node, members, path),
             ("object", _) => self.complain(node, path, "a table of settings"),
             ("array", Value::Array(items)) => {
-                for (n, item) in items.iter().enumerate() {
-                    self.node(&schema["items"], item, &format!("{path}[{n}]"));
                 if let Some(count) = count_of(schema).filter(|count| *count != items.len() as u64) {
                     self.complain(node, path, format!("one of {count}"));
                 }
+                for (n, item) in items.iter().enumerate() {
+                    self.node(&schema["items"], item, &format!("{path}[{n}]"));
                 }
             }
             ("array", _) => self.complain(node, path, "a list in brackets"),
@@ -346,8 +348,14 @@ impl Walk<'_> {
     fn unknown(&mut self, known: &Map<String, Json>, member: &Node, key: &str, path: &str) {
         let names: Vec<&str> = known.keys().map(String::as_str).collect();
         let mut wanted = one_of(key, &names);
+        // A key of this table that has the name as one of its words is meant sooner than that of another table.
+        let has_word = |name: &&&str| name.split('_').any(|word| word == key);
+        if let [whole] = names.iter().filter(has_word).collect::<Vec<_>>()[..] {
+            let wanted = one_of(whole, &names);
+            return self.wrong.add(member.origin.label(path), "an unknown key", wanted);
+        }
         // Of the keys with this name in other tables one that shares most of the way, and of these the nearest.
-        let all = paths(self.root, self.root, "");
+        let all = Paths { root: self.root, tree: self.tree }.of(self.root, Some(self.tree), "");
         let same: Vec<&str> = all
             .iter()
             .map(String::as_str)
@@ -376,23 +384,62 @@ pub fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-/// The full names of all keys under `schema`.
-fn paths(root: &Json, schema: &Json, path: &str) -> Vec<String> {
-    let schema = follow(root, schema).0;
-    let within = |one: &Json| -> Vec<String> {
-        let members = one["properties"].as_object().into_iter().flatten();
-        members
-            .flat_map(|(key, inner)| {
-                let at = join(path, key);
-                let mut all = paths(root, inner, &at);
-                all.insert(0, at);
-                all
-            })
-            .collect()
-    };
-    let mut all = within(schema);
-    all.extend(alternatives(schema).into_iter().flat_map(within));
-    all
+/// The full names of the keys that a tree may have.
+struct Paths<'a> {
+    root: &'a Json,
+    tree: &'a Node,
+}
+
+impl Paths<'_> {
+    /// Those under `schema`, whose value is `node`: of its variant, if it has one, and of the designs that the tree names.
+    fn of(&self, schema: &Json, node: Option<&Node>, path: &str) -> Vec<String> {
+        let (schema, definition) = follow(self.root, schema);
+        if definition == SETTINGS_OF_DESIGNS {
+            return self.of_designs(schema, node, path);
+        }
+        let variants = variants(schema);
+        let named =
+            |(name, one): &(&str, &Json)| node?.members()?.get(tag(one)?).map(|tag| is_text(tag, name));
+        let is_chosen = |variant: &(&str, &Json)| named(variant).unwrap_or(true);
+        let mut all = self.within(schema, node, path);
+        if variants.is_empty() {
+            all.extend(alternatives(schema).into_iter().flat_map(|one| self.of(one, node, path)));
+        } else {
+            let chosen = variants.into_iter().filter(is_chosen);
+            all.extend(chosen.flat_map(|(_, one)| self.within(one, node, path)));
+        }
+        all
+    }
+
+    fn within(&self, schema: &Json, node: Option<&Node>, path: &str) -> Vec<String> {
+        let mut all = Vec::new();
+        for (key, inner) in schema["properties"].as_object().into_iter().flatten() {
+            let at = join(path, key);
+            let below = self.of(inner, node.and_then(|node| node.child(key)), &at);
+            all.push(at);
+            all.extend(below);
+        }
+        all
+    }
+
+    /// Those of the settings of designs: of one beside its name, or of each in a table.
+    fn of_designs(&self, schema: &Json, node: Option<&Node>, path: &str) -> Vec<String> {
+        let [alone, tables] = [&schema["anyOf"][0], &schema["anyOf"][1]];
+        if node.is_some_and(|node| node.child("name").is_some()) {
+            return self.of(alone, node, path);
+        }
+        let Some(Value::Array(names)) = self.tree.at(DESIGNS).map(|names| &names.value) else {
+            return Vec::new();
+        };
+        let is_named = |key: &String| names.iter().any(|name| is_text(name, key));
+        let designs = tables["properties"].as_object().into_iter().flatten();
+        let named = designs.filter(|(name, _)| is_named(name));
+        named.flat_map(|(name, inner)| self.within(inner, None, &join(path, name))).collect()
+    }
+}
+
+fn is_text(node: &Node, text: &str) -> bool {
+    matches!(&node.value, Value::Text(found) if found == text)
 }
 
 /// The type that a schema names, other than null.
@@ -403,6 +450,12 @@ pub fn kind(schema: &Json) -> &str {
         .filter_map(Json::as_str)
         .find(|t| *t != "null")
         .unwrap_or("")
+}
+
+/// How many items a list has to have, where it is a fixed number.
+fn count_of(schema: &Json) -> Option<u64> {
+    let least = schema["minItems"].as_u64()?;
+    (schema["maxItems"].as_u64() == Some(least)).then_some(least)
 }
 
 /// Reads a text, or says what was wanted instead.
@@ -427,9 +480,3 @@ fn quantity(definition: &str) -> Option<Reads> {
         _ => return None,
     })
 }
-/// How many items a list has to have, where it is a fixed number.
-fn count_of(schema: &Json) -> Option<u64> {
-    let least = schema["minItems"].as_u64()?;
-    (schema["maxItems"].as_u64() == Some(least)).then_some(least)
-}
-
