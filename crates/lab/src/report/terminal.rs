@@ -85,7 +85,8 @@ pub fn table(run: &Summary, columns: u16) -> String {
     let [host, flash, wear] =
         ["Host", "Flash", "Wear"].map(|title| list(title, zeros.of(&groups[title]).iter()));
     let main = sheet.lay_out([host, latency, flash, times, wear, [busy, faults(&groups["Faults"])].concat()]);
-    let own = groups.get(results::OWN).map(|own| list(results::OWN, own.rows.iter()).join("\n"));
+    let own = groups.get(results::OWN).map(|own| zeros.of(own)).filter(|rows| !rows.is_empty());
+    let own = own.map(|rows| list(results::OWN, rows.iter()).join("\n"));
     // The flash of members is in their columns.
     let parts =
         if run.members.is_empty() { pools(run, &groups, sheet) } else { members(run, &groups, sheet) };
