@@ -49,7 +49,7 @@ impl Study {
     #[staticmethod]
     fn of_keys(name: &str, keys: &Bound<'_, PyMapping>) -> PyResult<Self> {
         let text = to_table("", keys)?.to_string();
-        studies::Study::parse(&Registry::default(), Path::new(name), &text).map(Self).map_err(of_device)
+        studies::Study::of_keys(&Registry::default(), Path::new(name), &text).map(Self).map_err(of_device)
     }
 
     /// That of the text of the file `name`.

@@ -14,6 +14,17 @@ pub fn found_and_wanted(message: &str, otherwise: &str) -> (String, String) {
     known.unwrap_or_else(|| (message.clone(), otherwise.to_owned()))
 }
 
+/// The key that stands at a byte of a TOML text, or whose value begins there.
+pub fn key_at(text: &str, at: usize) -> &str {
+    let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
+    let ends = [' ', '\t', '\n', ',', '=', '{', '}', '[', ']'];
+    let key = match before.trim_end().strip_suffix('=') {
+        Some(before) => before.trim_end().rsplit(ends).next(),
+        None => after.trim_start_matches('[').split(ends).next(),
+    };
+    key.unwrap_or_default()
+}
+
 /// The text between the first two backticks of `text`.
 fn quoted(text: &str) -> Option<&str> {
     text.split('`').nth(1)
@@ -151,6 +162,15 @@ mod tests {
             let error = toml::from_str::<Table>(text).map(|table| format!("{table:?}")).expect_err(text);
             assert_eq!(found_and_wanted(error.message(), "x"), (found.into(), wanted.into()), "{text}");
         }
+    }
+
+    #[test]
+    fn a_value_is_told_by_its_key() {
+        let text = "count = 1\nuntil = { column = \"a\", half_width = 1, at_most = 2 }\n[[vary]]\nsize='4'";
+        for (place, key) in [("count", "count"), ("1,", "half_width"), ("[[vary", "vary"), ("'4'", "size")] {
+            assert_eq!(key_at(text, text.find(place).expect(place)), key, "{place}");
+        }
+        assert_eq!(key_at(text, text.len() + 1), "");
     }
 
     #[test]

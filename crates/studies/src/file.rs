@@ -6,10 +6,11 @@ use std::sync::Arc;
 use serde::Deserialize;
 use toml::Spanned;
 use wordline_experiments::{Axis, Before, Options, Point, Points, Sweep, Workload};
-use wordline_kernel::{Bytes, Complaints};
+use wordline_kernel::{Bytes, Complaint, Complaints};
+use wordline_lab::config::line_of;
 use wordline_lab::devices::Registry;
 use wordline_lab::error::{Error, Result};
-use wordline_lab::words::found_and_wanted;
+use wordline_lab::words::{found_and_wanted, key_at};
 
 use crate::own::Own;
 use crate::values::Values;
@@ -96,11 +97,24 @@ impl Until {
     }
 }
 
+/// Where the keys of a study were written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// In a file: its lines can be named.
+    File,
+    /// In a table of keys.
+    Keys,
+    /// In arguments of the command line.
+    Arguments,
+}
+
 /// Many runs over varied keys.
 #[derive(Clone, Debug)]
 pub struct Study {
     /// The file, for errors.
     pub path: PathBuf,
+    /// How errors name its keys.
+    pub written: Written,
     /// Its text, or that of a file which asks for the same.
     pub text: String,
     /// Its title.
@@ -151,14 +165,25 @@ impl Study {
     /// # Errors
     /// [`Error::Config`] with what is wrong, each with file, line and key.
     pub fn parse(registry: &Registry, path: &Path, text: &str) -> Result<Self> {
-        let mut wrong = Wrong { path, text, all: Complaints::default() };
+        Self::parse_written(registry, path, text, Written::File)
+    }
+
+    /// Reads a study from the text of a table of keys, which is called `path` in errors.
+    ///
+    /// # Errors
+    /// As for [`parse`](Self::parse), without lines.
+    pub fn of_keys(registry: &Registry, path: &Path, text: &str) -> Result<Self> {
+        Self::parse_written(registry, path, text, Written::Keys)
+    }
+
+    fn parse_written(registry: &Registry, path: &Path, text: &str, written: Written) -> Result<Self> {
+        let mut wrong = Wrong { path, text, written, all: Complaints::default() };
         let file: StudyFile = match toml::from_str(text) {
             Ok(file) => file,
             Err(error) => {
                 let (found, wanted) = found_and_wanted(error.message(), "valid TOML");
                 let at = error.span().map_or(0, |span| span.start);
-                let key = text[at..].split([' ', '=', ']', '\n']).next().unwrap_or_default();
-                wrong.add(at, key.trim_start_matches('['), found, wanted);
+                wrong.add(at, key_at(text, at), found, wanted);
                 return Err(Error::Config(wrong.all));
             }
         };
@@ -193,6 +218,7 @@ impl Study {
         let title = file.title.unwrap_or_else(|| path.display().to_string());
         let made = Self {
             path: path.to_owned(),
+            written,
             text: text.to_owned(),
             title,
             sweep,
@@ -216,12 +242,14 @@ impl Study {
         for (at, found, wanted) in self.sweep.complaints() {
             wrong.add(key(&at), found, wanted);
         }
-        for (at, found, wanted) in self.sweep.vary.iter().filter_map(Axis::complaint) {
-            wrong.add(key(&format!("vary.{at}")), found, wanted);
-        }
         let keys: Vec<&String> = self.sweep.vary.iter().map(|axis| &axis.key).collect();
-        if let Some((_, twice)) = keys.iter().enumerate().find(|(at, key)| keys[..*at].contains(key)) {
-            wrong.add(key("vary.key"), format!("`{twice}` twice"), "each key once");
+        for (n, axis) in self.sweep.vary.iter().enumerate() {
+            if let Some((at, found, wanted)) = axis.complaint() {
+                wrong.add(key(&format!("vary[{n}].{at}")), found, wanted);
+            }
+            if keys[..n].contains(&&axis.key) {
+                wrong.add(key(&format!("vary[{n}].key")), format!("`{}` twice", axis.key), "each key once");
+            }
         }
         for (name, value) in &self.against {
             let axis = self.sweep.vary.iter().find(|axis| axis.key == *name);
@@ -255,12 +283,13 @@ impl Study {
             );
         }
         let of_until = until.iter().map(|until| &until.column);
-        for column in self.columns.iter().chain(of_until) {
+        let of_table = self.columns.iter().map(|column| ("columns", column));
+        for (at, column) in of_table.chain(of_until.map(|column| ("repeat.until.column", column))) {
             if let Some(wanted) = self.sweep.astray(column) {
-                wrong.add(key("columns"), format!("`{column}`"), wanted);
+                wrong.add(key(at), format!("`{column}`"), wanted);
             }
         }
-        wrong.or_ok(()).map_err(Error::Config)?;
+        wrong.or_ok(()).map_err(|wrong| self.placed(Error::Config(wrong)))?;
         if self.columns.is_empty() {
             self.columns = COLUMNS.map(Into::into).to_vec();
         }
@@ -274,7 +303,41 @@ impl Study {
             let wanted = format!("at least {size}, for the largest of the runs");
             wrong.add(format!("{}: budget.memory", self.path.display()), budget, wanted);
         }
-        wrong.or_ok(()).map_err(Error::Config)
+        wrong.or_ok(()).map_err(|wrong| self.placed(Error::Config(wrong)))
+    }
+
+    /// The same error, with the lines of the file, or the arguments, in which its keys were written.
+    fn placed(&self, error: Error) -> Error {
+        let Error::Config(wrong) = error else { return error };
+        let file = format!("{}: ", self.path.display());
+        let placed = |complaint: Complaint| match complaint.key.strip_prefix(&file) {
+            Some(key) => Complaint { key: self.place_of(key), ..complaint },
+            None => complaint,
+        };
+        Error::Config(Complaints(wrong.0.into_iter().map(placed).collect()))
+    }
+
+    /// How errors name `key`; `vary KEY` is a value of that varied key.
+    fn place_of(&self, key: &str) -> String {
+        let varied = key.strip_prefix("vary ").map(|rest| rest.split(": ").next().unwrap_or(rest));
+        let shown = match key.strip_prefix("vary[").and_then(|rest| rest.split_once(']')) {
+            Some((_, rest)) => format!("vary{rest}"),
+            None => key.to_owned(),
+        };
+        match self.written {
+            Written::Arguments => {
+                argument_of(&shown).unwrap_or_else(|| format!("{}: {shown}", self.path.display()))
+            }
+            Written::Keys => format!("{}: {shown}", self.path.display()),
+            Written::File => {
+                let number = varied.and_then(|key| self.sweep.vary.iter().position(|axis| axis.key == key));
+                let at = number.map_or_else(|| key.to_owned(), |number| format!("vary[{number}]"));
+                match line_of(&self.text, &at) {
+                    Some(line) => format!("{}:{line}: {shown}", self.path.display()),
+                    None => format!("{}: {shown}", self.path.display()),
+                }
+            }
+        }
     }
 
     /// The run with these values of the varied keys and the first seed.
@@ -283,7 +346,7 @@ impl Study {
     /// Those of [`points`](Self::points).
     pub fn point(&self, at: toml::Table) -> Result<Point> {
         let options = Options { seed: self.repeat.first, traces: self.traces.clone(), ..Options::default() };
-        let point = self.sweep.point(&self.path, at, &options)?;
+        let point = self.sweep.point(&self.path, at, &options).map_err(|error| self.placed(error))?;
         self.has_what_it_needs(&point).map(|()| point)
     }
 
@@ -313,10 +376,25 @@ impl Study {
     /// [`Error::Config`] if a device or a workload does not hold together, [`Error::Argument`] if a trace is not there.
     pub fn points(&self, seed: u64) -> Result<Vec<Point>> {
         let options = Options { seed, traces: self.traces.clone(), ..Options::default() };
-        let points = self.sweep.points(&self.path, &options)?;
+        let points = self.sweep.points(&self.path, &options).map_err(|error| self.placed(error))?;
         points.iter().try_for_each(|point| self.has_what_it_needs(point))?;
         Ok(points)
     }
+}
+
+/// The argument of the command line that a key of a study without a file came from.
+fn argument_of(key: &str) -> Option<String> {
+    let named = |argument: &str, rest: &str| format!("--{argument} {rest}").trim_end().to_owned();
+    Some(match key.split_once(['.', ' ']).unwrap_or((key, "")) {
+        ("vary", "key" | "values") => named("vary", ""),
+        ("vary", varied) => named("vary", varied),
+        ("against", varied) => named("against", varied),
+        ("columns", _) => named("column", ""),
+        ("repeat", "seeds") => named("seeds", ""),
+        ("budget", _) => named("memory", ""),
+        (word @ ("preset" | "precondition"), _) => named(word, ""),
+        _ => return None,
+    })
 }
 
 /// A workload as an experiment has it; one of the program by its name, or by a table with its name.
@@ -351,13 +429,17 @@ fn before_of(value: toml::Value) -> toml::Value {
 struct Wrong<'a> {
     path: &'a Path,
     text: &'a str,
+    written: Written,
     all: Complaints,
 }
 
 impl Wrong<'_> {
     fn add(&mut self, at: usize, key: &str, found: String, wanted: String) {
-        let line = self.text[..at.min(self.text.len())].matches('\n').count() + 1;
-        self.all.add(format!("{}:{line}: {key}", self.path.display()), found, wanted);
+        let line = match self.written {
+            Written::File => format!(":{}", self.text[..at.min(self.text.len())].matches('\n').count() + 1),
+            Written::Keys | Written::Arguments => String::new(),
+        };
+        self.all.add(format!("{}{line}: {key}", self.path.display()), found, wanted);
     }
 
     /// The value of a key of the file.
@@ -416,7 +498,9 @@ impl Study {
         let (path, title) = (PathBuf::from("sweep"), "Sweep".to_owned());
         let against = toml::Table::new();
         let own = Designs::default();
-        Self { path, text, title, sweep, repeat, columns, budget: None, against, traces: None, own }.checked()
+        let written = Written::Arguments;
+        Self { path, written, text, title, sweep, repeat, columns, budget: None, against, traces: None, own }
+            .checked()
     }
 }
 

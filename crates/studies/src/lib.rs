@@ -18,7 +18,7 @@ mod task;
 mod tests;
 mod values;
 
-pub use file::{Asked, Designs, Repeat, Study, Until};
+pub use file::{Asked, Designs, Repeat, Study, Until, Written};
 pub use name::{Input, Names};
 pub use own::{Own, Placed, Watched};
 pub use run::{Elsewhere, Ended, Plan, Progress, Tried, plan, run, run_at};

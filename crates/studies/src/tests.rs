@@ -202,15 +202,30 @@ fn what_is_wrong_with_a_study_is_told_with_its_key() {
         error.to_string()
     };
     for (from, to, told) in [
-        ("preset = \"tiny\"", "preset = \"tinny\"", "study.toml: preset"),
+        ("preset = \"tiny\"", "preset = \"tinny\"", "study.toml:1: preset"),
         ("preset", "presett", "study.toml:1: presett"),
         ("randwrite-4k", "randwrit", "named.name"),
         ("steps = 3", "steps = 1", "study.toml:6: vary.values"),
-        ("seeds = 2", "seeds = 0", "study.toml: repeat.seeds"),
-        ("write_amplification", "waf", "study.toml: columns"),
-        ("\"fifo\"", "\"fivo\"", "fifo, or another of"),
-        ("ftl.over_provisioning", "ftl.gc.victim.policy", "vary.key"),
-        ("from = 0.2", "from = -3.0", "ftl.over_provisioning"),
+        ("seeds = 2", "seeds = 0", "study.toml:3: repeat.seeds"),
+        ("write_amplification", "waf", "study.toml:4: columns"),
+        ("write_amplification", "write_amplificatio", "wanted write_amplification, or another of"),
+        (
+            "seeds = 2",
+            "seeds = 2, until = { column = \"host.iops\", half_width = 1, at_most = 4 }",
+            "study.toml:3: half_width: found 1",
+        ),
+        (
+            "\"fifo\"",
+            "\"fivo\"",
+            "study.toml:10: vary ftl.gc.victim.policy: found \"fivo\", wanted fifo, or another of",
+        ),
+        ("ftl.over_provisioning", "ftl.gc.victim.policy", "study.toml:11: vary.key"),
+        (
+            "ftl.over_provisioning",
+            "ftl.overprovisioning",
+            "study.toml:6: vary ftl.overprovisioning: found an unknown key, wanted over_provisioning",
+        ),
+        ("from = 0.2", "from = -3.0", "study.toml:6: vary ftl.over_provisioning: found -3"),
     ] {
         let found = wrong(from, to);
         assert!(found.contains(told), "{to}: {found}");

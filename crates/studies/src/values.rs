@@ -105,6 +105,14 @@ pub fn axis_of(argument: &str) -> Result<Axis> {
     else {
         return Err(wrong(format!("`{argument}`"), "KEY=VALUE,VALUE,... or KEY=FROM..TO/STEPS"));
     };
+    if let Some((from, to)) = text.split_once("..").filter(|ends| is_range_without_steps(*ends)) {
+        return Err(wrong(
+            format!("`{from}..{to}`"),
+            &format!(
+                "how many values: {key}={from}..{to}/STEPS, or /*STEPS where each is a multiple of the one before"
+            ),
+        ));
+    }
     let values = match range_of(text) {
         Some(range) => Values::Range(range).all().map_err(|(found, wanted)| wrong(found, &wanted))?,
         None => text.split(',').map(value_of).collect(),
@@ -166,6 +174,11 @@ fn value_of(text: &str) -> toml::Value {
     table.ok().and_then(|mut table| table.remove("value")).unwrap_or_else(|| text.into())
 }
 
+/// Whether these are the ends of a range, of which it was not said how many values it has.
+fn is_range_without_steps((from, to): (&str, &str)) -> bool {
+    number(&value_of(from)).is_some() && number(&value_of(to)).is_some()
+}
+
 fn range_of(text: &str) -> Option<Range> {
     let (from, rest) = text.split_once("..")?;
     let (to, steps) = rest.split_once('/')?;
@@ -200,5 +213,10 @@ mod tests {
         for argument in ["a", "=1", "a=", "a=1..2/1", "a=0..4/*3", "a=1,1", "a=1..2/20000"] {
             assert!(matches!(axis_of(argument), Err(Error::Argument { .. })), "{argument}");
         }
+        let without_steps = axis_of("a.b=0.2..0.4").expect_err("how many?").to_string();
+        assert!(
+            without_steps.contains("found `0.2..0.4`, wanted how many values: a.b=0.2..0.4/STEPS"),
+            "{without_steps}"
+        );
     }
 }

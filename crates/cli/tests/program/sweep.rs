@@ -89,15 +89,23 @@ fn what_is_wrong_is_told_with_the_key() {
         let wrong = wordline(&[&SWEEP[..], more].concat()).refusal();
         assert!(wrong.contains(told), "{more:?}: {wrong}");
     };
-    with(&["--vary", "ftl.over_provisionin=1,2"], "over_provisioning, or another of");
+    with(
+        &["--vary", "ftl.over_provisionin=1,2"],
+        "error: --vary ftl.over_provisionin: found an unknown key, wanted over_prov",
+    );
+    with(
+        &["--vary", "ftl.gc.victim.policy=gredy"],
+        "error: --vary ftl.gc.victim.policy: found \"gredy\", wanted greedy, or",
+    );
+    with(&["--vary", "ftl.gc.stop_at_free_blocks=4..9"], "ftl.gc.stop_at_free_blocks=4..9/STEPS");
     with(&["--vary", "ftl.gc.victim.policy"], "KEY=VALUE");
     with(&["--vary", "ftl.gc.victim.policy=greedy,greedy"], "twice");
-    with(&["--column", "waf"], "columns");
+    with(&["--column", "waf"], "error: --column: found `waf`");
     with(&["--runs", "runs.txt"], ".csv or .parquet");
-    with(&["--memory", "1MiB"], "budget.memory: found 1MiB, wanted at least");
+    with(&["--memory", "1MiB"], "error: --memory: found 1MiB, wanted at least");
     with(
         &["--against", "ftl.over_provisioning=0.9"],
-        "against.ftl.over_provisioning: found 0.9, wanted one of 0.2",
+        "error: --against ftl.over_provisioning: found 0.9, wanted one of 0.2",
     );
     with(&["--against", "seed"], "KEY=VALUE");
     with(

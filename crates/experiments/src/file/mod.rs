@@ -26,7 +26,7 @@ use expect::{ExpectFile, check_claim, check_expect};
 use like::{Like, settled};
 use wordline_lab::devices::Registry;
 use wordline_lab::error::{Error, Result};
-use wordline_lab::words::found_and_wanted;
+use wordline_lab::words::{found_and_wanted, key_at};
 use wrong::Wrong;
 
 #[derive(Deserialize)]
@@ -98,8 +98,7 @@ impl Experiment {
             Err(error) => {
                 let (found, wanted) = found_and_wanted(error.message(), "valid TOML");
                 let at = error.span().map_or(0, |span| span.start);
-                let key = text[at..].split([' ', '=', ']', '\n']).next().unwrap_or_default();
-                wrong.add(at, key.trim_start_matches('['), found, wanted);
+                wrong.add(at, key_at(text, at), found, wanted);
                 return Err(Error::Config(wrong.all));
             }
         };

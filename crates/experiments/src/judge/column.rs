@@ -42,19 +42,24 @@ fn walk<'a>(whole: &'a Json, path: &str, step: impl Fn(&'a Json, &str) -> Step<'
     Ok(inside)
 }
 
-/// Names in words, sorted: the order of keys depends on how `serde_json` was built.
-fn one_of<'a>(names: impl Iterator<Item = &'a String>) -> String {
+/// Names in words, sorted, for the order of keys depends on how `serde_json` was built; where `found` was probably meant to be one of
+/// them, that one first.
+fn one_of<'a>(found: &str, names: impl Iterator<Item = &'a String>) -> String {
     let mut names: Vec<&str> = names.map(String::as_str).collect();
     names.sort_unstable();
-    if names.is_empty() { "nothing".into() } else { format!("one of {}", names.join(", ")) }
+    match names.len() {
+        0 => "nothing".into(),
+        1 => format!("one of {}", names[0]),
+        _ => wordline_kernel::one_of(found, &names),
+    }
 }
 
-/// The names that can follow a value, in words.
-fn parts(value: &Json) -> String {
+/// The names that can follow a value, in words, where `found` does not.
+fn parts(value: &Json, found: &str) -> String {
     match value {
         Json::Array(items) if items.is_empty() => "nothing: the list is empty".to_owned(),
         Json::Array(items) => format!("a number from 0 to {}, or the name of an item", items.len() - 1),
-        Json::Object(members) => one_of(members.keys()),
+        Json::Object(members) => one_of(found, members.keys()),
         _ => "nothing".to_owned(),
     }
 }
@@ -68,7 +73,7 @@ fn value<'a>(values: &'a Json, path: &str) -> Walk<'a> {
             }
             inside => inside.get(key),
         };
-        found.ok_or_else(|| parts(inside))
+        found.ok_or_else(|| parts(inside, key))
     })
 }
 
@@ -76,7 +81,7 @@ fn value<'a>(values: &'a Json, path: &str) -> Walk<'a> {
 fn other(path: &str, found: &Json, wanted: &str) -> Astray {
     let (found, wanted) = match found {
         Json::Array(_) | Json::Object(_) => {
-            (format!("several values at `{path}`"), format!("{wanted}: after `{path}.` {}", parts(found)))
+            (format!("several values at `{path}`"), format!("{wanted}: after `{path}.` {}", parts(found, "")))
         }
         single => (single.to_string(), wanted.to_owned()),
     };
@@ -125,7 +130,7 @@ pub(crate) fn astray_in_summary(registry: &Registry, path: &str) -> Option<Strin
             Some(items) => (is_named(&root, items) || key.parse::<usize>().is_ok()).then_some(items),
             None => inside.get("properties").and_then(|members| members.get(key)),
         };
-        found.ok_or_else(|| schema_parts(&root, inside))
+        found.ok_or_else(|| schema_parts(&root, inside, key))
     });
     let found = match found {
         Err(astray) => return Some(astray.wanted),
@@ -136,7 +141,7 @@ pub(crate) fn astray_in_summary(registry: &Registry, path: &str) -> Option<Strin
         return None;
     }
     Some(match found["type"].as_str() {
-        Some("object" | "array") => format!("a number: after `{path}.` {}", schema_parts(&root, found)),
+        Some("object" | "array") => format!("a number: after `{path}.` {}", schema_parts(&root, found, "")),
         _ => "a number".to_owned(),
     })
 }
@@ -159,13 +164,13 @@ pub(crate) fn is_of(path: &str, pools: usize) -> bool {
     }
 }
 
-/// The names that can follow a value described by a schema, in words.
-fn schema_parts(root: &Json, schema: &Json) -> String {
+/// The names that can follow a value described by a schema, in words, where `found` does not.
+fn schema_parts(root: &Json, schema: &Json, found: &str) -> String {
     if let Some(items) = schema.get("items") {
         let or_name = if is_named(root, items) { ", or its name" } else { "" };
         return format!("the number of an item, from 0{or_name}");
     }
-    schema["properties"].as_object().map_or("nothing".to_owned(), |members| one_of(members.keys()))
+    schema["properties"].as_object().map_or("nothing".to_owned(), |members| one_of(found, members.keys()))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use wordline_kernel::Complaints;
+use wordline_kernel::{Complaint, Complaints};
 use wordline_lab::devices::Configured;
 
 use crate::sweep::axes::{self, is_other_policy};
@@ -24,13 +24,13 @@ pub(crate) enum Layer<'a> {
 }
 
 impl Layer<'_> {
-    /// Its place in the file of an experiment, and how high up it is.
-    fn place(self) -> (String, u8) {
+    /// Its place in a file where the keys of the sweep are at `sweep`, and how high up it is.
+    fn place(self, sweep: &str) -> (String, u8) {
         match self {
-            Self::Preset => ("kind.sweep.preset".into(), 0),
-            Self::Device => ("kind.sweep.device".into(), 1),
-            Self::Quick => ("kind.sweep.quick.set".into(), 2),
-            Self::Varied(key) => (format!("kind.sweep.vary: a value of `{key}`"), 3),
+            Self::Preset => (format!("{sweep}preset"), 0),
+            Self::Device => (format!("{sweep}device"), 1),
+            Self::Quick => (format!("{sweep}quick.set"), 2),
+            Self::Varied(key) => (format!("{sweep}vary {key}"), 3),
             Self::Change => ("changes".into(), 4),
         }
     }
@@ -80,20 +80,45 @@ impl<'a> Layers<'a> {
     }
 
     /// The keys that do nothing on the `device`, which was made of them: set by a layer below that which made the device
-    /// another. `path` names the file.
+    /// another. `path` names the file, `sweep` the place in it.
     ///
     /// # Errors
     /// A key that was set and has no effect, unless a later layer took its effect away: one complaint for each.
-    pub(crate) fn idle(&self, path: &Path, device: &dyn Configured) -> Result<Vec<String>, Complaints> {
+    pub(crate) fn idle(
+        &self,
+        path: &Path,
+        sweep: &str,
+        device: &dyn Configured,
+    ) -> Result<Vec<String>, Complaints> {
         let layer_of = |key: &str| {
-            let is_in =
-                |of: &str| key.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-            let layer =
-                self.set.iter().rev().find(|(of, _)| is_in(of)).map_or(Layer::Preset, |(_, layer)| *layer);
-            let (place, rank) = layer.place();
+            let (place, rank) = self.layer_of(key).place(sweep);
             (format!("{}: {place}", path.display()), rank)
         };
         config::idle_keys(&self.table, device, &layer_of)
+    }
+
+    /// The layer that set a key last.
+    fn layer_of(&self, key: &str) -> Layer<'a> {
+        let is_in = |of: &str| {
+            key.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        self.set.iter().rev().find(|(of, _)| is_in(of)).map_or(Layer::Preset, |(_, layer)| *layer)
+    }
+
+    /// The same complaints about the device of these keys, each with the place of its key: that of the varied key which set it, or else the
+    /// device.
+    pub(crate) fn placed(&self, path: &Path, sweep: &str, wrong: Complaints) -> Complaints {
+        let placed = |complaint: Complaint| {
+            let key = &complaint.key;
+            let key = match self.layer_of(key) {
+                Layer::Varied(varied) if varied == key => format!("{sweep}vary {varied}"),
+                Layer::Varied(varied) => format!("{sweep}vary {varied}: {key}"),
+                _ if key.is_empty() => format!("{sweep}device"),
+                _ => format!("{sweep}device.{key}"),
+            };
+            Complaint { key: format!("{}: {key}", path.display()), ..complaint }
+        };
+        Complaints(wrong.0.into_iter().map(placed).collect())
     }
 }
 

@@ -379,8 +379,8 @@ impl Sweep {
     fn device_of(&self, path: &Path, mut layers: Layers<'_>) -> Result<(Arc<dyn Configured>, String)> {
         loop {
             let device = self.registry.of_table(layers.table().clone());
-            let device = device.map_err(|inner| self.nested(path, "device", inner))?;
-            let idle = layers.idle(path, &*device).map_err(Error::Config)?;
+            let device = device.map_err(|inner| Error::Config(layers.placed(path, self.place, inner)))?;
+            let idle = layers.idle(path, self.place, &*device).map_err(Error::Config)?;
             if idle.is_empty() {
                 return Ok((device, layers.table().to_string()));
             }

@@ -13,7 +13,7 @@ fn a_key_that_does_nothing_at_a_point_is_refused_unless_a_higher_layer_made_the_
     assert!(with(device, "\"buffer.mode\" = \"off\", ").is_ok(), "left out by who wants no buffer");
     let both = "\"buffer.mode\" = \"off\", \"buffer.flush_above\" = 0.2, ";
     let error = with("", both).expect_err("in one layer").to_string();
-    let wanted = "kind.sweep.vary: a value of `ssd`: buffer.flush_above: found 0.2, wanted buffer.mode = \"write-back\", or the key left out: ";
+    let wanted = "kind.sweep.vary ssd: buffer.flush_above: found 0.2, wanted buffer.mode = \"write-back\", or the key left out: ";
     assert!(error.contains(wanted), "{error}");
     let error =
         with("[kind.sweep.device.front.sata]\ngeneration = 1\n", "").expect_err("no SATA").to_string();

@@ -81,6 +81,19 @@ pub fn idle_keys(
     device.idle_keys(&Keys(&tree::Node::of(&table.clone().into(), "", &origin)))
 }
 
+/// The line of a TOML text, counted from 1, on which the value at `path` stands, such as `vary[1].key`, or else the table or list that it
+/// would be in; none where that is the text itself.
+pub fn line_of(text: &str, path: &str) -> Option<usize> {
+    let tree = tree::parse("", text).ok()?;
+    let mut path = path;
+    loop {
+        if let (tree::Origin::Line(_, line), true) = tree.origin_of(path) {
+            return Some(*line);
+        }
+        path = &path[..path.rfind(['.', '['])?];
+    }
+}
+
 /// All presets of a registry.
 ///
 /// # Errors

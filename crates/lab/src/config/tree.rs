@@ -16,7 +16,7 @@ pub enum Origin {
     Line(Rc<str>, usize),
     /// An argument `--set key=value`; here its key.
     Set(Rc<str>),
-    /// A layer of a device that is made of several: what it is called in messages, and how high up it is, counted from 0 for what comes with the
+    /// A layer of a device that is made of several: what it is called in messages, nothing where the key says enough, and how high up it is, counted from 0 for what comes with the
     /// program.
     Layer(Rc<str>, u8),
 }
@@ -66,6 +66,7 @@ impl Origin {
             Self::Line(source, line) => format!("{source}:{line}: {key}"),
             Self::Set(set) if is_same_key(set, key) || key.is_empty() => format!("--set {set}"),
             Self::Set(set) => format!("--set {set}: {key}"),
+            Self::Layer(layer, _) if layer.is_empty() => key.to_owned(),
             Self::Layer(layer, _) => format!("{layer}: {key}"),
         }
     }

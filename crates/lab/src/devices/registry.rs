@@ -21,7 +21,7 @@ use super::ssd::Ssd;
 use super::zoned::Zoned;
 use crate::config::embedded::Embedded;
 use crate::config::schema::{self, DEVICE};
-use crate::config::tree::Node;
+use crate::config::tree::{Node, Origin};
 use crate::error::{Error, Result};
 
 /// The types of devices, and the designs, that a configuration can name. Copies share their entries.
@@ -281,10 +281,14 @@ impl<T: DeviceType> Entry for Of<T> {
         table: toml::Table,
         designs: &Designs,
     ) -> std::result::Result<Arc<dyn Configured>, Complaints> {
-        let file = T::File::deserialize(table).map_err(|error| {
-            let mut wrong = Complaints::default();
-            let (found, wanted) = crate::words::found_and_wanted(error.message(), "a device");
-            wrong.add("", found, wanted);
+        let file = T::File::deserialize(table.clone()).map_err(|error| {
+            // Serde says what is wrong, and the schema says where.
+            let tree = Node::of(&table.into(), "", &|_| Origin::Layer("".into(), 0));
+            let mut wrong = schema::complaints(&self.schema(designs), &tree);
+            if wrong.0.is_empty() {
+                let (found, wanted) = crate::words::found_and_wanted(error.message(), "a device");
+                wrong.add("", found, wanted);
+            }
             wrong
         })?;
         Ok(Arc::new(T::check(file, designs)?))
