@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use schemars::JsonSchema;
 use serde_json::{Value, json};
-use wordline_kernel::Seed;
+use wordline_kernel::{Seed, counted};
 use wordline_lab::observer::{Observer, READING, Unobserved};
 use wordline_lab::output::{TraceFile, is_standard};
 use wordline_lab::report;
@@ -285,7 +285,7 @@ impl<'a> Writing<'a> {
                 "note: generated from {generated}; format {format} has no place to say so, csv has"
             ));
         }
-        let text = written(self.to, &report);
+        let text = written(self.to, self.format.name(), &report);
         if is_standard {
             say(&text);
             self.json.give(&report)
@@ -296,15 +296,15 @@ impl<'a> Writing<'a> {
 }
 
 /// The report of a written trace, in a sentence.
-fn written(to: &Path, report: &WriteReport) -> String {
+fn written(to: &Path, format: &str, report: &WriteReport) -> String {
     let to = if is_standard(to) { "standard output".into() } else { to.display().to_string() };
-    let mut text = format!("{to}: {} requests written", report.written);
+    let mut text = format!("{to}: {} written as {format}", counted(report.written, "request"));
     for (count, what) in [
-        (report.left_out, "requests left out, for which the format has no word"),
-        (report.widened, "requests widened to whole sectors"),
+        (report.left_out, "left out, for which the format has no word"),
+        (report.widened, "widened to whole sectors"),
     ] {
         if count > 0 {
-            text.push_str(&format!(", {count} {what}"));
+            text.push_str(&format!(", {} {what}", counted(count, "request")));
         }
     }
     text

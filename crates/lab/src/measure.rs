@@ -1,6 +1,6 @@
 //! Measurements during a run, and the summary made of them.
 
-use wordline_kernel::{Duration, Histogram, Instant, Metrics, Series};
+use wordline_kernel::{Duration, Histogram, Instant, Metrics, Series, counted};
 use wordline_nand::Stage;
 use wordline_ssd::block_device::Programmed;
 use wordline_ssd::device::{self, Component, Times};
@@ -241,19 +241,19 @@ impl<D: BlockDevice> Measurements<D> {
     fn end_of_life(&self, written: u64, pools: &[PoolDetail]) -> String {
         let blocks = pools.iter().flat_map(|pool| &pool.dies).flat_map(|die| &die.blocks);
         format!(
-            "the device reached the end of its life and refuses writes: the host wrote {}, {} block sets are bad, {} requests failed",
+            "the device reached the end of its life and refuses writes: the host wrote {}, {} bad, {} failed",
             Quantity::Terabytes(written as f64 / wear::TERABYTE),
-            blocks.filter(|(_, is_bad)| *is_bad).count(),
-            Quantity::Count(self.failed)
+            counted(blocks.filter(|(_, is_bad)| *is_bad).count() as u64, "block set"),
+            counted(self.failed, "request")
         )
     }
 
     /// A note on requests that failed.
     fn failing(&self, requests: u64) -> String {
         format!(
-            "{} of {} requests failed: they count in requests a second and in latencies, not in throughput",
+            "{} of {} failed: they count in requests a second and in latencies, not in throughput",
             Quantity::Count(self.failed),
-            Quantity::Count(requests)
+            counted(requests, "request")
         )
     }
 

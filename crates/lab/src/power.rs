@@ -1,7 +1,7 @@
 //! Power cuts of a run: when one comes, and what each did.
 
 use wordline_host::{HostQueue, Source};
-use wordline_kernel::{Calendar, Instant, Schedule};
+use wordline_kernel::{Calendar, Instant, Schedule, counted};
 use wordline_ssd::BlockDevice;
 
 use crate::event::Event;
@@ -118,15 +118,15 @@ impl PowerCut {
     /// It in a sentence.
     pub(crate) fn note(&self) -> String {
         format!(
-            "the power was cut after {}: {} requests were not answered, {} pages and {} erases were torn, the last \
-             writes of {} logical pages are lost and {} discarded ones are back; recovery read {} pages in {}",
+            "the power was cut after {}: {} not answered, {} and {} torn, the last writes of {} lost, {} back; recovery read {} \
+             in {}",
             Quantity::Seconds(self.at_seconds),
-            Quantity::Count(self.lost_requests),
-            Quantity::Count(self.torn_pages),
-            Quantity::Count(self.torn_erases),
-            Quantity::Count(self.lost_pages),
-            Quantity::Count(self.returned_pages),
-            Quantity::Count(self.pages_read),
+            counted(self.lost_requests, "request"),
+            counted(self.torn_pages, "page"),
+            counted(self.torn_erases, "erase"),
+            counted(self.lost_pages, "logical page"),
+            counted(self.returned_pages, "discarded page"),
+            counted(self.pages_read, "page"),
             Quantity::Seconds(self.recovery_seconds)
         )
     }

@@ -1,7 +1,7 @@
 //! Fitting a trace to a device that is smaller than the address space it was recorded on.
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::Bytes;
+use wordline_kernel::{Bytes, counted};
 
 use super::{Op, Request};
 use crate::{Error, error::Result};
@@ -46,14 +46,14 @@ impl FitReport {
         };
         let shortened = match self.shortened {
             0 => String::new(),
-            count => format!(", {count} shortened"),
+            count => format!(", {} shortened", counted(count, "request")),
         };
         (self.moved + self.shortened > 0).then(|| {
             format!(
                 "the trace reaches to {}, the device has {}: {} requests {how}{shortened}",
                 read(self.extent),
                 read(capacity),
-                self.moved
+                counted(self.moved, "request")
             )
         })
     }

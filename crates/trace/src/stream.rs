@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use wordline_kernel::{Bytes, Duration, Instant};
+use wordline_kernel::{Bytes, Duration, Instant, counted};
 
 use super::events::Matcher;
 use super::input::{Position, Progress};
@@ -132,13 +132,13 @@ impl<'a> Stream<'a> {
             notes.push(format!("{of_device} of {of_any_device} requests are of device {device}"));
         }
         if self.empty > 0 {
-            notes.push(format!("{} requests of 0 bytes were left out", self.empty));
+            notes.push(format!("{} of 0 bytes left out", counted(self.empty, "request")));
         }
         let (count, most) = self.sorter.disorder();
         if count > 0 && self.events.is_none() {
             let most = most as f64 / 1e12;
-            notes
-                .push(format!("{count} requests stood after a later one, by up to {most} s; sorted by time"));
+            let requests = counted(count, "request");
+            notes.push(format!("{requests} stood after a later one, by up to {most} s; sorted by time"));
         }
         notes.extend(self.sorter.notes());
         notes.extend(self.layout().ok().and_then(|layout| layout.note()));

@@ -411,7 +411,7 @@ fn what_was_passed_over_is_noted() {
     assert!(notes(samples()[1].1).contains("columns passed over: \"colour\""));
     let fiu = "\0\0\n28 ctime=1.5\n1 7 app 8 8 W 8 1 0123456789abcdef\n";
     assert!(notes(fiu).contains("2 lines of tar headers"));
-    assert!(notes("0 0 8 8 0\n1 0 8 0 1\n").contains("1 requests of 0 bytes were left out"));
+    assert!(notes("0 0 8 8 0\n1 0 8 0 1\n").contains("1 request of 0 bytes left out"));
     assert!(notes("0 0 8 8 0\n1 0 8 8 1").contains("line 2, the last, has no line end"));
     assert!(
         notes("9 D read -1 1 0 0 True\n9 D read 1 1 0 0 True\n")

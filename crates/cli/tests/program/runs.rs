@@ -86,7 +86,7 @@ fn a_trace_that_lies_beyond_the_device_is_wrapped_or_refused() {
     let wrapped = call("wrap").json();
     let notes = wrapped["notes"].as_array().expect("a list");
     assert!(
-        notes.iter().any(|note| note.as_str().is_some_and(|text| text.contains("1 requests wrapped"))),
+        notes.iter().any(|note| note.as_str().is_some_and(|text| text.contains("1 request wrapped"))),
         "{notes:?}"
     );
     let refusal = call("refuse").refusal();

@@ -30,7 +30,7 @@ fn a_converted_trace_has_the_same_statistics() {
     {
         let to = folder.path(name);
         let said = wordline(&["trace", "convert", &from, &to, "--to-format", format]).success();
-        assert!(said.contains("4 requests written"), "{said}");
+        assert!(said.contains("4 requests written as "), "{said}");
         let statistics = |path: &str, format: &str| {
             let info = wordline(&["trace", "info", path, "--format", format, "--json"]).json();
             ["writes", "written_bytes", "footprint", "update_requests"]

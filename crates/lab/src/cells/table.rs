@@ -1,5 +1,7 @@
 //! Answers for a terminal.
 
+use wordline_kernel::counted;
+
 use super::answer::Answer;
 
 /// Rows of cells, columns in line: the first to the left, the others to the right.
@@ -38,7 +40,7 @@ fn percent(share: f64) -> String {
 
 /// One answer: states, references, pages, and what programs and reads do.
 pub fn table(answer: &Answer) -> String {
-    let mut text = format!("{}, {} places\n\n", answer.set, answer.places);
+    let mut text = format!("{}, {}\n\n", answer.set, counted(answer.places, "place"));
     let mut states = vec![row(&["state", "mean", "deviation", "reference above", "best"])];
     for (n, state) in answer.states.iter().enumerate() {
         let at = |all: &[f64]| all.get(n).map_or_else(String::new, |at| format!("{at:.1}"));

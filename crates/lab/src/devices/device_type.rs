@@ -12,7 +12,7 @@ use wordline_ssd::BlockDevice;
 use wordline_ssd::block_device::Shape;
 
 use crate::config::embedded::Embedded;
-use crate::config::explain::Section;
+use crate::config::explain::{self, Section};
 use crate::config::read::Keys;
 
 /// A type of device: a configuration of it that was checked.
@@ -57,7 +57,7 @@ pub trait DeviceType: Clone + fmt::Debug + Send + Sync + Sized + 'static {
     /// The values derived from its configuration.
     fn explain(&self) -> Vec<Section> {
         let Shape { capacity, sector_size, logical_page, .. } = self.shape();
-        let row = |what: &str, size: Bytes| (what.to_owned(), size.to_string());
+        let row = |what: &str, size: Bytes| (what.to_owned(), explain::human(size));
         let rows = [("capacity", capacity), ("sector", sector_size), ("mapped as one", logical_page)];
         vec![("capacity".into(), rows.map(|(what, size)| row(what, size)).into())]
     }

@@ -8,7 +8,7 @@ use wordline_ssd::{OpenChannel, open_channel};
 
 use super::device_type::{ChipsInfo, DeviceType};
 use crate::config::embedded::{Embedded, OPEN_CHANNEL_PRESETS};
-use crate::config::explain::Section;
+use crate::config::explain::{Section, human};
 
 /// A host without an FTL on an open-channel SSD that was checked.
 #[derive(Clone, Debug)]
@@ -46,12 +46,9 @@ impl DeviceType for OpenChannelSsd {
     fn explain(&self) -> Vec<Section> {
         let (shape, geometry) = (self.shape(), &self.0.device.geometry);
         let row = |what: &str, value: String| (what.to_owned(), value);
-        let size = |blocks: u32| (geometry.block_size * u64::from(blocks)).to_string();
+        let size = |blocks: u32| human(geometry.block_size * u64::from(blocks));
         vec![
-            (
-                "capacity".into(),
-                vec![row("capacity", shape.capacity.to_string()), row("logical block", size(1))],
-            ),
+            ("capacity".into(), vec![row("capacity", human(shape.capacity)), row("logical block", size(1))]),
             (
                 "open-channel device".into(),
                 vec![

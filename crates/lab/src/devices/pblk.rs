@@ -8,7 +8,7 @@ use wordline_ssd::{OpenChannel, open_channel};
 
 use super::device_type::{ChipsInfo, DeviceType};
 use crate::config::embedded::{Embedded, PBLK_PRESETS};
-use crate::config::explain::Section;
+use crate::config::explain::{Section, human};
 
 /// A host FTL after pblk that was checked.
 #[derive(Clone, Debug)]
@@ -45,15 +45,15 @@ impl DeviceType for Pblk {
 
     fn explain(&self) -> Vec<Section> {
         let (shape, layout) = (self.shape(), &self.0.layout);
-        let size = |blocks: u32| (shape.logical_page * u64::from(blocks)).to_string();
+        let size = |blocks: u32| human(shape.logical_page * u64::from(blocks));
         let lines = |chunks: u32| format!("{:.1} lines", f64::from(chunks) / f64::from(layout.units));
         let row = |what: &str, value: String| (what.to_owned(), value);
         vec![
             (
                 "capacity".into(),
                 vec![
-                    row("capacity", shape.capacity.to_string()),
-                    row("mapped as one", shape.logical_page.to_string()),
+                    row("capacity", human(shape.capacity)),
+                    row("mapped as one", human(shape.logical_page)),
                     row("over-provisioning", lines(layout.over_provisioned)),
                     row("metadata", lines(layout.metadata)),
                 ],

@@ -13,7 +13,7 @@ use wordline_ssd::{Device, SECTOR};
 use super::device_type::{ChipsInfo, DeviceType};
 use super::ssd::{Ssd, SsdFile};
 use crate::config::embedded::{Embedded, RAID5_PRESETS};
-use crate::config::explain::Section;
+use crate::config::explain::{Section, human};
 
 /// The most spares. Chosen: as many as members.
 const MOST_SPARES: u16 = raid5::way::MOST_MEMBERS;
@@ -170,14 +170,14 @@ impl DeviceType for Raid5 {
         let rows = vec![
             row("members", self.members.to_string()),
             row("spares", self.spares.to_string()),
-            row("capacity", self.shape().capacity.to_string()),
-            row("chunk", file.chunk.to_string()),
-            row("stripe", format!("{} of data", SECTOR * striping.stripe())),
-            row("row of the stripe cache", format!("{} a member", file.block)),
-            row("stripe cache", (file.block * u64::from(file.stripe_cache) * striping.members).to_string()),
+            row("capacity", human(self.shape().capacity)),
+            row("chunk", human(file.chunk)),
+            row("stripe", format!("{} of data", human(SECTOR * striping.stripe()))),
+            row("row of the stripe cache", format!("{} a member", human(file.block))),
+            row("stripe cache", human(file.block * u64::from(file.stripe_cache) * striping.members)),
             row(
                 "not used of a member",
-                (SECTOR * (self.member.shape().namespaces[0] - striping.chunks * striping.chunk)).to_string(),
+                human(SECTOR * (self.member.shape().namespaces[0] - striping.chunks * striping.chunk)),
             ),
         ];
         let of = |name: &str, device: &Ssd| {

@@ -9,7 +9,7 @@ use wordline_ssd::{OpenChannel, open_channel, zoned};
 
 use super::device_type::{ChipsInfo, DeviceType};
 use crate::config::embedded::{Embedded, ZONED_PRESETS};
-use crate::config::explain::Section;
+use crate::config::explain::{Section, human};
 
 /// A host of zones that was checked.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ impl DeviceType for Zoned {
 
     fn explain(&self) -> Vec<Section> {
         let (shape, layout, zones) = (self.shape(), &self.0.layout, &self.0.zones.layout);
-        let size = |blocks: u64| (shape.logical_page * blocks).to_string();
+        let size = |blocks: u64| human(shape.logical_page * blocks);
         let row = |what: &str, value: String| (what.to_owned(), value);
         let limit = |limit: Option<u32>| limit.map_or("no limit".to_owned(), |limit| limit.to_string());
         let padding = u64::from(zones.positions() - zones.capacity);
@@ -55,8 +55,8 @@ impl DeviceType for Zoned {
             (
                 "capacity".into(),
                 vec![
-                    row("capacity", shape.capacity.to_string()),
-                    row("mapped as one", shape.logical_page.to_string()),
+                    row("capacity", human(shape.capacity)),
+                    row("mapped as one", human(shape.logical_page)),
                     row("over-provisioning", format!("{} zones", layout.over_provisioned)),
                 ],
             ),
