@@ -47,6 +47,19 @@ impl From<wordline_lab::trace::Error> for Failure {
 }
 
 impl Failure {
+    /// The same with the option of the command line in place of what an argument is, where it was one of those `given`: `--time-scale` for
+    /// `time scale`.
+    pub fn with_options(self, given: &[String]) -> Self {
+        match self {
+            Self::Error(Error::Argument { what, found, wanted }) => {
+                let option = what.replace(' ', "-");
+                let what = if given.contains(&option) { format!("--{option}") } else { what };
+                Self::Error(Error::Argument { what, found, wanted })
+            }
+            other => other,
+        }
+    }
+
     /// Prints the message, each complaint on a line of its own, and gives the exit code.
     pub fn report(self) -> ExitCode {
         match self {

@@ -36,7 +36,8 @@ use std::ffi::OsString;
 use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 
-use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use wordline_lab::devices::Registry;
 
 /// Maps and stamps of a device are large tables that are looked into at random. This allocator asks for large pages of
@@ -99,8 +100,8 @@ pub fn main_with(registry: Registry) -> ExitCode {
     let arguments = with_command(std::env::args_os().collect());
     let given: Vec<String> = arguments.iter().map(|text| text.to_string_lossy().into_owned()).collect();
     screen::choose(screen::wanted(given.iter().cloned()));
-    let arguments = match read(&arguments, &given) {
-        Ok(arguments) => arguments,
+    let (arguments, options) = match read(&arguments, &given) {
+        Ok(read) => read,
         Err(code) => return code,
     };
     let loudness = if arguments.quiet { screen::Loudness::Quiet } else { screen::Loudness::Usual };
@@ -126,7 +127,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
     }));
     match result {
         Ok(Ok(())) => ExitCode::SUCCESS,
-        Ok(Err(failure)) => failure.report(),
+        Ok(Err(failure)) => failure.with_options(&options).report(),
         Err(_) => ExitCode::from(failure::FAILED),
     }
 }
@@ -148,12 +149,15 @@ fn with_command(mut given: Vec<OsString>) -> Vec<OsString> {
     given
 }
 
-/// Reads the arguments; where that is not possible, or help was asked for, says so and gives the exit code.
-fn read(arguments: &[OsString], given: &[String]) -> Result<Program, ExitCode> {
+/// Reads the arguments, and tells which long options they have; where that is not possible, or help was asked for, says so and gives the
+/// exit code.
+fn read(arguments: &[OsString], given: &[String]) -> Result<(Program, Vec<String>), ExitCode> {
     let columns = usize::from(screen::columns().unwrap_or(screen::PIPED));
     let command = Program::command().color(screen::wanted(given.iter().cloned())).term_width(columns);
-    let read =
-        command.try_get_matches_from(arguments).and_then(|matches| Program::from_arg_matches(&matches));
+    let read = command.try_get_matches_from(arguments).and_then(|matches| {
+        let options = options_of(&Program::command(), &matches);
+        Ok((Program::from_arg_matches(&matches)?, options))
+    });
     read.map_err(|error| {
         if given.iter().any(|text| screen::visible(text) != text.as_str()) {
             failure::say(error.to_string().trim_end());
@@ -163,6 +167,17 @@ fn read(arguments: &[OsString], given: &[String]) -> Result<Program, ExitCode> {
         }
         ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(failure::FAILED))
     })
+}
+
+/// The long options that stand on the command line, without their hyphens.
+fn options_of(command: &clap::Command, matches: &ArgMatches) -> Vec<String> {
+    let is_given = |argument: &&clap::Arg| {
+        let id = argument.get_id().as_str();
+        matches.try_contains_id(id).is_ok() && matches.value_source(id) == Some(ValueSource::CommandLine)
+    };
+    let own = command.get_arguments().filter(is_given).filter_map(clap::Arg::get_long).map(str::to_owned);
+    let inner = matches.subcommand().and_then(|(name, inner)| Some((command.find_subcommand(name)?, inner)));
+    own.chain(inner.into_iter().flat_map(|(command, matches)| options_of(command, matches))).collect()
 }
 
 #[test]

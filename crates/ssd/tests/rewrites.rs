@@ -183,7 +183,7 @@ fn more_programs_of_a_word_line_than_it_stands_are_refused() {
     };
     let wrong = refused(Box::new(Again { below: 12, times: 3, names: false, asked: 0 }));
     assert!(
-        wrong.contains("wanted at most 2 times, which the word lines of the part small stand"),
+        wrong.contains("wanted at most 2 times, which the word lines of the part small tolerate"),
         "{wrong}"
     );
 

@@ -50,7 +50,7 @@ impl FitReport {
         };
         (self.moved + self.shortened > 0).then(|| {
             format!(
-                "the trace reaches to {}, the device has {}: {} requests {how}{shortened}",
+                "the trace reaches to {}, the device has {}: {} {how}{shortened}",
                 read(self.extent),
                 read(capacity),
                 counted(self.moved, "request")
@@ -67,8 +67,10 @@ fn read(size: Bytes) -> String {
 }
 
 /// Moves requests that come one by one so that all end within a device.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Fitting {
+    /// The trace, for errors.
+    name: String,
     fit: Fit,
     capacity: Bytes,
     /// The end of the highest request of the whole trace, where it is known: scaling needs it.
@@ -81,7 +83,13 @@ impl Fitting {
     /// For a device of `capacity`.
     pub const fn new(fit: Fit, capacity: Bytes, extent: Option<Bytes>) -> Self {
         let report = FitReport { extent: Bytes(0), moved: 0, shortened: 0 };
-        Self { fit, capacity, extent, seen: 0, report }
+        Self { name: String::new(), fit, capacity, extent, seen: 0, report }
+    }
+
+    /// The same for the trace of this name.
+    #[must_use]
+    pub fn of(self, name: &str) -> Self {
+        Self { name: name.to_owned(), ..self }
     }
 
     /// The changes so far.
@@ -118,9 +126,14 @@ impl Fitting {
     fn fit(&mut self, request: &mut Request, extent: u64) -> Result<()> {
         let room = room(self.capacity);
         if room == 0 || self.fit == Fit::Refuse {
-            let wanted = if room == 0 { "a device of at least 4KiB" } else { "less, or fit = wrap or scale" };
+            let wanted = if room == 0 {
+                "a device of at least 4KiB"
+            } else {
+                "all within the device, or --fit wrap or scale"
+            };
+            let name = if self.name.is_empty() { "trace" } else { &self.name };
             return Err(Error::Argument {
-                what: format!("trace on a device of {}", self.capacity),
+                what: format!("{name} on a device of {}", self.capacity),
                 found: format!("requests up to byte {extent}, the first too far is number {}", self.seen),
                 wanted: wanted.into(),
             });
@@ -234,7 +247,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "trace on a device of 1MiB: found requests up to byte 1052672, the first too far is number 2, \
-             wanted less, or fit = wrap or scale"
+             wanted all within the device, or --fit wrap or scale"
         );
     }
 

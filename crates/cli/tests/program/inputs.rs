@@ -50,6 +50,7 @@ fn folder() -> Folder {
          [[model.threads]]\nname = \"a\"\nloop = [{ op = \"opne\" }]\ncount = 1\n",
     );
     folder.with("good.csv", "t_ns,op,offset_bytes,size_bytes\n0,W,0,4096\n9,R,0,4096\n");
+    folder.with("far.csv", "t_ns,op,offset_bytes,size_bytes\n0,W,90000000,4096\n");
     folder.with("escape.csv", "t_ns,op,offset_bytes,size_bytes\n0,\u{1b}[31mW,0,4096\n");
     folder.with("nan.csv", "t_ns,op,offset_bytes,size_bytes\nnan,W,0,4096\n");
     folder.with("negative.csv", "t_ns,op,offset_bytes,size_bytes\n0,W,-4096,4096\n");
@@ -104,7 +105,7 @@ const GOOD: [&str; 41] = [
 ];
 
 /// Invalid inputs, and a part of the message for each.
-const BAD: [(&str, &str); 111] = [
+const BAD: [(&str, &str); 114] = [
     ("rnu", "rnu"),
     ("run --presett tiny", "--presett"),
     ("run --preset tniy", "tiny, or another of"),
@@ -180,10 +181,16 @@ const BAD: [(&str, &str); 111] = [
     ("run --preset tiny --trace @good.csv --trace-option sector=0B", "sector"),
     ("run --preset tiny --trace @good.csv --workload randread-4k", "--workload"),
     ("run --preset tiny --format csv", "--trace FILE"),
+    ("run --preset tiny --trace @good.csv --time-scale -1", "error: --time-scale: found -1"),
+    ("run --preset tiny --log @log.txt", "error: --log: found"),
+    (
+        "run --preset tiny --trace @far.csv --fit refuse",
+        "far.csv on a device of 12MiB: found requests up to byte 90004096",
+    ),
     ("run --preset tiny --fit squeeze", "wanted one of wrap, scale, refuse"),
     ("run --preset tiny --fit wrapp", "wrap, or another of"),
     ("run --preset tiny --bursts 0s --workload mail", "bursts.on: found 0s, wanted from 1us to 1h"),
-    ("run --preset tiny --bursts 5ms", "bursts: found 5ms, wanted none without a queue depth"),
+    ("run --preset tiny --bursts 5ms", "--bursts: found 5ms, wanted none without a queue depth"),
     ("run --preset tiny --times-of @absent.csv --workload mail", "absent.csv"),
     (
         "run --preset tiny --times-of embedded --queue-depth 2 --workload mail",
@@ -198,8 +205,8 @@ const BAD: [(&str, &str); 111] = [
     ("run --preset tiny --precondition nan", "from 0 to 1"),
     ("run --preset tiny --precondition -1", "from 0 to 1"),
     ("run --preset tiny --precondition steady-state:2", "steady-state:0.5"),
-    ("run --preset tiny --namespace 2", "namespace: found 2"),
-    ("run --preset tiny --queues 7 --workload randread-4k", "queues: found 7"),
+    ("run --preset tiny --namespace 2", "--namespace: found 2, wanted 1: the device has one namespace"),
+    ("run --preset tiny --queues 7 --workload randread-4k", "error: --queues: found 7"),
     ("run --preset tiny --traces @absent --workload centaur/usr_1", "absent"),
     ("run --from-snapshot @absent.snap", "absent.snap"),
     ("run --from-snapshot @empty", "empty"),

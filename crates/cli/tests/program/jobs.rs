@@ -47,9 +47,9 @@ fn what_a_job_file_cannot_say_is_refused_with_file_line_and_key() {
         "a.fio:3: verify: found a key that is not simulated",
     );
     with("b.fio", "[a]\nfilename=x\nrwmixraed=70\n", &[], "rwmixread, or another of");
-    with("c.fio", "[a]\nfilename=x\nsize=1t\n", &[], "c.fio:1: [a] size: found 1TiB, wanted at most");
-    with("d.fio", JOB, &["--queue-depth", "4"], "queue depth: found 4, wanted none beside a job file");
-    with("e.fio", JOB, &["--time-scale", "2"], "time scale: found 2, wanted none beside a job file");
+    with("c.fio", "[a]\nfilename=x\nsize=1t\n", &[], "c.fio:3: [a] size: found 1TiB, wanted at most");
+    with("d.fio", JOB, &["--queue-depth", "4"], "--queue-depth: found 4, wanted none beside a job file");
+    with("e.fio", JOB, &["--time-scale", "2"], "--time-scale: found 2, wanted none beside a job file");
     let refusal = wordline(&["run", "--preset", "tiny", "--workload", "nowhere.fio"]).refusal();
     assert!(refusal.contains("nowhere.fio: cannot read"), "{refusal}");
 }

@@ -65,7 +65,7 @@ impl ReSsdFile {
         let pool = config.pools.first();
         let limits = LunTimes::of(&pool.part);
         let (rewrites, most) = (u32::from(self.rewrites), limits.reprograms);
-        let wanted = format!("at most {most}, which word lines of the part {} stand", pool.part.name);
+        let wanted = format!("at most {most}, which word lines of the part {} tolerate", pool.part.name);
         wrong.require(rewrites <= most, "rewrites", rewrites, wanted);
         if self.rewrites == 0 {
             return;

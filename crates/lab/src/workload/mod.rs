@@ -202,7 +202,10 @@ impl Workload {
         Err(Error::Argument {
             what: "namespace".into(),
             found: number.to_string(),
-            wanted: format!("from 1 to {count}, the namespaces of the device"),
+            wanted: match count {
+                1 => "1: the device has one namespace".into(),
+                _ => format!("from 1 to {count}, the namespaces of the device"),
+            },
         })
     }
 
@@ -215,7 +218,10 @@ impl Workload {
             return Err(Error::Argument {
                 what: "queues".into(),
                 found: queues.to_string(),
-                wanted: format!("from 1 to {of_device}, the submission queues of the device's interface"),
+                wanted: match of_device {
+                    1 => "1: the device's interface has one submission queue".into(),
+                    _ => format!("from 1 to {of_device}, the submission queues of the device's interface"),
+                },
             });
         }
         Ok(Spread { queues, is_bound: ready.has_processors })

@@ -123,7 +123,7 @@ impl Workload {
     /// The requests of a trace, fitted to the device. It runs on a filled device, so that reads find data.
     fn replayed(&self, trace: Prepared, capacity: Bytes) -> Result<Ready> {
         let (source, survey) = (trace.source(), trace.survey);
-        let Prepared { notes, late_notes, requests, .. } = trace;
+        let Prepared { name, notes, late_notes, requests, .. } = trace;
         let fits = survey.is_whole && survey.extent <= capacity;
         if !survey.is_whole && self.fit == Fit::Scale {
             return Err(Error::Argument {
@@ -132,14 +132,14 @@ impl Workload {
                     "scale, for a trace of more than {} requests that cannot be read twice",
                     trace::HELD
                 ),
-                wanted: "a file, or fit = wrap or refuse".into(),
+                wanted: "a file, or wrap or refuse".into(),
             });
         }
         let extent = survey.is_whole.then_some(survey.extent);
         let requests: Requests = if fits {
             requests
         } else {
-            let fitting = Fitting::new(self.fit, capacity, extent);
+            let fitting = Fitting::new(self.fit, capacity, extent).of(&name);
             if survey.is_whole && self.fit == Fit::Refuse {
                 return Err(first_refusal(requests, fitting));
             }

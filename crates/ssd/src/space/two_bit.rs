@@ -58,7 +58,7 @@ impl TwoBitFile {
             u32::from(again) <= most,
             "designs",
             format!("a stream in {}", CellMode::Reprogrammed(again)),
-            format!("at most {most} times, which the word lines of the part {} stand", part.name),
+            format!("at most {most} times, which the word lines of the part {} tolerate", part.name),
         );
         let shape = WordLines::of(part, geometry);
         wrong.require(

@@ -16,6 +16,8 @@ mod tests;
 
 pub use jobs::Jobs;
 
+use std::collections::BTreeMap;
+
 use wordline_kernel::{Bytes, Complaints, Seed};
 
 use keys::Settings;
@@ -41,6 +43,8 @@ struct Job {
     name: String,
     /// The line of its head.
     line: usize,
+    /// The line of each of its keys, in its section or in a global one.
+    lines: BTreeMap<String, usize>,
     settings: Settings,
 }
 
@@ -78,11 +82,7 @@ impl JobFile {
                 match job.region(clone, capacity, &mut files) {
                     Ok(region) => lanes.push(Lane::new(&job.settings, region, seed, lanes.len() as u64)),
                     Err((key, found, wanted)) => {
-                        complaints.add(
-                            format!("{}:{}: [{}] {key}", self.name, job.line, job.name),
-                            found,
-                            wanted,
-                        );
+                        complaints.add(job.place(&self.name, key), found, wanted);
                         break;
                     }
                 }
@@ -97,6 +97,12 @@ impl JobFile {
 }
 
 impl Job {
+    /// Where a key stands in the file `file`, as complaints say it; a key that it does not have is missing at its head.
+    fn place(&self, file: &str, key: &str) -> String {
+        let line = self.lines.get(key).unwrap_or(&self.line);
+        format!("{file}:{line}: [{}] {key}", self.name)
+    }
+
     /// The bytes that a clone goes to. Without a file name each clone has a file of its own, one behind the other, and `files` is
     /// where the next one begins. On failure the key, what was found and what was wanted.
     fn region(

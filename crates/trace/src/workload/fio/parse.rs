@@ -1,6 +1,6 @@
 //! The text of a job file: sections, their keys, and what goes for all of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use wordline_kernel::{Complaints, one_of};
 
@@ -10,7 +10,9 @@ use super::{Job, JobFile};
 /// Reads the text of the job file called `name`.
 pub(super) fn parse(name: &str, text: &str) -> Result<JobFile, Complaints> {
     let mut reader = Reader { name, wrong: Complaints::default(), silent: BTreeSet::new() };
-    let (mut global, mut jobs, mut inside) = (Settings::default(), Vec::<Job>::new(), Inside::Nothing);
+    let mut global =
+        Job { name: "global".into(), line: 0, lines: BTreeMap::new(), settings: Settings::default() };
+    let (mut jobs, mut inside) = (Vec::<Job>::new(), Inside::Nothing);
     for (number, line) in text.lines().enumerate() {
         let (number, line) = (number + 1, line.trim());
         if line.is_empty() || line.starts_with(['#', ';']) {
@@ -25,15 +27,15 @@ pub(super) fn parse(name: &str, text: &str) -> Result<JobFile, Complaints> {
                 }
                 "global" => Inside::Global,
                 section => {
-                    jobs.push(Job { name: section.into(), line: number, settings: global.clone() });
+                    jobs.push(Job { name: section.into(), line: number, ..global.clone() });
                     Inside::Job
                 }
             };
             continue;
         }
-        let settings = match (inside, jobs.last_mut()) {
+        let job = match (inside, jobs.last_mut()) {
             (Inside::Global, _) => &mut global,
-            (Inside::Job, Some(job)) => &mut job.settings,
+            (Inside::Job, Some(job)) => job,
             _ => {
                 reader.complain(
                     number,
@@ -44,7 +46,7 @@ pub(super) fn parse(name: &str, text: &str) -> Result<JobFile, Complaints> {
                 continue;
             }
         };
-        reader.key(number, line, settings);
+        reader.key(number, line, job);
     }
     if jobs.is_empty() && reader.wrong.0.is_empty() {
         reader.wrong.add(name, "no job", "a section for each job, such as [job]");
@@ -52,7 +54,10 @@ pub(super) fn parse(name: &str, text: &str) -> Result<JobFile, Complaints> {
     for job in &jobs {
         let mut inner = Complaints::default();
         job.settings.check(&mut inner);
-        reader.wrong.nest(&format!("{name}:{}: [{}]", job.line, job.name), inner);
+        for complaint in inner.0 {
+            let key = job.place(name, &complaint.key);
+            reader.wrong.add(key, complaint.found, complaint.wanted);
+        }
     }
     check_files(name, &jobs, &mut reader.wrong);
     let Reader { wrong, silent, .. } = reader;
@@ -77,13 +82,15 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     /// Reads a line with a key.
-    fn key(&mut self, number: usize, line: &str, settings: &mut Settings) {
+    fn key(&mut self, number: usize, line: &str, job: &mut Job) {
         let (key, value) = match line.split_once('=') {
             Some((key, value)) => (key.trim(), Some(value.trim())),
             None => (line, None),
         };
-        match settings.set(key, value) {
-            Ok(Meaning::Load) => {}
+        match job.settings.set(key, value) {
+            Ok(Meaning::Load) => {
+                job.lines.insert(key.to_owned(), number);
+            }
             Ok(Meaning::Nothing(key)) => {
                 self.silent.insert(key);
             }
@@ -113,7 +120,7 @@ fn check_files(name: &str, jobs: &[Job], wrong: &mut Complaints) {
     let Some((_, first)) = named.next() else { return };
     for (job, file) in named.filter(|(_, file)| *file != first) {
         wrong.add(
-            format!("{name}:{}: [{}] filename", job.line, job.name),
+            job.place(name, "filename"),
             format!("`{file}`"),
             format!("`{first}`, as the job before: a run has one device"),
         );

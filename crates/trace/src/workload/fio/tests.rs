@@ -50,8 +50,8 @@ fn each_wrong_line_is_named_with_file_line_and_key() {
         ("rate=0", "job.fio:3: rate"),
         ("rate=1m,2m,3m,4m", "job.fio:3: rate"),
         ("filename=/dev/sda:/dev/sdb", "job.fio:3: filename: found `/dev/sda:/dev/sdb`, wanted one file"),
-        ("offset=100", "job.fio:1: [job].offset"),
-        ("time_based", "job.fio:1: [job].time_based: found no runtime"),
+        ("offset=100", "job.fio:3: [job] offset"),
+        ("time_based", "job.fio:3: [job] time_based: found no runtime"),
         ("bsrange=4k-8k", "job.fio:3: bsrange: found a key that is not simulated, wanted bssplit"),
         ("iodpeth=4", "job.fio:3: iodpeth: found a key that is not simulated, wanted iodepth, or another of"),
         ("fsync=1", "job.fio:3: fsync: found a key that is not simulated"),
@@ -67,7 +67,7 @@ fn each_wrong_line_is_named_with_file_line_and_key() {
     assert!(wrong.starts_with("job.fio: found no job"), "{wrong}");
     let two = "[a]\nfilename=/dev/sda\n[b]\nfilename=/dev/sdb\n";
     let wrong = JobFile::parse("job.fio", two).expect_err("two devices").to_string();
-    assert!(wrong.starts_with("job.fio:3: [b] filename: found `/dev/sdb`, wanted `/dev/sda`"), "{wrong}");
+    assert!(wrong.starts_with("job.fio:4: [b] filename: found `/dev/sdb`, wanted `/dev/sda`"), "{wrong}");
     let both = JobFile::parse("job.fio", "[a]\nbs=1\nrw=x\n").expect_err("both").to_string();
     assert_eq!(both.lines().count(), 2, "all at once: {both}");
 }
@@ -75,13 +75,14 @@ fn each_wrong_line_is_named_with_file_line_and_key() {
 #[test]
 fn a_job_beyond_the_device_is_refused() {
     for (text, wanted) in [
-        ("[a]\nfilename=x\nsize=2g\n", "job.fio:1: [a] size: found 2GiB, wanted at most"),
-        ("[a]\nfilename=x\noffset=1g\n", "job.fio:1: [a] offset"),
+        ("[a]\nfilename=x\nsize=2g\n", "job.fio:3: [a] size: found 2GiB, wanted at most"),
+        ("[a]\nfilename=x\noffset=1g\n", "job.fio:3: [a] offset"),
         (
             "[a]\nfilename=x\nsize=4k\nbs=8k\n",
-            "job.fio:1: [a] size: found 4KiB, wanted room for a request of 8KiB",
+            "job.fio:3: [a] size: found 4KiB, wanted room for a request of 8KiB",
         ),
-        ("[a]\nsize=600m\nnumjobs=2\n", "job.fio:1: [a] size: found files of"),
+        ("[a]\nsize=600m\nnumjobs=2\n", "job.fio:2: [a] size: found files of"),
+        ("[global]\nfilename=x\nsize=2g\n[a]\n[b]\nsize=1m\n", "job.fio:3: [a] size: found 2GiB"),
         ("[a]\nrw=read\n", "job.fio:1: [a] size: found none, wanted bytes: without `filename`"),
         ("[a]\nnumjobs=60000\nfilename=x\n[b]\nnumjobs=60000\n", "job.fio: numjobs: found 120000"),
     ] {
