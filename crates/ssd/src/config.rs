@@ -2,6 +2,7 @@
 
 mod chips;
 mod decoder;
+mod spare;
 mod streams;
 
 use schemars::JsonSchema;
@@ -406,20 +407,25 @@ impl DeviceFile {
             (shares.in_pool(pools::EVERYTHING_IN), shares.tables_in(pools::EVERYTHING_IN));
         // So many logical pages fill the room together with their translation pages.
         let seen = most as f64 * f64::from(logical) / (all_here as f64).max(1.0);
-        let spare = 1.0 - seen / all;
+        let least = 1.0 - seen / all;
         wrong.require(
             !(0.0..1.0).contains(&self.ftl.over_provisioning) || logical > 0 && all_here <= most,
             "ftl.over_provisioning",
             self.ftl.over_provisioning,
             format!(
-                "at least {:.4} and below 1: of {} blocks in a row of planes{}, {working} are at work{} and {bad} may be \
+                "{}: of {} blocks in a row of planes{}, {working} are at work{} and {bad} may be \
                  bad{}",
-                (spare * 1e4).ceil() / 1e4,
+                spare::enough(least, all, logical),
                 geometry.blocks_per_plane,
-                if pools.count() > 1 { " of the first pool, which takes what others have no room for" } else { "" },
+                if pools.count() > 1 {
+                    " of the first pool, which takes what others have no room for"
+                } else {
+                    ""
+                },
                 match streams.suspended {
                     0 => String::new(),
-                    suspended => format!(" or suspended, {suspended} of them suspended by designs at the most"),
+                    suspended =>
+                        format!(" or suspended, {suspended} of them suspended by designs at the most"),
                 },
                 if tables > 0 { format!(", and {tables} pages of tables need room") } else { String::new() }
             ),
