@@ -116,7 +116,7 @@ impl Bench for Lab {
                 let trace = trace::read(&path, &trace::Options::default())?;
                 (
                     Statistics::of(&trace.requests),
-                    format!("{} {}", trace.source().kind.words(), path.display()),
+                    format!("{} {}", trace.source().recorded().kind.words(), path.display()),
                     false,
                 )
             }

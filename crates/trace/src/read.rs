@@ -39,7 +39,7 @@ impl Trace {
 pub(super) fn source(name: &str, generated: Option<&Generated>) -> Source {
     match generated {
         Some(generated) => Source { name: generated.name.clone(), kind: generated.kind() },
-        None => Source { name: name.into(), kind: SourceKind::RealTrace },
+        None => Source { name: name.into(), kind: SourceKind::Trace },
     }
 }
 

@@ -1156,8 +1156,8 @@ class Windows:
 class Source:
     """Where the requests came from."""
 
-    kind: Literal["real_trace", "synthetic", "profile", "given"]
-    """Whether it is a recorded trace, a synthetic pattern, a profile fitted to a published trace, or given by a program."""
+    kind: Literal["real_trace", "trace", "synthetic", "profile", "given"]
+    """Whether it is a trace that was recorded, one of which nothing says so, a synthetic pattern, a profile fitted to a published trace, or given by a program."""
     name: str
     """Name of the trace file, the workload or the profile."""
 

@@ -37,7 +37,7 @@ impl Volume {
                 let mut trace = trace::read(&path, &trace::Options::default())?;
                 let count = (trace.requests.len() as f64 * self.scale).ceil() as usize;
                 trace.requests.truncate(count);
-                let source = trace.source();
+                let source = trace.source().recorded();
                 let report = trace::fit(&mut trace.requests, capacity, Fit::Wrap)?;
                 let total = trace.requests.len() as u64;
                 let requests = Box::new(trace.requests.into_iter());

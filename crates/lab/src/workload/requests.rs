@@ -79,7 +79,7 @@ impl Workload {
         let ready = match &self.origin {
             Origin::Embedded => {
                 let replayed = self.replayed(trace::prepare_embedded(self.requests)?, capacity)?;
-                Ok(Ready { precondition: IN_USE, ..replayed })
+                Ok(Ready { precondition: IN_USE, ..replayed.recorded() })
             }
             Origin::Trace(path, options) => self.read(path, options, capacity, observer),
             Origin::Named(name) => self.of_name(name, wanted, observer),
@@ -177,7 +177,10 @@ impl Workload {
             });
         }
         match workload::resolve(name, self.traces.as_deref())? {
-            RealOrProfile::Real(path) => self.read(&path, &Options::default(), wanted.capacity, observer),
+            RealOrProfile::Real(path) => {
+                let read = self.read(&path, &Options::default(), wanted.capacity, observer)?;
+                Ok(read.recorded())
+            }
             RealOrProfile::Profile(profile) => self.profile(&profile, wanted),
         }
     }
@@ -347,6 +350,13 @@ impl Iterator for Fitted {
             }
             error => error,
         }
+    }
+}
+
+impl Ready {
+    /// The same where its trace is known to be a recording.
+    fn recorded(self) -> Self {
+        Self { source: self.source.recorded(), ..self }
     }
 }
 
