@@ -29,5 +29,5 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     let row = |metric: &Metric| json!({ "name": metric.name, "unit": metric.unit.name(), "meaning": metric.meaning });
     let found = registry.metrics_in(arguments.section.as_deref())?;
     let rows: Vec<Value> = found.into_iter().map(row).collect();
-    output::json_or(&arguments.json, &rows, || output::list(&rows, &["name", "unit", "meaning"]))
+    output::json_or(&arguments.json, &rows, || output::rows(&rows, &["name", "unit", "meaning"]))
 }

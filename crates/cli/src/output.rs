@@ -138,13 +138,8 @@ pub fn json_or_text(
     json.give(value).and(printed)
 }
 
-/// A list of objects as [`rows`] makes it; where there is no terminal it is cut to the columns of an ordinary one, and `--json` has all.
-pub fn list(objects: &[Value], keys: &[&str]) -> String {
-    let all = rows(objects, keys);
-    if screen::columns().is_some() { all } else { screen::cut(&all, screen::PIPED) }
-}
-
-/// A table of objects, one a line, with `keys` as its header; folded to the width of the terminal, if there is one.
+/// A table of objects, one a line, with `keys` as its header; folded to the width of the terminal, if there is one. Elsewhere a line is as
+/// long as it is, so that `grep` finds all of it.
 pub fn rows(objects: &[Value], keys: &[&str]) -> String {
     let cell = |value: &Value| match value {
         Value::String(text) => text.clone(),

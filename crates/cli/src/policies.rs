@@ -62,6 +62,6 @@ fn table(policies: &[Policy]) -> String {
         })
     };
     let rows: Vec<Value> = policies.iter().map(row).collect();
-    let table = output::list(&rows, &["seam", "key", "policy", "description"]);
+    let table = output::rows(&rows, &["seam", "key", "policy", "description"]);
     format!("{table}\n\n* taken where the key is left out\n")
 }

@@ -131,7 +131,7 @@ fn list(library: &Library, json: &JsonArgument) -> Result<(), Failure> {
             .iter()
             .map(|entry| json!({ "id": entry.id, "claims": entry.claims.join(" "), "title": entry.title }))
             .collect();
-        output::list(&rows, &["id", "claims", "title"])
+        output::rows(&rows, &["id", "claims", "title"])
     })
 }
 

@@ -98,18 +98,8 @@ pub fn columns() -> Option<u16> {
     Table::new().width().or_else(said)
 }
 
-/// The columns of help and of lists where there is no terminal: those of an ordinary one.
+/// The columns of help where there is no terminal: those of an ordinary one.
 pub const PIPED: u16 = 80;
-
-/// `text` with lines of at most this many `columns`, cut where they are longer: a list keeps one line for each of its items.
-pub fn cut(text: &str, columns: u16) -> String {
-    let columns = usize::from(columns);
-    let line = |line: &str| match line.chars().count() > columns {
-        true => line.chars().take(columns.saturating_sub(1)).chain(['…']).collect(),
-        false => line.to_owned(),
-    };
-    text.lines().map(line).collect::<Vec<String>>().join("\n")
-}
 
 /// The columns for results, which are made for some width: 100 where there is no terminal, chosen.
 pub fn width() -> u16 {

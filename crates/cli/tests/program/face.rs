@@ -178,12 +178,19 @@ fn tables_fit_80_columns_and_use_more() {
 }
 
 #[test]
-fn help_and_lists_fit_80_columns_where_there_is_no_terminal() {
-    for command in [&["--help"][..], &["metrics"], &["policies"], &["repro", "list"]] {
-        let output = program(command).env_remove("COLUMNS").output().expect("it was built");
-        let text = String::from_utf8(output.stdout).expect("the program writes UTF-8");
-        let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or_default();
-        assert!((60..=80).contains(&widest), "{widest}: {text}");
+fn help_fits_80_columns_and_lists_are_whole_where_there_is_no_terminal() {
+    let help = wordline(&["--help"]).success();
+    let widest = help.lines().map(|line| line.chars().count()).max().unwrap_or_default();
+    assert!((60..=80).contains(&widest), "{widest}: {help}");
+    for (command, key) in
+        [(&["metrics"][..], "meaning"), (&["policies"], "description"), (&["repro", "list"], "title")]
+    {
+        let all = wordline(&[command, &["--json"]].concat()).json();
+        let text = wordline(command).success();
+        for object in all.as_array().expect("a list") {
+            let meaning = object[key].as_str().expect(key);
+            assert!(text.lines().any(|line| line.ends_with(meaning)), "{meaning}: {text}");
+        }
     }
 }
 

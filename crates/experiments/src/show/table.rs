@@ -13,7 +13,13 @@ pub fn grid(width: u16, heads: &[&str], rows: Vec<Vec<String>>, right: std::ops:
     let mut table = Table::new();
     table.force_no_tty().load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_width(width);
-    table.set_header(heads);
+    let widest = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let needed: usize =
+        heads.iter().enumerate().map(|(n, head)| widest(n).max(head.chars().count()) + 1).sum();
+    match needed > usize::from(width) {
+        true => table.set_header(heads.iter().enumerate().map(|(n, head)| broken(head, widest(n)))),
+        false => table.set_header(heads),
+    };
     table.add_rows(rows);
     for (number, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 1));
@@ -28,6 +34,22 @@ pub fn grid(width: u16, heads: &[&str], rows: Vec<Vec<String>>, right: std::ops:
         }
     }
     table.to_string()
+}
+
+/// A head in lines of at most this many columns where its words are short enough; dots and underscores end words.
+fn broken(head: &str, columns: usize) -> String {
+    let words = || head.split_inclusive(['.', '_', ' ']);
+    let most = words().map(|word| word.chars().count()).max().unwrap_or(0).max(columns);
+    let (mut text, mut length) = (String::new(), 0);
+    for word in words() {
+        if length > 0 && length + word.chars().count() > most {
+            text.push('\n');
+            length = 0;
+        }
+        text += word;
+        length += word.chars().count();
+    }
+    text
 }
 
 /// The rows as a table for a terminal of `width` columns, what is to be said of them, and how many stand how.
@@ -201,4 +223,17 @@ fn markdown_rows(rows: &[Row]) -> String {
 
 fn with_unit(value: &str, unit: &str) -> String {
     if value.is_empty() || unit.is_empty() { value.to_owned() } else { format!("{value} {unit}") }
+}
+
+#[test]
+fn heads_that_do_not_fit_are_broken_between_their_words() {
+    let heads =
+        ["ftl.over_provisioning", "ftl.gc.victim.policy", "write_amplification", "host.write_latency_us.p99"];
+    let rows = || vec![["0.2", "greedy", "2.613 ± 0.012", "813.2 ± 1.4"].map(str::to_owned).to_vec()];
+    let narrow = grid(70, &heads, rows(), 2..4);
+    assert!(narrow.lines().all(|line| line.chars().count() <= 70), "{narrow}");
+    for word in ["write_", "amplification", "latency_us.", "p99", "victim.", "policy"] {
+        assert!(narrow.split([' ', '\n']).any(|cell| cell.ends_with(word)), "{word}: {narrow}");
+    }
+    assert_eq!(grid(100, &heads, rows(), 2..4).lines().count(), 2);
 }
