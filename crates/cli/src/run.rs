@@ -33,7 +33,8 @@ A trace of one's own is made with `wordline trace gen`.";
 
 /// Runs a trace or a workload on a device and says what happened.
 ///
-/// Without arguments: an embedded recorded trace on an embedded 3D TLC drive.
+/// Without arguments: an embedded recorded trace on an embedded 3D TLC drive. Where no device is named, a trace runs on `nvme-tlc`, and a
+/// workload, a profile or a job file on `bench-512g`.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
