@@ -121,7 +121,11 @@ fn part(given: &mut Parameters, out: &mut Toml) -> Flash {
     out.line("interface", "\"NV-DDR2\"", "Flash_Comm_Protocol");
     let rate = given.whole("Channel_Transfer_Rate", 1..=10_000);
     out.line("rate", format!("\"{rate}MT/s\""), "Channel_Transfer_Rate");
-    out.line("width", 8 * given.whole("Flash_Channel_Width", 1..=2), "Flash_Channel_Width, in bytes");
+    out.line(
+        "width",
+        8 * given.whole("Flash_Channel_Width", 1..=2),
+        "in bits; Flash_Channel_Width is in bytes",
+    );
     Flash { page, blocks, planes, suspends }
 }
 
