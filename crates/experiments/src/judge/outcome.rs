@@ -184,7 +184,10 @@ impl Row {
         let mark = if self.sure { "" } else { "?" };
         let verdict = self.verdict;
         match verdict {
-            Verdict::Outside if self.under.is_some() => format!("{verdict}{mark}"),
+            Verdict::Outside if self.under.is_some() => format!("outside{mark}, not counted"),
+            Verdict::Within | Verdict::Direction if self.under.is_some() => {
+                format!("{verdict}{mark}, not counted")
+            }
             Verdict::Outside if self.contradicted => format!("outside{mark}, contradicted"),
             Verdict::Outside if self.explained => format!("outside{mark}, explained"),
             Verdict::Outside => format!("{verdict}{mark}, no reason"),
