@@ -127,7 +127,10 @@ const BROKEN: [(&str, &str, &[&str]); 5] = [
 
 /// Arguments `--set` on preset `tiny`.
 const ARGUMENTS: [(&str, &[&str]); 8] = [
-    ("ftl.over_provisioning=0.9999", &["found 0.9999, wanted at most 0.99", "so that a page is left for the host"]),
+    (
+        "ftl.over_provisioning=0.9999",
+        &["found 0.9999, wanted at most 0.99", "so that a page is left for the host"],
+    ),
     ("ftl.gc.stop_at_free_blocks=31", &["wanted more blocks, for no value suffices: of 32 blocks"]),
     ("ftl.over_provisionning=0.2", &["--set ftl.over_provisionning", "over_provisioning, or another of"]),
     ("ftl.over_provisioning", &["--set ftl.over_provisioning", "key=value"]),
