@@ -131,15 +131,21 @@ impl Basis {
     }
 }
 
-/// A complaint about what does not go together with a setting `key=value`; the place where it was written stands behind what was found.
+/// A complaint about what does not go together with a setting `key=value`; the place where it was written stands behind what was found,
+/// unless it is a table that the setting is in. What is wrong with a file that the setting names keeps its line.
 fn because_of(setting: &str, complaint: Complaint) -> Complaint {
-    let set = setting.split_once('=').map_or(setting, |(key, _)| key).trim();
-    let Complaint { key, found, wanted } = complaint;
-    let (found, key) = match key.rsplit_once(": ") {
-        Some((place, key)) => (format!("{found} ({place})"), key.to_owned()),
-        None => (found, key),
+    let (set, value) = setting.split_once('=').unwrap_or((setting, ""));
+    let (set, value) = (set.trim(), value.trim().trim_matches(['"', '\'']));
+    let (place, key) = complaint.key.rsplit_once(": ").unwrap_or(("", &complaint.key));
+    if value.ends_with(".toml") && place.contains(value) {
+        return complaint;
+    }
+    let is_around = set.strip_prefix(key).is_some_and(|rest| rest.starts_with('.'));
+    let found = match place.is_empty() || is_around {
+        true => complaint.found.clone(),
+        false => format!("{} ({place})", complaint.found),
     };
-    Complaint { key: Origin::Set(set.into()).label(&key), found, wanted }
+    Complaint { key: Origin::Set(set.into()).label(key), found, wanted: complaint.wanted }
 }
 
 impl Device {

@@ -115,7 +115,7 @@ fn a_setting_that_does_not_fit_the_pace_is_refused() {
     let refusal = wordline(&small(&["--time-scale", "0.5"])).refusal();
     assert_eq!(
         refusal,
-        "error: time scale: found 0.5, wanted none: in a closed loop requests have no times to scale\n"
+        "error: --time-scale: found 0.5, wanted none: in a closed loop requests have no times to scale\n"
     );
 }
 

@@ -348,8 +348,8 @@ impl Walk<'_> {
     fn unknown(&mut self, known: &Map<String, Json>, member: &Node, key: &str, path: &str) {
         let names: Vec<&str> = known.keys().map(String::as_str).collect();
         let mut wanted = one_of(key, &names);
-        // A key of this table that has the name as one of its words is meant sooner than that of another table.
-        let has_word = |name: &&&str| name.split('_').any(|word| word == key);
+        // A key of this table that begins with the name, or has it as one of its words, is meant sooner than that of another table.
+        let has_word = |name: &&&str| name.starts_with(key) || name.split('_').any(|word| word == key);
         if let [whole] = names.iter().filter(has_word).collect::<Vec<_>>()[..] {
             let wanted = one_of(whole, &names);
             return self.wrong.add(member.origin.label(path), "an unknown key", wanted);
