@@ -50,6 +50,8 @@ fn one_of<'a>(found: &str, names: impl Iterator<Item = &'a String>) -> String {
     match names.len() {
         0 => "nothing".into(),
         1 => format!("one of {}", names[0]),
+        // Of three letters, two may be wrong there: `waf` is not `wear`.
+        _ if found.len() < 4 => format!("one of {}", names.join(", ")),
         _ => wordline_kernel::one_of(found, &names),
     }
 }
@@ -212,7 +214,10 @@ mod tests {
                 "pools.0.share",
                 "found nothing at `pools.0.share`, wanted after `pools.0.` one of part, valid_share",
             ),
-            ("pool", "found nothing at `pool`, wanted one of channel_utilisation, pools, time, waf, windows"),
+            (
+                "pool",
+                "found nothing at `pool`, wanted pools, or another of channel_utilisation, time, waf, windows",
+            ),
             ("pools.1", "found several values at `pools.1`, wanted a number: after `pools.1.` one of part"),
             ("pools.1.part", "found \"b\", wanted a number"),
             ("waf", "found null, wanted a number"),
