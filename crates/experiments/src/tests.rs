@@ -106,7 +106,7 @@ fn a_claim_has_the_form_of_the_ledger() {
 #[test]
 fn a_device_that_does_not_hold_together_is_found_before_anything_runs() {
     let text = complaint("values = [0.065,", "values = [1.5,");
-    assert!(text.contains("kind.sweep.device.ftl.over_provisioning: found 1.5"), "{text}");
+    assert!(text.contains("kind.sweep.vary ftl.over_provisioning: found 1.5"), "{text}");
     let text = complaint("key = \"ftl.over_provisioning\"", "key = \"ftl.over_provision\"");
     assert!(text.contains("over_provision"), "{text}");
 }
