@@ -72,7 +72,7 @@ fn its_settings_and_those_of_the_ssd_are_checked_key_by_key() {
     let wrong = check("design.shortest-queue.tasks_of_erse=2");
     assert!(wrong.contains("wanted tasks_of_erase"), "{wrong}");
     let wrong = check("design.shortest.tasks_of_erase=2");
-    assert!(wrong.contains("wanted one of centaur, cubeftl, ressd, shortest-queue"), "{wrong}");
+    assert!(wrong.contains("wanted shortest-queue, or another of centaur, cubeftl, ressd"), "{wrong}");
     let wrong = check("ftl.placement={policy='fixed',order='CWDP'}");
     assert!(wrong.contains("ftl.placement.policy") && wrong.contains("beside the design"), "{wrong}");
     let wrong = refusal(&["config", "check", "--preset", "tiny", "--set", "designs=['shortest-queu']"]);
