@@ -106,7 +106,7 @@ impl Basis {
         if self.set.is_empty() || !wrong.0.iter().any(is_of_below) {
             return wrong;
         }
-        // What is wrong with the first settings alone, from none to all but the last.
+        // The errors with the first settings alone, from none to all but the last.
         let mut of_first = Vec::new();
         for count in 0..self.set.len() {
             let first = Self { set: self.set[..count].to_vec(), ..self.clone() };

@@ -467,7 +467,7 @@ class MemberUse:
     reads: int
     """Reads that it was sent."""
     role: str
-    """Its role at the end: `member 0`, `member 0, failed`, `member 0, rebuilt` while it is, `spare`, or `failed`."""
+    """Its role at the end: `member 0`, `member 0, failed`, `member 0, being rebuilt`, `spare`, or `failed`."""
     spent_lifetime: float
     """The part of its lifetime that the run spent, of the pool that spent most."""
     writes: int
@@ -890,11 +890,15 @@ class Tail:
 @dataclass(frozen=True)
 class TimeShare:
     """Where the time of the requests went: mean microseconds a request, for reads and for writes. The sum over the
-    list is the mean latency.
+    list is the mean latency. Of an array of devices it is estimated from the first 10,000 requests and one of 128 of the others,
+    and
+    the list is empty without `--slowest`; so it is where a device does not know.
     """
 
     name: str
-    """`queue`, `link`, `controller`, `buffer`, `mapping`, `gc_wait`, `die_wait`, `bus`, `array`, `decoding`, `retries`."""
+    """`queue`, `link`, `controller`, `buffer`, `mapping`, `gc_wait`, `die_wait`, `bus`, `array`, `decoding`, `retries`; of an array
+    of devices `raid_wait`, `raid_reads` and `raid_log` before these, as in `tail`.
+    """
     read_us: float
     """Mean microseconds a read."""
     write_us: float
@@ -1157,7 +1161,9 @@ class Source:
     """Where the requests came from."""
 
     kind: Literal["real_trace", "trace", "synthetic", "profile", "given"]
-    """Whether it is a trace that was recorded, one of which nothing says so, a synthetic pattern, a profile fitted to a published trace, or given by a program."""
+    """Whether it is a trace that was recorded, one of which nothing says so, a synthetic pattern, a profile fitted to a published
+    trace, or given by a program.
+    """
     name: str
     """Name of the trace file, the workload or the profile."""
 

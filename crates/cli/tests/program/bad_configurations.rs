@@ -280,7 +280,7 @@ fn a_setting_that_does_not_fit_its_preset_is_blamed_and_not_a_line_of_the_preset
         let refusal = wordline(&call).refusal();
         assert!(refusal.starts_with(&format!("error: {wanted}")), "{refusal}");
     }
-    // What is wrong without the settings is not theirs.
+    // An error without the settings is not theirs.
     let folder = Folder::new();
     let path = folder.with("drive.toml", "preset = \"tiny\"\nbuffer.size = \"1KiB\"\n");
     let refusal =
