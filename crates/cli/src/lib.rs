@@ -153,9 +153,9 @@ fn with_command(mut given: Vec<OsString>) -> Vec<OsString> {
 /// exit code.
 fn read(arguments: &[OsString], given: &[String]) -> Result<(Program, Vec<String>), ExitCode> {
     let columns = usize::from(screen::columns().unwrap_or(screen::PIPED));
-    let command = Program::command().color(screen::wanted(given.iter().cloned())).term_width(columns);
-    let read = command.try_get_matches_from(arguments).and_then(|matches| {
-        let options = options_of(&Program::command(), &matches);
+    let mut command = Program::command().color(screen::wanted(given.iter().cloned())).term_width(columns);
+    let read = command.try_get_matches_from_mut(arguments).and_then(|matches| {
+        let options = options_of(&command, &matches);
         Ok((Program::from_arg_matches(&matches)?, options))
     });
     read.map_err(|error| {
