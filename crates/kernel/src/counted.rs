@@ -2,15 +2,20 @@
 
 /// A number with a comma before every third digit, and the thing in its plural where it is not one: `1 request`, `12,345 requests`.
 pub fn counted(number: u64, thing: &str) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3 + thing.len() + 2);
-    for (at, digit) in digits.char_indices() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
+    grouped(&number.to_string()) + " " + thing + if number == 1 { "" } else { "s" }
+}
+
+/// A decimal number with commas between the thousands of the part before the point: `-1,234.5678`.
+pub fn grouped(number: &str) -> String {
+    let (whole, rest) = number.find('.').map_or((number, ""), |point| number.split_at(point));
+    let mut out = String::with_capacity(number.len() + whole.len() / 3);
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) && !out.ends_with('-') {
+            out.push(',');
         }
-        text.push(digit);
+        out.push(digit);
     }
-    text + " " + thing + if number == 1 { "" } else { "s" }
+    out + rest
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub use calendar::{Calendar, Schedule, Within};
 pub use chart::Chart;
 pub use column::{Column, Id};
 pub use complaint::{Complaint, Complaints, nearest, one_of};
-pub use counted::counted;
+pub use counted::{counted, grouped};
 pub use digest::Digest;
 pub use divisor::gcd;
 pub use histogram::Histogram;

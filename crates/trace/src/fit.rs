@@ -86,7 +86,7 @@ impl Fitting {
         Self { name: String::new(), fit, capacity, extent, seen: 0, report }
     }
 
-    /// The same for the trace of this name.
+    /// The same, with the name of the trace for its errors.
     #[must_use]
     pub fn of(self, name: &str) -> Self {
         Self { name: name.to_owned(), ..self }

@@ -257,7 +257,6 @@ fn micros(time: Duration) -> String {
 }
 
 /// A size as people read it.
-/// A size as people read it.
 pub(crate) fn human(size: Bytes) -> String {
     Quantity::Bytes(size.0 as f64).to_string()
 }

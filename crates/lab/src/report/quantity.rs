@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use wordline_kernel::grouped;
 use wordline_kernel::metrics::{Unit, Value};
 
 /// A result with its unit.
@@ -171,19 +172,6 @@ pub fn three_digits(number: f64) -> String {
     let before_point = libm::log10(number.abs() * 1.0005).floor() as i32 + 1;
     let text = format!("{number:.*}", (3 - before_point).clamp(0, 9) as usize);
     grouped(&text)
-}
-
-/// Commas between the thousands of the part before the point.
-fn grouped(number: &str) -> String {
-    let (whole, rest) = number.find('.').map_or((number, ""), |point| number.split_at(point));
-    let mut out = String::with_capacity(number.len() + whole.len() / 3);
-    for (index, digit) in whole.chars().enumerate() {
-        if index > 0 && (whole.len() - index).is_multiple_of(3) && !out.ends_with('-') {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out + rest
 }
 
 #[cfg(test)]
