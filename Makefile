@@ -18,7 +18,7 @@ TIMES := target/nextest/default/junit.xml
 
 # The environment of the Python package, which is built into it as users of maturin do.
 PYTHON := target/python
-IN_PYTHON := cd bindings/python && PATH="$(CURDIR)/$(PYTHON)/bin:$$PATH" VIRTUAL_ENV="$(CURDIR)/$(PYTHON)" CARGO_TARGET_DIR="$(CURDIR)/target"
+IN_PYTHON := cd bindings/python && PATH="$(CURDIR)/$(PYTHON)/bin:$$PATH" VIRTUAL_ENV="$(CURDIR)/$(PYTHON)"
 
 .PHONY: help test python times check lint deny advisories book long bench tools wheel
 
@@ -57,15 +57,12 @@ check: lint deny book test ## What a change must pass: format, clippy and docume
 # The fuzz targets are checked, not linked, so that nobody needs the C++ compiler of their library.
 lint: tools
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
+	PYO3_BUILD_EXTENSION_MODULE=1 $(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	PYO3_BUILD_EXTENSION_MODULE=1 RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
 	CUSTOM_LIBFUZZER_PATH=./libfuzzer.a $(CARGO) clippy --manifest-path fuzz/Cargo.toml --target-dir target --locked --quiet -- -D warnings
-	$(CARGO) fmt --manifest-path bindings/python/Cargo.toml --check
-	PYO3_BUILD_EXTENSION_MODULE=1 $(CARGO) clippy --manifest-path bindings/python/Cargo.toml --target-dir target --locked --quiet -- -D warnings
 
 deny: $(DENY) ## Licences, duplicates and sources of all dependencies, by deny.toml.
 	$(DENY) --workspace check licenses bans sources
-	$(DENY) --manifest-path bindings/python/Cargo.toml --config deny.toml --workspace check licenses bans sources
 
 advisories: $(DENY) ## Known faults of dependencies. Wants the database of RustSec, which is on the network.
 	$(DENY) --workspace check advisories
