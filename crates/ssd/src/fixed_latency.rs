@@ -1,6 +1,8 @@
 //! The smallest device: it answers each command after the same time, and holds nothing unless it is asked to. For tests of what stands above a device,
 //! and the least that a run can take.
 
+mod volatile;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -13,6 +15,7 @@ use crate::command::{Answer, Command, Operation, SECTOR};
 use crate::device::{Content, Look, PowerCut, Recovered, Steady, ZEROES};
 use crate::metrics::Detail;
 use crate::snapshot::Agenda;
+use volatile::Volatile;
 
 /// A device that answers each command after the same time, however many there are.
 pub struct FixedLatency {
@@ -31,11 +34,15 @@ pub struct FixedLatency {
     /// The contents of writes in flight, and those that reads found, by their tags.
     carried: BTreeMap<u32, Vec<Content>>,
     found: BTreeMap<u32, Vec<Content>>,
+    /// The operation of which the next command fails.
+    failing: Option<Operation>,
+    /// None where all that was answered outlives a power cut.
+    volatile: Option<Volatile>,
 }
 
 state!(FixedLatency {
     values { under_way, next, digest, recovered, answers, unreadable, contents, carried, found }
-    fixed { capacity, latency }
+    fixed { capacity, latency, failing, volatile }
 });
 
 /// A command is done: its number.
@@ -58,12 +65,26 @@ impl FixedLatency {
             contents: None,
             carried: BTreeMap::new(),
             found: BTreeMap::new(),
+            failing: None,
+            volatile: None,
         }
+    }
+
+    /// The same with a volatile cache: where contents are followed, a power cut leaves of each sector one of the versions since the last flush that
+    /// covers it, drawn at random. A flush does not make discards durable. A snapshot does not hold the cache.
+    #[must_use]
+    pub fn with_volatile_cache(self, seed: Seed) -> Self {
+        Self { volatile: Some(Volatile::new(seed)), ..self }
     }
 
     /// From now on reads of these sectors fail, until they are written, for tests of layers that can do without them.
     pub fn spoil(&mut self, sectors: Range<u64>) {
         self.unreadable.extend(sectors);
+    }
+
+    /// The next command of this kind fails, for tests of layers that can do without it.
+    pub fn fail_next(&mut self, operation: Operation) {
+        self.failing = Some(operation);
     }
 
     /// Whether a command that is done failed because of sectors that cannot be read; a write of them makes them readable.
@@ -81,26 +102,69 @@ impl FixedLatency {
 
     /// Notes what a command that is done wrote or found.
     #[cold]
-    fn note_contents(&mut self, command: &Command) {
-        let Some(contents) = &mut self.contents else { return };
-        let carried = self.carried.remove(&command.tag);
-        let sectors = command.sector..command.sector + command.sectors;
+    fn note_contents(&mut self, number: u32, command: &Command) {
+        if let Some(volatile) = &mut self.volatile {
+            volatile.complete();
+        }
         match command.operation {
-            Operation::Write => {
-                let tag = Content::of(command.tag);
-                let content = |at: usize| carried.as_ref().map_or(tag, |carried| carried[at]);
-                contents.extend(sectors.enumerate().map(|(at, sector)| (sector, content(at))));
-            }
-            Operation::WriteZeroes | Operation::Discard => {
-                for sector in sectors {
-                    contents.remove(&sector);
+            Operation::Write | Operation::WriteZeroes | Operation::Discard => {
+                self.write(command, |_| true);
+                let is_durable = command.fua && command.operation != Operation::Discard;
+                if let (Some(volatile), true) = (&mut self.volatile, is_durable) {
+                    (command.sector..command.sector + command.sectors)
+                        .for_each(|sector| volatile.force(sector));
                 }
+                self.carried.remove(&command.tag);
             }
             Operation::Read => {
+                let Some(contents) = &self.contents else { return };
+                let sectors = command.sector..command.sector + command.sectors;
                 let found = sectors.map(|sector| contents.get(&sector).copied().unwrap_or(ZEROES));
                 self.found.insert(command.tag, found.collect());
             }
-            Operation::Flush | Operation::Compare => {}
+            Operation::Flush => {
+                if let Some(volatile) = &mut self.volatile {
+                    volatile.flush_over(number);
+                }
+            }
+            Operation::Compare => {}
+        }
+    }
+
+    /// A command writes those of its sectors that it `reaches`.
+    fn write(&mut self, command: &Command, mut reaches: impl FnMut(&mut Option<Volatile>) -> bool) {
+        let Self { contents: Some(contents), carried, volatile, .. } = self else { return };
+        let carried = carried.get(&command.tag);
+        let tag = Content::of(command.tag);
+        for (at, sector) in (command.sector..command.sector + command.sectors).enumerate() {
+            if !reaches(volatile) {
+                continue;
+            }
+            let new =
+                (command.operation == Operation::Write).then(|| carried.map_or(tag, |carried| carried[at]));
+            let before = match new {
+                Some(content) => contents.insert(sector, content),
+                None => contents.remove(&sector),
+            };
+            if let Some(volatile) = volatile {
+                volatile.write(sector, before, new, command.operation == Operation::Discard);
+            }
+        }
+    }
+
+    /// The power is cut: what was in flight may have reached its sectors, and what no flush covers may be gone.
+    fn lose(&mut self, in_flight: &[Command]) {
+        for command in in_flight {
+            if matches!(command.operation, Operation::Write | Operation::WriteZeroes | Operation::Discard) {
+                self.write(command, |volatile| volatile.as_mut().is_some_and(Volatile::reached));
+            }
+        }
+        let Self { contents: Some(contents), volatile: Some(volatile), .. } = self else { return };
+        for (sector, held) in volatile.cut() {
+            match held {
+                Some(content) => contents.insert(sector, content),
+                None => contents.remove(&sector),
+            };
         }
     }
 }
@@ -122,6 +186,10 @@ impl BlockDevice for FixedLatency {
     fn submit(&mut self, command: Command, calendar: &mut impl Schedule<Done>) {
         let number = self.next;
         self.next = number.wrapping_add(1);
+        let is_flush = command.operation == Operation::Flush && self.failing != Some(Operation::Flush);
+        if let (Some(volatile), true) = (&mut self.volatile, is_flush) {
+            volatile.flush_begins(number);
+        }
         self.under_way.insert(number, (command, calendar.now()));
         calendar.after(self.latency, Done(number));
     }
@@ -146,9 +214,10 @@ impl BlockDevice for FixedLatency {
             self.digest.add(word);
         }
         if self.contents.is_some() {
-            self.note_contents(&command);
+            self.note_contents(number, &command);
         }
-        let failed = !self.unreadable.is_empty() && self.fails(&command);
+        let refused = self.failing.take_if(|failing| *failing == command.operation).is_some();
+        let failed = refused || !self.unreadable.is_empty() && self.fails(&command);
         self.answers.push(Answer { command, latency, failed });
     }
 
@@ -165,10 +234,14 @@ impl BlockDevice for FixedLatency {
     }
 
     fn power_cut(&mut self, _now: Instant) -> PowerCut {
+        let in_flight = std::mem::take(&mut self.under_way).into_values();
+        let unanswered: Vec<Command> = in_flight.map(|(command, _)| command).collect();
+        if self.volatile.is_some() {
+            self.lose(&unanswered);
+        }
         self.carried.clear();
         self.found.clear();
-        let unanswered = std::mem::take(&mut self.under_way).into_values();
-        PowerCut { unanswered: unanswered.map(|(command, _)| command).collect(), ..PowerCut::default() }
+        PowerCut { unanswered, ..PowerCut::default() }
     }
 
     fn recover(&mut self, _calendar: &mut impl Schedule<Done>) {
@@ -262,6 +335,36 @@ mod tests {
 
     fn device() -> FixedLatency {
         FixedLatency::new(Bytes(1 << 20), Duration::from_us(10))
+    }
+
+    #[test]
+    fn what_a_flush_covers_outlives_a_power_cut_and_of_the_rest_anything_may() {
+        let mut held = BTreeSet::new();
+        for seed in 0..64 {
+            let mut device = device().with_volatile_cache(Seed(seed));
+            device.follow_contents();
+            let mut calendar = Calendar::new();
+            let mut tag = 0;
+            let mut run = |device: &mut FixedLatency, operation, fua| {
+                tag += 1;
+                let command = Command { operation, fua, tag, sectors: 1, ..Command::default() };
+                device.submit(command, &mut calendar);
+                let done = calendar.advance().expect("it was submitted");
+                device.handle(done, &mut calendar);
+                device.take_contents(tag).map(|found| found[0])
+            };
+            run(&mut device, Operation::Write, false);
+            run(&mut device, Operation::Write, false);
+            run(&mut device, Operation::Flush, false);
+            run(&mut device, Operation::Write, false);
+            run(&mut device, Operation::Discard, false);
+            device.power_cut(Instant::ZERO);
+            held.insert(run(&mut device, Operation::Read, false).expect("contents are followed"));
+            run(&mut device, Operation::Write, true);
+            device.power_cut(Instant::ZERO);
+            assert_eq!(run(&mut device, Operation::Read, false), Some(Content::of(7)));
+        }
+        assert_eq!(held, BTreeSet::from([Content::of(2), Content::of(4), ZEROES]));
     }
 
     #[test]

@@ -269,7 +269,11 @@ const BESIDE_A_PRESET: [(&str, &[&str], &str); 4] = [
         &["ftl.over_provisioning=0.3", "part.geometry.bits_per_cell=2", "buffer.size=4MiB"],
         "--set part.geometry.bits_per_cell: ftl.two_bit: found the part ressd-tlc (preset ressd:5), wanted",
     ),
-    ("raid5-tiny", &["array.parity_log=128KiB"], "--set array.parity_log: found 128KiB, wanted"),
+    (
+        "raid5-tiny",
+        &["array.parity=cache", "array.parity_log=128KiB"],
+        "--set array.parity_log: found 128KiB, wanted",
+    ),
 ];
 
 #[test]

@@ -129,7 +129,7 @@ fn an_array_that_was_saved_goes_on_and_is_restored_as_no_other() {
     for (set, wanted) in [
         (&["--set", "members=5"][..], "found a device with members = 4, wanted 5"),
         (&["--set", "array.chunk=32KiB"], "found a device with array.chunk = \"64KiB\", wanted \"32KiB\""),
-        (&["--set", "array.parity=md"], "found a device with array.parity = \"cache\", wanted \"md\""),
+        (&["--set", "array.parity=cache"], "found a device with array.parity = \"md\", wanted \"cache\""),
         (&["--preset", "tiny"], "found a device of the type raid5, wanted the type ssd"),
     ] {
         let refusal = wordline(&[&from[..], set].concat()).refusal();

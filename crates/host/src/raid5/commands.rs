@@ -124,7 +124,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.intent.discard(row);
         self.log.forget(row);
         for member in 0..self.settings.striping.members as u16 {
-            self.lost.written(row, member, u64::MAX);
+            self.lost.discarded(row, member);
         }
     }
 

@@ -83,6 +83,11 @@ impl Intent {
         self.discarded[(row / 64) as usize] |= 1 << (row % 64);
     }
 
+    /// Whether a row was discarded since the last power cut.
+    pub fn is_discarded(&self, row: u64) -> bool {
+        self.discarded[(row / 64) as usize] >> (row % 64) & 1 == 1
+    }
+
     /// A flush of all members begins; whether it is the one that covers the rows marked so far.
     pub fn flush_begins(&mut self) -> bool {
         if self.is_flushing {
@@ -206,9 +211,20 @@ mod tests {
     }
 
     #[test]
+    fn a_row_that_is_being_written_when_a_flush_begins_stays_marked() {
+        let mut intent = Intent::new(200);
+        [3, 64].iter().for_each(|row| intent.mark(*row));
+        assert!(intent.flush_begins());
+        [64, 65].iter().for_each(|row| intent.keep(*row));
+        intent.flush_over();
+        assert_eq!((intent.cut(), untrusted(&intent)), (1, vec![64]), "65 was not marked");
+    }
+
+    #[test]
     fn a_flush_does_not_make_discards_durable() {
         let mut intent = Intent::new(64);
         intent.discard(9);
+        assert!(intent.is_discarded(9) && !intent.is_discarded(8));
         assert!(intent.flush_begins());
         intent.flush_over();
         assert_eq!((intent.cut(), untrusted(&intent)), (1, vec![9]));

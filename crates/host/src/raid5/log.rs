@@ -47,16 +47,12 @@ pub struct Log {
     areas: Vec<Area>,
     /// Rows that wait for room.
     pub waiting: Vec<HeadId>,
-    /// Members that have not answered the flush by which room is made.
-    pub flushing: u32,
-    /// Whether one of them failed to.
-    pub failed: bool,
     /// Rows whose parity is to be had from the log before the array takes commands.
     replay: BTreeSet<u64>,
 }
 
 state!(Log {
-    values { entries, areas, waiting, flushing, failed, replay }
+    values { entries, areas, waiting, replay }
     fixed { size }
 });
 
@@ -152,7 +148,6 @@ impl Log {
     /// The power is cut: rows that are not in doubt need no entry.
     pub fn cut(&mut self, is_in_doubt: impl Fn(u64) -> bool) {
         self.waiting.clear();
-        (self.flushing, self.failed) = (0, false);
         self.replay.clear();
         for (row, entry) in &mut self.entries {
             entry.covered = !is_in_doubt(*row);

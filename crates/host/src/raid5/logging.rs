@@ -9,7 +9,7 @@ use super::heads::{Head, HeadId, Step};
 use super::log::HEADER;
 use super::members::{Over, Why};
 use super::plan::Row;
-use super::way::{Set, each};
+use super::way::Set;
 use super::{Event, Raid5};
 
 impl<D: BlockDevice> Raid5<D> {
@@ -83,7 +83,7 @@ impl<D: BlockDevice> Raid5<D> {
     }
 
     /// Rows that a flush which begins now does not cover: they are being written, or wait for their parity.
-    fn open_rows(&self) -> BTreeSet<u64> {
+    pub(super) fn open_rows(&self) -> BTreeSet<u64> {
         let is_open = |head: &Head| {
             head.stale != 0 || head.step == Step::Logging || head.step == Step::Storing && head.turns.changes
         };
@@ -92,40 +92,10 @@ impl<D: BlockDevice> Raid5<D> {
     }
 
     /// Rows that wait for room in the log, and those that are stored together with them.
-    fn rows_waiting(&self) -> BTreeSet<u64> {
+    pub(super) fn rows_waiting(&self) -> BTreeSet<u64> {
         let heads =
             self.log.waiting.iter().flat_map(|id| std::iter::once(id).chain(&self.heads.get(*id).batch));
         heads.filter_map(|id| self.heads.get(*id).row).collect()
-    }
-
-    /// A flush of all members begins, unless it is beside another: what was written before is durable when it is over.
-    pub(super) fn covering_begins(&mut self) -> bool {
-        if !self.intent.flush_begins() {
-            return false;
-        }
-        self.lost.flush_begins();
-        self.flushed = self.members.all().iter().map(|member| member.holds).collect();
-        let open = self.open_rows();
-        open.iter().for_each(|row| self.intent.keep(*row));
-        let waiting = self.rows_waiting();
-        self.log.flush_begins(&open, &waiting);
-        true
-    }
-
-    /// It is over.
-    pub(super) fn covering_over(&mut self, failed: bool) {
-        if failed {
-            self.log.flush_failed();
-            return self.intent.flush_failed();
-        }
-        self.intent.flush_over();
-        self.lost.flush_over();
-        self.members.made_durable(&self.flushed);
-        self.log.flush_over();
-        let Self { log, followed, .. } = self;
-        if let Some(followed) = followed {
-            followed.keep_partials(|row| log.has(row));
-        }
     }
 
     /// Goes on with rows that wait for room in the log, or makes room; whether there was something to do.
@@ -143,26 +113,19 @@ impl<D: BlockDevice> Raid5<D> {
             return true;
         }
         let makes_room = || self.log.has_closed(&self.open_rows(), &self.rows_waiting());
-        if self.log.flushing > 0 || !makes_room() || !self.covering_begins() {
+        if self.covering.is_own() || !makes_room() || !self.flush_members(calendar) {
             return false;
         }
         self.counts.log_flushes += 1;
-        let writable = self.members.writable();
-        (self.log.flushing, self.log.failed) = (writable.count_ones(), false);
-        let flush = Command { operation: Operation::Flush, ..Command::default() };
-        for member in each(writable) {
-            self.send(member, Why::LogFlush, flush, None, calendar);
-        }
         true
     }
 
-    /// A member has answered the flush by which room is made.
-    pub(super) fn log_flush_over(&mut self, over: &Over) {
-        self.log.flushing -= 1;
-        self.log.failed |= over.failed;
-        if self.log.flushing == 0 {
-            self.covering_over(self.log.failed);
-        }
+    /// The power is cut: what was discarded may come back, or not, on each member, so that an entry that was written after a discard does not tell what
+    /// the blocks hold which it left alone. Such a row stays in doubt.
+    pub(super) fn forget_discarded_in_log(&mut self) {
+        let Self { log, intent, .. } = self;
+        let rows: Vec<u64> = log.rows().filter(|row| intent.is_discarded(*row)).collect();
+        rows.into_iter().for_each(|row| log.forget(row));
     }
 
     /// The power was cut: rows whose parity is to be had from the log, and those whose missing block the cut did not touch.
@@ -174,7 +137,7 @@ impl<D: BlockDevice> Raid5<D> {
             let modified = self.log.modified(row).unwrap_or(0);
             let parity = 1 << self.settings.striping.parity(row);
             let missing = self.members.missing(row);
-            if missing == modified {
+            if missing == modified && missing.count_ones() == 1 {
                 // Parity alone was written, and says what the missing block was or what it is.
                 self.intent.is_right(row);
             } else if missing & (parity | modified) == 0 && missing.count_ones() < 2 {

@@ -12,13 +12,15 @@ use super::heads::{Sectors, sectors};
 pub struct Lost {
     /// By row and member.
     lost: BTreeMap<(u64, u16), Sectors>,
+    /// Those discarded since. A flush does not make a discard durable, so that a power cut may take it back until they are written.
+    discarded: BTreeMap<(u64, u16), Sectors>,
     /// Those written since the last flush: a power cut may take the writes back.
     written: Vec<((u64, u16), Sectors)>,
     /// How many of those were written before the flush under way began.
     flushing: usize,
 }
 
-state!(Lost { values { lost, written, flushing } });
+state!(Lost { values { lost, discarded, written, flushing } });
 
 impl Lost {
     /// Notes sectors of a block as lost; how many are new.
@@ -31,17 +33,18 @@ impl Lost {
 
     /// Sectors of a block were written.
     pub fn written(&mut self, row: u64, member: u16, which: Sectors) {
-        if self.lost.is_empty() {
-            return;
-        }
-        let Some(held) = self.lost.get_mut(&(row, member)) else { return };
-        let written = *held & which;
-        *held &= !which;
-        if *held == 0 {
-            self.lost.remove(&(row, member));
-        }
+        let written =
+            take(&mut self.lost, (row, member), which) | take(&mut self.discarded, (row, member), which);
         if written != 0 {
             self.written.push(((row, member), written));
+        }
+    }
+
+    /// A block was discarded.
+    pub fn discarded(&mut self, row: u64, member: u16) {
+        let discarded = take(&mut self.lost, (row, member), Sectors::MAX);
+        if discarded != 0 {
+            *self.discarded.entry((row, member)).or_default() |= discarded;
         }
     }
 
@@ -76,18 +79,43 @@ impl Lost {
         self.written.drain(..std::mem::take(&mut self.flushing));
     }
 
-    /// The power is cut: what was written and not flushed counts as lost again.
+    /// The power is cut: what was written and not flushed, or discarded, counts as lost again.
     pub fn cut(&mut self) {
         self.flushing = 0;
-        for (place, which) in std::mem::take(&mut self.written) {
+        let discarded = std::mem::take(&mut self.discarded);
+        for (place, which) in std::mem::take(&mut self.written).into_iter().chain(discarded) {
             *self.lost.entry(place).or_default() |= which;
         }
     }
 }
 
+/// Takes some sectors of a block out of those that are held; which of them were.
+fn take(held: &mut BTreeMap<(u64, u16), Sectors>, place: (u64, u16), which: Sectors) -> Sectors {
+    let Some(of_block) = held.get_mut(&place) else { return 0 };
+    let taken = *of_block & which;
+    *of_block &= !which;
+    if *of_block == 0 {
+        held.remove(&place);
+    }
+    taken
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_discard_is_taken_back_by_a_power_cut_until_its_sectors_are_written_and_flushed() {
+        let mut lost = Lost::default();
+        lost.add(7, 1, 0b1111);
+        lost.discarded(7, 1);
+        assert_eq!(lost.count(), 0);
+        lost.written(7, 1, 0b0011);
+        lost.flush_begins();
+        lost.flush_over();
+        lost.cut();
+        assert_eq!(lost.of(7, 1), 0b1100);
+    }
 
     #[test]
     fn lost_sectors_are_lost_until_they_are_written_and_flushed() {

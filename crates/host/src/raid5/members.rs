@@ -38,6 +38,8 @@ pub struct Member {
     pub device: u16,
     /// Its contents.
     pub holds: Holds,
+    /// How often its contents were given up: what was known of them before says nothing of those now.
+    pub epoch: u32,
 }
 
 /// The reason of a command to a member.
@@ -70,8 +72,8 @@ pub enum Why {
         /// The head that holds the row.
         head: HeadId,
     },
-    /// Room is made in the partial parity log.
-    LogFlush,
+    /// The array flushes all members on its own account.
+    Flush,
     /// A member that was rebuilt makes durable what it holds.
     Rebuilt,
 }
@@ -175,7 +177,7 @@ state!(Members<D: State> {
 impl<D: BlockDevice> Members<D> {
     /// The first `count` devices are members, and the others spares.
     pub fn new(devices: Vec<D>, count: usize) -> Self {
-        let member = |device| Member { device, holds: Holds::All };
+        let member = |device| Member { device, holds: Holds::All, epoch: 0 };
         let all = devices.len() as u16;
         let count = count as u16;
         Self {
@@ -264,9 +266,11 @@ impl<D: BlockDevice> Members<D> {
         self.lacking.count_ones()
     }
 
-    /// Sets what a member holds.
+    /// Sets what a member holds. Unless that is all, what it held before is given up.
     pub fn set(&mut self, member: u16, holds: Holds) {
-        self.members[usize::from(member)].holds = holds;
+        let of = &mut self.members[usize::from(member)];
+        of.epoch += u32::from(holds != Holds::All);
+        of.holds = holds;
         self.lacking = self.set_of(|holds| holds != Holds::All);
     }
 
@@ -292,10 +296,12 @@ impl<D: BlockDevice> Members<D> {
         }
     }
 
-    /// A flush of all members that began when the rebuilt ones held the rows below `from` is over.
-    pub fn made_durable(&mut self, from: &[Holds]) {
-        for (member, from) in self.members.iter_mut().zip(from) {
-            if let (Holds::Below { durable, .. }, Holds::Below { row, .. }) = (&mut member.holds, *from) {
+    /// A flush of all members that began when they held what `then` says is over. A device that took the place of another meanwhile was not flushed.
+    pub fn made_durable(&mut self, then: &[Member]) {
+        for (member, then) in self.members.iter_mut().zip(then).filter(|(now, then)| now.epoch == then.epoch)
+        {
+            if let (Holds::Below { durable, .. }, Holds::Below { row, .. }) = (&mut member.holds, then.holds)
+            {
                 *durable = (*durable).max(row);
             }
         }

@@ -13,6 +13,7 @@ mod block_device;
 mod commands;
 mod contents;
 mod explained;
+mod flush;
 pub mod heads;
 pub mod intent;
 pub mod intervals;
@@ -40,6 +41,7 @@ use wordline_ssd::{Answer, BlockDevice};
 
 use contents::Followed;
 use explained::{Cause, Explainer};
+use flush::Covering;
 use heads::{HeadId, Heads};
 use intent::Intent;
 use intervals::{Intervals, Of, Sum};
@@ -95,7 +97,10 @@ counters! {
         log_writes: "raid5.log_writes", Count, "Entries of the partial parity log that were written.";
         log_flushes: "raid5.log_flushes", Count, "Flushes of all members that made room in the partial parity log.";
         replayed: "raid5.replayed", Count, "Rows whose parity was had from the partial parity log after a power cut.";
-        lost: "raid5.lost", Count, "Sectors that were lost.";
+        lost: "raid5.lost", Count, "Sectors that were lost, for one of the three reasons that follow.";
+        lost_behind: "raid5.lost_parity_behind", Count, "Sectors lost because a member failed while their parity stayed behind: `array.parity = \"cache\"`.";
+        lost_in_doubt: "raid5.lost_write_hole", Count, "Sectors lost because a member was missing, or a page of it unreadable, in a row whose parity a power cut left in doubt.";
+        lost_unreadable: "raid5.lost_unreadable", Count, "Sectors lost because two blocks of their row could not be read.";
     }
 }
 
@@ -169,8 +174,7 @@ pub struct Raid5<D> {
     counts: Counts,
     digest: Digest,
     answers: Vec<Answer>,
-    /// The members' state when the flush began that covers what was written before.
-    flushed: Vec<Holds>,
+    covering: Covering,
     /// Which array each device belongs to: its superblock.
     labels: Vec<u64>,
     /// Rows that are stored together with the first of them. Between two events there are none.
@@ -184,7 +188,7 @@ pub struct Raid5<D> {
 }
 
 state!(Raid5<D: State> {
-    values { sync, timers, power, counts, digest, answers, flushed, labels, intervals }
+    values { sync, timers, power, counts, digest, answers, covering, labels, intervals }
     parts { members, heads, requests, intent, log, lost }
     fixed { settings, batch, followed, explainer }
 });
@@ -232,7 +236,7 @@ impl<D: BlockDevice> Raid5<D> {
             counts: Counts::default(),
             digest: Digest::default(),
             answers: Vec::new(),
-            flushed: Vec::new(),
+            covering: Covering::default(),
             batch: Vec::new(),
             followed: None,
             explainer: None,
@@ -278,15 +282,18 @@ impl<D: BlockDevice> Raid5<D> {
         })
     }
 
-    /// Sectors that are lost.
+    /// Sectors that are lost for as long as they are not written, without those that two missing members held.
     pub fn lost_sectors(&self) -> u64 {
         self.lost.count()
     }
 
-    /// Whether a sector of the array is lost.
+    /// Whether a sector of the array is lost: noted as such, or on a missing member beside another.
     pub fn is_lost(&self, sector: u64) -> bool {
-        let (member, of_member) = self.settings.striping.place(sector);
-        self.lost.touches(member, &(of_member..of_member + 1), self.settings.striping.block)
+        let settings::Settings { striping, .. } = self.settings;
+        let (member, of_member) = striping.place(sector);
+        let missing = self.members.missing(of_member / striping.block);
+        missing.count_ones() > 1 && missing >> member & 1 == 1
+            || self.lost.touches(member, &(of_member..of_member + 1), striping.block)
     }
 
     /// Blocks of a row are written, those of these members.

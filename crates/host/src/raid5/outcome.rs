@@ -93,7 +93,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.note_cause(Cause::Array);
     }
 
-    /// A row of which two members are missing: what is asked of it fails.
+    /// A row of which two members are missing: what is asked of it fails, but for reads of blocks that their members hold.
     pub(super) fn give_row_up(&mut self, id: HeadId, calendar: &mut impl Schedule<Event<D::Event>>) {
         self.heads.preread_over(id);
         self.heads.full(id, false);
@@ -104,10 +104,16 @@ impl<D: BlockDevice> Raid5<D> {
         let mut writes = std::mem::take(&mut head.current);
         writes.append(&mut head.pending);
         let reads = std::mem::take(&mut head.reads);
-        for request in writes.into_iter().chain(reads.into_iter().map(|(request, _)| request)) {
+        let (lost, there): (Vec<_>, Vec<_>) =
+            reads.into_iter().partition(|(_, member)| row.missing >> member & 1 == 1);
+        head.reads = there;
+        for request in writes.into_iter().chain(lost.into_iter().map(|(request, _)| request)) {
             self.part_over(request, true, calendar.now());
         }
         if self.heads.get(id).turns.sync {
+            if let Some(sync) = &self.sync {
+                self.heads.get_mut(id).sync = sync.number;
+            }
             self.row_synced(id, &row);
         }
     }
@@ -124,7 +130,9 @@ impl<D: BlockDevice> Raid5<D> {
         }
         if !follows && row.missing & head.known == 0 {
             let (member, stale) = (row.missing.trailing_zeros() as u16, head.stale);
-            self.counts.lost += self.lost.add(row.row, member, stale);
+            let lost = self.lost.add(row.row, member, stale);
+            self.counts.lost += lost;
+            self.counts.lost_behind += lost;
             self.clear_stale(id);
         }
     }
@@ -215,6 +223,9 @@ impl<D: BlockDevice> Raid5<D> {
         self.heads.get_mut(id).turns.sync = false;
         sync.row_over(row.row);
         match sync.task {
+            // Of a row without two members nothing was had.
+            Task::Replay if row.missing.count_ones() > 1 => self.log.replayed(row.row),
+            _ if row.missing.count_ones() > 1 => {}
             Task::Rebuild { member } => self.members.row_rebuilt(member, row.row),
             Task::Replay => self.replayed(row.row),
             Task::Resync | Task::Scrub if row.missing == 0 => self.intent.is_right(row.row),

@@ -16,10 +16,11 @@ use super::way::{MOST_MEMBERS, ReadModifyWrite};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Parity {
-    /// Once its row leaves the stripe cache, on a flush, or after `parity_delay`: changes of it gather until then.
-    #[default]
+    /// Once its row leaves the stripe cache, on a flush, or after `parity_delay`: changes of it gather until then. If a member fails before that, what it
+    /// held of the row may be lost.
     Cache,
     /// With every write of data, as md without a journal does.
+    #[default]
     Md,
 }
 
@@ -72,8 +73,7 @@ pub struct ArrayFile {
 }
 
 impl Default for ArrayFile {
-    /// Those of md (Linux 6.1, `raid5.c` and `md.c`) but for two readings of ReSSD: parity is written when its row leaves the
-    /// cache, and a block is a page of 16 KiB.
+    /// Those of md (Linux 6.1, `raid5.c` and `md.c`) but for the block, a page of 16 KiB as in ReSSD.
     fn default() -> Self {
         Self {
             layout: Layout::default(),

@@ -30,7 +30,7 @@ impl<D: BlockDevice> Raid5<D> {
     /// Goes on with the work of a head whose turn it is.
     pub(super) fn handle_head(&mut self, id: HeadId, calendar: &mut impl Schedule<Event<D::Event>>) {
         let row = self.row_of(id);
-        if row.missing.count_ones() > 1 {
+        if row.missing.count_ones() > 1 && !self.reads_what_is_there(id, &row) {
             self.give_row_up(id, calendar);
             return self.release(id);
         }
@@ -52,6 +52,18 @@ impl<D: BlockDevice> Raid5<D> {
                 Next::Act => return self.act(id, &row, calendar),
             }
         }
+    }
+
+    /// Whether the work on a row is to read blocks that their members hold.
+    fn reads_what_is_there(&self, id: HeadId, row: &Row) -> bool {
+        let head = self.heads.get(id);
+        let is_there = |(_, member): &(u32, u16)| row.missing >> member & 1 == 0;
+        matches!(head.job, Job::None | Job::Read)
+            && !head.reads.is_empty()
+            && head.reads.iter().all(is_there)
+            && head.pending.is_empty()
+            && head.stale == 0
+            && !head.turns.sync
     }
 
     /// Takes up the work that comes first: parity that has to be written, reads, writes, and the row's turn in a synchronisation.
@@ -190,7 +202,14 @@ impl<D: BlockDevice> Raid5<D> {
             if let Some(followed) = &mut self.followed {
                 if one { followed.compute(id, member, row.all) } else { followed.zero(id, member) }
             }
-            self.counts.lost += self.lost.add(row.row, member, lost);
+            let lost = self.lost.add(row.row, member, lost);
+            self.counts.lost += lost;
+            let of_reason = match (one, row.untrusted) {
+                (false, _) => &mut self.counts.lost_unreadable,
+                (true, true) => &mut self.counts.lost_in_doubt,
+                (true, false) => &mut self.counts.lost_behind,
+            };
+            *of_reason += lost;
         }
         if lost != 0 || !one {
             self.log.forget(row.row);

@@ -61,6 +61,8 @@ pub struct Sync {
     pub rows: Vec<u64>,
     /// Whether it pauses.
     pub pauses: bool,
+    /// Whether the flush that makes its rows durable has begun.
+    pub flushes: bool,
     /// Rows that are over.
     pub done: u64,
     /// Instants, and how many rows were over then; the latest, and the one from which the pace is measured.
@@ -77,6 +79,7 @@ impl Sync {
             next,
             rows: Vec::new(),
             pauses: false,
+            flushes: false,
             done: 0,
             marks: [(now, 0); MARKS],
             latest: 0,

@@ -47,7 +47,7 @@ impl<D: BlockDevice> Raid5<D> {
             Why::Fetch { head } => self.fetch_over(head, over),
             Why::Store { head } => self.store_over(head, &over, calendar),
             Why::Log { head } => self.log_over(head, &over, calendar),
-            Why::LogFlush => self.log_flush_over(&over),
+            Why::Flush => self.own_flush_over(&over),
             Why::Rebuilt => self.rebuilt(&over, calendar.now()),
         }
         self.note_cause(Cause::Array);
@@ -136,7 +136,8 @@ impl<D: BlockDevice> Raid5<D> {
         let waits = self.heads.all().filter(|(_, head)| head.stale != 0 && !head.turns.settle);
         if let Some(first) = waits.map(|(_, head)| head.since.0).min() {
             self.timers.settle = true;
-            calendar.at(first + delay, Event::Settle);
+            // Data may take longer to be written than parity may stay behind.
+            calendar.at((first + delay).max(calendar.now()), Event::Settle);
         }
     }
 
@@ -241,17 +242,29 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// All rows were begun: the synchronisation is over when they are. A device that was rebuilt makes them durable first.
+    /// All rows were begun: the synchronisation is over when they are, and durable. The flush after a resync covers the parity that it wrote,
+    /// without which a later cut would put the same rows in doubt.
     fn end_sync(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let Some(sync) = &mut self.sync else { return false };
         if !sync.rows.is_empty() {
             return false;
         }
-        if let Task::Rebuild { member } = sync.task {
-            sync.pauses = true;
-            let flush = Command { operation: Operation::Flush, ..Command::default() };
-            self.send(member, Why::Rebuilt, flush, None, calendar);
-            return true;
+        match sync.task {
+            Task::Rebuild { member } => {
+                sync.pauses = true;
+                let flush = Command { operation: Operation::Flush, ..Command::default() };
+                self.send(member, Why::Rebuilt, flush, None, calendar);
+                return true;
+            }
+            Task::Resync if sync.done > 0 && !sync.flushes => {
+                let begins = self.flush_members(calendar);
+                if let Some(sync) = &mut self.sync {
+                    sync.flushes = begins;
+                }
+                return begins;
+            }
+            Task::Resync if self.covering.is_own() => return false,
+            Task::Resync | Task::Replay | Task::Scrub => {}
         }
         self.sync = None;
         self.sync_next(calendar.now());
@@ -294,6 +307,8 @@ impl<D: BlockDevice> Raid5<D> {
             self.followed = Some(Box::new(self.new_followed().with_partials(*followed)));
         }
         self.lost.cut();
+        self.covering.cut();
+        self.forget_discarded_in_log();
         self.counts.unsure += self.intent.cut();
         self.plan_replay();
         self.give_unsure_up();
@@ -317,7 +332,9 @@ impl<D: BlockDevice> Raid5<D> {
             let missing = self.members.missing(row);
             if missing.count_ones() == 1 && self.log.replays(row) == 0 {
                 for member in each(missing & !parity) {
-                    self.counts.lost += self.lost.add(row, member, block);
+                    let lost = self.lost.add(row, member, block);
+                    self.counts.lost += lost;
+                    self.counts.lost_in_doubt += lost;
                 }
                 // From now on the block is what the others and the parity say.
                 self.intent.is_right(row);

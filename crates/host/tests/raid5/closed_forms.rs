@@ -1,12 +1,12 @@
 //! The times of commands on an array of devices that answer after a fixed time, to the picosecond, and the commands to the members.
 
-use wordline_host::raid5::{ArrayFile, Layout, Parity};
+use wordline_host::raid5::{ArrayFile, Layout};
 use wordline_kernel::{Bytes, Duration, Schedule};
 use wordline_ssd::Operation::{Discard, Flush, Read, Write};
 use wordline_ssd::device::{Content, ZEROES};
 use wordline_ssd::{BlockDevice, Command, FixedLatency};
 
-use super::{Bench, LATENCY, PAGE, md, null};
+use super::{Bench, LATENCY, PAGE, cached, md, null};
 
 /// 64 KiB.
 const CHUNK: u64 = 128;
@@ -38,7 +38,7 @@ fn a_full_stripe_is_written_at_once_in_batches_of_eight_rows() {
     // 16 rows in two batches, for each of four members.
     assert_eq!(took, [8, 0, 48, 16]);
     assert_eq!(bench.array.counts().full_stripes, 16);
-    let large = ArrayFile { parity: Parity::Md, ..ArrayFile::default() };
+    let large = ArrayFile::default();
     let mut bench = null(4, 0, SIZE, large);
     assert_eq!(sent(&mut bench, |bench| assert_eq!(bench.time(Write, 0, 3 * CHUNK), LATENCY)), [4, 0, 12, 4]);
 }
@@ -96,7 +96,7 @@ fn writes_of_an_instant_make_a_full_stripe() {
 
 #[test]
 fn parity_stays_behind_in_the_cache_until_a_flush() {
-    let mut bench = null(4, 0, SIZE, ArrayFile::default());
+    let mut bench = null(4, 0, SIZE, cached());
     // A block of 16 KiB is written in parts: its old data are read before the first.
     for part in 0..4 {
         let took = sent(&mut bench, |bench| {
@@ -112,7 +112,7 @@ fn parity_stays_behind_in_the_cache_until_a_flush() {
 
 #[test]
 fn a_whole_block_is_written_without_a_read_where_parity_is_reconstructed_later() {
-    let mut bench = null(4, 0, SIZE, ArrayFile::default());
+    let mut bench = null(4, 0, SIZE, cached());
     assert_eq!(sent(&mut bench, |bench| assert_eq!(bench.time(Write, 0, 4 * PAGE), LATENCY)), [1, 0, 1, 0]);
     // The two other blocks are read.
     let took = sent(&mut bench, |bench| assert_eq!(bench.time(Flush, 0, 0), LATENCY * 3));
@@ -122,7 +122,7 @@ fn a_whole_block_is_written_without_a_read_where_parity_is_reconstructed_later()
 #[test]
 fn parity_is_written_after_its_delay() {
     let delay = Duration::from_ms(5);
-    let file = ArrayFile { parity_delay: Some(delay), ..ArrayFile::default() };
+    let file = ArrayFile { parity_delay: Some(delay), ..cached() };
     let mut bench = null(4, 0, SIZE, file);
     bench.submit(Write, 0, 3 * CHUNK);
     bench.run_for(delay - Duration::from_ps(1));
@@ -134,7 +134,7 @@ fn parity_is_written_after_its_delay() {
 
 #[test]
 fn parity_is_written_when_its_row_leaves_the_cache() {
-    let file = ArrayFile { stripe_cache: 17, ..ArrayFile::default() };
+    let file = ArrayFile { stripe_cache: 17, ..cached() };
     let mut bench = null(4, 0, Bytes::mib(4), file);
     for row in 0..17 {
         // The rows of a stripe are four.
@@ -168,7 +168,7 @@ fn a_log_takes_a_write_before_each_row_and_a_flush_of_all_members_when_it_is_ful
 
 #[test]
 fn a_durable_write_is_answered_with_its_parity() {
-    let mut bench = null(4, 0, SIZE, ArrayFile::default());
+    let mut bench = null(4, 0, SIZE, cached());
     let write = Command { operation: Write, fua: true, sectors: 3 * CHUNK, ..Default::default() };
     bench.submit_command(write);
     bench.run();
@@ -262,7 +262,7 @@ fn a_discard_goes_to_all_members_for_whole_stripes() {
 #[test]
 fn every_layout_and_size_gives_back_what_was_written() {
     for layout in Layout::ALL {
-        for (members, file) in [(3, md()), (4, ArrayFile::default()), (6, md())] {
+        for (members, file) in [(3, md()), (4, cached()), (6, md())] {
             let mut bench = null(members, 0, SIZE, ArrayFile { layout, ..file });
             let all = bench.array.shape().namespaces[0];
             for first in (0..all).step_by(777) {

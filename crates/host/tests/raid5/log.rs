@@ -6,7 +6,8 @@ use wordline_ssd::device::Content;
 use wordline_ssd::{BlockDevice, Operation};
 
 use super::md;
-use super::oracle::{Trouble, files, over_null_with, over_ssds_with};
+use super::oracle::Trouble;
+use super::trials::{files, over_null_with, over_ssds_with};
 
 /// The same with a partial parity log: of md's size, and so small that every row waits for a flush.
 fn logged() -> [(u16, ArrayFile); 2] {
@@ -28,7 +29,8 @@ fn an_array_with_a_log_does_what_one_without_it_does() {
 
 #[test]
 fn with_a_log_power_cuts_beside_failures_lose_only_missing_blocks_that_were_written_with_others() {
-    let trouble = Trouble { fails: true, cuts: true, cuts_degraded: true, scrubs: true, spoils: false };
+    let trouble =
+        Trouble { fails: true, cuts: true, cuts_degraded: true, scrubs: true, ..Trouble::default() };
     over_null_with(&logged(), trouble, 200);
     over_null_with(&logged(), Trouble { spoils: true, ..trouble }, 160);
     over_ssds_with(&logged(), trouble, 60);

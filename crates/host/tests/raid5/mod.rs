@@ -1,10 +1,12 @@
 //! A RAID-5 over devices with a fixed latency, and over SSDs.
 
 mod closed_forms;
+mod durability;
 mod explained;
 mod log;
 mod oracle;
 mod state;
+mod trials;
 
 use wordline_host::raid5::{ArrayFile, Event, Parity, Raid5};
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule};
@@ -19,6 +21,11 @@ pub const PAGE: u64 = 8;
 /// As md has it: blocks of 4 KiB, parity with the data.
 pub fn md() -> ArrayFile {
     ArrayFile { parity: Parity::Md, block: Bytes::kib(4), ..ArrayFile::default() }
+}
+
+/// As in ReSSD: parity stays behind in the stripe cache.
+pub fn cached() -> ArrayFile {
+    ArrayFile { parity: Parity::Cache, ..ArrayFile::default() }
 }
 
 /// An array and the time.

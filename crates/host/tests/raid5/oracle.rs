@@ -1,24 +1,24 @@
-//! Commands drawn at random while members fail, devices are rebuilt, the power is cut and sectors become unreadable: what was
-//! acknowledged is read, what was flushed outlives the power, and what RAID-5 cannot keep is reported as lost.
+//! A reference for arrays: what a host that sends commands drawn at random may read, while members fail, devices are rebuilt, the power is cut and
+//! sectors become unreadable. What completed is read, what a flush covers outlives the power, and what RAID-5 cannot keep is reported as lost.
+//! `trials.rs` has the arrays that it is held against.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wordline_host::raid5::{ArrayFile, Parity};
 use wordline_kernel::{Bytes, Calendar, Instant, Schedule, Seed, Stream};
 use wordline_ssd::ageing::Ages;
-use wordline_ssd::contract;
-use wordline_ssd::device::{Content, FILLED, Tail, ZEROES};
-use wordline_ssd::{BlockDevice, Command, Device, FixedLatency, Operation};
+use wordline_ssd::device::{Content, ZEROES};
+use wordline_ssd::{BlockDevice, Command, Operation};
 
-use super::{Bench, LATENCY, explained, md};
+use super::Bench;
 
 /// The host's knowledge of a sector.
 #[derive(Clone, Debug)]
 struct Sector {
     /// The contents that a read may find: one, unless the device may have chosen.
     now: Vec<Content>,
-    /// Those that may be there after a power cut, beside that.
+    /// Those that may be there after a power cut, beside that, and how many there were that cannot be there any more.
     older: Vec<Content>,
+    dropped: usize,
     /// Whether it was discarded, so that anything older may come back with a power cut.
     discarded: bool,
     /// All that it ever held.
@@ -35,38 +35,54 @@ pub(super) struct Trouble {
     pub(super) scrubs: bool,
     /// Pages become unreadable.
     pub(super) spoils: bool,
+    /// Members fail beside others that are missing.
+    pub(super) more_fail: bool,
+    /// Flushes go beside other commands.
+    pub(super) flushes: bool,
+}
+
+/// A flush that is outstanding: what was known when it was submitted.
+struct Flush {
+    tag: u32,
+    /// By sector, the contents of before that it makes impossible: all until then.
+    older: Vec<usize>,
+    /// The number of commands until then, and the rows of those that were outstanding.
+    submitted: u64,
+    outstanding: BTreeSet<u64>,
+    /// Rows whose parity was to be written anew, which it does not cover.
+    unsure: BTreeSet<u64>,
 }
 
 /// Makes sectors of a device unreadable.
 type Spoil<D> = fn(&mut D, std::ops::Range<u64>);
 
-struct Host<D: BlockDevice> {
-    bench: Bench<D>,
+pub(super) struct Host<D: BlockDevice> {
+    pub(super) bench: Bench<D>,
     random: Stream,
     sectors: Vec<Sector>,
-    /// Rows with writes that are not flushed, and rows of which something may be lost.
-    unflushed: BTreeSet<u64>,
+    /// Rows with writes that are not flushed, each with the number of the last command that wrote it, and rows of which something may be lost.
+    unflushed: BTreeMap<u64, u64>,
     excused: BTreeSet<u64>,
-    /// Rows whose parity was to be written anew when the last flush began, which it does not cover.
-    unsure: BTreeSet<u64>,
+    flushes: Vec<Flush>,
+    submitted: u64,
     /// Of rows that are not flushed: the members with data of which blocks were written, where the array has a log of partial parity.
     modified: BTreeMap<u64, u64>,
-    has_log: bool,
+    pub(super) has_log: bool,
     /// Rows with a block that became unreadable.
     spoilt: BTreeSet<u64>,
-    spoil: Option<Spoil<D>>,
+    pub(super) spoil: Option<Spoil<D>>,
     /// Whether parity stays behind.
-    stays_behind: bool,
+    pub(super) stays_behind: bool,
     /// Outstanding commands.
     sent: Vec<Command>,
     trouble: Trouble,
     members: u16,
     block: u64,
-    lost: u64,
+    pub(super) lost: u64,
 }
 
 impl<D: Ages> Host<D> {
-    fn new(
+    pub(super) fn new(
         bench: Bench<D>,
         members: u16,
         block: Bytes,
@@ -75,15 +91,21 @@ impl<D: Ages> Host<D> {
         content: Content,
     ) -> Self {
         let all = bench.array.shape().namespaces[0] as usize;
-        let sector =
-            Sector { now: vec![content], older: Vec::new(), discarded: false, history: vec![content] };
+        let sector = Sector {
+            now: vec![content],
+            older: Vec::new(),
+            dropped: 0,
+            discarded: false,
+            history: vec![content],
+        };
         Self {
             bench,
             random: Seed(seed).stream("raid5.oracle", 0),
             sectors: vec![sector; all],
-            unflushed: BTreeSet::new(),
+            unflushed: BTreeMap::new(),
             excused: BTreeSet::new(),
-            unsure: BTreeSet::new(),
+            flushes: Vec::new(),
+            submitted: 0,
             modified: BTreeMap::new(),
             has_log: false,
             spoilt: BTreeSet::new(),
@@ -117,13 +139,37 @@ impl<D: Ages> Host<D> {
                 // Discarded blocks leave the log.
                 *modified = if operation == Operation::Discard { 0 } else { *modified | members };
             }
-            self.unflushed.extend(rows);
+            self.submitted += 1;
+            self.unflushed.extend(rows.into_iter().map(|row| (row, self.submitted)));
         }
         if operation == Operation::Flush {
-            self.unsure = self.bench.array.unsure().collect();
+            let outstanding = self.sent.iter().filter(|command| Self::writes(command).is_some());
+            let outstanding = outstanding.flat_map(|command| self.rows(command)).collect();
+            self.flushes.push(Flush {
+                tag,
+                older: self.sectors.iter().map(|sector| sector.dropped + sector.older.len()).collect(),
+                submitted: self.submitted,
+                outstanding,
+                unsure: self.bench.array.unsure().collect(),
+            });
         }
         self.sent.push(command);
         self.take_answers();
+    }
+
+    /// A flush completed: what had completed when it was submitted cannot be undone any more.
+    fn flushed(&mut self, tag: u32) {
+        let at = self.flushes.iter().position(|flush| flush.tag == tag);
+        let flush = self.flushes.remove(at.expect("each flush completes once"));
+        for (sector, older) in self.sectors.iter_mut().zip(flush.older) {
+            let gone = older.saturating_sub(sector.dropped);
+            sector.older.drain(..gone);
+            sector.dropped += gone;
+        }
+        let Self { modified, unflushed, submitted, .. } = self;
+        unflushed.retain(|row, last| *last > flush.submitted || flush.outstanding.contains(row));
+        unflushed.extend(flush.unsure.iter().map(|row| (*row, *submitted)));
+        modified.retain(|row, _| unflushed.contains_key(row));
     }
 
     fn writes(command: &Command) -> Option<Content> {
@@ -143,10 +189,7 @@ impl<D: Ages> Host<D> {
                 Operation::Read => self.check_read(&command, answer.failed),
                 Operation::Flush => {
                     assert!(!answer.failed, "a flush failed");
-                    self.sectors.iter_mut().for_each(|sector| sector.older.clear());
-                    self.unflushed = std::mem::take(&mut self.unsure);
-                    let Self { modified, unflushed, .. } = self;
-                    modified.retain(|row, _| unflushed.contains(row));
+                    self.flushed(command.tag);
                 }
                 _ => {
                     assert!(!answer.failed || self.trouble.fails, "{command:?} failed");
@@ -159,11 +202,14 @@ impl<D: Ages> Host<D> {
                             sector.now.push(new);
                             sector.discarded = true;
                         } else if answer.failed {
+                            // Whether it is there now or not, a power cut may have it otherwise.
                             sector.now.push(new);
+                            sector.older.extend_from_slice(&sector.now);
                         } else {
                             sector.older.append(&mut sector.now);
                             sector.now = vec![new];
                             if command.fua {
+                                sector.dropped += sector.older.len();
                                 sector.older.clear();
                             }
                         }
@@ -183,10 +229,15 @@ impl<D: Ages> Host<D> {
         let found = self.bench.array.take_contents(command.tag).expect("contents are followed");
         for (sector, content) in range.zip(found) {
             let known = &mut self.sectors[sector as usize];
+            let array = &self.bench.array;
             assert!(
                 known.now.contains(&content),
-                "sector {sector} holds {content:?}, wanted one of {:?}",
-                known.now
+                "sector {sector} holds {content:?}, wanted one of {:?}; {:?}, missing {:#b}, {:?}, {:?}",
+                known.now,
+                array.striping().place(sector),
+                array.missing(),
+                self.trouble,
+                array.counts()
             );
             known.now = vec![content];
         }
@@ -204,6 +255,9 @@ impl<D: Ages> Host<D> {
                 "sector {sector} is lost, and row {row} had nothing under way"
             );
         }
+        let counts = self.bench.array.counts();
+        let by_reason = counts.lost_behind + counts.lost_in_doubt + counts.lost_unreadable;
+        assert_eq!(counts.lost, by_reason, "each loss has a reason");
         self.lost = self.lost.max(lost.len() as u64);
     }
 
@@ -228,6 +282,9 @@ impl<D: Ages> Host<D> {
                 _ => Operation::Discard,
             };
             self.submit(operation, sector, sectors);
+            if self.trouble.flushes && self.random.below(4) == 0 {
+                self.submit(Operation::Flush, 0, 0);
+            }
         }
     }
 
@@ -250,11 +307,14 @@ impl<D: Ages> Host<D> {
     fn fail(&mut self) {
         let member = self.random.below(u64::from(self.members)) as u16;
         if self.bench.array.degraded() > 0 {
-            return;
+            if !self.trouble.more_fail {
+                return;
+            }
+            self.excused.extend(0..self.bench.array.striping().rows());
         }
         // With parity in the cache it may have stayed behind; without, only rows that a power cut left unsure are in danger.
         if self.bench.array.has_parity_behind() {
-            self.excused.extend(&self.unflushed);
+            self.excused.extend(self.unflushed.keys());
         }
         self.excused.extend(self.bench.array.unsure());
         self.excused.extend(&self.spoilt);
@@ -289,7 +349,7 @@ impl<D: Ages> Host<D> {
                 // A row that was discarded before another cut is in no log, and holds nothing.
                 self.has_log && modified != 0 && (modified & missing == 0 || modified & !missing == 0)
             };
-            let endangered: Vec<u64> = self.unflushed.iter().copied().filter(|row| !is_safe(row)).collect();
+            let endangered: Vec<u64> = self.unflushed.keys().copied().filter(|row| !is_safe(row)).collect();
             self.excused.extend(endangered);
             self.excused.extend(self.bench.array.unsure());
             let discarded: Vec<u64> =
@@ -305,6 +365,7 @@ impl<D: Ages> Host<D> {
         self.bench.array.power_cut(self.bench.calendar.now());
         self.bench.array.forget_answers();
         self.bench.calendar = Calendar::resumed(self.bench.calendar.now(), []);
+        self.flushes.clear();
         for command in std::mem::take(&mut self.sent) {
             let Some(new) = Self::writes(&command) else { continue };
             for sector in command.sector..command.sector + command.sectors {
@@ -329,7 +390,7 @@ impl<D: Ages> Host<D> {
         // Rows that were discarded are still in doubt, and in no log.
         let unsure: Vec<u64> = self.bench.array.unsure().collect();
         self.modified.extend(unsure.iter().map(|row| (*row, 0)));
-        self.unflushed.extend(unsure);
+        self.unflushed.extend(unsure.into_iter().map(|row| (row, self.submitted)));
         self.read_all();
     }
 
@@ -344,7 +405,7 @@ impl<D: Ages> Host<D> {
         self.check_lost();
     }
 
-    fn work(&mut self, rounds: u32) {
+    pub(super) fn work(&mut self, rounds: u32) {
         for round in 0..rounds {
             self.submit_round();
             let steps = self.random.below(40);
@@ -374,193 +435,5 @@ impl<D: Ages> Host<D> {
             }
         }
         self.read_all();
-    }
-}
-
-/// Arrays that differ in how they write parity.
-pub(super) fn files() -> [(u16, ArrayFile); 4] {
-    let fast = |file| ArrayFile { sync_slowest: Bytes::mib(50), chunk: Bytes::kib(16), ..file };
-    [
-        (4, fast(md())),
-        (5, fast(md())),
-        (4, fast(ArrayFile { stripe_cache: 17, ..ArrayFile::default() })),
-        (5, fast(ArrayFile { stripe_cache: 20, block: Bytes::kib(4), ..ArrayFile::default() })),
-    ]
-}
-
-/// Trials of each array: more where time is given.
-fn seeds() -> u64 {
-    if std::env::var_os("WORDLINE_LONG").is_some() { 60 } else { 3 }
-}
-
-fn over_null(trouble: Trouble, rounds: u32) -> Vec<u64> {
-    over_null_with(&files(), trouble, rounds)
-}
-
-pub(super) fn over_null_with(files: &[(u16, ArrayFile)], trouble: Trouble, rounds: u32) -> Vec<u64> {
-    let mut lost = Vec::new();
-    for (number, (members, file)) in (0..).zip(files.iter().cloned()) {
-        for seed in 0..seeds() {
-            let device = |_| FixedLatency::new(Bytes::kib(256), LATENCY);
-            let devices = (0..members + 40).map(device).collect();
-            let block = file.block;
-            let bench = Bench::new(devices, members, file.clone());
-            let mut host = Host::new(bench, members, block, trouble, 1000 * number + seed, ZEROES);
-            host.spoil = Some(FixedLatency::spoil);
-            host.stays_behind = file.parity == Parity::Cache;
-            host.has_log = file.parity_log.is_some();
-            host.work(rounds);
-            if file.parity == Parity::Md && !trouble.cuts && !trouble.spoils {
-                assert_eq!(host.lost, 0, "parity is never behind");
-            }
-            lost.push(host.lost);
-        }
-    }
-    lost
-}
-
-#[test]
-fn an_undisturbed_array_gives_back_what_was_written_and_its_parity_is_right() {
-    over_null(Trouble { scrubs: true, ..Trouble::default() }, 120);
-}
-
-#[test]
-fn members_that_fail_are_rebuilt_and_nothing_is_lost_but_where_parity_stayed_behind() {
-    over_null(Trouble { fails: true, scrubs: true, ..Trouble::default() }, 200);
-}
-
-#[test]
-fn a_whole_array_loses_nothing_with_its_power() {
-    let lost = over_null(Trouble { cuts: true, scrubs: true, ..Trouble::default() }, 160);
-    assert!(lost.iter().all(|lost| *lost == 0), "{lost:?}");
-}
-
-#[test]
-fn power_cuts_beside_failures_lose_only_rows_that_were_being_written() {
-    let lost =
-        over_null(Trouble { fails: true, cuts: true, cuts_degraded: true, scrubs: true, spoils: false }, 200);
-    assert!(lost.iter().any(|lost| *lost > 0), "the write hole is there");
-}
-
-#[test]
-fn pages_that_cannot_be_read_are_repaired_from_parity() {
-    let lost = over_null(Trouble { spoils: true, scrubs: true, ..Trouble::default() }, 160);
-    assert!(
-        lost[..2 * seeds() as usize].iter().all(|lost| *lost < 64),
-        "one row of an array at most: {lost:?}"
-    );
-}
-
-#[test]
-fn all_troubles_together_lose_only_what_they_may() {
-    over_null(Trouble { fails: true, cuts: true, cuts_degraded: true, scrubs: true, spoils: true }, 200);
-}
-
-fn over_ssds(trouble: Trouble, rounds: u32) {
-    over_ssds_with(&files(), trouble, rounds);
-}
-
-pub(super) fn over_ssds_with(files: &[(u16, ArrayFile)], trouble: Trouble, rounds: u32) {
-    let config = contract::small().check().expect("it is sound");
-    for (number, (members, file)) in (0..).zip(files.iter().cloned()).filter(|(number, _)| number % 2 == 0) {
-        let device = |seed| Device::new(config.clone(), Seed(u64::from(seed)));
-        let mut devices: Vec<Device> = (0..members + 12).map(device).collect();
-        devices.truncate(usize::from(members) + 12);
-        let (block, file_has_log) = (file.block, file.parity_log.is_some());
-        let mut bench = Bench::new(devices, members, file);
-        assert!(bench.array.fill_while(1.0, &mut |_| true));
-        bench.array.explain(Tail::keeping(10_000));
-        let mut host = Host::new(bench, members, block, trouble, number, FILLED);
-        host.has_log = file_has_log;
-        host.work(rounds);
-        assert!(explained::check(&host.bench) > 100, "commands were answered");
-    }
-}
-
-#[test]
-fn ssds_that_fail_are_rebuilt() {
-    over_ssds(Trouble { fails: true, scrubs: true, ..Trouble::default() }, 60);
-}
-
-#[test]
-fn an_array_of_ssds_outlives_power_cuts() {
-    over_ssds(Trouble { cuts: true, scrubs: true, ..Trouble::default() }, 60);
-}
-
-#[test]
-fn an_array_of_ssds_outlives_power_cuts_and_failures() {
-    over_ssds(Trouble { fails: true, cuts: true, cuts_degraded: true, scrubs: true, spoils: false }, 60);
-}
-
-/// A row of which a page of each of these members cannot be read.
-fn spoilt(members: &[usize], file: ArrayFile) -> Bench<FixedLatency> {
-    let mut bench = super::null(4, 0, Bytes::kib(256), file);
-    bench.time(Operation::Write, 0, 3 * 128);
-    bench.time(Operation::Flush, 0, 0);
-    // Another array would have it in its cache.
-    for stripe in 1..3 {
-        bench.time(Operation::Write, stripe * 3 * 128, 3 * 128);
-    }
-    for member in members {
-        bench.array.devices_mut()[*member].spoil(3..4);
-    }
-    bench
-}
-
-#[test]
-fn a_page_that_cannot_be_read_is_computed_and_written_again() {
-    let file = ArrayFile { stripe_cache: 17, ..md() };
-    for member in 0..4 {
-        let mut bench = spoilt(&[member], file.clone());
-        for again in 0..2 {
-            let tag = bench.submit(Operation::Read, 0, 3 * 128);
-            bench.run();
-            assert!(bench.answers().iter().all(|answer| !answer.failed));
-            let found = bench.array.take_contents(tag).expect("contents are followed");
-            assert!(found.iter().all(|content| *content == Content::of(1)));
-            let repaired = bench.array.counts().repaired;
-            // The last member holds the parity, which is not read.
-            assert_eq!(repaired, u64::from(member < 3), "member {member}, time {again}");
-        }
-        assert_eq!(bench.array.lost_sectors(), 0);
-        if member == 3 {
-            bench.array.scrub(&mut bench.calendar);
-            bench.run();
-            assert_eq!(bench.array.counts().repaired, 1, "a scrub finds it");
-        }
-    }
-}
-
-#[test]
-fn two_pages_of_a_row_that_cannot_be_read_are_lost_until_they_are_written() {
-    let mut bench = spoilt(&[0, 1], ArrayFile { stripe_cache: 17, ..md() });
-    let tag = bench.submit(Operation::Read, 0, 8);
-    bench.run();
-    assert!(bench.answers().iter().any(|answer| answer.command.tag == tag && answer.failed));
-    assert_eq!(bench.array.lost_sectors(), 16, "a block of each");
-    bench.time(Operation::Read, 256, 128);
-    bench.time(Operation::Write, 2, 4);
-    assert_eq!(bench.array.lost_sectors(), 12);
-    bench.time(Operation::Read, 2, 4);
-    bench.submit(Operation::Read, 1, 4);
-    bench.run();
-    assert!(bench.answers()[0].failed, "a sector before is lost still");
-    bench.fail(2);
-    bench.time(Operation::Read, 256, 128);
-}
-
-#[test]
-fn an_array_without_two_members_answers_what_is_on_the_others_and_refuses_writes() {
-    let mut bench = super::null(4, 0, Bytes::kib(256), md());
-    bench.time(Operation::Write, 0, 3 * 128);
-    bench.fail(0);
-    bench.fail(1);
-    assert!(bench.array.is_read_only());
-    bench.time(Operation::Read, 256, 128);
-    for (operation, sector) in [(Operation::Read, 0), (Operation::Write, 256), (Operation::Read, 384 + 128)] {
-        let tag = bench.submit(operation, sector, 8);
-        bench.run();
-        let failed = bench.answers().iter().any(|answer| answer.command.tag == tag && answer.failed);
-        assert!(failed, "{operation:?} {sector}");
     }
 }

@@ -6,7 +6,7 @@ use wordline_ssd::Operation::{Flush, Read, Write};
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{BlockDevice, Command, FixedLatency};
 
-use super::{Bench, LATENCY, md, null};
+use super::{Bench, LATENCY, cached, md, null};
 
 const SIZE: Bytes = Bytes::mib(2);
 
@@ -34,9 +34,9 @@ fn saved(bench: &Bench<FixedLatency>) -> Vec<u8> {
 
 #[test]
 fn an_array_that_was_saved_goes_on_as_the_one_that_was_not() {
-    let delayed = ArrayFile { parity_delay: Some(Duration::from_us(700)), ..ArrayFile::default() };
+    let delayed = ArrayFile { parity_delay: Some(Duration::from_us(700)), ..cached() };
     let logged = ArrayFile { parity_log: Some(Bytes::kib(16)), ..md() };
-    for file in [md(), logged, ArrayFile::default(), ArrayFile { stripe_cache: 17, ..delayed }] {
+    for file in [md(), logged, cached(), ArrayFile { stripe_cache: 17, ..delayed }] {
         let mut bench = busy(file.clone());
         assert!(bench.array.outstanding() > 0, "something is under way");
         let bytes = saved(&bench);
@@ -90,7 +90,7 @@ fn an_array_of_another_size_is_refused() {
 
 #[test]
 fn commands_that_a_power_cut_stops_are_not_answered() {
-    let mut bench = busy(ArrayFile::default());
+    let mut bench = busy(cached());
     let outstanding = bench.array.outstanding();
     let cut = bench.array.power_cut(bench.calendar.now());
     assert_eq!((cut.unanswered.len(), bench.array.outstanding()), (outstanding, 0));

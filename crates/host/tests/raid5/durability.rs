@@ -1,0 +1,143 @@
+//! What an array counts as durable: by device, after a flush that covers it, and never for what another device held.
+
+use wordline_host::raid5::{ArrayFile, Parity};
+use wordline_kernel::{Bytes, Calendar, Duration, Schedule, Seed};
+use wordline_ssd::device::{Content, Tail};
+use wordline_ssd::{BlockDevice, Device, FixedLatency, Operation, contract};
+
+use super::{Bench, LATENCY, cached, explained, md};
+
+const SIZE: Bytes = Bytes::kib(512);
+
+/// The power is cut and comes back.
+fn cut(bench: &mut Bench<FixedLatency>) {
+    bench.array.power_cut(bench.calendar.now());
+    bench.array.forget_answers();
+    bench.calendar = Calendar::resumed(bench.calendar.now(), []);
+    bench.array.recover(&mut bench.calendar);
+}
+
+#[test]
+fn a_cut_puts_every_row_in_doubt_that_no_flush_covers_and_a_resync_makes_them_durable() {
+    let mut bench = super::null(4, 0, SIZE, md());
+    bench.time(Operation::Write, 0, 3 * 128);
+    bench.time(Operation::Flush, 0, 0);
+    // Three rows: a block of each.
+    bench.time(Operation::Write, 0, 24);
+    cut(&mut bench);
+    assert_eq!(bench.array.unsure().collect::<Vec<_>>(), [0, 1, 2]);
+    bench.run();
+    assert_eq!((bench.array.counts().resynced, bench.array.unsure().count()), (3, 0));
+    // Nothing was written since: a member that fails and another cut find parity in order.
+    bench.fail(0);
+    cut(&mut bench);
+    bench.run();
+    assert_eq!((bench.array.lost_sectors(), bench.array.unsure().count()), (0, 0));
+    bench.time(Operation::Read, 0, 24);
+}
+
+#[test]
+fn a_rebuild_whose_last_flush_fails_goes_through_the_rows_again() {
+    let mut bench = super::null(4, 1, SIZE, ArrayFile { sync_slowest: Bytes::mib(50), ..md() });
+    bench.time(Operation::Write, 0, 3 * 128);
+    bench.array.devices_mut()[4].fail_next(Operation::Flush);
+    bench.fail(1);
+    bench.run();
+    let rows = bench.array.striping().rows();
+    assert_eq!((bench.array.counts().rebuilt, bench.array.degraded()), (2 * rows, 0));
+}
+
+#[test]
+fn a_spare_is_not_credited_with_what_a_flush_made_durable_on_the_one_before_it() {
+    let slow = ArrayFile { sync_slowest: Bytes::kib(64), sync_fastest: Bytes::kib(640), ..md() };
+    let device = |at| FixedLatency::new(Bytes::mib(2), LATENCY).with_volatile_cache(Seed(at));
+    let mut bench = Bench::new((0..6).map(device).collect(), 4, slow);
+    let all = bench.array.shape().namespaces[0];
+    bench.time(Operation::Write, 0, all);
+    bench.time(Operation::Flush, 0, 0);
+    bench.fail(1);
+    bench.run_for(LATENCY * 200);
+    bench.submit(Operation::Flush, 0, 0);
+    bench.fail(1);
+    bench.run_for(LATENCY * 2);
+    cut(&mut bench);
+    bench.run_for(LATENCY);
+    let tag = bench.submit(Operation::Read, 0, all.min(128 * 3));
+    bench.run_for(LATENCY * 300);
+    assert!(bench.answers().iter().any(|answer| answer.command.tag == tag && !answer.failed));
+    let found = bench.array.take_contents(tag).expect("contents are followed");
+    assert!(found.iter().all(|content| *content == Content::of(1)), "{found:?}");
+}
+
+#[test]
+fn parity_that_waits_shorter_than_a_command_is_written_and_explained() {
+    let config = contract::small().check().expect("it is sound");
+    for delay in [1, 20, 100, 1_000].map(Duration::from_us) {
+        let devices = (0..4).map(|seed| Device::new(config.clone(), Seed(seed))).collect();
+        let mut bench = Bench::new(devices, 4, ArrayFile { parity_delay: Some(delay), ..cached() });
+        assert!(bench.array.fill_while(1.0, &mut |_| true));
+        bench.array.explain(Tail::keeping(10_000));
+        let sectors = bench.array.shape().namespaces[0];
+        let mut random = Seed(delay.ps()).stream("raid5.parity_delay", 0);
+        for _ in 0..400 {
+            let operation = if random.below(10) < 7 { Operation::Write } else { Operation::Read };
+            bench.submit(operation, random.below(sectors / 8) * 8, 8);
+            let steps = random.below(12);
+            (0..steps).for_each(|_| {
+                bench.step();
+            });
+        }
+        bench.run();
+        assert!(explained::check(&bench) > 100, "commands were answered");
+        assert!(!bench.array.has_parity_behind());
+    }
+}
+
+#[test]
+fn a_member_that_fails_takes_nothing_with_it_by_default() {
+    assert_eq!(ArrayFile::default().parity, Parity::Md);
+    let mut bench = super::null(4, 0, SIZE, ArrayFile::default());
+    let mut random = Seed(3).stream("raid5.default", 0);
+    let sectors = bench.array.shape().namespaces[0];
+    for _ in 0..100 {
+        bench.submit(Operation::Write, random.below(sectors - 8), 8);
+    }
+    bench.run_for(LATENCY * 3);
+    bench.fail(2);
+    bench.run();
+    assert!(bench.answers().iter().all(|answer| !answer.failed));
+    assert_eq!(bench.array.lost_sectors(), 0);
+}
+
+/// Two blocks of a row are written while a member is missing that is neither of them, and the power is cut after so many events.
+fn cut_beside(missing: u16, events: u32) -> (bool, u64) {
+    let file = ArrayFile { parity_log: Some(Bytes::kib(128)), ..md() };
+    let mut bench = super::null(4, 0, SIZE, file);
+    bench.time(Operation::Write, 0, 3 * 128);
+    bench.time(Operation::Flush, 0, 0);
+    bench.fail(missing);
+    // The blocks of members 0 and 1; parity is on member 3.
+    bench.submit(Operation::Write, 0, 8);
+    bench.submit(Operation::Write, 128, 8);
+    for _ in 0..events {
+        bench.step();
+    }
+    cut(&mut bench);
+    bench.run();
+    let tag = bench.submit(Operation::Read, 256, 8);
+    bench.run();
+    let failed = bench.answers().iter().any(|answer| answer.command.tag == tag && answer.failed);
+    let found = bench.array.take_contents(tag);
+    let is_old = !failed && found.is_some_and(|found| found.iter().all(|content| *content == Content::of(1)));
+    (is_old, bench.array.lost_sectors())
+}
+
+#[test]
+fn the_log_gives_back_a_missing_block_that_was_not_written_and_reports_one_that_was() {
+    for events in 0..12 {
+        assert_eq!(cut_beside(2, events), (true, 0), "after {events} events");
+    }
+    // Written together with another block of its row, a missing block is in no log: it is reported, and nothing wrong is read.
+    let lost: Vec<u64> = (0..12).map(|events| cut_beside(0, events).1).collect();
+    assert!(lost.contains(&8) && lost.iter().all(|lost| [0, 8].contains(lost)), "{lost:?}");
+}
