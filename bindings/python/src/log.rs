@@ -56,6 +56,9 @@ impl Logging {
 
     /// Adds answers.
     pub fn add(&mut self, answers: &[Answered]) {
+        // A request that was outstanding when measuring began has no place in a log that begins there.
+        let begun = |answer: &&Answered| answer.latency.ps() <= answer.time.ps();
+        let answers: Vec<Answered> = answers.iter().filter(begun).copied().collect();
         if answers.is_empty() {
             return;
         }

@@ -116,7 +116,14 @@ fn logged(
     options: &RunOptions,
     watch: &mut Watch,
 ) -> lab::error::Result<(lab::Summary, Log)> {
-    let mut session = lab::Session::open_observed(device, workload, options, watch)?;
+    if let Some(until) = &options.until {
+        return Err(Error::Argument {
+            what: "until".into(),
+            found: format!("{} beside log=True", until.column),
+            wanted: "a log in a file, log=PATH".into(),
+        });
+    }
+    let mut session = lab::Session::of(workload.job(device, options, watch)?, watch)?;
     let mut log = Logging::begin();
     loop {
         let reached = session.advance_observed(Until::Answers(BATCH), watch)?;
@@ -136,6 +143,8 @@ pub fn options(settings: &Settings<'_, '_>) -> PyResult<RunOptions> {
     Ok(RunOptions {
         seed: settings.whole("seed", 0)?.unwrap_or_default(),
         precondition: settings.read("precondition")?,
+        warm_up: settings.read("warm_up")?,
+        until: settings.read("until")?,
         from_snapshot: settings.path("from_snapshot")?,
         save_snapshot: settings.path("save_snapshot")?,
         log: settings.path("log")?,

@@ -5,7 +5,7 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use wordline_kernel::{Instant, Seed};
 use wordline_lab::job::Job;
 use wordline_lab::run::run_job;
-use wordline_lab::{Device as Described, Precondition, RunOptions, Selection, Unobserved, Workload};
+use wordline_lab::{Device as Described, Precondition, RunOptions, Selection, Unobserved, WarmUp, Workload};
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{BlockDevice, Device};
 
@@ -55,7 +55,8 @@ fn named(device: &Described, workload: &str, precondition: Precondition) -> Job 
 
 /// A workload. Preconditioning is part of what is measured, so most start filled: it takes a hundredth of the time.
 fn job(device: &Described, workload: Workload, precondition: Precondition) -> Job {
-    let options = RunOptions { precondition: Some(precondition), ..RunOptions::default() };
+    let (precondition, warm_up) = (Some(precondition), Some(WarmUp::None));
+    let options = RunOptions { precondition, warm_up, ..RunOptions::default() };
     let workload = Workload { requests: Some(REQUESTS), ..workload };
     workload.job(device, &options, &mut Unobserved).expect("the workload is embedded")
 }

@@ -8,7 +8,10 @@ use wordline_lab::config::named;
 use wordline_lab::output::is_standard;
 use wordline_lab::trace::workload::arrival::Bursts;
 use wordline_lab::trace::{Fit, Options};
-use wordline_lab::{Device, Error, Origin, Precondition, Registry, RunOptions, SLOWEST, Selection, Workload};
+use wordline_lab::{
+    Device, Error, Origin, Precision, Precondition, Registry, RunOptions, SLOWEST, Selection, WarmUp,
+    Workload,
+};
 
 use crate::provenance::provenance;
 
@@ -116,6 +119,13 @@ pub struct WorkloadArguments {
     /// itself), workload:3 with this many drive writes, or the fraction to fill; the workload's own if not given.
     #[arg(long, value_name = "STATE", allow_negative_numbers = true)]
     precondition: Option<Precondition>,
+    /// How much of the beginning is left out of the result: so many requests, a time such as 20ms, `rule` (until the load is steady by
+    /// MSER-5), or none. Generated workloads by rule on any device but an empty one, traces and job files none if not given.
+    #[arg(long, value_name = "N|TIME|HOW", allow_negative_numbers = true)]
+    warm_up: Option<WarmUp>,
+    /// Measures until half of the 95 % interval of a column is this part of its mean, such as `p99:2%`, and no longer than the requests last.
+    #[arg(long, value_name = "COLUMN:SHARE")]
+    until: Option<Precision>,
     /// How many of the slowest requests are kept, to say where their time went; 0 for none.
     #[arg(long, value_name = "N", default_value_t = SLOWEST, value_parser = whole::<u32, 0>, allow_negative_numbers = true)]
     slowest: u32,
@@ -173,6 +183,8 @@ impl WorkloadArguments {
     pub fn options(&self) -> RunOptions {
         RunOptions {
             precondition: self.precondition,
+            warm_up: self.warm_up,
+            until: self.until.clone(),
             slowest: Some(self.slowest).filter(|slowest| *slowest > 0),
             provenance: provenance(),
             ..RunOptions::seed(self.seed.seed)

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use wordline_lab::observer::{
-    OVERWRITING, Observer, PRECONDITIONING, READING, RECOVERING, RUNNING, SAVING, WARMING_UP,
+    OVERWRITING, Observer, PRECONDITIONING, READING, RECOVERING, RUNNING, SAVING, SETTLING, WARMING_UP,
 };
 use wordline_lab::report::Quantity;
 
@@ -137,7 +137,7 @@ impl Watch<'_> {
         self.end_phase();
         (self.phase, self.total) = (Some((name, Instant::now())), total);
         // Before the first request there is nothing to show.
-        interrupt::looks(matches!(name, RUNNING | RECOVERING | SAVING));
+        interrupt::looks(matches!(name, SETTLING | RUNNING | RECOVERING | SAVING));
         self.bar.set_style(style(unit_of(name), total, done));
         self.bar.set_message(screen::visible(&format!("{}: {name}", self.name)).into_owned());
         self.bar.reset();
@@ -194,9 +194,13 @@ impl Drop for Watch<'_> {
 
 #[test]
 fn every_phase_says_what_it_counts() {
-    let phases = [READING, PRECONDITIONING, OVERWRITING, WARMING_UP, RUNNING, RECOVERING, SAVING, WRITING];
+    let phases =
+        [READING, PRECONDITIONING, OVERWRITING, WARMING_UP, SETTLING, RUNNING, RECOVERING, SAVING, WRITING];
     let unit = phases.map(unit_of);
-    assert_eq!(unit, ["bytes", "pages", "pages", "pages", "requests", "pages", "bytes", "requests"]);
+    assert_eq!(
+        unit,
+        ["bytes", "pages", "pages", "pages", "requests", "requests", "pages", "bytes", "requests"]
+    );
     for unit in unit {
         assert!(bar_of(unit).contains(&format!("{{human_len}} {unit}, {{rate}}, {{left}} left")));
         for template in [bar_of(unit), counter_of(unit)] {

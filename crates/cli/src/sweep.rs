@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use wordline_kernel::Bytes;
+use wordline_lab::WarmUp;
 use wordline_lab::devices::Registry;
 use wordline_lab::output::ReportFolder;
 use wordline_lab::sweep::Conduct;
@@ -66,6 +67,10 @@ pub struct Arguments {
     /// The device before: empty, filled, filled:0.5, steady-state or steady-state:0.5; the workload's own if not given.
     #[arg(long, value_name = "STATE")]
     precondition: Option<String>,
+    /// How much of the beginning of each run is left out of its result: so many requests, a time such as 20ms, `rule` (until the load is
+    /// steady by MSER-5), or none. Generated workloads by rule on any device but an empty one if not given.
+    #[arg(long, value_name = "N|TIME|HOW", allow_negative_numbers = true, conflicts_with = "study")]
+    warm_up: Option<WarmUp>,
     /// A key and its values: `KEY=A,B,C`, or `KEY=FROM..TO/STEPS`, `/*STEPS` where each is a multiple of the one before. Can be
     /// repeated: all combinations are run. `workload.` goes before keys of the workload.
     #[arg(long, value_name = "KEY=VALUES")]
@@ -142,6 +147,7 @@ impl Arguments {
                     requests: self.requests,
                     queue_depth: self.queue_depth,
                     precondition: self.precondition.as_deref(),
+                    warm_up: self.warm_up,
                     vary: vary.collect::<Result<_, _>>()?,
                     repeat: Repeat { first: self.seed.seed, seeds: self.seeds.unwrap_or(1), until: None },
                     columns: self.columns.clone(),

@@ -232,7 +232,8 @@ fn generate(arguments: &Generate, registry: &Registry) -> Result<(), Failure> {
             let workload = Workload { requests: arguments.requests, ..origin.into() };
             let options = RunOptions::seed(arguments.seed.seed);
             let load = workload.job(&device, &options, &mut Unobserved)?.load;
-            (load.requests.in_order(), load.total)
+            let total = load.total;
+            (load.in_order(), total)
         }
     };
     target.write(requests, Some(&generated), false)

@@ -72,12 +72,13 @@ impl Bench for Lab {
             from_snapshot,
             covers_volume,
             power_cut_after,
+            warm_up,
             traces,
             seed,
             ..
         } = point;
         let run = format!(
-            "{config_text}{workload:?}{precondition:?}{from_snapshot:?}{covers_volume}{power_cut_after:?}{traces:?}{seed}"
+            "{config_text}{workload:?}{precondition:?}{from_snapshot:?}{covers_volume}{power_cut_after:?}{warm_up:?}{traces:?}{seed}"
         );
         if let Some(summary) = self.known().get(&run) {
             return Ok(summary.clone());
@@ -145,7 +146,8 @@ impl Bench for Lab {
 /// # Errors
 /// Those of a run, such as [`Error::Content`] of a trace that cannot be read.
 pub fn simulate(point: &Point, goes_on: impl FnMut() -> bool) -> Result<Summary> {
-    let Asked { source, requests, total, pace, extent } = requests_of(point)?;
+    let (warm_up, beside) = point.warm_up();
+    let Asked { source, requests, total, pace, extent } = requests_of(point, beside)?;
     let shape = point.device.shape();
     let precondition = match point.covers_volume {
         true => covering(point.precondition, extent, shape.capacity),
@@ -157,6 +159,9 @@ pub fn simulate(point: &Point, goes_on: impl FnMut() -> bool) -> Result<Summary>
         source,
         requests,
         total: Some(total),
+        warm_up,
+        beside,
+        until: None,
         pace,
         spread: Spread::default(),
         namespace: 0,
@@ -196,7 +201,7 @@ struct Asked {
     extent: Bytes,
 }
 
-fn requests_of(point: &Point) -> Result<Asked> {
+fn requests_of(point: &Point, beside: u64) -> Result<Asked> {
     let closed = |depth| Pace::Closed { depth, think: Duration::ZERO };
     let open = Pace::Open { time_scale: 1.0 };
     let shape = point.device.shape();
@@ -206,13 +211,15 @@ fn requests_of(point: &Point) -> Result<Asked> {
             let pages = capacity.0 / shape.logical_page.0;
             let total = (pages as f64 * drive_writes) as u64;
             let source = Source { name: "uniform page writes".into(), kind: SourceKind::Synthetic };
-            let (requests, pace) =
-                (Incoming::generated(uniform_writes(point, pages, total)), closed(*queue_depth));
+            let (requests, pace) = (
+                Incoming::generated(uniform_writes(point, pages, total.saturating_add(beside))),
+                closed(*queue_depth),
+            );
             Ok(Asked { source, requests, total, pace, extent: capacity })
         }
         Workload::Generated(workload) => {
             let generator = workload.generator(Seed(point.seed), capacity).map_err(Error::Config)?;
-            let requests = Incoming::generated(generator);
+            let requests = Incoming::generated(generator.with_more(beside));
             let source = Source { name: workload.description.clone(), kind: SourceKind::Synthetic };
             let pace = match (workload.arrival.queue_depth(), workload.bursts) {
                 (Some(depth), Some(Bursts { on, off })) => Pace::Bursts { depth, on, off },
@@ -224,7 +231,7 @@ fn requests_of(point: &Point) -> Result<Asked> {
             Ok(Asked { source, requests, total: workload.requests, pace, extent: capacity })
         }
         Workload::Named(named) => {
-            let (requests, total, pace) = named.requests(Seed(point.seed), capacity)?;
+            let (requests, total, pace) = named.requests(Seed(point.seed), capacity, beside)?;
             let source = Source { name: named.name.clone(), kind: SourceKind::Synthetic };
             Ok(Asked { source, requests, total, pace, extent: capacity })
         }

@@ -30,7 +30,6 @@ pub use judge::counts::Counts;
 pub use judge::expect::{Band, Direction, Expect, Reason, Wanted};
 pub use judge::outcome::{Measured, Outcome, Row, Trace, Value, Verdict};
 pub use judge::settings;
-pub use judge::student::Mean;
 pub use known::{Known, Rows};
 pub use library::{Entry, Library};
 pub use options::{Options, SEEDS};
@@ -41,4 +40,5 @@ pub use show::table::{digest, first_digest, grid, markdown, markdown_summary, su
 pub use statistics::Finding;
 pub use sweep::axes::{Axis, Points};
 pub use sweep::{Before, Point, Sweep, Volume, Workload};
+pub use wordline_lab::student::Mean;
 pub use write_sizes::{Volumes, WriteSizes};

@@ -101,6 +101,9 @@ pub(crate) struct Arrivals {
     admission: Admission,
     /// The tag of the next one.
     tag: u32,
+    /// How many were drawn, and how many there may be.
+    drawn: u64,
+    most: u64,
     /// Where requests come from threads or jobs, which of them waits for the answer to which tag.
     threads: BTreeMap<u32, u16>,
     /// Set once a request cannot be had; none comes after it.
@@ -110,7 +113,15 @@ pub(crate) struct Arrivals {
 impl Arrivals {
     /// To a device with these limits.
     pub fn new(requests: Incoming, admission: Admission) -> Self {
-        Self { requests, admission, tag: 0, threads: BTreeMap::new(), cut_short: None }
+        Self {
+            requests,
+            admission,
+            tag: 0,
+            drawn: 0,
+            most: u64::MAX,
+            threads: BTreeMap::new(),
+            cut_short: None,
+        }
     }
 
     /// The error of the request that ended the run before its time, if one did; `submitted` came before it, from `source`. It is told
@@ -186,6 +197,11 @@ impl Arrivals {
         }
     }
 
+    /// Ends them after so many, counted from the first one; those that were drawn stay.
+    pub fn end_after(&mut self, most: u64) {
+        self.most = most;
+    }
+
     /// Requests that were given and are not drawn yet.
     pub fn given(&self) -> u64 {
         match &self.requests {
@@ -198,7 +214,7 @@ impl Arrivals {
 impl Source for Arrivals {
     #[inline]
     fn next(&mut self) -> Option<Arrival> {
-        if self.cut_short.is_some() {
+        if self.cut_short.is_some() || self.drawn >= self.most {
             return None;
         }
         let (request, thread) = match &mut self.requests {
@@ -230,6 +246,7 @@ impl Source for Arrivals {
             self.threads.insert(self.tag, thread);
         }
         self.tag = self.tag.wrapping_add(1);
+        self.drawn += 1;
         Some(arrival)
     }
 
@@ -241,7 +258,7 @@ impl Source for Arrivals {
             Incoming::Submitted(given) => !given.is_over || !given.requests.is_empty(),
             Incoming::InOrder(_) | Incoming::Generated(_) => false,
         };
-        more && self.cut_short.is_none()
+        more && self.cut_short.is_none() && self.drawn < self.most
     }
 
     #[inline]

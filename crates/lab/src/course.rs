@@ -45,6 +45,11 @@ impl Readings {
         Self { width, taken: vec![(begin, device.gauges(begin))] }
     }
 
+    /// The reading at the beginning.
+    pub fn first(&self) -> &Gauges {
+        &self.taken[0].1
+    }
+
     /// Whether each of so many windows of this width has a reading.
     #[inline]
     pub fn are_complete(&self, windows: usize, width: Duration) -> bool {
@@ -133,6 +138,7 @@ mod tests {
             good_blocks: 10,
             moved_pages: moved,
             erased_pages: erased,
+            buffered_pages: 0,
         };
         (Instant::ZERO + Duration::from_us(us), gauges)
     }

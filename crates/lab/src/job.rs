@@ -7,6 +7,8 @@ use crate::devices::Configured;
 use crate::load::{CutAfter, Load, Precondition, Start};
 use crate::provenance::Provenance;
 use crate::timeline::Timeline;
+use crate::transient::WarmUp;
+use crate::until::Precision;
 
 /// Settings of a run or a session beside its device and its workload.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +17,11 @@ pub struct RunOptions {
     pub seed: u64,
     /// The state of the device before; that of the workload where it is left out.
     pub precondition: Option<Precondition>,
+    /// How much of the beginning of the load is left out of the result. Where it is not said: of a generated load all until it is
+    /// steady, on any device but an empty one; of recorded and given requests, of jobs, of profiles and of sessions nothing.
+    pub warm_up: Option<WarmUp>,
+    /// The column that is to be known well enough: the run ends when it is, or when all requests have come.
+    pub until: Option<Precision>,
     /// The snapshot that the device is restored from, in place of a precondition.
     pub from_snapshot: Option<PathBuf>,
     /// Where the device is to be saved after the run.

@@ -10,7 +10,7 @@
 //! for device in [old, new] {
 //!     let result = run(&device, &load, &RunOptions::seed(1), &mut Unobserved)?;
 //!     let (tail, programs) = (result.host.write_latency_us.p99, result.write_amplification);
-//!     println!("{}: p99 {tail:.0} us, write amplification {programs:.2?}", device.name);
+//!     println!("{}: p99 {tail:.0?} us, write amplification {programs:.2?}", device.name);
 //! }
 //! # Ok::<(), wordline_lab::Error>(())
 //! ```
@@ -63,11 +63,15 @@ mod running;
 mod session;
 pub mod snapshot;
 mod steps;
+pub mod student;
 pub mod summary;
 pub mod sweep;
 pub mod tail;
 pub mod timeline;
 mod trace_event;
+pub mod transient;
+mod unknown;
+pub mod until;
 mod verdict;
 mod warm_up;
 mod wear;
@@ -87,5 +91,7 @@ pub use steps::{Reached, Standing, Steps, Until};
 pub use summary::Summary;
 pub use tail::SLOWEST;
 pub use timeline::{Timeline, Window};
+pub use transient::WarmUp;
+pub use until::Precision;
 pub use wordline_trace as trace;
 pub use workload::{Origin, Workload};

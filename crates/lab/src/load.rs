@@ -9,8 +9,10 @@ use wordline_kernel::Duration;
 use crate::arrivals::{Incoming, Passes};
 use crate::provenance::{Fingerprint, Provenance};
 use crate::summary::Source;
-use crate::trace::LateNotes;
 use crate::trace::workload::Precondition as Wished;
+use crate::trace::{LateNotes, Requests};
+use crate::transient::WarmUp;
+use crate::until::Precision;
 
 /// The state of a device before the first request.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,10 +57,17 @@ pub struct Load {
     pub config_text: String,
     /// The source of the requests, for the result.
     pub source: Source,
-    /// The requests. One that cannot be had ends the run with its error, once those before it are answered.
+    /// How much of the beginning is left out of the result.
+    pub warm_up: WarmUp,
+    /// The column that is to be known well enough: the run ends when it is.
+    pub until: Option<Precision>,
+    /// The requests, with those beside what is measured. One that cannot be had ends the run with its error, once those before it are
+    /// answered.
     pub requests: Incoming,
-    /// How many there are, if that is known.
+    /// How many of them are measured, if that is known.
     pub total: Option<u64>,
+    /// Requests beside those, for the warm-up; 0 where it takes its own from them.
+    pub beside: u64,
     /// When they are submitted.
     pub pace: Pace,
     /// To which of the device's submission queues.
@@ -89,6 +98,15 @@ pub struct Load {
     pub late_notes: LateNotes,
     /// The requests once more, to warm the device up with; none where they come once.
     pub passes: Option<Passes>,
+}
+
+impl Load {
+    /// The requests that are measured, without answers of a device, and without those that a generator has beside them.
+    pub fn in_order(self) -> Requests {
+        let most = if self.beside > 0 { self.total } else { None };
+        let most = most.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
+        Box::new(self.requests.in_order().take(most))
+    }
 }
 
 impl std::str::FromStr for Precondition {

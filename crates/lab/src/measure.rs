@@ -1,6 +1,6 @@
 //! Measurements during a run, and the summary made of them.
 
-use wordline_kernel::{Duration, Histogram, Instant, Metrics, Series, counted};
+use wordline_kernel::{Bytes, Duration, Histogram, Instant, Metrics, Series, counted};
 use wordline_nand::Stage;
 use wordline_ssd::block_device::Programmed;
 use wordline_ssd::device::{self, Component, Times};
@@ -18,12 +18,16 @@ use crate::record::Record;
 use crate::report::Quantity;
 use crate::summary::{DesignChart, Host, Latency, Outcome, Share, Summary, TimeShare, Window, Windows};
 use crate::tail::{Tail, time_of_sample};
+use crate::unknown::{self, Flash};
 use crate::{members, pools, verdict, wear};
 
 /// Measurements under way.
 pub struct Measurements<D: BlockDevice> {
     latency: [Histogram; 2],
     failed: u64,
+    /// Sectors of a mapping unit, and discards that cover none as a whole.
+    per_unit: u64,
+    idle_discards: u64,
     jobs: ByJob,
     windows: Series<Sums>,
     readings: Readings,
@@ -31,6 +35,8 @@ pub struct Measurements<D: BlockDevice> {
     seen: Programmed,
     /// Where each answer goes, if anywhere.
     record: Option<Record>,
+    /// The present batch of what is measured, where it is parted into some.
+    batch: Option<Box<Self>>,
     /// When the run began, and what the device had done then.
     begin: Instant,
     before: D::Mark,
@@ -103,11 +109,14 @@ impl<D: BlockDevice> Measurements<D> {
         Self {
             latency: Default::default(),
             failed: 0,
+            per_unit: device.shape().logical_page.0 / SECTOR.0,
+            idle_discards: 0,
             jobs: ByJob::named(jobs),
             readings: Readings::begin(device, begin, windows.width()),
             windows,
             seen: device.programmed(),
             record,
+            batch: None,
             begin,
             before: device.mark(begin),
         }
@@ -122,6 +131,9 @@ impl<D: BlockDevice> Measurements<D> {
         now: Instant,
         programmed: Programmed,
     ) -> Result<()> {
+        if let Some(batch) = &mut self.batch {
+            batch.answered(answer, None, now, programmed)?;
+        }
         let kind = answer.command.operation as usize;
         let now = Instant::ZERO + (now - self.begin);
         debug_assert_eq!([Operation::Read, Operation::Write].map(|op| op as usize), [0, 1]);
@@ -136,6 +148,8 @@ impl<D: BlockDevice> Measurements<D> {
             sums.bytes[kind] += if answer.failed { 0 } else { answer.command.sectors * SECTOR.0 };
             sums.latency_ps[kind] += u128::from(answer.latency.ps());
             self.latency[kind].record(answer.latency);
+        } else if answer.command.operation == Operation::Discard {
+            self.idle_discards += u64::from(self.is_idle(answer));
         }
         if let Some(job) = job {
             self.jobs.answered(job, answer, now);
@@ -144,6 +158,12 @@ impl<D: BlockDevice> Measurements<D> {
             Some(record) => record.add(answer, now),
             None => Ok(()),
         }
+    }
+
+    /// Whether a discard covers no mapping unit as a whole, so that it forgets nothing.
+    fn is_idle(&self, discard: &Answer) -> bool {
+        let (first, sectors) = (discard.command.sector, discard.command.sectors);
+        first.div_ceil(self.per_unit) >= (first + sectors) / self.per_unit
     }
 
     /// Reads the device if a window of the run has begun.
@@ -158,6 +178,21 @@ impl<D: BlockDevice> Measurements<D> {
     /// Where each answer goes.
     pub fn record(&mut self) -> &mut Option<Record> {
         &mut self.record
+    }
+
+    /// Begins a batch, whose measurements are beside those of the whole.
+    pub fn begin_batch(&mut self, device: &D, now: Instant) {
+        self.batch = Some(Box::new(Self::new(None, device, now, &[])));
+    }
+
+    /// The measurements of the present batch.
+    pub fn batch(&self) -> Option<&Self> {
+        self.batch.as_deref()
+    }
+
+    /// Bytes that the host wrote.
+    pub fn written(&self) -> u64 {
+        self.windows.windows().iter().map(|window| window.bytes[1]).sum()
     }
 
     /// When the run began.
@@ -193,6 +228,8 @@ impl<D: BlockDevice> Measurements<D> {
         let worn_out = (outcome == Outcome::ReadOnly).then(|| self.end_of_life(all.bytes[1], &detail.pools));
         let failing = (outcome != Outcome::ReadOnly && self.failed > 0).then(|| self.failing(requests));
         let drifting = drift::note(&parts, shape.block_set.0);
+        let of_units = self.of_units(all.counts, &metrics, shape.logical_page);
+        let flash = self.flash(&detail.pools, &metrics, (device, end));
         let (jobs, fairness) = self.jobs.used();
         let summary = Summary {
             device: load.device_name.clone(),
@@ -228,13 +265,50 @@ impl<D: BlockDevice> Measurements<D> {
             jobs,
             fairness,
             power_cuts: Vec::new(),
+            warm_up: None,
+            precision: None,
             charts: device.charts(&self.before).into_iter().map(DesignChart::of).collect(),
             windows,
             host: self.host(&all, elapsed),
             metrics,
-            notes: notes.into_iter().chain(worn_out).chain(failing).chain(drifting).collect(),
+            notes: notes.into_iter().chain(worn_out).chain(failing).chain(drifting).chain(of_units).collect(),
+            unknown: Vec::new(),
         };
-        Summary { verdict: verdict::of(&summary, load.pace), ..summary }
+        let mut summary = Summary { verdict: verdict::of(&summary, load.pace), ..summary };
+        unknown::take_out(&mut summary, flash);
+        summary
+    }
+
+    /// The flash since the beginning, for what follows from its victims.
+    fn flash(&self, pools: &[PoolDetail], metrics: &Metrics, (device, end): (&D, Instant)) -> Flash {
+        let free = [self.readings.first(), &device.gauges(end)];
+        let tells = free.iter().all(|gauges| gauges.good_blocks > 0);
+        Flash {
+            erased: (!pools.is_empty()).then(|| pools.iter().map(|pool| pool.worn.erases).sum()),
+            free: tells.then(|| free.map(|gauges| gauges.free_blocks)),
+            block_set: device.shape().block_set.0,
+            programmed: metrics.count("flash.programmed_bytes"),
+        }
+    }
+
+    /// Notes on requests that are smaller than mapping units of this size.
+    fn of_units(&self, counts: [u64; Operation::ALL.len()], metrics: &Metrics, unit: Bytes) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.idle_discards > 0 {
+            notes.push(format!(
+                "{} of {} had no effect: they cover no mapping unit of {unit} as a whole",
+                Quantity::Count(self.idle_discards),
+                counted(counts[Operation::Discard as usize], "discard"),
+            ));
+        }
+        let filled = metrics.count("flash.fill_reads");
+        if filled > 0 {
+            notes.push(format!(
+                "{} (RMW): writes that cover a mapping unit of {unit} in part have the rest of it read and programmed with them",
+                counted(filled, "read-modify-write"),
+            ));
+        }
+        notes
     }
 
     /// A note on a device that refuses writes.
@@ -322,15 +396,17 @@ fn share(ps: u64, elapsed: Duration) -> f64 {
 
 /// A distribution as a summary has it.
 pub(crate) fn latency(histogram: &Histogram) -> Latency {
-    Latency {
+    let mut latency = Latency {
         mean: histogram.total_ps() as f64 / 1e6 / histogram.count().max(1) as f64,
         min: histogram.min().us(),
-        p50: histogram.quantile(0.5).us(),
-        p80: histogram.quantile(0.8).us(),
-        p90: histogram.quantile(0.9).us(),
-        p99: histogram.quantile(0.99).us(),
-        p999: histogram.quantile(0.999).us(),
         max: histogram.max().us(),
         cumulative: histogram.cumulative().into_iter().map(|(value, part)| (value.us(), part)).collect(),
+        ..Latency::default()
+    };
+    if histogram.count() > 0 {
+        for (_, fraction, value) in latency.percentiles_mut() {
+            *value = Some(histogram.quantile(fraction).us());
+        }
     }
+    latency
 }

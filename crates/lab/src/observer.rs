@@ -8,6 +8,8 @@ pub const PRECONDITIONING: &str = "preconditioning";
 pub const OVERWRITING: &str = "overwriting";
 /// The same where the workload itself is written.
 pub const WARMING_UP: &str = "warming up";
+/// The phase in which requests are simulated and not measured yet.
+pub const SETTLING: &str = "settling";
 /// The phase in which requests are simulated.
 pub const RUNNING: &str = "running";
 
@@ -19,7 +21,7 @@ pub const SAVING: &str = "saving a snapshot";
 
 /// An observer of a run, to show how far it is and to stop it.
 pub trait Observer {
-    /// A phase begins: [`READING`], [`PRECONDITIONING`], [`OVERWRITING`], [`WARMING_UP`], [`RUNNING`] or [`SAVING`].
+    /// A phase begins: [`READING`], [`PRECONDITIONING`], [`OVERWRITING`], [`WARMING_UP`], [`SETTLING`], [`RUNNING`] or [`SAVING`].
     fn phase(&mut self, _name: &'static str, _total: Option<u64>) {}
     /// The work of the phase, as far as is known by now.
     fn expects(&mut self, _total: u64) {}

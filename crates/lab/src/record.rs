@@ -56,8 +56,9 @@ impl Record {
             });
         }
         match &mut self.log {
-            Some(log) => log.add(answer, now),
-            None => Ok(()),
+            // A request that was outstanding when measuring began has no place in a log that begins there.
+            Some(log) if latency <= now - Instant::ZERO => log.add(answer, now),
+            _ => Ok(()),
         }
     }
 

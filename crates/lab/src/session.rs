@@ -19,6 +19,7 @@ use crate::running::{Opened, Running};
 use crate::steps::{Reached, Standing, Steps, Until};
 use crate::summary::{Host, Summary};
 use crate::trace::Request;
+use crate::transient::WarmUp;
 use crate::workload::Workload;
 
 /// A device at work, which is given requests and goes on as far as its caller wants. A [run](crate::run()) is a session that goes to its end at
@@ -73,7 +74,8 @@ impl Session {
         options: &RunOptions,
         observer: &mut dyn Observer,
     ) -> Result<Self> {
-        Self::of(workload.job(device, options, observer)?, observer)
+        let warm_up = options.warm_up.or(Some(WarmUp::None));
+        Self::of(workload.job(device, &RunOptions { warm_up, ..options.clone() }, observer)?, observer)
     }
 
     /// The session of a job.
@@ -154,7 +156,8 @@ impl Session {
         self.steps.standing()
     }
 
-    /// The metrics of the device since the beginning of the session.
+    /// The metrics of the device since the beginning of the session, as they are counted: what a [summary](Self::summary) calls unknown has
+    /// its value here.
     pub fn metrics(&self) -> Metrics {
         self.steps.metrics()
     }

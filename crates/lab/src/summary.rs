@@ -12,6 +12,9 @@ pub use crate::drift::Drift;
 use crate::metrics::{MetricsSchema, PoolMetricsSchema};
 use crate::provenance::{Provenance, TraceFile};
 use crate::tail::Tail;
+pub use crate::transient::{LeftOut, WarmUpEnd};
+pub use crate::unknown::Unknown;
+pub use crate::until::Attained;
 
 /// The result of one run. Everything but `wall_seconds`, `precondition_seconds` and `requests_per_second` is a function of
 /// configuration, seed and trace.
@@ -35,8 +38,16 @@ pub struct Summary {
     /// `complete`, `interrupted` (Ctrl-C: the numbers are of the requests finished by then) or `read_only` (the
     /// device reached its end of life).
     pub outcome: Outcome,
-    /// Time on the simulated clock from the first request to the last completion, in seconds.
+    /// Time on the simulated clock from the first request, or from the end of the warm-up, to the last completion, in seconds.
     pub simulated_seconds: f64,
+    /// The beginning of the load, which was not measured; left out where everything was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "LeftOut")]
+    pub warm_up: Option<LeftOut>,
+    /// How well the column is known that was to be known well enough; left out where none was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Attained")]
+    pub precision: Option<Attained>,
     /// Time that the run itself took on this machine, in seconds.
     pub wall_seconds: f64,
     /// Time that preconditioning, or restoring from a snapshot, took on this machine, in seconds.
@@ -54,7 +65,7 @@ pub struct Summary {
     #[schemars(with = "MetricsSchema")]
     pub metrics: Metrics,
     /// Write amplification: bytes programmed (for the host, for the map, by the collector, as padding) for each byte that the host
-    /// wrote; null without writes. Data still in the buffer at the end are not programmed. Centaur's equation 4.
+    /// wrote; null without writes, and where it is unknown. Data still in the buffer at the end are not programmed. Centaur's equation 4.
     pub write_amplification: Option<f64>,
     /// Write amplification in the second half of what the host wrote; left out where it wrote next to nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,6 +114,8 @@ pub struct Summary {
     pub charts: Vec<DesignChart>,
     /// Things that the user should know: wrapped addresses, clock jumps, a generated profile.
     pub notes: Vec<String>,
+    /// Metrics that the run cannot answer, each with the reason; their values are null.
+    pub unknown: Vec<Unknown>,
     /// The run over simulated time, in windows of equal width.
     pub windows: Windows,
 }
@@ -276,6 +289,13 @@ pub struct JobUse {
     pub write_latency_us: Latency,
 }
 
+impl JobUse {
+    /// How many reads there were, or else writes, and their latency.
+    pub fn requests_of(&self, reads: bool) -> (u64, &Latency) {
+        if reads { (self.reads, &self.read_latency_us) } else { (self.writes, &self.write_latency_us) }
+    }
+}
+
 /// How the run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -320,7 +340,8 @@ pub struct Host {
     pub write_latency_us: Latency,
 }
 
-/// A latency distribution, in microseconds. Mean, min and max are exact, percentiles good to three digits.
+/// A latency distribution, in microseconds. Mean, min and max are exact, percentiles good to three digits; a percentile is null without
+/// requests, and where fewer than ten of them lie beyond it.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Latency {
     /// The mean.
@@ -328,19 +349,32 @@ pub struct Latency {
     /// The least.
     pub min: f64,
     /// Half are at most this.
-    pub p50: f64,
+    pub p50: Option<f64>,
     /// 80% are at most this.
-    pub p80: f64,
+    pub p80: Option<f64>,
     /// 90% are at most this.
-    pub p90: f64,
+    pub p90: Option<f64>,
     /// 99% are at most this.
-    pub p99: f64,
+    pub p99: Option<f64>,
     /// 99.9% are at most this.
-    pub p999: f64,
+    pub p999: Option<f64>,
     /// The greatest.
     pub max: f64,
     /// The cumulative distribution: (microseconds, fraction at or below).
     pub cumulative: Vec<(f64, f64)>,
+}
+
+impl Latency {
+    /// The percentiles: name, fraction of the requests at or below, value.
+    pub fn percentiles_mut(&mut self) -> [(&'static str, f64, &mut Option<f64>); 5] {
+        [
+            ("p50", 0.5, &mut self.p50),
+            ("p80", 0.8, &mut self.p80),
+            ("p90", 0.9, &mut self.p90),
+            ("p99", 0.99, &mut self.p99),
+            ("p999", 0.999, &mut self.p999),
+        ]
+    }
 }
 
 /// A named amount.

@@ -13,7 +13,7 @@ use wordline_lab::arrivals::Incoming;
 use wordline_lab::config;
 use wordline_lab::run::run_job;
 use wordline_lab::trace::{Op, Request};
-use wordline_lab::{CutAfter, Device, Registry, RunOptions, Selection, Unobserved, Workload};
+use wordline_lab::{CutAfter, Device, Registry, RunOptions, Selection, Unobserved, WarmUp, Workload};
 
 /// `golden/devices.toml`.
 #[derive(Deserialize)]
@@ -82,6 +82,7 @@ fn run_of(entry: &Entry, small: &BTreeMap<String, Vec<String>>) -> Result<Run, S
     let options = RunOptions {
         precondition: entry.precondition.as_deref().map(str::parse).transpose()?,
         power_cut: entry.cut_after.map(CutAfter::Requests),
+        warm_up: Some(WarmUp::None),
         ..RunOptions::default()
     };
     let mut job = load.job(&device, &options, &mut Unobserved).map_err(|error| error.to_string())?;

@@ -15,6 +15,8 @@ pub struct Gauges {
     pub moved_pages: u64,
     /// Logical pages that the block sets have which were erased.
     pub erased_pages: u64,
+    /// Logical pages of the host in the write buffer, those on their way to flash among them.
+    pub buffered_pages: u64,
 }
 
 impl Gauges {
@@ -30,6 +32,7 @@ impl Gauges {
             all.good_blocks += device.good_blocks;
             all.moved_pages += device.moved_pages;
             all.erased_pages += device.erased_pages;
+            all.buffered_pages += device.buffered_pages;
         }
         all
     }

@@ -7,12 +7,14 @@ use serde::Deserialize;
 use toml::Spanned;
 use wordline_experiments::{Axis, Before, Options, Point, Points, Sweep, Workload};
 use wordline_kernel::{Bytes, Complaint, Complaints};
+use wordline_lab::WarmUp;
 use wordline_lab::config::line_of;
 use wordline_lab::devices::Registry;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::words::{found_and_wanted, key_at};
 
 use crate::own::Own;
+use crate::table::plain;
 use crate::values::Values;
 
 /// The columns of the table of a study that names none.
@@ -31,6 +33,7 @@ struct StudyFile {
     precondition: Option<toml::Value>,
     from_snapshot: Option<PathBuf>,
     power_cut_after: Option<u64>,
+    warm_up: Option<toml::Value>,
     #[serde(default)]
     vary: Vec<Spanned<AxisFile>>,
     #[serde(default)]
@@ -197,6 +200,7 @@ impl Study {
         }
         let workload = wrong.read("workload", workload_of(file.workload));
         let precondition = file.precondition.map(|value| wrong.read("precondition", before_of(value)));
+        let warm_up = file.warm_up.map(|value| wrong.read::<WarmUp>("warm_up", plain(&value).into()));
         wrong.all.clone().or_ok(()).map_err(Error::Config)?;
         let (Some(workload), Some(precondition)) =
             (workload, precondition.map_or(Some(None), |read| read.map(Some)))
@@ -210,6 +214,7 @@ impl Study {
             precondition,
             from_snapshot: file.from_snapshot,
             power_cut_after: file.power_cut_after,
+            warm_up: warm_up.flatten(),
             vary,
             quick: None,
             registry: registry.clone(),
@@ -472,7 +477,8 @@ impl Study {
     /// As for [`parse`](Self::parse).
     pub fn of_arguments(registry: &Registry, device: toml::Table, asked: Asked<'_>) -> Result<Self> {
         let text = asked.text(&device);
-        let Asked { preset, workload, requests, queue_depth, precondition, vary, repeat, columns } = asked;
+        let Asked { preset, workload, requests, queue_depth, precondition, warm_up, vary, repeat, columns } =
+            asked;
         let before = precondition.map(|text| before_of(text.into()).try_into::<Before>()).transpose();
         let precondition = before.map_err(|error| Error::Argument {
             what: "--precondition".into(),
@@ -490,6 +496,7 @@ impl Study {
             precondition,
             from_snapshot: None,
             power_cut_after: None,
+            warm_up,
             vary,
             quick: None,
             registry: registry.clone(),
@@ -517,6 +524,8 @@ pub struct Asked<'a> {
     pub queue_depth: Option<u32>,
     /// The state before, as the command line has it.
     pub precondition: Option<&'a str>,
+    /// How much of the beginning is left out; none for as much as in a run.
+    pub warm_up: Option<WarmUp>,
     /// The varied keys.
     pub vary: Vec<Axis>,
     /// With which seeds.
@@ -545,6 +554,7 @@ impl Asked<'_> {
         let mut all = toml::Table::new();
         all.extend(self.preset.as_deref().map(|preset| ("preset".to_owned(), text(preset))));
         all.extend(self.precondition.map(|state| ("precondition".to_owned(), text(state))));
+        all.extend(self.warm_up.map(|warm_up| ("warm_up".to_owned(), String::from(warm_up).into())));
         if !self.columns.is_empty() {
             all.insert("columns".to_owned(), self.columns.clone().into());
         }

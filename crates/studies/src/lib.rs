@@ -24,6 +24,6 @@ pub use own::{Own, Placed, Watched};
 pub use run::{Elsewhere, Ended, Plan, Progress, Tried, plan, run, run_at};
 pub use show::{charts, text, write_report};
 pub use store::{Files, Record, State, Store};
-pub use table::{Cell, Row, RunsForm, Table};
+pub use table::{Cell, Row, RunsForm, Table, Told};
 pub use task::{Task, TraceOf, carry_out};
 pub use values::{axis_of, device_of, values_of};

@@ -46,6 +46,7 @@ impl Names {
             from_snapshot,
             covers_volume,
             power_cut_after,
+            warm_up,
             traces,
             seed,
             ..
@@ -63,7 +64,7 @@ impl Names {
             program,
             config_text,
             &workload_text,
-            &format!("{before} {covers_volume} {power_cut_after:?} {seed}"),
+            &format!("{before} {covers_volume} {power_cut_after:?} {warm_up:?} {seed}"),
             &of_files.join(" "),
         ];
         let mut hash = Sha256::new();

@@ -10,7 +10,7 @@ use wordline_lab::provenance::Provenance;
 use wordline_lab::report::{Again, Chart, Report, Section, Sheet, SheetCell, made_by};
 
 use crate::file::Study;
-use crate::table::{Cell, Row, Table, plain};
+use crate::table::{Cell, Row, Table, Told, plain};
 
 /// A number with as many digits as its interval leaves room for, or four.
 fn digits(value: f64, half: Option<f64>) -> String {
@@ -28,6 +28,7 @@ fn digits(value: f64, half: Option<f64>) -> String {
 
 fn shown(cell: &Cell) -> String {
     match (cell.mean, cell.half) {
+        (None, _) if cell.is_unknown() => "unknown".to_owned(),
         (None, _) => "-".to_owned(),
         (Some(mean), Some(half)) if half > 0.0 => {
             format!("{} ± {}", digits(mean, Some(half)), digits(half, Some(half)))
@@ -80,7 +81,18 @@ pub fn text(table: &Table, width: u16) -> String {
             text += &format!("{}: {error}\n", row.at.to_string().trim().replace('\n', ", "));
         }
     }
+    for line in told(table) {
+        text += &(line + "\n");
+    }
     text
+}
+
+/// Why cells are unknown, and the notes of runs, each with how many runs say it.
+fn told(table: &Table) -> Vec<String> {
+    let all = table.runs() - table.failed();
+    let line = |what: &str, Told { text, runs }: Told| format!("{what}{text} ({runs} of {all} runs)");
+    let unknown = table.unknown().into_iter().map(|told| line("unknown ", told));
+    unknown.chain(table.notes().into_iter().map(|told| line("note: ", told))).collect()
 }
 
 /// The charts of a study: one of each column over the first varied key.
@@ -119,7 +131,7 @@ pub(crate) fn page(study: &Study, table: &Table, provenance: &Provenance, charts
     let report = Report {
         title: &table.title,
         verdict: verdict(table),
-        notes: errors(table),
+        notes: errors(table).into_iter().chain(told(table)).collect(),
         charts,
         tables: vec![Section::new("rows", "All combinations", sheet(table).html())],
         again: Again {
@@ -150,10 +162,19 @@ fn extremes(table: &Table, column: &str) -> String {
     let means: Vec<(&Row, f64)> = means.collect();
     let least = means.iter().min_by(|a, b| a.1.total_cmp(&b.1));
     let most = means.iter().max_by(|a, b| a.1.total_cmp(&b.1));
-    let (Some(least), Some(most)) = (least, most) else { return format!("{column}: no run has a value.") };
+    let unknown = match table.rows.iter().filter(|row| row.cell(column).is_unknown()).count() {
+        0 => String::new(),
+        unknown => format!("; {unknown} of {} unknown", table.rows.len()),
+    };
+    let (Some(least), Some(most)) = (least, most) else {
+        return format!("{column}: no combination has a value{unknown}.");
+    };
     let shown = |row: &Row| shown(&row.cell(column));
     if least.1 == most.1 {
-        return format!("{column}: {} everywhere.", shown(least.0));
+        return match unknown.is_empty() {
+            true => format!("{column}: {} everywhere.", shown(least.0)),
+            false => format!("{column}: {} wherever it is known{unknown}.", shown(least.0)),
+        };
     }
     let at = |row: &Row| {
         let keys =
@@ -161,7 +182,7 @@ fn extremes(table: &Table, column: &str) -> String {
         keys.collect::<Vec<_>>().join(", ")
     };
     format!(
-        "{column}: least with {}, {}; greatest with {}, {}.",
+        "{column}: least with {}, {}; greatest with {}, {}{unknown}.",
         at(least.0),
         shown(least.0),
         at(most.0),

@@ -6,12 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use wordline_experiments::Mean;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::log;
 use wordline_lab::output::{Output, is_standard};
+use wordline_lab::summary::Unknown;
 
 use crate::file::Study;
 use crate::flat::{number, numbers};
@@ -24,19 +25,26 @@ pub struct Cell {
     pub mean: Option<f64>,
     /// Half of the 95 % interval of the mean; null with a single seed.
     pub half: Option<f64>,
-    /// The values by seed.
+    /// The values by seed, of the runs that have one.
     pub values: Vec<f64>,
+    /// Why it is unknown, each reason once; empty where it is known. One run that cannot answer leaves the cell unknown: the mean of the
+    /// others would be that of the runs that came further.
+    #[serde(skip)]
+    pub unknown: Vec<String>,
 }
 
 impl Cell {
-    fn of(values: Vec<f64>) -> Self {
-        match values.is_empty() {
-            true => Self { mean: None, half: None, values },
-            false => {
-                let Mean { mean, half } = Mean::of(&values);
-                Self { mean: Some(mean), half, values }
-            }
+    fn of(values: Vec<f64>, unknown: Vec<String>) -> Self {
+        if values.is_empty() || !unknown.is_empty() {
+            return Self { mean: None, half: None, values, unknown };
         }
+        let Mean { mean, half } = Mean::of(&values);
+        Self { mean: Some(mean), half, values, unknown }
+    }
+
+    /// Whether some run cannot answer it.
+    pub fn is_unknown(&self) -> bool {
+        !self.unknown.is_empty()
     }
 }
 
@@ -70,7 +78,22 @@ impl Row {
 
     /// The column over the seeds.
     pub fn cell(&self, column: &str) -> Cell {
-        Cell::of(self.of(column))
+        let reasons = self.unknown().filter(|unknown| unknown.metric == column).map(|unknown| unknown.reason);
+        Cell::of(self.of(column), reasons.collect::<BTreeSet<_>>().into_iter().collect())
+    }
+
+    /// What its runs cannot answer, run by run.
+    pub fn unknown(&self) -> impl Iterator<Item = Unknown> {
+        let summaries = self.runs.iter().filter_map(|run| run.record.summary.as_ref());
+        let listed = summaries.filter_map(|summary| summary.get("unknown")?.as_array());
+        listed.flatten().filter_map(|unknown| Unknown::deserialize(unknown).ok())
+    }
+
+    /// The notes of its runs, run by run.
+    fn notes(&self) -> impl Iterator<Item = &str> {
+        let summaries = self.runs.iter().filter_map(|run| run.record.summary.as_ref());
+        let listed = summaries.filter_map(|summary| summary.get("notes")?.as_array());
+        listed.flatten().filter_map(Json::as_str)
     }
 
     /// How many runs there are.
@@ -113,6 +136,32 @@ struct RowJson<'a> {
     /// How much more than in the row that it is compared with, seed by seed.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     differences: BTreeMap<&'a str, Cell>,
+    /// The columns that some of its runs cannot answer, each with the reasons.
+    unknown: BTreeSet<Unknown>,
+}
+
+/// Something that runs say, and how many of them do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Told {
+    /// It as the first of them says it: the others may have other numbers in it.
+    pub text: String,
+    /// How many of the runs say it.
+    pub runs: usize,
+}
+
+/// What several runs say, each kind once: sentences that differ in their numbers alone are of one kind.
+fn told_once<'a>(all: impl Iterator<Item = &'a str>) -> Vec<Told> {
+    let kind = |text: &str| text.split(|letter: char| letter.is_ascii_digit()).collect::<Vec<_>>().concat();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let mut told: Vec<Told> = Vec::new();
+    for text in all {
+        let place = *places.entry(kind(text)).or_insert(told.len());
+        match told.get_mut(place) {
+            Some(known) => known.runs += 1,
+            None => told.push(Told { text: text.to_owned(), runs: 1 }),
+        }
+    }
+    told
 }
 
 impl Table {
@@ -140,7 +189,21 @@ impl Table {
     pub fn difference(&self, row: &Row, column: &str) -> Option<Cell> {
         let (own, other) = (row.by_seed(column), self.partner(row)?.by_seed(column));
         let pairs = own.iter().filter_map(|(seed, value)| Some(value - other.get(seed)?));
-        Some(Cell::of(pairs.collect()))
+        let unknown = [row.cell(column).unknown, self.partner(row)?.cell(column).unknown].concat();
+        Some(Cell::of(pairs.collect(), unknown))
+    }
+
+    /// The notes of all runs, each kind once.
+    pub fn notes(&self) -> Vec<Told> {
+        told_once(self.rows.iter().flat_map(Row::notes))
+    }
+
+    /// Why cells of its columns are unknown: each column with a reason, once for each kind.
+    pub fn unknown(&self) -> Vec<Told> {
+        let of_columns = |unknown: &Unknown| self.columns.contains(&unknown.metric);
+        let all = self.rows.iter().flat_map(Row::unknown).filter(of_columns);
+        let all: Vec<String> = all.map(|Unknown { metric, reason }| format!("{metric}: {reason}")).collect();
+        told_once(all.iter().map(String::as_str))
     }
 
     /// The head of a column of differences; none where nothing is compared.
@@ -184,11 +247,14 @@ impl Table {
                 .filter_map(|column| Some((column.as_str(), self.difference(row, column)?)))
                 .collect();
             let errors = row.errors().collect();
-            let row = RowJson { at: &row.at, seeds: row.seeds(), errors, columns, differences };
+            let unknown = row.unknown().filter(|unknown| self.columns.contains(&unknown.metric)).collect();
+            let row = RowJson { at: &row.at, seeds: row.seeds(), errors, columns, differences, unknown };
             serde_json::to_value(row).expect("keys are text")
         };
         let rows: Vec<Json> = self.rows.iter().map(row).collect();
-        serde_json::json!({ "title": self.title, "axes": self.axes, "missing": self.missing, "rows": rows })
+        serde_json::json!({
+            "title": self.title, "axes": self.axes, "missing": self.missing, "rows": rows, "notes": self.notes(),
+        })
     }
 
     /// A row for each run: the varied keys, the seed, how it ended, and each number of its summary, those that no run has left out.

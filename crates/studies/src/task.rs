@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
 use wordline_experiments::{Point, Workload, simulate};
-use wordline_lab::Precondition;
 use wordline_lab::devices::Registry;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::summary::Outcome;
+use wordline_lab::{Precondition, WarmUp};
 
 use crate::name::{Input, Names};
 use crate::own::{Own, Placed};
@@ -49,6 +49,8 @@ struct Words {
     traces: Option<PathBuf>,
     from_snapshot: Option<PathBuf>,
     precondition: Precondition,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    warm_up: Option<WarmUp>,
     /// The source of a design that no configuration names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     design: Option<String>,
@@ -76,6 +78,7 @@ impl Task {
             traces: point.traces.as_ref().map(absolute),
             from_snapshot: point.from_snapshot.as_ref().map(absolute),
             precondition: point.precondition,
+            warm_up: point.warm_up,
             design,
             at: point.settings.clone(),
             workload: point.workload.clone(),
@@ -114,6 +117,7 @@ impl Words {
             from_snapshot: self.from_snapshot.clone(),
             covers_volume: self.covers_volume,
             power_cut_after: self.power_cut_after,
+            warm_up: self.warm_up,
             traces: traces.map(Into::into).or_else(|| self.traces.clone()),
             seed: self.seed.parse().map_err(|_| wrong(format!("the seed {}", self.seed)))?,
         })

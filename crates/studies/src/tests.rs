@@ -1,6 +1,7 @@
 //! Studies of a small device, in memory and in a store.
 
 mod own;
+mod unknown;
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -435,6 +436,7 @@ fn arguments_are_told_as_a_file_that_asks_for_the_same() {
         requests: Some(500),
         queue_depth: Some(4),
         precondition: Some("steady-state:0.5"),
+        warm_up: None,
         vary: vec![axis("ftl.over_provisioning=0.2..0.4/3"), axis("ftl.gc.victim.policy=greedy,fifo")],
         repeat: Repeat { first: 3, seeds: 2, until: None },
         columns: vec!["host.iops".into()],

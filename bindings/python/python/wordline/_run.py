@@ -106,6 +106,12 @@ class Start(TypedDict, total=False):
     precondition: str | float
     """``"empty"``, ``"filled"``, ``"steady-state"`` (of uniform writes), ``"steady-state:0.5"`` of a part, ``"workload"`` (aged with
     the workload itself), ``"workload:3"`` with this many drive writes, or the fraction to fill; the workload's own if not given."""
+    warm_up: str | int
+    """How much of the beginning is left out of the result: a number of requests, a time such as ``"20ms"``, ``"rule"`` (until the load is
+    steady by MSER-5), or ``"none"``. Of a run, a generated workload by rule on any device but an empty one, where it is not given;
+    otherwise nothing."""
+    until: str
+    """A column and a share, such as ``"p99:2%"``: the run ends when half of the 95 % interval of the column is this part of its mean."""
     from_snapshot: str | PathLike[str]
     """The snapshot that the device is restored from, in place of a precondition."""
     save_snapshot: str | PathLike[str]

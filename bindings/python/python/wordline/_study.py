@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import _native
 from ._design import Design, described
 from ._errors import ConfigError, Interrupted
+from ._results import Unknown
 
 if TYPE_CHECKING:
     from ._search import Search
@@ -66,12 +67,14 @@ class Row:
     """How many runs are over."""
     errors: tuple[str, ...]
     """The errors of those that failed."""
+    unknown: tuple[Unknown, ...] = ()
+    """The columns that some of its runs cannot answer, each with the reasons; their cells have no mean."""
 
 
 class StudyTable:
     """The runs of a study that are over: a row for each combination. The text of it is the table of the command line."""
 
-    __slots__ = ("_native", "axes", "missing", "rows", "title")
+    __slots__ = ("_native", "axes", "missing", "notes", "rows", "title")
 
     def __init__(self, native: _native.StudyTable) -> None:
         whole: dict[str, Any] = json.loads(native.json())
@@ -80,6 +83,8 @@ class StudyTable:
         self.axes: tuple[str, ...] = tuple(whole["axes"])
         self.missing: int = whole["missing"]
         """Runs that are not over."""
+        self.notes: tuple[tuple[str, int], ...] = tuple((note["text"], note["runs"]) for note in whole["notes"])
+        """The notes of the runs, each kind once, with how many runs say it."""
         self.rows: tuple[Row, ...] = tuple(_row(row) for row in whole["rows"])
 
     def __iter__(self) -> Iterator[Row]:
@@ -105,7 +110,8 @@ class StudyTable:
 
 def _row(row: dict[str, Any]) -> Row:
     columns, differences = _cells(row["columns"]), _cells(row.get("differences", {}))
-    return Row(row["at"], columns, differences, row["seeds"], tuple(row["errors"]))
+    unknown = tuple(Unknown(one["metric"], one["reason"]) for one in row["unknown"])
+    return Row(row["at"], columns, differences, row["seeds"], tuple(row["errors"]), unknown)
 
 
 def _cells(cells: dict[str, Any]) -> dict[str, Cell]:

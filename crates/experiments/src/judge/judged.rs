@@ -2,7 +2,7 @@
 
 use crate::judge::expect::{Band, Direction, Reason};
 use crate::judge::outcome::{NO_VALUE, Row, Value, Verdict};
-use crate::judge::student::Mean;
+use wordline_lab::student::Mean;
 
 /// A row before its verdict, with what one seed gave.
 #[derive(Clone, Debug, PartialEq)]

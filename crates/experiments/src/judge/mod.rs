@@ -5,7 +5,6 @@ pub(crate) mod counts;
 pub(crate) mod expect;
 pub(crate) mod judged;
 pub(crate) mod outcome;
-pub mod student;
 
 use serde_json::Value as Json;
 

@@ -19,13 +19,13 @@ use crate::options::Options;
 use axes::{Axis, Points};
 use layers::{Layer, Layers};
 use named::Named;
-use wordline_lab::Precondition;
 use wordline_lab::config;
 use wordline_lab::devices::{Configured, Registry, as_ssd};
 use wordline_lab::error::{Error, Result};
 use wordline_lab::trace;
 use wordline_lab::trace::workload::{Profile, Workload as Generated};
 use wordline_lab::words::found_and_wanted;
+use wordline_lab::{Precondition, WarmUp};
 
 pub use space::Space;
 
@@ -62,6 +62,10 @@ pub struct Sweep {
     pub from_snapshot: Option<PathBuf>,
     /// How many requests are answered when the power is cut and comes back; left out: it is not cut.
     pub power_cut_after: Option<u64>,
+    /// How much of the beginning of the load is left out of the result. Left out: nothing in an experiment, for what is published counts it
+    /// unless it says otherwise; in a study as in a run.
+    #[serde(default = "all_is_measured")]
+    pub warm_up: Option<WarmUp>,
     /// The varied keys, `workload.` before those of the workload, `preset` for the preset, `precondition` for the state
     /// before, `from_snapshot` for a snapshot and `power_cut_after` for the power cut; the last one varies fastest.
     #[serde(default)]
@@ -170,6 +174,10 @@ pub enum Lasts {
     AsExtract,
 }
 
+fn all_is_measured() -> Option<WarmUp> {
+    Some(WarmUp::None)
+}
+
 fn whole() -> f64 {
     1.0
 }
@@ -193,6 +201,8 @@ pub struct Point {
     pub covers_volume: bool,
     /// How many requests are answered when the power is cut, if it is.
     pub power_cut_after: Option<u64>,
+    /// How much of the beginning of its load is left out; none where it is as in a run.
+    pub warm_up: Option<WarmUp>,
     /// The folder of recorded traces, where there is one.
     pub traces: Option<PathBuf>,
     /// The seed of all random streams.
@@ -231,6 +241,17 @@ impl Point {
             logical_pages: f64::from(config.logical_pages),
             physical_pages: f64::from(blocks) * f64::from(geometry.rows()) * f64::from(per_row),
         }
+    }
+
+    /// How much of the beginning of its load is left out, and how many requests a generator has for that beside those that are measured.
+    pub(crate) fn warm_up(&self) -> (WarmUp, u64) {
+        let is_generated = match &self.workload {
+            Workload::UniformWrites { .. } | Workload::Generated(_) | Workload::Named(_) => true,
+            Workload::Replayed { .. } | Workload::Volume(_) => false,
+        };
+        let is_empty = self.from_snapshot.is_none() && self.precondition == Precondition::Empty;
+        let warm_up = self.warm_up.unwrap_or_else(|| WarmUp::usual(is_generated, is_empty));
+        (warm_up, if is_generated { warm_up.beside() } else { 0 })
     }
 
     /// The generated workload, if it is one.
@@ -316,6 +337,7 @@ impl Points for Sweep {
             from_snapshot,
             covers_volume,
             power_cut_after,
+            warm_up: self.warm_up,
             traces,
             seed,
         })

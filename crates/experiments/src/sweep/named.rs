@@ -67,18 +67,20 @@ impl Named {
         }
     }
 
-    /// The requests, on a device of `capacity`.
-    pub(crate) fn requests(&self, seed: Seed, capacity: Bytes) -> Result<NamedRequests> {
+    /// The requests, on a device of `capacity`, and so many beside them for a warm-up.
+    pub(crate) fn requests(&self, seed: Seed, capacity: Bytes, beside: u64) -> Result<NamedRequests> {
         let (requests, total, depth, bursts) = match self.generated().expect("a checked name") {
             Generated::Pattern(pattern) => {
                 let requests = pattern.generator(seed, capacity).map_err(Error::Config)?;
                 let depth = pattern.arrival.queue_depth();
-                (Incoming::generated(requests), pattern.requests, depth, pattern.bursts)
+                (Incoming::generated(requests.with_more(beside)), pattern.requests, depth, pattern.bursts)
             }
-            Generated::Application(application) => {
+            Generated::Application(mut application) => {
+                let total = application.requests;
+                application.requests = total.saturating_add(beside);
                 let asked = Incoming::of(&application, self.queue_depth, seed, capacity);
                 let (requests, depth) = asked.map_err(Error::Config)?;
-                (requests, application.requests, Some(depth), application.bursts)
+                (requests, total, Some(depth), application.bursts)
             }
         };
         let open = Pace::Open { time_scale: self.time_scale.unwrap_or(1.0) };
@@ -165,7 +167,7 @@ mod tests {
         let pace = |keys: &str| {
             let named: Named =
                 toml::from_str(&format!("name = \"mail\"\nrequests = 100\n{keys}")).expect(keys);
-            let (requests, total, pace) = named.requests(Seed(1), Bytes::gib(1)).expect("it has room");
+            let (requests, total, pace) = named.requests(Seed(1), Bytes::gib(1), 0).expect("it has room");
             assert_eq!(requests.in_order().count() as u64, total);
             pace
         };

@@ -65,6 +65,7 @@ fn result(settings: &str) -> std::result::Result<Json, String> {
     };
     let options = RunOptions {
         power_cut: marked('!').map(|count| CutAfter::Requests(count.parse().expect("a number of requests"))),
+        warm_up: Some(crate::WarmUp::None),
         ..RunOptions::default()
     };
     let summary = run(&device, &load, &options, &mut Unobserved).map_err(|error| error.to_string())?;

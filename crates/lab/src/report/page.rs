@@ -67,11 +67,14 @@ fn about(run: &Summary, named: bool) -> String {
     let name = if named { format!("{} on {} ", run.workload.name, run.device) } else { String::new() };
     format!(
         "<p>{}<span class=\"tag\">{}</span> <span class=\"tag{warn}\">{}</span> \
-         <span class=\"soft\">{} simulated, seed {}, digest <code>{}</code></span></p>\n",
+         <span class=\"soft\">{} simulated{}, seed {}, digest <code>{}</code></span></p>\n",
         escaped(&name),
         results::kind(run),
         results::outcome(run),
         Quantity::Seconds(run.simulated_seconds),
+        run.warm_up
+            .as_ref()
+            .map_or_else(String::new, |left_out| format!(" after a warm-up of {}", left_out.text())),
         run.seed,
         escaped(&run.digest),
     )
@@ -81,7 +84,9 @@ fn notes(runs: &[Summary]) -> Vec<String> {
     let labels = results::labels(runs);
     let of_run = |(run, label): (&Summary, &String)| {
         let before = if runs.len() > 1 { format!("{label}: ") } else { String::new() };
-        run.notes.iter().map(|note| before.clone() + note).collect::<Vec<_>>()
+        let unknown =
+            crate::unknown::sentences(&run.unknown).into_iter().map(|one| format!("unknown: {one}"));
+        unknown.chain(run.notes.iter().cloned()).map(|note| before.clone() + &note).collect::<Vec<_>>()
     };
     runs.iter().zip(&labels).flat_map(of_run).collect()
 }

@@ -32,6 +32,8 @@ pub enum Quantity {
     Fraction(f64),
     /// There is no such result: the latency of writes in a run without any.
     Absent,
+    /// The run cannot answer it: a percentile that too few requests lie beyond.
+    Unknown,
 }
 
 impl Quantity {
@@ -54,10 +56,19 @@ impl Quantity {
         if requests == 0 { Self::Absent } else { Self::Latency(microseconds) }
     }
 
+    /// The percentile of the latency of so many requests.
+    pub fn percentile_of(requests: u64, microseconds: Option<f64>) -> Self {
+        match (requests, microseconds) {
+            (0, _) => Self::Absent,
+            (_, None) => Self::Unknown,
+            (_, Some(microseconds)) => Self::Latency(microseconds),
+        }
+    }
+
     /// The number in its unit; none for words and for what is absent or not finite.
     pub fn number(&self) -> Option<f64> {
         let number = match self {
-            Self::Text(_) | Self::Absent => return None,
+            Self::Text(_) | Self::Absent | Self::Unknown => return None,
             Self::Count(count) => *count as f64,
             Self::Number(number)
             | Self::Latency(number)
@@ -75,7 +86,12 @@ impl Quantity {
     /// The unit of the number; empty for counts, ratios and words.
     pub fn unit(&self) -> &'static str {
         match self {
-            Self::Text(_) | Self::Absent | Self::Count(_) | Self::Number(_) | Self::Fraction(_) => "",
+            Self::Text(_)
+            | Self::Absent
+            | Self::Unknown
+            | Self::Count(_)
+            | Self::Number(_)
+            | Self::Fraction(_) => "",
             Self::Latency(_) => "µs",
             Self::Seconds(_) => "s",
             Self::Bytes(_) => "B",
@@ -108,6 +124,7 @@ impl fmt::Display for Quantity {
         let Some(number) = self.number() else {
             return match self {
                 Self::Text(text) => out.write_str(text),
+                Self::Unknown => out.write_str("unknown"),
                 _ => out.write_str("–"),
             };
         };
@@ -124,7 +141,7 @@ impl fmt::Display for Quantity {
             Self::PerSecond(_) => format!("{}/s", three_digits(number)),
             Self::Joules(_) => scaled(number, &ENERGIES),
             Self::Fraction(_) => format!("{} %", three_digits(number * 100.0)),
-            Self::Number(_) | Self::Text(_) | Self::Absent => three_digits(number),
+            Self::Number(_) | Self::Text(_) | Self::Absent | Self::Unknown => three_digits(number),
         };
         out.write_str(&text)
     }

@@ -1,9 +1,11 @@
 //! The numbers of a run in the order in which every table shows them.
 
-use wordline_kernel::{Metric, Metrics};
+use wordline_kernel::{Metric, Metrics, counted};
 
 use super::quantity::Quantity;
-use crate::summary::{Bound, CommandTime, JobUse, Latency, MemberUse, Outcome, PoolUse, Summary, WriteBack};
+use crate::summary::{
+    Attained, Bound, CommandTime, JobUse, Latency, MemberUse, Outcome, PoolUse, Summary, WriteBack,
+};
 
 /// Results under one heading, each with its name.
 pub struct Group {
@@ -46,7 +48,7 @@ pub fn results(runs: &[Summary]) -> Vec<Vec<Group>> {
             0 => Group::new("From the buffer to flash", write_back(run.write_back.first())),
             _ => Group::new(format!("From the buffer to pool {}", n + 1), write_back(run.write_back.get(n))),
         });
-        common(run)
+        common(run, runs)
             .into_iter()
             .chain(written_back)
             .chain((0..pools).map(pool))
@@ -62,10 +64,10 @@ pub fn results(runs: &[Summary]) -> Vec<Vec<Group>> {
 }
 
 /// The results that every run has.
-fn common(run: &Summary) -> [Group; 11] {
+fn common(run: &Summary, runs: &[Summary]) -> [Group; 11] {
     let host = &run.host;
     [
-        Group::new("Run", identity(run)),
+        Group::new("Run", identity(run, runs)),
         Group::new("Host", traffic(run)),
         Group::new("Read latency", latency(host.reads, &host.read_latency_us)),
         Group::new("Write latency", latency(host.writes, &host.write_latency_us)),
@@ -119,9 +121,9 @@ pub fn stage(name: &str) -> String {
     }
 }
 
-fn identity(run: &Summary) -> Vec<(&'static str, Quantity)> {
+fn identity(run: &Summary, runs: &[Summary]) -> Vec<(&'static str, Quantity)> {
     let text = |words: &str| Quantity::Text(words.to_owned());
-    vec![
+    let mut rows = vec![
         ("device", text(&run.device)),
         ("workload", text(&run.workload.name)),
         ("kind of workload", text(kind(run))),
@@ -133,7 +135,16 @@ fn identity(run: &Summary) -> Vec<(&'static str, Quantity)> {
         ("time to prepare", Quantity::Seconds(run.precondition_seconds)),
         ("time to simulate", Quantity::Seconds(run.wall_seconds)),
         ("simulated requests", Quantity::PerSecond(run.requests_per_second)),
-    ]
+    ];
+    let or_absent = |words: Option<String>| words.map_or(Quantity::Absent, Quantity::Text);
+    if runs.iter().any(|run| run.warm_up.is_some()) {
+        let left_out = run.warm_up.as_ref().map(|left_out| counted(left_out.requests, "request"));
+        rows.insert(7, ("left out before", or_absent(left_out)));
+    }
+    if runs.iter().any(|run| run.precision.is_some()) {
+        rows.push(("precision", or_absent(run.precision.as_ref().map(Attained::short))));
+    }
+    rows
 }
 
 fn traffic(run: &Summary) -> Vec<(&'static str, Quantity)> {
@@ -168,16 +179,17 @@ fn traffic(run: &Summary) -> Vec<(&'static str, Quantity)> {
 }
 
 fn latency(requests: u64, of: &Latency) -> Vec<(&'static str, Quantity)> {
-    let values = [
-        ("mean", of.mean),
-        ("p50", of.p50),
-        ("p80", of.p80),
-        ("p90", of.p90),
-        ("p99", of.p99),
-        ("p99.9", of.p999),
-        ("max", of.max),
-    ];
-    values.map(|(name, us)| (name, Quantity::latency_of(requests, us))).to_vec()
+    let exact = |us| Quantity::latency_of(requests, us);
+    let percentile = |us| Quantity::percentile_of(requests, us);
+    vec![
+        ("mean", exact(of.mean)),
+        ("p50", percentile(of.p50)),
+        ("p80", percentile(of.p80)),
+        ("p90", percentile(of.p90)),
+        ("p99", percentile(of.p99)),
+        ("p99.9", percentile(of.p999)),
+        ("max", exact(of.max)),
+    ]
 }
 
 /// Results that are nothing on a device without a map in flash, without an SLC cache, or of an array that no member failed.
@@ -329,7 +341,12 @@ fn metrics(run: &Summary, rows: &[Row]) -> Vec<(&'static str, Quantity)> {
 
 /// The value of the metric of a name, in its unit.
 fn measured(run: &Summary, name: &str) -> Quantity {
-    value_of(&run.metrics, name)
+    or_unknown(run, name, value_of(&run.metrics, name))
+}
+
+/// The result of a name, or that the run cannot answer it.
+fn or_unknown(run: &Summary, name: &str, result: Quantity) -> Quantity {
+    if run.why_unknown(name).is_some() { Quantity::Unknown } else { result }
 }
 
 fn value_of(metrics: &Metrics, name: &str) -> Quantity {
@@ -339,6 +356,7 @@ fn value_of(metrics: &Metrics, name: &str) -> Quantity {
 
 fn flash(run: &Summary) -> Vec<(&'static str, Quantity)> {
     let amplification = run.write_amplification.map_or(Quantity::Absent, Quantity::Number);
+    let amplification = or_unknown(run, "write_amplification", amplification);
     let mut rows = metrics(run, FLASH);
     rows.push(("write amplification", amplification));
     rows.push((IN_THE_BUFFER, never_in_flash(run)));
@@ -397,6 +415,7 @@ fn spread(parts: &[f64]) -> Vec<(&'static str, Quantity)> {
 fn wear(run: &Summary) -> Vec<(&'static str, Quantity)> {
     // A device without flash has no blocks.
     let of_flash = |result| if run.wear.erases.is_empty() { Quantity::Absent } else { result };
+    let expected = run.wear.terabytes_expected.map_or(Quantity::Absent, Quantity::Terabytes);
     vec![
         ("least erases of a block", of_flash(Quantity::Count(u64::from(run.wear.min)))),
         ("mean erases of a block", of_flash(Quantity::Number(run.wear.mean))),
@@ -407,10 +426,7 @@ fn wear(run: &Summary) -> Vec<(&'static str, Quantity)> {
         ("written by the host", Quantity::Terabytes(run.wear.terabytes_written)),
         ("drive writes", Quantity::Number(run.wear.drive_writes)),
         ("spent lifetime", of_flash(Quantity::Fraction(run.wear.spent_lifetime))),
-        (
-            "expected until worn out",
-            run.wear.terabytes_expected.map_or(Quantity::Absent, Quantity::Terabytes),
-        ),
+        ("expected until worn out", or_unknown(run, "wear.terabytes_expected", expected)),
     ]
 }
 
@@ -462,12 +478,16 @@ fn job(job: Option<&JobUse>) -> Vec<(&'static str, Quantity)> {
     let rate = |bytes: u64, seconds: f64| {
         if seconds > 0.0 { Quantity::Throughput(bytes as f64 / seconds) } else { Quantity::Absent }
     };
-    let reads = |us: fn(&Latency) -> f64| {
-        of(&|job| if job.reads > 0 { Quantity::Latency(us(&job.read_latency_us)) } else { Quantity::Absent })
-    };
-    let writes = |us: fn(&Latency) -> f64| {
+    let exact = |reads: bool, us: fn(&Latency) -> f64| {
         of(&|job| {
-            if job.writes > 0 { Quantity::Latency(us(&job.write_latency_us)) } else { Quantity::Absent }
+            let (requests, latency) = job.requests_of(reads);
+            Quantity::latency_of(requests, us(latency))
+        })
+    };
+    let p99 = |reads: bool| {
+        of(&|job| {
+            let (requests, latency) = job.requests_of(reads);
+            Quantity::percentile_of(requests, latency.p99)
         })
     };
     vec![
@@ -479,12 +499,12 @@ fn job(job: Option<&JobUse>) -> Vec<(&'static str, Quantity)> {
         ("IOPS", of(&|job| Quantity::Number(job.iops))),
         ("read throughput", of(&|job| rate(job.read_bytes, job.seconds))),
         ("write throughput", of(&|job| rate(job.written_bytes, job.seconds))),
-        ("mean read", reads(|latency| latency.mean)),
-        ("p99 read", reads(|latency| latency.p99)),
-        ("longest read", reads(|latency| latency.max)),
-        ("mean write", writes(|latency| latency.mean)),
-        ("p99 write", writes(|latency| latency.p99)),
-        ("longest write", writes(|latency| latency.max)),
+        ("mean read", exact(true, |latency| latency.mean)),
+        ("p99 read", p99(true)),
+        ("longest read", exact(true, |latency| latency.max)),
+        ("mean write", exact(false, |latency| latency.mean)),
+        ("p99 write", p99(false)),
+        ("longest write", exact(false, |latency| latency.max)),
     ]
 }
 

@@ -48,6 +48,9 @@ pub fn mixed() -> Summary {
         charts: Vec::new(),
         pools: Vec::new(),
         notes: vec!["3 requests went beyond the device and were wrapped".to_owned()],
+        unknown: Vec::new(),
+        warm_up: None,
+        precision: None,
         windows: windows(300, 9.63 / 300.0),
     }
 }
@@ -197,6 +200,9 @@ pub fn empty() -> Summary {
         pools: Vec::new(),
         windows: Windows { width_seconds: 1e-6, ..Windows::default() },
         notes: Vec::new(),
+        unknown: Vec::new(),
+        warm_up: None,
+        precision: None,
         ..mixed()
     }
 }
@@ -332,11 +338,11 @@ fn latency(typical: f64, tail: f64) -> Latency {
     Latency {
         mean: at(0.6),
         min: at(0.0),
-        p50: at(0.5),
-        p80: at(0.8),
-        p90: at(0.9),
-        p99: at(0.99),
-        p999: at(0.999),
+        p50: Some(at(0.5)),
+        p80: Some(at(0.8)),
+        p90: Some(at(0.9)),
+        p99: Some(at(0.99)),
+        p999: Some(at(0.999)),
         max,
         cumulative,
     }

@@ -99,6 +99,7 @@ pub fn table(run: &Summary, columns: u16) -> String {
         own.unwrap_or_default(),
         energy,
         slowest(run, sheet),
+        unknown(run, sheet),
         notes(run, sheet),
     ];
     let parts = std::iter::once(heading(run, sheet)).chain(main).chain(last);
@@ -256,16 +257,36 @@ pub fn comparison(runs: &[Summary], columns: u16) -> String {
         text += &(some(count).join("\n") + "\n");
         begin += count;
     }
-    for (label, run) in labels.iter().zip(runs) {
-        for note in &run.notes {
-            let line = format!("Note on {label}: {note}");
-            let fits = columns_of(&line) <= usize::from(columns);
-            text += &if fits {
-                line
-            } else {
-                wrapped(&format!("Note on {label}:"), from_ref(note), Sheet::of(columns))
-            };
-            text += "\n";
+    let unknown = |run: &Summary| crate::unknown::sentences(&run.unknown);
+    text += &told_of("Unknown of", &labels, runs.iter().map(unknown).collect(), columns);
+    text += &told_of("Note on", &labels, runs.iter().map(|run| run.notes.clone()).collect(), columns);
+    text
+}
+
+/// Sentences on runs with these labels, each once with all the runs that it is on.
+fn told_of(what: &str, labels: &[String], sentences: Vec<Vec<String>>, columns: u16) -> String {
+    let mut told: Vec<(String, Vec<&str>)> = Vec::new();
+    for (label, sentence) in
+        labels.iter().zip(sentences).flat_map(|(label, all)| all.into_iter().map(move |one| (label, one)))
+    {
+        match told.iter_mut().find(|(known, _)| *known == sentence) {
+            Some((_, of)) => of.push(label),
+            None => told.push((sentence, vec![label])),
+        }
+    }
+    let fits = |line: &str| columns_of(line) <= usize::from(columns);
+    let mut text = String::new();
+    for (sentence, of) in &told {
+        let together = format!("{what} {}: {sentence}", of.join(", "));
+        if fits(&together) {
+            text += &(together + "\n");
+            continue;
+        }
+        for label in of {
+            let (head, line) = (format!("{what} {label}:"), format!("{what} {label}: {sentence}"));
+            let line =
+                if fits(&line) { line } else { wrapped(&head, from_ref(sentence), Sheet::of(columns)) };
+            text += &(line + "\n");
         }
     }
     text
@@ -319,6 +340,12 @@ fn heading(run: &Summary, sheet: Sheet) -> String {
             Quantity::PerSecond(run.requests_per_second),
         ),
     ]);
+    if let Some(left_out) = &run.warm_up {
+        table.add_row(["Warm-up", &left_out.text()]);
+    }
+    if let Some(precision) = &run.precision {
+        table.add_row(["Precision", &precision.text()]);
+    }
     if let Some(verdict) = &run.verdict {
         table.add_row(["Bound by", &verdict.text]);
     }
@@ -339,6 +366,12 @@ fn energy(run: &Summary, sheet: Sheet) -> String {
 fn slowest(run: &Summary, sheet: Sheet) -> String {
     let sentences = tail::sentences(run);
     if sentences.is_empty() { String::new() } else { wrapped("Tail", &sentences, sheet) }
+}
+
+/// What the run cannot answer, with the reasons.
+fn unknown(run: &Summary, sheet: Sheet) -> String {
+    let sentences = crate::unknown::sentences(&run.unknown);
+    if sentences.is_empty() { String::new() } else { wrapped("Unknown", &sentences, sheet) }
 }
 
 fn notes(run: &Summary, sheet: Sheet) -> String {

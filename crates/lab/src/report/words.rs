@@ -66,7 +66,7 @@ mod tests {
         let (mut a, mut b) = (sample::mixed(), sample::mixed());
         (a.device, b.device) = ("old".into(), "new".into());
         (a.host.iops, b.host.iops) = (1_000.0, 4_000.0);
-        (a.host.read_latency_us.p99, b.host.read_latency_us.p99) = (200.0, 100.0);
+        (a.host.read_latency_us.p99, b.host.read_latency_us.p99) = (Some(200.0), Some(100.0));
         let told = compared(&[a, b]);
         assert!(told[0].starts_with("IOPS: new has the most, "), "{told:?}");
         assert!(told[0].ends_with("(×0.250)."), "{told:?}");

@@ -1,6 +1,9 @@
 //! A run under way on a device of a known type: requests go through a host queue into it, and what happens is measured.
 
 mod stepping;
+#[cfg(test)]
+mod tests;
+mod warming;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -8,7 +11,7 @@ use std::path::PathBuf;
 use wordline_host::{HostQueue, Submission};
 use wordline_kernel::{Calendar, Duration, Instant, Schedule};
 use wordline_ssd::BlockDevice;
-use wordline_ssd::device::{Tail, Watchdog};
+use wordline_ssd::device::Watchdog;
 
 use crate::admission::Admission;
 use crate::arrivals::{Arrivals, Incoming};
@@ -24,6 +27,8 @@ use crate::prepare::Prepared;
 use crate::record::Record;
 use crate::steps::Reached;
 use crate::timeline::Recorder;
+use crate::until::Batches;
+use warming::Warming;
 
 /// Requests between two looks at the observer: a few milliseconds of work.
 const LOOK_EVERY: u64 = 4_096;
@@ -64,6 +69,8 @@ pub(crate) struct Running<D: BlockDevice> {
     around: Around,
     power: Power,
     looks: Looks,
+    warming: Warming,
+    batches: Option<Batches>,
     measurements: Measurements<D>,
     /// The description of the load; its requests are in the queue.
     load: Load,
@@ -130,7 +137,7 @@ impl Stop {
 impl<D: BlockDevice> Running<D> {
     /// Begins to run a load on a device whose preparation began at `began`.
     pub(crate) fn begin(
-        mut prepared: Prepared<D>,
+        prepared: Prepared<D>,
         mut load: Load,
         opened: Opened,
         began: std::time::Instant,
@@ -138,47 +145,47 @@ impl<D: BlockDevice> Running<D> {
     ) -> Self {
         let precondition_seconds = began.elapsed().as_secs_f64();
         observer.phase(RUNNING, load.total);
-        let mut calendar = prepared.agenda.calendar(Event::Device);
-        if let Some(slowest) = load.slowest {
-            prepared.device.explain(Tail::keeping(slowest as usize));
-        }
+        let calendar = prepared.agenda.calendar(Event::Device);
         let (begin, device) = (calendar.now(), &prepared.device);
         let admission = Admission::new(&device.shape(), load.namespace, load.stream, load.pace);
         let requests = std::mem::replace(&mut load.requests, Incoming::generated(std::iter::empty()));
         let arrivals = Arrivals::new(requests, admission);
         let measurements = Measurements::new(Record::of(opened.log), device, begin, arrivals.jobs());
         let queue = HostQueue::spread(arrivals, load.pace, load.spread).beginning(begin);
-        let mut timeline = opened.timeline;
-        for at in timeline.iter_mut().flat_map(|timeline| timeline.begins(begin)) {
-            calendar.at(at, Event::Timeline);
-        }
-        let power = Power::new(load.power_cut, &mut calendar);
         let looks = Looks {
             watchdog: Watchdog::of(device, begin),
             look_at: LOOK_EVERY,
             audit_at: FIRST_AUDIT,
             latest: begin + Duration::LIMIT,
-            timeline,
+            timeline: opened.timeline,
         };
-        Self {
+        let warming = Warming::of(&load);
+        let is_measured = matches!(warming, Warming::Over(_));
+        let mut running = Self {
             prepared,
             queue,
             calendar,
             around: Around::default(),
-            power,
+            power: Power::default(),
             looks,
+            warming,
+            batches: load.until.clone().map(Batches::new),
             measurements,
             load,
             snapshot: opened.snapshot,
             seconds: [precondition_seconds, 0.0],
+        };
+        if is_measured {
+            running.begin_to_measure();
         }
+        running
     }
 
     /// The event loop, until `stop`, the end of the workload, or the observer stops it.
     fn simulate(&mut self, stop: Stop, observer: &mut dyn Observer) -> Result<Reached> {
         let Self { prepared, queue, calendar, around, power, looks, measurements, .. } = self;
         let device = &mut prepared.device;
-        let is_early = stop.is_early();
+        let (is_early, left_out) = (stop.is_early(), self.warming.answered());
         let mut look_at = looks.look_at.min(stop.answered);
         loop {
             check_answers(device)?;
@@ -196,7 +203,7 @@ impl<D: BlockDevice> Running<D> {
             for left in (0..EVENTS_BETWEEN_LOOKS).rev() {
                 // The recovery of some devices takes no events.
                 if power.is_off() && power.is_back(device) {
-                    observer.recovered(queue.total_answered());
+                    observer.recovered(queue.total_answered() - left_out);
                     break;
                 }
                 match calendar.advance() {
@@ -227,12 +234,12 @@ impl<D: BlockDevice> Running<D> {
             (now <= looks.latest).then_some(()).ok_or_else(|| too_long(queue.total_answered()))?;
             take_answers(device, queue, measurements, now)?;
             let answered = queue.total_answered();
-            if power.is_due(answered) {
+            if power.is_due(answered - left_out) {
                 cut(power, device, queue, calendar, (around, looks, stop), observer);
             }
             if answered >= look_at {
                 if answered >= looks.look_at
-                    && !looks.look(device, now, power.is_off(), answered, observer)?
+                    && !looks.look(device, now, power.is_off(), (answered, left_out), observer)?
                 {
                     return Ok(Reached::Stopped);
                 }
@@ -275,7 +282,7 @@ impl Looks {
         device: &mut impl BlockDevice,
         now: Instant,
         recovers: bool,
-        answered: u64,
+        (answered, left_out): (u64, u64),
         observer: &mut dyn Observer,
     ) -> Result<bool> {
         self.look_at += LOOK_EVERY;
@@ -284,7 +291,7 @@ impl Looks {
             self.audit_at *= 2;
             device.audit(now - Instant::ZERO);
         }
-        Ok(observer.progress(answered))
+        Ok(observer.progress(answered - left_out))
     }
 }
 

@@ -17,6 +17,7 @@ use crate::steps::{Reached, Standing, Steps, Until};
 use crate::summary::{Host, Outcome, Summary};
 use crate::timeline::Recorder;
 use crate::trace::Request;
+use crate::until::Batches;
 
 impl<D> Steps for Running<D>
 where
@@ -29,6 +30,10 @@ where
 
     fn advance(&mut self, until: Until, observer: &mut dyn Observer) -> Result<Reached> {
         Record::keep(self.measurements.record());
+        let warm = self.warm_up(observer)?;
+        if warm != Reached::Wanted {
+            return Ok(warm);
+        }
         let rests = Stop { rests: self.queue.source().takes_requests(), ..Stop::NEVER };
         let stop = match until {
             Until::Rest => rests,
@@ -51,7 +56,10 @@ where
 
     fn standing(&self) -> Standing {
         let queue = &self.queue;
-        let (submitted, answered) = (queue.total_submitted(), queue.total_answered());
+        let left_out = self.warming.answered();
+        // Those that were outstanding when measuring began count among the measured ones.
+        let [submitted, answered] =
+            [queue.total_submitted(), queue.total_answered()].map(|count| count - left_out);
         let drawn = queue.upcoming().iter().flatten().count() as u64;
         Standing {
             now: self.now(),
@@ -114,7 +122,10 @@ where
     fn finish(&mut self, observer: &mut dyn Observer) -> Result<Summary> {
         self.queue.source_mut().end();
         Record::keep_no_longer(self.measurements.record());
-        let reached = self.go_on(Stop::NEVER, observer)?;
+        let reached = match self.warm_up(observer)? {
+            Reached::Wanted => self.to_the_end(observer)?,
+            reached => reached,
+        };
         self.conclude(reached == Reached::Stopped, observer)
     }
 }
@@ -126,7 +137,7 @@ impl<D: BlockDevice> Running<D> {
     }
 
     /// Lets a pause come at a time since the run began. Returns when it comes.
-    fn pause_at(&mut self, time: Instant) -> Result<Instant> {
+    pub(super) fn pause_at(&mut self, time: Instant) -> Result<Instant> {
         let now = self.now();
         if time < now || time > Instant::LIMIT {
             let from = Quantity::Seconds(now.seconds());
@@ -141,7 +152,7 @@ impl<D: BlockDevice> Running<D> {
         Ok(at)
     }
 
-    fn go_on(&mut self, stop: Stop, observer: &mut dyn Observer) -> Result<Reached> {
+    pub(super) fn go_on(&mut self, stop: Stop, observer: &mut dyn Observer) -> Result<Reached> {
         let started = std::time::Instant::now();
         let reached = self.simulate(stop, observer);
         self.seconds[1] += started.elapsed().as_secs_f64();
@@ -191,7 +202,9 @@ impl<D: BlockDevice> Running<D> {
     fn summary_of(&self, trace_file: Option<TraceFile>, outcome: Outcome, notes: Vec<String>) -> Summary {
         let ending = Ending { end: self.calendar.now(), outcome, trace_file, notes, seconds: self.seconds };
         let summary = self.measurements.summary(&self.load, &self.prepared.device, ending);
-        Summary { power_cuts: self.power.results().to_vec(), ..summary }
+        let (power_cuts, warm_up) = (self.power.results().to_vec(), self.warming.left_out().cloned());
+        let precision = self.batches.as_ref().map(Batches::attained);
+        Summary { power_cuts, warm_up, precision, ..summary }
     }
 
     /// Saves the device after its run: whether that was done, and a sentence about it.

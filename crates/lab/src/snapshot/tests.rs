@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::output::Output;
 use crate::run::make_snapshot;
-use crate::{Device, Precondition, RunOptions, Selection, Summary, Unobserved, Workload};
+use crate::{Device, Precondition, RunOptions, Selection, Summary, Unobserved, WarmUp, Workload};
 
 fn device(set: &[&str]) -> Device {
     let set = set.iter().map(|text| (*text).to_owned()).collect();
@@ -62,13 +62,16 @@ fn runs_that_follow_each_other_count_from_their_own_beginnings() {
     let first = RunOptions {
         from_snapshot: Some(steady),
         save_snapshot: Some(later.clone()),
+        warm_up: Some(WarmUp::None),
         ..RunOptions::default()
     };
     let first = run(first).expect("it was just made");
     let snapshot = Snapshot::open(&later).expect("it was just saved");
     assert_eq!((snapshot.head().digest.as_str(), snapshot.head().history.len()), (first.digest.as_str(), 2));
     assert!((snapshot.head().simulated_seconds - first.simulated_seconds).abs() < 1e-9);
-    let plan = || RunOptions { from_snapshot: Some(later.clone()), seed: 7, ..RunOptions::default() };
+    let warm_up = Some(WarmUp::None);
+    let plan =
+        || RunOptions { from_snapshot: Some(later.clone()), seed: 7, warm_up, ..RunOptions::default() };
     let [one, two] = [run(plan()), run(plan())].map(|summary| summary.expect("it was just saved"));
     assert_ne!(one.digest, first.digest);
     for (what, later, earlier) in [

@@ -29,7 +29,8 @@ fn load() -> Workload {
 
 fn with(path: &Path, window: Window) -> RunOptions {
     let timeline = Some(Timeline { path: path.to_owned(), window });
-    RunOptions { timeline, precondition: Some(crate::Precondition::Filled(1.0)), ..RunOptions::default() }
+    let (precondition, warm_up) = (Some(crate::Precondition::Filled(1.0)), Some(crate::WarmUp::None));
+    RunOptions { timeline, precondition, warm_up, ..RunOptions::default() }
 }
 
 #[test]

@@ -19,12 +19,13 @@ use crate::device::{DEFAULT_PRESET, Device};
 use crate::devices::Configured;
 use crate::error::{Error, Result};
 use crate::job::{Job, RunOptions};
-use crate::load::Load;
+use crate::load::{Load, Precondition, Start};
 use crate::observer::{Observer, Unobserved};
 use crate::output::is_standard;
 use crate::timeline::Timeline;
 use crate::trace::workload::arrival::Bursts;
 use crate::trace::{Fit, Options, Request};
+use crate::transient::WarmUp;
 use requests::{Ready, Wanted};
 
 pub use generated::{Generated, from_toml};
@@ -143,14 +144,23 @@ impl Workload {
         let shape = device.configured.shape();
         let namespace = self.namespace_of(&shape)?;
         let capacity = SECTOR * shape.namespaces[usize::from(namespace)];
-        let ready = self.ready(&Wanted { capacity, seed: options.seed, drawn: options.seed }, observer)?;
+        let warm_up = self.warm_up(options)?;
+        let beside = if self.is_generated() { warm_up.beside() } else { 0 };
+        let wanted = Wanted { capacity, seed: options.seed, drawn: options.seed, beside };
+        let ready = self.ready(&wanted, observer)?;
         let pace = match ready.keeps_pace {
             true => self.own_pace()?,
             false => self.pace(ready.queue_depth, ready.bursts, ready.think_time)?,
         };
         ready.check_times(pace)?;
         let spread = self.spread(&ready, pace, &*device.configured)?;
+        let start = options.start(ready.precondition);
+        let is_empty = start == Start::As(Precondition::Empty);
+        let usual = WarmUp::usual(self.is_generated(), is_empty);
         let load = Load {
+            warm_up: options.warm_up.unwrap_or(usual),
+            beside,
+            until: options.until.clone(),
             device_name: device.name.clone(),
             config_text: device.text.clone(),
             pace,
@@ -172,8 +182,30 @@ impl Workload {
             trace_file: ready.trace_file,
             passes: self.passes(capacity, options.seed),
         };
-        let start = options.start(ready.precondition);
         Ok(Job { device: Arc::clone(&device.configured), start, load })
+    }
+
+    /// How much of the beginning is left out, on a device that is not empty.
+    fn warm_up(&self, options: &RunOptions) -> Result<WarmUp> {
+        match options.warm_up {
+            Some(asked) if asked != WarmUp::None && matches!(self.origin, Origin::Submitted) => {
+                refuse("warm-up", &String::from(asked), "none: a session decides which requests it submits")
+            }
+            Some(asked) => Ok(asked),
+            None => Ok(WarmUp::usual(self.is_generated(), false)),
+        }
+    }
+
+    /// Whether a generator draws the requests, which may go on without an end.
+    fn is_generated(&self) -> bool {
+        match &self.origin {
+            Origin::Generated(..) => true,
+            Origin::Named(name) => {
+                let is_file = name.ends_with(".toml") || is_standard(Path::new(name));
+                is_file || Generated::named(name).is_some()
+            }
+            Origin::Embedded | Origin::Trace(..) | Origin::Given(..) | Origin::Submitted => false,
+        }
     }
 
     /// The requests once more, as often as is wanted; none of what is read from standard input, or is submitted.
@@ -187,7 +219,7 @@ impl Workload {
             _ => Some(Box::new(move |pass| {
                 // The popular addresses do not follow from the seed: a pass draws other requests of the same kind.
                 let drawn = Seed(seed).stream("lab.pass", pass).below(u64::MAX);
-                let wanted = Wanted { capacity, seed, drawn };
+                let wanted = Wanted { capacity, seed, drawn, beside: 0 };
                 Ok(again.ready(&wanted, &mut Unobserved)?.requests.in_order())
             })),
         }

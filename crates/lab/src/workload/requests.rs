@@ -28,6 +28,8 @@ pub(super) struct Wanted {
     pub seed: u64,
     /// The seed with which those of a generator are drawn.
     pub drawn: u64,
+    /// Requests that a generator has beside its own.
+    pub beside: u64,
 }
 
 /// Requests that are ready to run, and what belongs to them.
@@ -196,6 +198,7 @@ impl Workload {
         workload.requests = self.requests.unwrap_or(workload.requests);
         let complain = |complaints| Error::Config(under(name, &complaints));
         let generator = workload.generator(Seed(wanted.drawn), wanted.capacity).map_err(complain)?;
+        let generator = generator.with_more(wanted.beside);
         Ok(Ready {
             queue_depth: workload.arrival.queue_depth(),
             bursts: workload.bursts,
@@ -210,6 +213,8 @@ impl Workload {
     fn application(&self, name: &str, mut asked: Application, wanted: &Wanted) -> Result<Ready> {
         asked.requests = self.requests.unwrap_or(asked.requests);
         let complain = |complaints| Error::Config(under(name, &complaints));
+        let total = asked.requests;
+        asked.requests = total.saturating_add(wanted.beside);
         let (requests, depth) =
             Incoming::of(&asked, self.queue_depth, Seed(wanted.drawn), wanted.capacity).map_err(complain)?;
         Ok(Ready {
@@ -218,7 +223,7 @@ impl Workload {
             queues: asked.queues,
             stream: asked.stream,
             precondition: asked.precondition.into(),
-            ..synthetic(name, requests, asked.requests)
+            ..synthetic(name, requests, total)
         })
     }
 

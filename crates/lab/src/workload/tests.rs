@@ -49,7 +49,7 @@ fn requests_take_the_times_of_a_recorded_trace() {
     let arrivals =
         |requests: Requests| requests.map(|request| request.expect("one").arrival).collect::<Vec<_>>();
     let recorded = trace::prepare_embedded(Some(3)).expect("the embedded trace").requests;
-    assert_eq!(arrivals(job.load.requests.in_order()), arrivals(recorded));
+    assert_eq!(arrivals(job.load.in_order()), arrivals(recorded));
     let both = Workload { queue_depth: Some(1), ..plan };
     assert!(named(both, &device(&[])).is_err_and(|error| error.contains("none beside the times of a trace")));
 }
@@ -97,9 +97,7 @@ fn a_namespace_bounds_the_requests_that_name_it() {
     let both = device(&["namespaces=[{size = \"4MiB\"}, {fraction = 0.5}]"]);
     let job = named(Workload { namespace: Some(2), ..Workload::default() }, &both).expect("there are two");
     let most = Bytes::mib(6); // Half of 12 MiB.
-    assert!(
-        job.load.namespace == 1 && job.load.requests.in_order().flatten().all(|r| r.offset + r.size <= most)
-    );
+    assert!(job.load.namespace == 1 && job.load.in_order().flatten().all(|r| r.offset + r.size <= most));
     let error = named(Workload { namespace: Some(3), ..Workload::default() }, &both).err();
     assert!(error.is_some_and(|error| error.starts_with("namespace: found 3, wanted from 1 to 2")));
 }

@@ -85,6 +85,7 @@ impl Base {
             good_blocks: pools.all_rows().map(|row| u64::from(self.space.good(row))).sum(),
             moved_pages: self.totals.gc_programs,
             erased_pages: erased.zip(per_block).map(|(erased, pages)| erased * pages).sum(),
+            buffered_pages: 0,
         }
     }
 

@@ -157,6 +157,11 @@ impl Cache {
         }
     }
 
+    /// Pages of the host in the write buffer, those on their way to flash among them.
+    pub(crate) fn buffered(&self) -> u32 {
+        self.buffer.in_use()
+    }
+
     /// Pages that the write buffer has entries for.
     pub(crate) fn entries(&self) -> u32 {
         self.buffer.pages()

@@ -210,7 +210,8 @@ impl BlockDevice for Device {
     }
 
     fn gauges(&self, now: Instant) -> Gauges {
-        self.core.base.gauges(now)
+        let buffered_pages = u64::from(self.core.cache.buffered());
+        Gauges { buffered_pages, ..self.core.base.gauges(now) }
     }
 
     fn lengths(&self) -> Vec<usize> {

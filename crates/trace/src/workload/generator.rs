@@ -60,6 +60,12 @@ impl Generator {
         }
     }
 
+    /// The same with more requests behind its own.
+    #[must_use]
+    pub fn with_more(self, requests: u64) -> Self {
+        Self { left: self.left.saturating_add(requests), ..self }
+    }
+
     #[inline]
     fn op(&mut self) -> Op {
         // Two shares that add to 1 leave no writes, whatever the rounding of the sum.

@@ -1,0 +1,185 @@
+//! The beginning of a run that is not measured.
+
+use wordline_kernel::{Instant, Schedule};
+use wordline_ssd::BlockDevice;
+use wordline_ssd::device::Tail;
+
+use super::{Running, Stop};
+use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::load::Load;
+use crate::measure::{Ending, Measurements};
+use crate::observer::{Observer, RUNNING, SETTLING};
+use crate::power::Power;
+use crate::steps::Reached;
+use crate::summary::{Outcome, Summary};
+use crate::transient::{LeftOut, Reading, Transient, WarmUp, WarmUpEnd};
+
+/// A warm-up that is to come, or what was left out.
+#[derive(Debug)]
+pub(super) enum Warming {
+    ToCome(WarmUp),
+    Over(Option<LeftOut>),
+}
+
+impl Warming {
+    /// That of a load which has not begun.
+    pub fn of(load: &Load) -> Self {
+        match load.warm_up {
+            WarmUp::None => Self::Over(None),
+            wanted => Self::ToCome(wanted),
+        }
+    }
+
+    /// Requests that were answered before what is measured.
+    pub fn answered(&self) -> u64 {
+        self.left_out().map_or(0, |left_out| left_out.requests)
+    }
+
+    /// What was left out.
+    pub fn left_out(&self) -> Option<&LeftOut> {
+        if let Self::Over(left_out) = self { left_out.as_ref() } else { None }
+    }
+}
+
+impl<D: BlockDevice> Running<D> {
+    /// Goes on to the end of the warm-up, where one is to come, and measures from there. Where its observer stops it, or the requests end
+    /// before, everything is measured and the result says so.
+    pub(super) fn warm_up(&mut self, observer: &mut dyn Observer) -> Result<Reached> {
+        let Warming::ToCome(wanted) = self.warming else { return Ok(Reached::Wanted) };
+        self.warming = Warming::Over(None);
+        observer.phase(SETTLING, None);
+        let record = self.measurements.record().take();
+        let ended = self.until_warm(wanted, observer);
+        *self.measurements.record() = record;
+        let (reached, end) = ended?;
+        if reached == Reached::Wanted {
+            self.measure_from_here(end);
+        } else {
+            let why = if reached == Reached::Stopped { "it was stopped" } else { "the requests ended" };
+            self.load.notes.push(format!("{why} before the warm-up was over: the result has it all"));
+            self.begin_to_measure();
+        }
+        observer.phase(RUNNING, self.load.total);
+        Ok(reached)
+    }
+
+    fn until_warm(&mut self, wanted: WarmUp, observer: &mut dyn Observer) -> Result<(Reached, WarmUpEnd)> {
+        let stop = match wanted {
+            WarmUp::None => return Ok((Reached::Wanted, WarmUpEnd::Asked)),
+            WarmUp::Requests(requests) => Stop { answered: requests, ..Stop::NEVER },
+            WarmUp::Time(time) => Stop { time: Some(self.pause_at(Instant::ZERO + time)?), ..Stop::NEVER },
+            WarmUp::Rule => return self.until_steady(observer),
+        };
+        Ok((self.go_on(stop, observer)?, WarmUpEnd::Asked))
+    }
+
+    /// Goes on until the load is steady, or has taken as many requests as it may.
+    fn until_steady(&mut self, observer: &mut dyn Observer) -> Result<(Reached, WarmUpEnd)> {
+        let most = WarmUp::Rule.limit(self.load.total).unwrap_or(u64::MAX);
+        // What is left out of requests that come once is taken from those that are measured.
+        let most = if self.load.beside > 0 { most } else { most.min(self.load.total.unwrap_or(most) / 2) };
+        let mut transient = Transient::begin(self.reading());
+        loop {
+            let stop = Stop { answered: transient.next(), ..Stop::NEVER };
+            let reached = self.go_on(stop, observer)?;
+            if reached != Reached::Wanted {
+                return Ok((reached, WarmUpEnd::Rule));
+            }
+            transient.add(self.reading());
+            let unsteady = transient.unsteady();
+            if unsteady.is_empty() {
+                return Ok((Reached::Wanted, WarmUpEnd::Rule));
+            }
+            if self.queue.total_answered() >= most {
+                self.load.notes.push(format!(
+                    "the load was not steady when measuring began: of {}, MSER-5 still cuts more than half; a longer --warm-up, or another \
+                     --precondition, may help",
+                    unsteady.join(", ")
+                ));
+                return Ok((Reached::Wanted, WarmUpEnd::Limit));
+            }
+        }
+    }
+
+    /// Goes on to the end: of the requests, or where a column is known well enough.
+    pub(super) fn to_the_end(&mut self, observer: &mut dyn Observer) -> Result<Reached> {
+        let Some(mut batches) = self.batches.take() else { return self.go_on(Stop::NEVER, observer) };
+        let (mut is_new, mut reached) = (true, Ok(Reached::Wanted));
+        while let Ok(Reached::Wanted) = reached
+            && !batches.attained().is_reached
+        {
+            if is_new {
+                self.measurements.begin_batch(&self.prepared.device, self.calendar.now());
+            }
+            let stop = Stop { answered: self.queue.total_answered() + batches.next(), ..Stop::NEVER };
+            reached = self.go_on(stop, observer);
+            if let Ok(Reached::Wanted) = reached {
+                is_new = batches.take(&self.batch()).map_err(|wanted| Error::Argument {
+                    what: "the column of --until".into(),
+                    found: self.load.until.as_ref().map_or_else(String::new, |until| until.column.clone()),
+                    wanted,
+                })?;
+            }
+        }
+        self.batches = Some(batches);
+        match reached? {
+            // What is outstanding is answered.
+            Reached::Wanted => {
+                self.queue.source_mut().end_after(0);
+                self.go_on(Stop::NEVER, observer)
+            }
+            reached => Ok(reached),
+        }
+    }
+
+    /// The result of the present batch.
+    fn batch(&self) -> Summary {
+        let (end, outcome) = (self.calendar.now(), Outcome::Complete);
+        let ending = Ending { end, outcome, trace_file: None, notes: Vec::new(), seconds: self.seconds };
+        let batch = self.measurements.batch().expect("it was begun");
+        batch.summary(&self.load, &self.prepared.device, ending)
+    }
+
+    fn reading(&self) -> Reading {
+        let (device, at) = (&self.prepared.device, self.calendar.now());
+        let (gauges, programmed) = (device.gauges(at), device.programmed());
+        Reading {
+            at,
+            answered: self.queue.total_answered(),
+            written: self.measurements.written(),
+            programmed: (programmed.host + programmed.other) * device.shape().logical_page.0,
+            buffered: gauges.buffered_pages,
+            free: gauges.free_blocks,
+        }
+    }
+
+    /// Forgets what was measured so far.
+    fn measure_from_here(&mut self, end: WarmUpEnd) {
+        let (now, answered) = (self.calendar.now(), self.queue.total_answered());
+        let seconds = (now - self.measurements.begin()).seconds();
+        self.warming = Warming::Over(Some(LeftOut { requests: answered, seconds, end }));
+        let record = self.measurements.record().take();
+        let jobs = self.queue.source().jobs();
+        self.measurements = Measurements::new(record, &self.prepared.device, now, jobs);
+        self.begin_to_measure();
+    }
+
+    /// Begins with all that counts from the beginning of what is measured: the explained requests, time line, power cut, and the number
+    /// of requests.
+    pub(super) fn begin_to_measure(&mut self) {
+        let begin = self.measurements.begin();
+        if let Some(slowest) = self.load.slowest {
+            self.prepared.device.explain(Tail::keeping(slowest as usize));
+        }
+        for at in self.looks.timeline.iter_mut().flat_map(|timeline| timeline.begins(begin)) {
+            self.calendar.at(at.max(self.calendar.now()), Event::Timeline);
+        }
+        self.power = Power::new(self.load.power_cut, &mut self.calendar);
+        if self.load.beside > 0
+            && let Some(total) = self.load.total
+        {
+            self.queue.source_mut().end_after(self.warming.answered() + total);
+        }
+    }
+}

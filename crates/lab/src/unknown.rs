@@ -1,0 +1,209 @@
+//! What a run cannot answer: metrics whose value would mislead, each with the reason.
+//!
+//! A metric is declared here once, with the rules that may leave it without a value. The value is then taken out of the summary, so
+//! that it is `null` in JSON and "unknown" in tables, and the summary lists it under `unknown`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::metrics::Value;
+
+use crate::report::Quantity;
+use crate::summary::{Latency, Summary};
+
+/// Requests that have to lie beyond a percentile. Chosen: the number beyond it then scatters by a third, 1/sqrt(10), of itself.
+const BEYOND: f64 = 10.0;
+
+/// The part of what was programmed that may have gone into blocks that were free before, where that was less than the free space holds.
+/// Chosen: with more of it, GC had fewer than half of the victims that go with as many programs.
+const INTO_FREE: f64 = 0.5;
+
+/// A metric that a run cannot answer.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Unknown {
+    /// The metric, by its name with dots. Its value is null.
+    pub metric: String,
+    /// The reason.
+    pub reason: String,
+}
+
+/// The flash in the measured interval, as far as the device tells.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Flash {
+    /// Block sets erased; none on a device without flash.
+    pub erased: Option<u64>,
+    /// Free block sets at the beginning and at the end; none where the device does not tell.
+    pub free: Option<[u64; 2]>,
+    /// Bytes of a block set.
+    pub block_set: u64,
+    /// Bytes programmed.
+    pub programmed: u64,
+}
+
+/// A metric of the whole run that may be unknown: its name, and how its value is taken out of a summary; whether it had one.
+type Declared = (&'static str, fn(&mut Summary) -> bool);
+
+/// The metrics that follow from the victims of GC.
+const OF_VICTIMS: [Declared; 3] = [
+    ("write_amplification", |run| {
+        run.drift = None;
+        run.write_amplification.take().is_some()
+    }),
+    ("programs_per_host_program", |run| {
+        let has_value = run.metrics.number("programs_per_host_program").is_some();
+        if has_value {
+            run.metrics.set("programs_per_host_program", Value::Absent);
+        }
+        has_value
+    }),
+    ("wear.terabytes_expected", |run| run.wear.terabytes_expected.take().is_some()),
+];
+
+/// Takes what the run cannot answer out of its summary, and lists it there.
+pub(crate) fn take_out(run: &mut Summary, flash: Flash) {
+    let mut unknown = Vec::new();
+    if let Some(reason) = no_steady_collection(flash) {
+        let taken = OF_VICTIMS.iter().filter(|(_, take)| take(run));
+        unknown.extend(taken.map(|(metric, _)| Unknown { metric: (*metric).into(), reason: reason.clone() }));
+    }
+    let host = &mut run.host;
+    let of_host = [
+        ("host.read_latency_us".to_owned(), host.reads, "read", &mut host.read_latency_us),
+        ("host.write_latency_us".to_owned(), host.writes, "write", &mut host.write_latency_us),
+    ];
+    let of_jobs = run.jobs.iter_mut().flat_map(|job| {
+        let of = |kind: &str| format!("jobs.{}.{kind}_latency_us", job.name);
+        [
+            (of("read"), job.reads, "read", &mut job.read_latency_us),
+            (of("write"), job.writes, "write", &mut job.write_latency_us),
+        ]
+    });
+    for (name, requests, kind, latency) in of_host.into_iter().chain(of_jobs) {
+        unknown.extend(too_few_beyond(&name, requests, kind, latency));
+    }
+    run.unknown = unknown;
+}
+
+/// Why GC was not in the state in which it goes on, if it was not.
+fn no_steady_collection(flash: Flash) -> Option<String> {
+    let Flash { erased: Some(erased), free, block_set, programmed } = flash else { return None };
+    if programmed == 0 {
+        return None;
+    }
+    if erased == 0 {
+        return Some("no victim was collected: GC had no part in what was programmed".into());
+    }
+    let [before, after] = free?;
+    let (room, into_free) = (before * block_set, before.saturating_sub(after) * block_set);
+    (programmed < room && into_free as f64 > INTO_FREE * programmed as f64).then(|| {
+        format!(
+            "less than one turnover of the free space: {} were programmed, {} of it into blocks that were free, of {}",
+            Quantity::Bytes(programmed as f64),
+            Quantity::Bytes((into_free.min(programmed)) as f64),
+            Quantity::Bytes(room as f64)
+        )
+    })
+}
+
+/// Takes the percentiles out that too few of so many requests lie beyond.
+fn too_few_beyond(name: &str, requests: u64, kind: &str, latency: &mut Latency) -> Vec<Unknown> {
+    let mut unknown = Vec::new();
+    for (percentile, fraction, value) in latency.percentiles_mut() {
+        // The last digits of a fraction do not decide.
+        let beyond = requests as f64 * (1.0 - fraction) + 1e-6;
+        if beyond < BEYOND && value.take().is_some() {
+            let reason = format!("fewer than ten of {requests} {kind}s lie beyond it");
+            unknown.push(Unknown { metric: format!("{name}.{percentile}"), reason });
+        }
+    }
+    unknown
+}
+
+/// What is unknown in sentences: the metrics of each reason, and the reason.
+pub fn sentences(unknown: &[Unknown]) -> Vec<String> {
+    let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for Unknown { metric, reason } in unknown {
+        by_reason.entry(reason).or_default().push(metric);
+    }
+    by_reason.into_iter().map(|(reason, metrics)| format!("{}: {reason}", metrics.join(", "))).collect()
+}
+
+impl Summary {
+    /// Why the metric of a name with dots is unknown; none where it is not.
+    pub fn why_unknown(&self, metric: &str) -> Option<&str> {
+        let found = self.unknown.iter().find(|unknown| unknown.metric == metric);
+        found.map(|unknown| unknown.reason.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample;
+
+    const FLASH: Flash =
+        Flash { erased: Some(10), free: Some([100, 100]), block_set: 1 << 20, programmed: 20 << 20 };
+
+    fn unknown_with(flash: Flash) -> Summary {
+        let mut run = sample::mixed();
+        take_out(&mut run, flash);
+        run
+    }
+
+    #[test]
+    fn without_a_victim_amplification_and_lifetime_are_unknown() {
+        let run = unknown_with(Flash { erased: Some(0), ..FLASH });
+        assert_eq!((run.write_amplification, run.wear.terabytes_expected, run.drift), (None, None, None));
+        assert_eq!(run.metrics.number("programs_per_host_program"), None);
+        let reason = run.why_unknown("write_amplification").expect("it is listed");
+        assert!(reason.starts_with("no victim was collected"), "{reason}");
+        assert_eq!(unknown_with(FLASH).write_amplification, sample::mixed().write_amplification);
+    }
+
+    #[test]
+    fn a_run_that_programs_into_free_blocks_has_not_turned_them_over() {
+        let filling = Flash { free: Some([100, 85]), ..FLASH };
+        let run = unknown_with(filling);
+        let reason = run.why_unknown("write_amplification").expect("it is listed");
+        assert!(reason.starts_with("less than one turnover of the free space: 20.0 MiB"), "{reason}");
+        // Once round, or with as many victims as go with the programs, it is known.
+        for known in [
+            Flash { free: Some([100, 91]), ..FLASH },
+            Flash { programmed: 101 << 20, free: Some([100, 0]), ..FLASH },
+            Flash { free: None, ..FLASH },
+        ] {
+            assert!(unknown_with(known).write_amplification.is_some(), "{known:?}");
+        }
+    }
+
+    #[test]
+    fn a_device_without_flash_and_a_run_without_programs_lack_nothing() {
+        for flash in [Flash::default(), Flash { programmed: 0, erased: Some(0), ..FLASH }] {
+            assert!(unknown_with(flash).write_amplification.is_some());
+        }
+    }
+
+    #[test]
+    fn ten_requests_lie_beyond_a_known_percentile() {
+        for (requests, known) in
+            [(10_000, ["p50", "p99", "p999"].as_slice()), (9_999, &["p50", "p99"]), (19, &[])]
+        {
+            let mut run = sample::mixed();
+            run.host.reads = requests;
+            take_out(&mut run, FLASH);
+            for percentile in ["p50", "p99", "p999"] {
+                let name = format!("host.read_latency_us.{percentile}");
+                let is_known = run.why_unknown(&name).is_none();
+                assert_eq!(is_known, known.contains(&percentile), "{requests}: {percentile}");
+            }
+        }
+    }
+
+    #[test]
+    fn metrics_of_one_reason_stand_in_one_sentence() {
+        let of = |metric: &str, reason: &str| Unknown { metric: metric.into(), reason: reason.into() };
+        let all = [of("a", "no victim"), of("b", "few"), of("c", "no victim")];
+        assert_eq!(sentences(&all), ["b: few", "a, c: no victim"]);
+    }
+}

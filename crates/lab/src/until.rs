@@ -1,0 +1,258 @@
+//! How long a run measures: until a column of its result is known well enough, by the method of batch means.
+//!
+//! What is measured is parted into batches of equal numbers of requests. A column has a value in each, and the mean of these values a
+//! confidence interval by Student's distribution (Law and Kelton, "Simulation Modeling and Analysis", section 9.5.3). Batches have to be long
+//! enough to be independent: of twice the least number two are made one, so that their length grows with the run.
+
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use crate::student::Mean;
+use crate::summary::Summary;
+
+/// Answers of the first batches. Chosen: with fewer, few columns have a value.
+const FIRST: u64 = 1_000;
+
+/// Batches at the least: more of them make the interval little narrower (Schmeiser, "Batch size effects in the analysis of simulation
+/// output", Operations Research 30(3), 1982: 10 to 30).
+const LEAST: usize = 20;
+
+/// The wanted precision of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Precision {
+    /// The column, by its name with dots; `p99` and the like, and `mean`, are those of reads where there are any, else of writes.
+    pub column: String,
+    /// The most that half of the 95 % interval may be of the mean.
+    pub fraction: f64,
+}
+
+impl FromStr for Precision {
+    type Err = String;
+
+    /// Reads a column and a share, such as `p99:2%`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.rsplit_once(':').and_then(|(column, share)| {
+            let percent: f64 = share.trim().strip_suffix('%')?.trim().parse().ok()?;
+            let holds = percent > 0.0 && percent.is_finite() && !column.trim().is_empty();
+            holds.then(|| Self { column: column.trim().to_owned(), fraction: percent / 100.0 })
+        });
+        parts.ok_or_else(|| format!("found \"{text}\", wanted a column and a share above 0, such as p99:2%"))
+    }
+}
+
+/// How well a column is known.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Attained {
+    /// The column.
+    pub column: String,
+    /// The mean of its values in the batches; null where no batch was long enough to have one.
+    pub mean: Option<f64>,
+    /// Half of the 95 % interval of that mean; null with fewer than two batches.
+    pub half_width: Option<f64>,
+    /// The most that half of the interval was to be of the mean.
+    pub wanted: f64,
+    /// How many batches there were.
+    pub batches: u64,
+    /// Requests of each.
+    pub requests_a_batch: u64,
+    /// Whether the interval became that narrow.
+    pub is_reached: bool,
+}
+
+impl Attained {
+    /// It in a few words.
+    pub fn short(&self) -> String {
+        let shown = |half: f64| crate::report::three_digits(100.0 * half);
+        let share =
+            self.mean.zip(self.half_width).map(|(mean, half)| half / mean.abs().max(f64::MIN_POSITIVE));
+        format!("{} ± {} %", self.column, share.map_or_else(|| "?".to_owned(), shown))
+    }
+
+    /// It in words.
+    pub fn text(&self) -> String {
+        let Self { column, wanted, batches, requests_a_batch, .. } = self;
+        let wanted = format!("{} %", crate::report::three_digits(100.0 * wanted));
+        let Some((mean, half)) = self.mean.zip(self.half_width) else {
+            return format!(
+                "{column}: too few requests for two batches with a value; wanted within {wanted}"
+            );
+        };
+        let share = crate::report::three_digits(100.0 * half / mean.abs().max(f64::MIN_POSITIVE));
+        let end = if self.is_reached { "as was wanted" } else { "not within it when the requests ended" };
+        format!(
+            "{column} {} ± {share} % (95 %, {batches} batches of {requests_a_batch} requests); wanted {wanted}: {end}",
+            crate::report::three_digits(mean)
+        )
+    }
+}
+
+/// The batches of a run.
+pub(crate) struct Batches {
+    wanted: Precision,
+    /// The column by its whole name, once it is known.
+    column: Option<String>,
+    values: Vec<f64>,
+    /// Answers of a batch, and those of the present one.
+    length: u64,
+    present: u64,
+}
+
+impl Batches {
+    /// None yet.
+    pub fn new(wanted: Precision) -> Self {
+        Self { wanted, column: None, values: Vec::new(), length: FIRST, present: 0 }
+    }
+
+    /// Answers to come until the column is looked at.
+    pub fn next(&self) -> u64 {
+        self.length - self.present
+    }
+
+    /// The batch has as many answers as it was to have, and this result. Whether it is over: one of which the column is unknown goes on.
+    ///
+    /// # Errors
+    /// The columns there are in place of one that is not there.
+    pub fn take(&mut self, batch: &Summary) -> Result<bool, String> {
+        self.present = self.length;
+        let values = serde_json::to_value(batch).expect("a summary's keys are text");
+        let column = self.column.get_or_insert_with(|| whole_name(&self.wanted.column, batch));
+        match follow(&values, column)
+            .ok_or_else(|| "a column of the result, such as write_amplification".to_owned())?
+        {
+            Json::Number(number) => {
+                self.values.push(number.as_f64().unwrap_or(f64::NAN));
+                self.present = 0;
+                self.join();
+                Ok(true)
+            }
+            Json::Null if self.values.is_empty() => {
+                self.length *= 2;
+                Ok(false)
+            }
+            // A later batch that happens to have none goes on to the length of two.
+            Json::Null => {
+                self.present = 0;
+                Ok(false)
+            }
+            _ => Err("a number, which that is not".into()),
+        }
+    }
+
+    /// Makes one of two where there are many.
+    fn join(&mut self) {
+        if self.values.len() == 2 * LEAST {
+            self.values =
+                self.values.chunks(2).map(|pair| pair.iter().sum::<f64>() / pair.len() as f64).collect();
+            self.length *= 2;
+        }
+    }
+
+    /// How well the column is known.
+    pub fn attained(&self) -> Attained {
+        let Mean { mean, half } = match self.values[..] {
+            [] => Mean { mean: f64::NAN, half: None },
+            _ => Mean::of(&self.values),
+        };
+        let is_narrow = half.is_some_and(|half| half <= self.wanted.fraction * mean.abs());
+        Attained {
+            column: self.column.clone().unwrap_or_else(|| self.wanted.column.clone()),
+            mean: mean.is_finite().then_some(mean),
+            half_width: half,
+            wanted: self.wanted.fraction,
+            batches: self.values.len() as u64,
+            requests_a_batch: self.length,
+            is_reached: is_narrow && self.values.len() >= LEAST,
+        }
+    }
+}
+
+/// The name of a column as a result has it.
+fn whole_name(column: &str, run: &Summary) -> String {
+    let is_percentile = column.strip_prefix('p').is_some_and(|digits| digits.parse::<u64>().is_ok());
+    match column {
+        "iops" => "host.iops".into(),
+        "mean" | "max" => format!("{}.{column}", latencies(run)),
+        _ if is_percentile => format!("{}.{column}", latencies(run)),
+        _ => column.to_owned(),
+    }
+}
+
+fn latencies(run: &Summary) -> &'static str {
+    if run.host.reads > 0 { "host.read_latency_us" } else { "host.write_latency_us" }
+}
+
+/// The value that a name with dots leads to: to the key of a table, to the item of a list by number or by its name.
+fn follow<'a>(values: &'a Json, path: &str) -> Option<&'a Json> {
+    path.split('.').try_fold(values, |inside, key| match inside {
+        Json::Array(items) => {
+            let named = items.iter().find(|item| item["name"] == key);
+            named.or_else(|| items.get(key.parse::<usize>().ok()?))
+        }
+        inside => inside.get(key),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample;
+
+    fn batches(values: impl IntoIterator<Item = f64>) -> Batches {
+        let mut batches = Batches::new("iops:1%".parse().expect("a precision"));
+        for iops in values {
+            let mut run = sample::mixed();
+            run.host.iops = iops;
+            assert_eq!(batches.take(&run), Ok(true));
+        }
+        batches
+    }
+
+    #[test]
+    fn twenty_batches_are_asked_for_and_forty_are_made_twenty() {
+        let alternating = |count: usize| (0..count).map(|n| 100.0 + (n % 2) as f64);
+        let few = batches(alternating(19)).attained();
+        assert!(!few.is_reached && few.half_width.is_some_and(|half| half < 1.0), "{few:?}");
+        assert!(batches(alternating(20)).attained().is_reached);
+        let joined = batches(alternating(40)).attained();
+        assert_eq!((joined.batches, joined.requests_a_batch), (20, 2_000));
+        assert_eq!(
+            (joined.mean, joined.half_width),
+            (Some(100.5), Some(0.0)),
+            "pairs of one 100 and one 101"
+        );
+    }
+
+    #[test]
+    fn a_batch_that_cannot_answer_goes_on() {
+        let mut batches = Batches::new("write_amplification:5%".parse().expect("a precision"));
+        let unknown = Summary { write_amplification: None, ..sample::mixed() };
+        assert_eq!((batches.next(), batches.take(&unknown)), (1_000, Ok(false)));
+        assert_eq!((batches.next(), batches.take(&sample::mixed())), (1_000, Ok(true)));
+        assert_eq!(batches.next(), 2_000);
+    }
+
+    #[test]
+    fn a_short_name_is_of_reads_where_there_are_any() {
+        let run = sample::mixed();
+        assert_eq!(whole_name("p99", &run), "host.read_latency_us.p99");
+        let mut writes = sample::mixed();
+        writes.host.reads = 0;
+        assert_eq!(whole_name("p999", &writes), "host.write_latency_us.p999");
+        assert_eq!(whole_name("programs_per_host_program", &run), "programs_per_host_program");
+    }
+
+    #[test]
+    fn what_is_no_precision_and_what_is_no_column_is_refused() {
+        for text in ["p99", "p99:2", "p99:0%", ":2%", "p99:nan%"] {
+            let error = text.parse::<Precision>().expect_err(text);
+            assert!(error.contains("such as p99:2%"), "{error}");
+        }
+        let mut batches = Batches::new("waf:5%".parse().expect("a precision"));
+        assert!(
+            batches.take(&sample::mixed()).is_err_and(|wanted| wanted.contains("a column of the result"))
+        );
+    }
+}
