@@ -26,7 +26,7 @@ IS_LONG = bool(os.environ.get("WORDLINE_LONG"))
 
 KEYS: dict[str, Any] = {
     "preset": "tiny",
-    "workload": {"name": "randwrite-4k", "requests": 1_000},
+    "workload": {"name": "randwrite-4k-steady", "requests": 1_000},
     "vary": [{"key": "ftl.gc.victim.policy", "values": ["greedy", "fifo"]}],
     "columns": ["write_amplification", "host.write_latency_us.p99"],
 }
@@ -188,7 +188,7 @@ def disturbed(processes: Processes, store: Path, runs: int, stop_seconds: float)
     [(2, 100, 2_000, 1.0), pytest.param(3, 250, 60_000, 60.0, marks=pytest.mark.skipif(not IS_LONG, reason="takes minutes"))],
 )
 def test_nothing_is_lost_or_doubled(workers: int, seeds: int, requests: int, stop_seconds: float, tmp_path: Path) -> None:
-    study = wl.Study({**KEYS, "workload": {"name": "randwrite-4k", "requests": requests}})
+    study = wl.Study({**KEYS, "workload": {"name": "randwrite-4k-steady", "requests": requests}})
     store, tables = tmp_path / "there", list[wl.StudyTable]()
     processes = Processes(tmp_path, workers)
     try:
@@ -255,7 +255,7 @@ def test_the_program_runs_its_sweeps_on_a_cluster(tmp_path: Path) -> None:
     built = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True).stdout.strip()
     if built != _native.program():
         pytest.skip(f"the program that is built is another: {built}")
-    study = ["sweep", "--preset", "tiny", "--workload", "randwrite-4k", "--requests", "1000", "--vary"]
+    study = ["sweep", "--preset", "tiny", "--workload", "randwrite-4k-steady", "--requests", "1000", "--vary"]
     study += ["ftl.gc.victim.policy=greedy,fifo", "--seeds", "4", "--column", "write_amplification", "--no-progress"]
     processes = Processes(tmp_path, 1)
     try:

@@ -14,7 +14,7 @@ LOAD = wl.Workload("mixed-70-30", requests=3_000)
 
 
 def logged() -> wl.Log:
-    log = wl.run("tiny", LOAD, seed=1, log=True).log
+    log = wl.run("tiny", LOAD, seed=1, log=True, warm_up="none").log
     assert log is not None
     return log
 
@@ -26,7 +26,7 @@ def addresses(table: Any) -> list[int]:
 
 def test_a_log_has_the_rows_of_the_file(tmp_path: Path) -> None:
     file = tmp_path / "log.parquet"
-    wl.run("tiny", LOAD, seed=1, log=file)
+    wl.run("tiny", LOAD, seed=1, log=file, warm_up="none")
     log, read = logged().to_arrow(), parquet.read_table(file)
     names = [op.name.lower() for op in wl.Op]
     assert log.num_rows == read.num_rows == 3_000

@@ -22,7 +22,7 @@ def test_a_result_has_the_names_of_the_json() -> None:
     result = wl.run("tiny", LOAD, seed=1)
     whole: dict[str, Any] = json.loads(result.json())
     assert result.outcome == "complete" and result.host.requests == 2_000
-    assert result.host.read_latency_us.p99 == whole["host"]["read_latency_us"]["p99"] > 0
+    assert result.host.read_latency_us.p99 == whole["host"]["read_latency_us"]["p99"] and result.host.read_latency_us.p99 is not None
 
     def is_list(value: object) -> bool:
         return isinstance(value, list)
@@ -48,6 +48,17 @@ def test_equal_seeds_give_equal_digests_as_the_command_line_does() -> None:
     digests = [wl.run("tiny", LOAD, seed=seed).digest for seed in (1, 1, 2)]
     assert digests[0] == digests[1] != digests[2]
     assert wl.run("tiny", LOAD, seed=1, log=True).digest == digests[0], "a log changes nothing"
+
+
+def test_a_run_says_what_was_left_out_and_what_it_cannot_answer() -> None:
+    result = wl.run("tiny", LOAD, seed=1, warm_up=500, precondition="filled")
+    assert result.warm_up is not None and (result.warm_up.requests, result.warm_up.end) == (500, "asked")
+    assert wl.run("tiny", LOAD, seed=1, warm_up="none").warm_up is None
+    assert result.host.write_latency_us.p999 is None
+    reasons = {unknown.metric: unknown.reason for unknown in result.unknown}
+    assert "fewer than ten of" in reasons["host.write_latency_us.p999"]
+    with pytest.raises(wl.Error, match="warm_up: found 'twice', wanted none, rule"):
+        wl.run("tiny", LOAD, warm_up="twice")
 
 
 def test_without_a_device_a_workload_has_its_usual_one() -> None:

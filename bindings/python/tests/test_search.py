@@ -10,7 +10,7 @@ import wordline as wl
 KEYS: dict[str, Any] = {
     "title": "Spare room",
     "preset": "tiny",
-    "workload": {"name": "randwrite-4k", "requests": 1_000},
+    "workload": {"name": "randwrite-4k-steady", "requests": 1_000},
     "vary": [
         {"key": "ftl.over_provisioning", "values": {"from": 0.2, "to": 0.6, "steps": 9}},
         {"key": "ftl.gc.victim.policy", "values": ["greedy", "fifo"]},
@@ -45,7 +45,7 @@ def test_a_front_has_what_no_other_beats(tmp_path: Path) -> None:
     assert (tmp_path / "front.svg").read_text().count("host.iops") >= 1
     found.report(tmp_path / "report")
     page = (tmp_path / "report" / "report.html").read_text()
-    assert "Made by wordline" in page and "trials=12" in page and "randwrite-4k" in page, "how to repeat it"
+    assert "Made by wordline" in page and "trials=12" in page and "randwrite-4k-steady" in page, "how to repeat it"
     assert (tmp_path / "report" / "charts" / "front.vl.json").is_file()
     assert "Spare room" in page and page.split("<tbody>")[1].split("</tbody>")[0].count("<tr>") == 12
 

@@ -10,7 +10,7 @@ import wordline as wl
 
 KEYS: dict[str, Any] = {
     "preset": "tiny",
-    "workload": {"name": "randwrite-4k", "requests": 1_000},
+    "workload": {"name": "randwrite-4k-steady", "requests": 1_000},
     "vary": [
         {"key": "ftl.over_provisioning", "values": [0.2, 0.4]},
         {"key": "ftl.gc.victim.policy", "values": ["greedy", "fifo"]},
@@ -33,7 +33,7 @@ def test_a_run_of_a_study_is_the_run_alone() -> None:
     drive = wl.Device("tiny")
     drive.ftl.over_provisioning = 0.2
     drive.ftl.gc.victim.policy = "greedy"
-    alone = wl.run(drive, wl.Workload("randwrite-4k", requests=1_000), seed=0)
+    alone = wl.run(drive, wl.Workload("randwrite-4k-steady", requests=1_000), seed=0)
     row = wl.Study(KEYS).run().rows[0]
     assert row.columns["write_amplification"].values == (alone.write_amplification,)
 
@@ -53,7 +53,7 @@ def test_a_store_keeps_the_runs(tmp_path: Path) -> None:
 
 def test_a_study_is_a_file(tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
-    path.write_text('title = "One"\npreset = "tiny"\nworkload = { name = "randwrite-4k", requests = 100 }\n')
+    path.write_text('title = "One"\npreset = "tiny"\nworkload = { name = "randwrite-4k-steady", requests = 100 }\n')
     study = wl.Study(path)
     assert study.title == "One" and len(study.run()) == 1
 

@@ -114,7 +114,7 @@ pub struct Summary {
     pub charts: Vec<DesignChart>,
     /// Things that the user should know: wrapped addresses, clock jumps, a generated profile.
     pub notes: Vec<String>,
-    /// Metrics that the run cannot answer, each with the reason; their values are null.
+    /// Metrics that the run cannot answer, each with the reason: they have no value.
     pub unknown: Vec<Unknown>,
     /// The run over simulated time, in windows of equal width.
     pub windows: Windows,

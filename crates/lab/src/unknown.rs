@@ -22,7 +22,7 @@ const INTO_FREE: f64 = 0.5;
 /// A metric that a run cannot answer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Unknown {
-    /// The metric, by its name with dots. Its value is null.
+    /// The metric, by its name with dots; it has no value.
     pub metric: String,
     /// The reason.
     pub reason: String,

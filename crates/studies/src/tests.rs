@@ -22,7 +22,7 @@ use structure::assert_sound;
 
 const STUDY: &str = "\
 preset = \"tiny\"
-workload = { name = \"randwrite-4k\", requests = 2000 }
+workload = { name = \"randwrite-4k-steady\", requests = 2000 }
 repeat = { seeds = 2 }
 columns = [\"write_amplification\", \"host.write_latency_us.mean\"]
 
@@ -404,7 +404,7 @@ fn snapshots_and_designs_can_be_varied() {
     }
     let values = format!("{:?}", paths.each_ref().map(|path| path.display().to_string()));
     let text = format!(
-        "preset = \"tiny\"\nworkload = {{ name = \"randwrite-4k\", requests = 2000 }}\ncolumns = [\"write_amplification\"]\n\
+        "preset = \"tiny\"\nworkload = {{ name = \"randwrite-4k-steady\", requests = 2000 }}\ncolumns = [\"write_amplification\"]\n\
         [[vary]]\nkey = \"from_snapshot\"\nvalues = {values}\n"
     );
     let store = Store::in_memory();

@@ -302,7 +302,9 @@ class Flash:
 
 @dataclass(frozen=True)
 class Latency:
-    """A latency distribution, in microseconds. Mean, min and max are exact, percentiles good to three digits."""
+    """A latency distribution, in microseconds. Mean, min and max are exact, percentiles good to three digits; a percentile is null without
+    requests, and where fewer than ten of them lie beyond it.
+    """
 
     cumulative: tuple[tuple[float, float], ...]
     """The cumulative distribution: (microseconds, fraction at or below)."""
@@ -312,15 +314,15 @@ class Latency:
     """The mean."""
     min: float
     """The least."""
-    p50: float
+    p50: float | None = None
     """Half are at most this."""
-    p80: float
+    p80: float | None = None
     """80% are at most this."""
-    p90: float
+    p90: float | None = None
     """90% are at most this."""
-    p99: float
+    p99: float | None = None
     """99% are at most this."""
-    p999: float
+    p999: float | None = None
     """99.9% are at most this."""
 
     @classmethod
@@ -331,11 +333,11 @@ class Latency:
             max=values["max"],
             mean=values["mean"],
             min=values["min"],
-            p50=values["p50"],
-            p80=values["p80"],
-            p90=values["p90"],
-            p99=values["p99"],
-            p999=values["p999"],
+            p50=values.get("p50"),
+            p80=values.get("p80"),
+            p90=values.get("p90"),
+            p99=values.get("p99"),
+            p999=values.get("p999"),
         )
 
 
@@ -1234,6 +1236,78 @@ class WriteBack:
 
 
 @dataclass(frozen=True)
+class Attained:
+    """How well a column is known."""
+
+    batches: int
+    """How many batches there were."""
+    column: str
+    """The column."""
+    is_reached: bool
+    """Whether the interval became that narrow."""
+    requests_a_batch: int
+    """Requests of each."""
+    wanted: float
+    """The most that half of the interval was to be of the mean."""
+    half_width: float | None = None
+    """Half of the 95 % interval of that mean; null with fewer than two batches."""
+    mean: float | None = None
+    """The mean of its values in the batches; null where no batch was long enough to have one."""
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Attained:
+        """The result that the JSON is of."""
+        return Attained(
+            batches=values["batches"],
+            column=values["column"],
+            is_reached=values["is_reached"],
+            requests_a_batch=values["requests_a_batch"],
+            wanted=values["wanted"],
+            half_width=values.get("half_width"),
+            mean=values.get("mean"),
+        )
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A metric that a run cannot answer."""
+
+    metric: str
+    """The metric, by its name with dots; it has no value."""
+    reason: str
+    """The reason."""
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Unknown:
+        """The result that the JSON is of."""
+        return Unknown(
+            metric=values["metric"],
+            reason=values["reason"],
+        )
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """The beginning of a load that is not in the result."""
+
+    end: Literal["rule", "asked", "limit"]
+    """Why it ended: `rule`, `asked`, or `limit`, where the load was not steady when it ended."""
+    requests: int
+    """Requests answered by then."""
+    seconds: float
+    """Simulated time by then, in seconds."""
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> LeftOut:
+        """The result that the JSON is of."""
+        return LeftOut(
+            end=values["end"],
+            requests=values["requests"],
+            seconds=values["seconds"],
+        )
+
+
+@dataclass(frozen=True)
 class Summary:
     """The result of one run. Everything but `wall_seconds`, `precondition_seconds` and `requests_per_second` is a function of
     configuration, seed and trace.
@@ -1272,9 +1346,11 @@ class Summary:
     seed: int
     """The seed of all random streams."""
     simulated_seconds: float
-    """Time on the simulated clock from the first request to the last completion, in seconds."""
+    """Time on the simulated clock from the first request, or from the end of the warm-up, to the last completion, in seconds."""
     time: tuple[TimeShare, ...]
     """Where the requests' time went."""
+    unknown: tuple[Unknown, ...]
+    """Metrics that the run cannot answer, each with the reason: they have no value."""
     wall_seconds: float
     """Time that the run itself took on this machine, in seconds."""
     wear: Wear
@@ -1309,6 +1385,8 @@ class Summary:
     """The pools, in their order; left out where there is one."""
     power_cuts: tuple[PowerCut, ...] = ()
     """The power cuts; left out without any."""
+    precision: Attained | None = None
+    """How well the column is known that was to be known well enough; left out where none was."""
     programs_per_host_program: float | None = None
     """Pages programmed for the host and by the collector for each page programmed for the host: what garbage collection costs. Where
     the host writes whole pages, one at a time, it is the write amplification of analytic models; null if nothing was programmed.
@@ -1325,9 +1403,11 @@ class Summary:
     """The bound of the run, and how near to its bound it came; null where nothing was answered, and of a device without parts that
     can be busy.
     """
+    warm_up: LeftOut | None = None
+    """The beginning of the load, which was not measured; left out where everything was."""
     write_amplification: float | None = None
     """Write amplification: bytes programmed (for the host, for the map, by the collector, as padding) for each byte that the host
-    wrote; null without writes. Data still in the buffer at the end are not programmed. Centaur's equation 4.
+    wrote; null without writes, and where it is unknown. Data still in the buffer at the end are not programmed. Centaur's equation 4.
     """
     others: dict[str, Any] = field(default_factory=dict[str, Any])
     """Metrics of designs, each a table by the name of its design, as the JSON has them."""
@@ -1352,6 +1432,7 @@ class Summary:
             seed=values["seed"],
             simulated_seconds=values["simulated_seconds"],
             time=tuple(TimeShare.from_json(one) for one in values["time"]),
+            unknown=tuple(Unknown.from_json(one) for one in values["unknown"]),
             wall_seconds=values["wall_seconds"],
             wear=Wear.from_json(values["wear"]),
             windows=Windows.from_json(values["windows"]),
@@ -1368,11 +1449,13 @@ class Summary:
             members=tuple(MemberUse.from_json(one) for one in values.get("members", ())),
             pools=tuple(PoolUse.from_json(one) for one in values.get("pools", ())),
             power_cuts=tuple(PowerCut.from_json(one) for one in values.get("power_cuts", ())),
+            precision=Attained.from_json(values["precision"]) if values.get("precision") is not None else None,
             programs_per_host_program=values.get("programs_per_host_program"),
             sub_requests=SubRequests.from_json(values["sub_requests"]) if values.get("sub_requests") is not None else None,
             tail=Tail.from_json(values["tail"]) if values.get("tail") is not None else None,
             trace_file=TraceFile.from_json(values["trace_file"]) if values.get("trace_file") is not None else None,
             verdict=Verdict.from_json(values["verdict"]) if values.get("verdict") is not None else None,
+            warm_up=LeftOut.from_json(values["warm_up"]) if values.get("warm_up") is not None else None,
             write_amplification=values.get("write_amplification"),
             others={key: value for key, value in values.items() if key not in _KEYS},
         )

@@ -100,6 +100,8 @@ fn a_log_whose_name_ends_in_csv_is_a_trace_of_the_run() {
             "mixed-70-30",
             "--requests",
             "200",
+            "--warm-up",
+            "none",
             "--log",
             log,
             "--json",

@@ -222,7 +222,7 @@ fn a_run_says_what_was_left_out_and_how_well_a_column_is_known() {
         table.contains("Precision") && table.contains("not within it when the requests ended"),
         "{table}"
     );
-    let refused = wordline(&small(&["--warm-up", "twice"])).failure(2);
+    let refused = wordline(&small(&["--warm-up", "twice"])).refusal();
     assert!(refused.contains("wanted none, rule, a number of requests, or a time such as 20ms"), "{refused}");
 }
 

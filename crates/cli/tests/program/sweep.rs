@@ -10,7 +10,7 @@ const SWEEP: [&str; 12] = [
     "--preset",
     "tiny",
     "--workload",
-    "randwrite-4k",
+    "randwrite-4k-steady",
     "--requests",
     "2000",
     "--no-progress",

@@ -15,7 +15,7 @@ use crate::{
 
 const STUDY: &str = "\
 preset = \"tiny\"
-workload = { name = \"randwrite-4k\", requests = 500 }
+workload = { name = \"randwrite-4k-steady\", requests = 500 }
 columns = [\"write_amplification\"]
 
 [[vary]]
