@@ -46,6 +46,7 @@ pub mod job;
 pub mod load;
 pub mod log;
 mod measure;
+mod measured;
 mod members;
 mod metrics;
 pub mod nand;

@@ -109,7 +109,7 @@ impl<D: BlockDevice> Measurements<D> {
         Self {
             latency: Default::default(),
             failed: 0,
-            per_unit: device.shape().logical_page.0 / SECTOR.0,
+            per_unit: (device.shape().logical_page.0 / SECTOR.0).max(1),
             idle_discards: 0,
             jobs: ByJob::named(jobs),
             readings: Readings::begin(device, begin, windows.width()),

@@ -9,12 +9,10 @@ pub use wordline_trace::{Source, SourceKind};
 
 use crate::course::Course;
 pub use crate::drift::Drift;
+pub use crate::measured::{Attained, LeftOut, Unknown, WarmUpEnd};
 use crate::metrics::{MetricsSchema, PoolMetricsSchema};
 use crate::provenance::{Provenance, TraceFile};
 use crate::tail::Tail;
-pub use crate::transient::{LeftOut, WarmUpEnd};
-pub use crate::unknown::Unknown;
-pub use crate::until::Attained;
 
 /// The result of one run. Everything but `wall_seconds`, `precondition_seconds` and `requests_per_second` is a function of
 /// configuration, seed and trace.
@@ -118,6 +116,14 @@ pub struct Summary {
     pub unknown: Vec<Unknown>,
     /// The run over simulated time, in windows of equal width.
     pub windows: Windows,
+}
+
+impl Summary {
+    /// Why the metric of a name with dots is unknown; none where it is not.
+    pub fn why_unknown(&self, metric: &str) -> Option<&str> {
+        let found = self.unknown.iter().find(|unknown| unknown.metric == metric);
+        found.map(|unknown| unknown.reason.as_str())
+    }
 }
 
 /// A part of the device, or what it works for, that bound a run.

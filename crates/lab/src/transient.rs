@@ -9,11 +9,8 @@
 
 use std::str::FromStr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Duration, Instant, counted};
-
-use crate::report::Quantity;
+use wordline_kernel::{Duration, Instant};
 
 /// Answers of an observation. Chosen: a few milliseconds of a fast drive, so that the shortest warm-up of 20 batches has 6,400.
 const OBSERVATION: u64 = 64;
@@ -106,43 +103,6 @@ impl WarmUp {
             Self::Time(_) => None,
             Self::Rule => measured.map(|measured| measured.max(LEAST_LIMIT)),
         }
-    }
-}
-
-/// The reason for which a warm-up ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum WarmUpEnd {
-    /// The transient was over by MSER-5.
-    Rule,
-    /// It was as long as it was to be.
-    Asked,
-    /// It took as many requests as it may, and the transient was not over.
-    Limit,
-}
-
-/// The beginning of a load that is not in the result.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct LeftOut {
-    /// Requests answered by then.
-    pub requests: u64,
-    /// Simulated time by then, in seconds.
-    pub seconds: f64,
-    /// Why it ended: `rule`, `asked`, or `limit`, where the load was not steady when it ended.
-    pub end: WarmUpEnd,
-}
-
-impl LeftOut {
-    /// It in words.
-    pub fn text(&self) -> String {
-        let requests = counted(self.requests, "request");
-        let time = Quantity::Seconds(self.seconds);
-        let end = match self.end {
-            WarmUpEnd::Rule => "until the load was steady by MSER-5",
-            WarmUpEnd::Asked => "as was asked for",
-            WarmUpEnd::Limit => "the most there may be, and the load was not steady by MSER-5",
-        };
-        format!("{requests} in {time} left out: {end}")
     }
 }
 

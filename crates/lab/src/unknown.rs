@@ -3,12 +3,9 @@
 //! A metric is declared here once, with the rules that may leave it without a value. The value is then taken out of the summary, so
 //! that it is `null` in JSON and "unknown" in tables, and the summary lists it under `unknown`.
 
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use wordline_kernel::metrics::Value;
 
+use crate::measured::Unknown;
 use crate::report::Quantity;
 use crate::summary::{Latency, Summary};
 
@@ -18,15 +15,6 @@ const BEYOND: f64 = 10.0;
 /// The part of what was programmed that may have gone into blocks that were free before, where that was less than the free space holds.
 /// Chosen: with more of it, GC had fewer than half of the victims that go with as many programs.
 const INTO_FREE: f64 = 0.5;
-
-/// A metric that a run cannot answer.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-pub struct Unknown {
-    /// The metric, by its name with dots; it has no value.
-    pub metric: String,
-    /// The reason.
-    pub reason: String,
-}
 
 /// The flash in the measured interval, as far as the device tells.
 #[derive(Clone, Copy, Debug, Default)]
@@ -120,23 +108,6 @@ fn too_few_beyond(name: &str, requests: u64, kind: &str, latency: &mut Latency) 
     unknown
 }
 
-/// What is unknown in sentences: the metrics of each reason, and the reason.
-pub fn sentences(unknown: &[Unknown]) -> Vec<String> {
-    let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for Unknown { metric, reason } in unknown {
-        by_reason.entry(reason).or_default().push(metric);
-    }
-    by_reason.into_iter().map(|(reason, metrics)| format!("{}: {reason}", metrics.join(", "))).collect()
-}
-
-impl Summary {
-    /// Why the metric of a name with dots is unknown; none where it is not.
-    pub fn why_unknown(&self, metric: &str) -> Option<&str> {
-        let found = self.unknown.iter().find(|unknown| unknown.metric == metric);
-        found.map(|unknown| unknown.reason.as_str())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,12 +169,5 @@ mod tests {
                 assert_eq!(is_known, known.contains(&percentile), "{requests}: {percentile}");
             }
         }
-    }
-
-    #[test]
-    fn metrics_of_one_reason_stand_in_one_sentence() {
-        let of = |metric: &str, reason: &str| Unknown { metric: metric.into(), reason: reason.into() };
-        let all = [of("a", "no victim"), of("b", "few"), of("c", "no victim")];
-        assert_eq!(sentences(&all), ["b: few", "a, c: no victim"]);
     }
 }

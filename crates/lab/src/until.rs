@@ -6,10 +6,9 @@
 
 use std::str::FromStr;
 
-use schemars::JsonSchema;
-use serde::Serialize;
 use serde_json::Value as Json;
 
+use crate::measured::Attained;
 use crate::student::Mean;
 use crate::summary::Summary;
 
@@ -40,52 +39,6 @@ impl FromStr for Precision {
             holds.then(|| Self { column: column.trim().to_owned(), fraction: percent / 100.0 })
         });
         parts.ok_or_else(|| format!("found \"{text}\", wanted a column and a share above 0, such as p99:2%"))
-    }
-}
-
-/// How well a column is known.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Attained {
-    /// The column.
-    pub column: String,
-    /// The mean of its values in the batches; null where no batch was long enough to have one.
-    pub mean: Option<f64>,
-    /// Half of the 95 % interval of that mean; null with fewer than two batches.
-    pub half_width: Option<f64>,
-    /// The most that half of the interval was to be of the mean.
-    pub wanted: f64,
-    /// How many batches there were.
-    pub batches: u64,
-    /// Requests of each.
-    pub requests_a_batch: u64,
-    /// Whether the interval became that narrow.
-    pub is_reached: bool,
-}
-
-impl Attained {
-    /// It in a few words.
-    pub fn short(&self) -> String {
-        let shown = |half: f64| crate::report::three_digits(100.0 * half);
-        let share =
-            self.mean.zip(self.half_width).map(|(mean, half)| half / mean.abs().max(f64::MIN_POSITIVE));
-        format!("{} ± {} %", self.column, share.map_or_else(|| "?".to_owned(), shown))
-    }
-
-    /// It in words.
-    pub fn text(&self) -> String {
-        let Self { column, wanted, batches, requests_a_batch, .. } = self;
-        let wanted = format!("{} %", crate::report::three_digits(100.0 * wanted));
-        let Some((mean, half)) = self.mean.zip(self.half_width) else {
-            return format!(
-                "{column}: too few requests for two batches with a value; wanted within {wanted}"
-            );
-        };
-        let share = crate::report::three_digits(100.0 * half / mean.abs().max(f64::MIN_POSITIVE));
-        let end = if self.is_reached { "as was wanted" } else { "not within it when the requests ended" };
-        format!(
-            "{column} {} ± {share} % (95 %, {batches} batches of {requests_a_batch} requests); wanted {wanted}: {end}",
-            crate::report::three_digits(mean)
-        )
     }
 }
 

@@ -23,6 +23,7 @@ mod tail;
 mod terminal;
 #[cfg(test)]
 mod tests;
+mod told;
 mod words;
 
 use crate::error::Result;

@@ -8,7 +8,7 @@ use super::frame::{Again, Report, made_by};
 use super::markup::{Section, add, breakable, escaped, scrolled};
 use super::quantity::Quantity;
 use super::results::{self, Group, results};
-use super::{sheet, words};
+use super::{sheet, told, words};
 use crate::provenance::TraceFile;
 use crate::summary::{Outcome, Summary};
 
@@ -74,7 +74,7 @@ fn about(run: &Summary, named: bool) -> String {
         Quantity::Seconds(run.simulated_seconds),
         run.warm_up
             .as_ref()
-            .map_or_else(String::new, |left_out| format!(" after a warm-up of {}", left_out.text())),
+            .map_or_else(String::new, |left_out| format!(" after a warm-up of {}", told::left_out(left_out))),
         run.seed,
         escaped(&run.digest),
     )
@@ -84,8 +84,7 @@ fn notes(runs: &[Summary]) -> Vec<String> {
     let labels = results::labels(runs);
     let of_run = |(run, label): (&Summary, &String)| {
         let before = if runs.len() > 1 { format!("{label}: ") } else { String::new() };
-        let unknown =
-            crate::unknown::sentences(&run.unknown).into_iter().map(|one| format!("unknown: {one}"));
+        let unknown = told::unknown(&run.unknown).into_iter().map(|one| format!("unknown: {one}"));
         unknown.chain(run.notes.iter().cloned()).map(|note| before.clone() + &note).collect::<Vec<_>>()
     };
     runs.iter().zip(&labels).flat_map(of_run).collect()

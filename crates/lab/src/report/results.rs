@@ -3,9 +3,8 @@
 use wordline_kernel::{Metric, Metrics, counted};
 
 use super::quantity::Quantity;
-use crate::summary::{
-    Attained, Bound, CommandTime, JobUse, Latency, MemberUse, Outcome, PoolUse, Summary, WriteBack,
-};
+use super::told;
+use crate::summary::{Bound, CommandTime, JobUse, Latency, MemberUse, Outcome, PoolUse, Summary, WriteBack};
 
 /// Results under one heading, each with its name.
 pub struct Group {
@@ -142,7 +141,7 @@ fn identity(run: &Summary, runs: &[Summary]) -> Vec<(&'static str, Quantity)> {
         rows.insert(7, ("left out before", or_absent(left_out)));
     }
     if runs.iter().any(|run| run.precision.is_some()) {
-        rows.push(("precision", or_absent(run.precision.as_ref().map(Attained::short))));
+        rows.push(("precision", or_absent(run.precision.as_ref().map(told::precision))));
     }
     rows
 }

@@ -7,7 +7,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle, presets}
 
 use super::quantity::Quantity;
 use super::results::{self, Group, results};
-use super::tail;
+use super::{tail, told};
 use crate::summary::{JobUse, MemberUse, Summary};
 
 /// Columns that are left free at the right edge of a wide terminal. Chosen.
@@ -257,7 +257,7 @@ pub fn comparison(runs: &[Summary], columns: u16) -> String {
         text += &(some(count).join("\n") + "\n");
         begin += count;
     }
-    let unknown = |run: &Summary| crate::unknown::sentences(&run.unknown);
+    let unknown = |run: &Summary| told::unknown(&run.unknown);
     text += &told_of("Unknown of", &labels, runs.iter().map(unknown).collect(), columns);
     text += &told_of("Note on", &labels, runs.iter().map(|run| run.notes.clone()).collect(), columns);
     text
@@ -341,10 +341,10 @@ fn heading(run: &Summary, sheet: Sheet) -> String {
         ),
     ]);
     if let Some(left_out) = &run.warm_up {
-        table.add_row(["Warm-up", &left_out.text()]);
+        table.add_row(["Warm-up", &told::left_out(left_out)]);
     }
     if let Some(precision) = &run.precision {
-        table.add_row(["Precision", &precision.text()]);
+        table.add_row(["Precision", &told::attained(precision)]);
     }
     if let Some(verdict) = &run.verdict {
         table.add_row(["Bound by", &verdict.text]);
@@ -370,7 +370,7 @@ fn slowest(run: &Summary, sheet: Sheet) -> String {
 
 /// What the run cannot answer, with the reasons.
 fn unknown(run: &Summary, sheet: Sheet) -> String {
-    let sentences = crate::unknown::sentences(&run.unknown);
+    let sentences = told::unknown(&run.unknown);
     if sentences.is_empty() { String::new() } else { wrapped("Unknown", &sentences, sheet) }
 }
 

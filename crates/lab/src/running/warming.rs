@@ -9,11 +9,12 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::load::Load;
 use crate::measure::{Ending, Measurements};
+use crate::measured::{LeftOut, WarmUpEnd};
 use crate::observer::{Observer, RUNNING, SETTLING};
 use crate::power::Power;
 use crate::steps::Reached;
 use crate::summary::{Outcome, Summary};
-use crate::transient::{LeftOut, Reading, Transient, WarmUp, WarmUpEnd};
+use crate::transient::{Reading, Transient, WarmUp};
 
 /// A warm-up that is to come, or what was left out.
 #[derive(Debug)]

@@ -1,0 +1,61 @@
+//! What was left out of a run, how well a column is known, and what the run cannot answer, in words.
+
+use std::collections::BTreeMap;
+
+use wordline_kernel::counted;
+
+use super::quantity::{Quantity, three_digits};
+use crate::measured::{Attained, LeftOut, Unknown, WarmUpEnd};
+
+/// What was left out.
+pub(crate) fn left_out(left_out: &LeftOut) -> String {
+    let requests = counted(left_out.requests, "request");
+    let time = Quantity::Seconds(left_out.seconds);
+    let end = match left_out.end {
+        WarmUpEnd::Rule => "until the load was steady by MSER-5",
+        WarmUpEnd::Asked => "as was asked for",
+        WarmUpEnd::Limit => "the most there may be, and the load was not steady by MSER-5",
+    };
+    format!("{requests} in {time} left out: {end}")
+}
+
+/// Half of the interval of a column as a part of its mean, in per cent.
+fn share_of(attained: &Attained) -> Option<String> {
+    let (mean, half) = attained.mean.zip(attained.half_width)?;
+    Some(three_digits(100.0 * half / mean.abs().max(f64::MIN_POSITIVE)))
+}
+
+/// How well a column is known, in a few words.
+pub(crate) fn precision(attained: &Attained) -> String {
+    format!("{} ± {} %", attained.column, share_of(attained).unwrap_or_else(|| "?".to_owned()))
+}
+
+/// The same in a sentence.
+pub(crate) fn attained(attained: &Attained) -> String {
+    let Attained { column, wanted, batches, requests_a_batch, .. } = attained;
+    let wanted = format!("{} %", three_digits(100.0 * wanted));
+    let (Some(mean), Some(share)) = (attained.mean, share_of(attained)) else {
+        return format!("{column}: too few requests for two batches with a value; wanted within {wanted}");
+    };
+    let end = if attained.is_reached { "as was wanted" } else { "not within it when the requests ended" };
+    format!(
+        "{column} {} ± {share} % (95 %, {batches} batches of {requests_a_batch} requests); wanted {wanted}: {end}",
+        three_digits(mean)
+    )
+}
+
+/// What is unknown: the metrics of each reason, and the reason.
+pub(crate) fn unknown(unknown: &[Unknown]) -> Vec<String> {
+    let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for Unknown { metric, reason } in unknown {
+        by_reason.entry(reason).or_default().push(metric);
+    }
+    by_reason.into_iter().map(|(reason, metrics)| format!("{}: {reason}", metrics.join(", "))).collect()
+}
+
+#[test]
+fn metrics_of_one_reason_stand_in_one_sentence() {
+    let of = |metric: &str, reason: &str| Unknown { metric: metric.into(), reason: reason.into() };
+    let all = [of("a", "no victim"), of("b", "few"), of("c", "no victim")];
+    assert_eq!(unknown(&all), ["b: few", "a, c: no victim"]);
+}
