@@ -1,4 +1,4 @@
-//! What was measured of a load, and what that does not answer, as a summary has it.
+//! Parts of a summary that say how much of a load was measured, and which metrics that does not answer.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

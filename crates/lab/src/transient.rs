@@ -83,7 +83,7 @@ impl From<WarmUp> for String {
 }
 
 impl WarmUp {
-    /// What is left out where nobody says it: of a load that a generator draws all until it is steady, on any device but an empty one, which
+    /// The usual one where nobody says it: of a load that a generator draws all until it is steady, on any device but an empty one, which
     /// is asked for to see it fill. Recorded requests, and jobs that say how much they do, are what is to be measured.
     pub fn usual(is_generated: bool, is_empty: bool) -> Self {
         if is_generated && !is_empty { Self::Rule } else { Self::None }
@@ -106,7 +106,7 @@ impl WarmUp {
     }
 }
 
-/// What is read after each batch, counted since the beginning but for levels.
+/// A reading after a batch, counted since the beginning but for levels.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
     pub at: Instant,

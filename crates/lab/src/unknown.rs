@@ -1,4 +1,4 @@
-//! What a run cannot answer: metrics whose value would mislead, each with the reason.
+//! Metrics that a run cannot answer, because their value would mislead, each with the reason.
 //!
 //! A metric is declared here once, with the rules that may leave it without a value. The value is then taken out of the summary, so
 //! that it is `null` in JSON and "unknown" in tables, and the summary lists it under `unknown`.

@@ -1,6 +1,6 @@
 //! How long a run measures: until a column of its result is known well enough, by the method of batch means.
 //!
-//! What is measured is parted into batches of equal numbers of requests. A column has a value in each, and the mean of these values a
+//! The measured requests are parted into batches of equal numbers. A column has a value in each, and the mean of these values a
 //! confidence interval by Student's distribution (Law and Kelton, "Simulation Modeling and Analysis", section 9.5.3). Batches have to be long
 //! enough to be independent: of twice the least number two are made one, so that their length grows with the run.
 

@@ -82,7 +82,7 @@ impl Row {
         Cell::of(self.of(column), reasons.collect::<BTreeSet<_>>().into_iter().collect())
     }
 
-    /// What its runs cannot answer, run by run.
+    /// The metrics that its runs cannot answer, run by run.
     pub fn unknown(&self) -> impl Iterator<Item = Unknown> {
         let summaries = self.runs.iter().filter_map(|run| run.record.summary.as_ref());
         let listed = summaries.filter_map(|summary| summary.get("unknown")?.as_array());
@@ -149,7 +149,7 @@ pub struct Told {
     pub runs: usize,
 }
 
-/// What several runs say, each kind once: sentences that differ in their numbers alone are of one kind.
+/// Sentences of several runs, each kind once: those that differ in their numbers alone are of one kind.
 fn told_once<'a>(all: impl Iterator<Item = &'a str>) -> Vec<Told> {
     let kind = |text: &str| text.split(|letter: char| letter.is_ascii_digit()).collect::<Vec<_>>().concat();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();

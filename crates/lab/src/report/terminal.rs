@@ -368,7 +368,7 @@ fn slowest(run: &Summary, sheet: Sheet) -> String {
     if sentences.is_empty() { String::new() } else { wrapped("Tail", &sentences, sheet) }
 }
 
-/// What the run cannot answer, with the reasons.
+/// The metrics that the run cannot answer, with the reasons.
 fn unknown(run: &Summary, sheet: Sheet) -> String {
     let sentences = told::unknown(&run.unknown);
     if sentences.is_empty() { String::new() } else { wrapped("Unknown", &sentences, sheet) }

@@ -1,4 +1,4 @@
-//! What was left out of a run, how well a column is known, and what the run cannot answer, in words.
+//! Words for the part of a load that was left out, for how well a column is known, and for metrics that a run cannot answer.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use wordline_kernel::counted;
 use super::quantity::{Quantity, three_digits};
 use crate::measured::{Attained, LeftOut, Unknown, WarmUpEnd};
 
-/// What was left out.
+/// The part that was left out.
 pub(crate) fn left_out(left_out: &LeftOut) -> String {
     let requests = counted(left_out.requests, "request");
     let time = Quantity::Seconds(left_out.seconds);
@@ -44,7 +44,7 @@ pub(crate) fn attained(attained: &Attained) -> String {
     )
 }
 
-/// What is unknown: the metrics of each reason, and the reason.
+/// The unknown metrics: those of each reason, and the reason.
 pub(crate) fn unknown(unknown: &[Unknown]) -> Vec<String> {
     let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for Unknown { metric, reason } in unknown {

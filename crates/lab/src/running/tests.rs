@@ -1,4 +1,4 @@
-//! What of a run is measured, and what it says of that.
+//! The part of a run that is measured, and the words of the result on it.
 
 use std::sync::Arc;
 

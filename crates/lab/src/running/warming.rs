@@ -37,7 +37,7 @@ impl Warming {
         self.left_out().map_or(0, |left_out| left_out.requests)
     }
 
-    /// What was left out.
+    /// The part that was left out.
     pub fn left_out(&self) -> Option<&LeftOut> {
         if let Self::Over(left_out) = self { left_out.as_ref() } else { None }
     }
@@ -78,7 +78,7 @@ impl<D: BlockDevice> Running<D> {
     /// Goes on until the load is steady, or has taken as many requests as it may.
     fn until_steady(&mut self, observer: &mut dyn Observer) -> Result<(Reached, WarmUpEnd)> {
         let most = WarmUp::Rule.limit(self.load.total).unwrap_or(u64::MAX);
-        // What is left out of requests that come once is taken from those that are measured.
+        // Requests that come once are measured or left out.
         let most = if self.load.beside > 0 { most } else { most.min(self.load.total.unwrap_or(most) / 2) };
         let mut transient = Transient::begin(self.reading());
         loop {
@@ -125,7 +125,7 @@ impl<D: BlockDevice> Running<D> {
         }
         self.batches = Some(batches);
         match reached? {
-            // What is outstanding is answered.
+            // Outstanding requests are answered.
             Reached::Wanted => {
                 self.queue.source_mut().end_after(0);
                 self.go_on(Stop::NEVER, observer)

@@ -74,8 +74,8 @@ impl Base {
         Fullness { valid: self.space.total_valid(), total: u64::from(self.config.pools.locations()) }
     }
 
-    /// The readings of the flash at `now`.
-    pub(crate) fn gauges(&self, now: Instant) -> Gauges {
+    /// The readings of the flash at `now`, and of a write buffer that holds so many pages.
+    pub(crate) fn gauges(&self, buffered: u32, now: Instant) -> Gauges {
         let (chips, pools) = (self.flash.chips(), &self.config.pools);
         let erased = chips.counts_of_pools().iter().map(|counts| counts.block_sets_erased);
         let per_block = pools.iter().map(|pool| u64::from(pool.locations.per_block()));
@@ -85,7 +85,7 @@ impl Base {
             good_blocks: pools.all_rows().map(|row| u64::from(self.space.good(row))).sum(),
             moved_pages: self.totals.gc_programs,
             erased_pages: erased.zip(per_block).map(|(erased, pages)| erased * pages).sum(),
-            buffered_pages: 0,
+            buffered_pages: buffered.into(),
         }
     }
 

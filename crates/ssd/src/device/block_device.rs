@@ -210,8 +210,7 @@ impl BlockDevice for Device {
     }
 
     fn gauges(&self, now: Instant) -> Gauges {
-        let buffered_pages = u64::from(self.core.cache.buffered());
-        Gauges { buffered_pages, ..self.core.base.gauges(now) }
+        self.core.base.gauges(self.core.cache.buffered(), now)
     }
 
     fn lengths(&self) -> Vec<usize> {
