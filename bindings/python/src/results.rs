@@ -54,7 +54,7 @@ pub fn comparison(runs: Vec<PyRef<'_, Summary>>, columns: u16) -> String {
 #[pyfunction]
 pub fn charts(runs: Vec<PyRef<'_, Summary>>) -> String {
     let one = |chart: reports::Chart| {
-        let reports::Chart { name, title, caption, spec } = chart;
+        let reports::Chart { name, title, caption, spec, .. } = chart;
         json!({ "name": name, "title": title, "caption": caption, "spec": spec })
     };
     text(&reports::charts(&all(&runs)).into_iter().map(one).collect::<Vec<Value>>())
@@ -107,7 +107,13 @@ pub fn page(
     }
     let given: Vec<Given> = serde_json::from_str(charts)
         .map_err(|error| crate::errors::refused("charts", error, "a list of charts in JSON"))?;
-    let of = |Given { name, title, caption, spec }| reports::Chart { name, title, caption, spec };
+    let of = |Given { name, title, caption, spec }| reports::Chart {
+        name,
+        title,
+        caption,
+        spec,
+        sums: Vec::new(),
+    };
     let charts: Vec<reports::Chart> = given.into_iter().map(of).collect();
     let (heads, rows) = table;
     let row = |row: Vec<String>| row.into_iter().map(reports::SheetCell::of_text).collect();

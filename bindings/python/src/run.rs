@@ -94,7 +94,7 @@ pub fn run(
     }
     match (result, raised) {
         (Ok((mut run, log)), raised) if calls.is_some() => {
-            let seconds = run.wall_seconds + run.precondition_seconds;
+            let seconds = run.simulator.wall_seconds + run.simulator.precondition_seconds;
             run.notes.extend(calls.map(|calls| calls.told(seconds)));
             Ok((Some(Summary(run)), log, raised))
         }

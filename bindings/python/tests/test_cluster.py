@@ -32,7 +32,7 @@ KEYS: dict[str, Any] = {
 }
 
 
-OF_THE_MACHINE = ("wall_seconds", "precondition_seconds", "requests_per_second")
+OF_THE_MACHINE = ("simulator",)
 
 
 def files(store: Path) -> dict[str, Any]:

@@ -179,7 +179,7 @@ fn speed() -> Result<f64, Failure> {
     let (device, load) =
         (Device::preset(device)?, Workload { requests: Some(requests), ..Workload::named(workload) });
     let result = run(&device, &load, &RunOptions::seed(0), &mut Unobserved)?;
-    Ok(requests as f64 / result.wall_seconds.max(1e-9))
+    Ok(requests as f64 / result.simulator.wall_seconds.max(1e-9))
 }
 
 /// The Python, if it is one.

@@ -39,8 +39,8 @@ pub(crate) struct Once {
 }
 
 /// Keys that differ between two runs of the same, or are the seed itself.
-const OF_THE_RUN: [&str; 5] =
-    ["seed", "wall_seconds", "precondition_seconds", "requests_per_second", "provenance"];
+const OF_THE_RUN: [&str; 6] =
+    ["seed", "simulator", "wall_seconds", "precondition_seconds", "requests_per_second", "provenance"];
 
 impl Once {
     /// Judges what was found.

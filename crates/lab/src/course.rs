@@ -18,8 +18,10 @@ pub(crate) struct Readings {
 pub struct Course {
     /// Free block sets as a part of the good ones, at the beginning of each window; empty where the device does not tell.
     pub free: Vec<f64>,
-    /// Valid pages of the block sets that were erased in a window, as a part of their pages; null where none was erased.
-    pub victims_valid: Vec<Option<f64>>,
+    /// Logical pages of the victims that were erased in each window.
+    pub victim_pages: Vec<u64>,
+    /// Those of them that were valid when garbage collection selected the victims.
+    pub victim_valid_pages: Vec<u64>,
     /// How busy the arrays of the dies were.
     pub dies: DieMap,
 }
@@ -81,13 +83,15 @@ impl Readings {
         }
         let windows = self.taken.len();
         let free = self.taken.iter().map(|(_, gauges)| part(gauges.free_blocks, gauges.good_blocks));
-        let valid = all.windows(2).map(|pair| {
-            let (before, after) = (&pair[0].1, &pair[1].1);
-            let erased = after.erased_pages.saturating_sub(before.erased_pages);
-            // A victim's pages may have moved in the window before the one in which it was erased.
-            (erased > 0).then(|| part(after.moved_pages.saturating_sub(before.moved_pages), erased).min(1.0))
-        });
-        Course { free: free.collect(), victims_valid: valid.collect(), dies: DieMap::of(&all, windows) }
+        let in_each = |of: fn(&Gauges) -> u64| {
+            all.windows(2).map(|pair| of(&pair[1].1).saturating_sub(of(&pair[0].1))).collect()
+        };
+        Course {
+            free: free.collect(),
+            victim_pages: in_each(|gauges| gauges.victim_pages),
+            victim_valid_pages: in_each(|gauges| gauges.victim_valid_pages),
+            dies: DieMap::of(&all, windows),
+        }
     }
 }
 
@@ -131,14 +135,14 @@ fn busy(readings: &[&(Instant, Gauges)], begin: usize, end: usize, dies: std::op
 mod tests {
     use super::*;
 
-    fn at(us: u64, busy: [u64; 2], free: u64, moved: u64, erased: u64) -> (Instant, Gauges) {
+    fn at(us: u64, busy: [u64; 2], free: u64, valid: u64, pages: u64) -> (Instant, Gauges) {
         let gauges = Gauges {
             arrays: busy.map(Duration::from_us).to_vec(),
             free_blocks: free,
             good_blocks: 10,
-            moved_pages: moved,
-            erased_pages: erased,
             buffered_pages: 0,
+            victim_pages: pages,
+            victim_valid_pages: valid,
         };
         (Instant::ZERO + Duration::from_us(us), gauges)
     }
@@ -151,7 +155,7 @@ mod tests {
         };
         let course = readings.course(at(25, [20, 2], 2, 4, 16));
         assert_eq!(course.free, [0.5, 0.4, 0.3]);
-        assert_eq!(course.victims_valid, [None, Some(0.25), None]);
+        assert_eq!((course.victim_valid_pages, course.victim_pages), (vec![0, 4, 0], vec![0, 16, 0]));
         assert_eq!(course.dies.busy_percent, [vec![100, 50, 100], vec![0, 20, 0]]);
     }
 

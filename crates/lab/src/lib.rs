@@ -52,6 +52,7 @@ mod metrics;
 pub mod nand;
 pub mod observer;
 pub mod output;
+pub mod percentiles;
 mod pools;
 mod power;
 mod prepare;

@@ -13,17 +13,21 @@ use crate::course::{Course, Readings};
 use crate::drift::{self, Drift, Written};
 use crate::error::Result;
 use crate::load::Load;
+use crate::percentiles::PERCENTILES;
 use crate::provenance::TraceFile;
 use crate::record::Record;
 use crate::report::Quantity;
-use crate::summary::{DesignChart, Host, Latency, Outcome, Share, Summary, TimeShare, Window, Windows};
+use crate::summary::{
+    DesignChart, Host, Latency, Outcome, Share, Simulator, Summary, TimeShare, Window, Windows,
+};
 use crate::tail::{Tail, time_of_sample};
 use crate::unknown::{self, Flash};
 use crate::{members, pools, verdict, wear};
 
 /// Measurements under way.
 pub struct Measurements<D: BlockDevice> {
-    latency: [Histogram; 2],
+    /// Of each operation.
+    latency: [Histogram; Operation::ALL.len()],
     failed: u64,
     /// Sectors of a mapping unit, and discards that cover none as a whole.
     per_unit: u64,
@@ -90,6 +94,8 @@ impl Sums {
         let mean = |kind: usize| self.latency_ps[kind] as f64 / 1e6 / self.counts[kind].max(1) as f64;
         Window {
             requests: self.counts.iter().sum(),
+            reads: self.counts[0],
+            writes: self.counts[1],
             read_bytes: self.bytes[0],
             written_bytes: self.bytes[1],
             read_latency_us: mean(0),
@@ -147,10 +153,10 @@ impl<D: BlockDevice> Measurements<D> {
         if kind < 2 {
             sums.bytes[kind] += if answer.failed { 0 } else { answer.command.sectors * SECTOR.0 };
             sums.latency_ps[kind] += u128::from(answer.latency.ps());
-            self.latency[kind].record(answer.latency);
         } else if answer.command.operation == Operation::Discard {
             self.idle_discards += u64::from(self.is_idle(answer));
         }
+        self.latency[kind].record(answer.latency);
         if let Some(job) = job {
             self.jobs.answered(job, answer, now);
         }
@@ -223,7 +229,7 @@ impl<D: BlockDevice> Measurements<D> {
         let die_utilisation: Vec<f64> = busy(&detail.arrays);
         let wear = wear::of(&detail.pools, all.bytes[1], &shape);
         let course = self.readings.course((end, device.gauges(end)));
-        let windows = Windows { course, ..self.windows(shape.logical_page.0) };
+        let windows = Windows { course, ..self.windows(shape.logical_page.0, device.programmed()) };
         let parts: Vec<Written> = windows.windows.iter().map(Written::from).collect();
         let worn_out = (outcome == Outcome::ReadOnly).then(|| self.end_of_life(all.bytes[1], &detail.pools));
         let failing = (outcome != Outcome::ReadOnly && self.failed > 0).then(|| self.failing(requests));
@@ -242,9 +248,12 @@ impl<D: BlockDevice> Measurements<D> {
             outcome,
             simulated_seconds: elapsed.seconds(),
             verdict: None,
-            wall_seconds,
-            precondition_seconds,
-            requests_per_second: requests as f64 / wall_seconds.max(1e-9),
+            recovery_seconds: 0.0,
+            simulator: Simulator {
+                wall_seconds,
+                precondition_seconds,
+                requests_per_second: requests as f64 / wall_seconds.max(1e-9),
+            },
             // A device without flash programs nothing.
             write_amplification: metrics
                 .get("flash.programmed_bytes")
@@ -348,6 +357,10 @@ impl<D: BlockDevice> Measurements<D> {
             iops: if elapsed == Duration::ZERO { 0.0 } else { requests as f64 / elapsed.seconds() },
             read_latency_us: latency(&self.latency[0]),
             write_latency_us: latency(&self.latency[1]),
+            discard_latency_us: latency(&self.latency[2]),
+            flush_latency_us: latency(&self.latency[3]),
+            write_zeroes_latency_us: latency(&self.latency[4]),
+            compare_latency_us: latency(&self.latency[5]),
         }
     }
 
@@ -358,10 +371,15 @@ impl<D: BlockDevice> Measurements<D> {
         all
     }
 
-    fn windows(&self, unit: u64) -> Windows {
+    /// The windows; what was `programmed` after the last completion is in the last one.
+    fn windows(&self, unit: u64, programmed: Programmed) -> Windows {
+        let mut all = self.windows.windows().to_vec();
+        if let Some(last) = all.last_mut() {
+            last.count_programs(programmed, &mut self.seen.clone());
+        }
         Windows {
             width_seconds: self.windows.width().seconds(),
-            windows: self.windows.windows().iter().map(|sums| sums.window(unit)).collect(),
+            windows: all.iter().map(|sums| sums.window(unit)).collect(),
             course: Course::default(),
         }
     }
@@ -404,8 +422,8 @@ pub(crate) fn latency(histogram: &Histogram) -> Latency {
         ..Latency::default()
     };
     if histogram.count() > 0 {
-        for (_, fraction, value) in latency.percentiles_mut() {
-            *value = Some(histogram.quantile(fraction).us());
+        for percentile in &PERCENTILES {
+            *(percentile.of_mut)(&mut latency) = Some(histogram.quantile(percentile.fraction).us());
         }
     }
     latency

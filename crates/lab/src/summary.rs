@@ -14,7 +14,7 @@ use crate::metrics::{MetricsSchema, PoolMetricsSchema};
 use crate::provenance::{Provenance, TraceFile};
 use crate::tail::Tail;
 
-/// The result of one run. Everything but `wall_seconds`, `precondition_seconds` and `requests_per_second` is a function of
+/// The result of one run. Everything but `simulator` is a function of
 /// configuration, seed and trace.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Summary {
@@ -46,12 +46,10 @@ pub struct Summary {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Attained")]
     pub precision: Option<Attained>,
-    /// Time that the run itself took on this machine, in seconds.
-    pub wall_seconds: f64,
-    /// Time that preconditioning, or restoring from a snapshot, took on this machine, in seconds.
-    pub precondition_seconds: f64,
-    /// Host requests simulated for each second of `wall_seconds`.
-    pub requests_per_second: f64,
+    /// Of it, the time of recoveries after power cuts, in seconds: `host.iops` leaves it out.
+    pub recovery_seconds: f64,
+    /// The speed of the simulator on this machine.
+    pub simulator: Simulator,
     /// The bound of the run, and how near to its bound it came; null where nothing was answered, and of a device without parts that can
     /// be busy.
     #[schemars(with = "Verdict")]
@@ -118,11 +116,39 @@ pub struct Summary {
     pub windows: Windows,
 }
 
+/// The speed of the simulator on the machine that ran it: nothing of the device that was simulated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Simulator {
+    /// Time that the run itself took on this machine, in seconds.
+    pub wall_seconds: f64,
+    /// Time that preconditioning, or restoring from a snapshot, took on this machine, in seconds.
+    pub precondition_seconds: f64,
+    /// Host requests simulated for each second of `wall_seconds`.
+    pub requests_per_second: f64,
+}
+
 impl Summary {
     /// Why the metric of a name with dots is unknown; none where it is not.
     pub fn why_unknown(&self, metric: &str) -> Option<&str> {
         let found = self.unknown.iter().find(|unknown| unknown.metric == metric);
         found.map(|unknown| unknown.reason.as_str())
+    }
+
+    /// Seconds of simulated time in which the device took requests: all but recoveries after power cuts.
+    pub fn seconds_in_service(&self) -> f64 {
+        (self.simulated_seconds - self.recovery_seconds).max(0.0)
+    }
+
+    /// The same with the power cuts that came, whose recoveries are left out of the requests a second.
+    pub(crate) fn with_power_cuts(self, power_cuts: Vec<PowerCut>) -> Self {
+        let recovery_seconds = power_cuts.iter().map(|cut| cut.recovery_seconds).sum();
+        let mut summary = Self { power_cuts, recovery_seconds, ..self };
+        let seconds = summary.seconds_in_service();
+        summary.wear = summary.wear.at_the_rate_of(seconds);
+        if recovery_seconds > 0.0 && seconds > 0.0 {
+            summary.host.iops = summary.host.requests as f64 / seconds;
+        }
+        summary
     }
 }
 
@@ -338,12 +364,20 @@ pub struct Host {
     pub read_bytes: u64,
     /// Bytes written.
     pub written_bytes: u64,
-    /// Requests answered for each simulated second.
+    /// Requests completed for each simulated second, recoveries after power cuts left out.
     pub iops: f64,
     /// Time from submission to answer of reads, in microseconds.
     pub read_latency_us: Latency,
     /// Time from submission to answer of writes, in microseconds.
     pub write_latency_us: Latency,
+    /// Time from submission to completion of discards, in microseconds.
+    pub discard_latency_us: Latency,
+    /// Time from submission to completion of flushes, in microseconds.
+    pub flush_latency_us: Latency,
+    /// Time from submission to completion of write zeroes commands, in microseconds.
+    pub write_zeroes_latency_us: Latency,
+    /// Time from submission to completion of comparisons, in microseconds.
+    pub compare_latency_us: Latency,
 }
 
 /// A latency distribution, in microseconds. Mean, min and max are exact, percentiles good to three digits; a percentile is null without
@@ -360,27 +394,20 @@ pub struct Latency {
     pub p80: Option<f64>,
     /// 90% are at most this.
     pub p90: Option<f64>,
+    /// 95% are at most this.
+    pub p95: Option<f64>,
     /// 99% are at most this.
     pub p99: Option<f64>,
     /// 99.9% are at most this.
     pub p999: Option<f64>,
+    /// 99.99% are at most this.
+    pub p9999: Option<f64>,
+    /// 99.999% are at most this.
+    pub p99999: Option<f64>,
     /// The greatest.
     pub max: f64,
     /// The cumulative distribution: (microseconds, fraction at or below).
     pub cumulative: Vec<(f64, f64)>,
-}
-
-impl Latency {
-    /// The percentiles: name, fraction of the requests at or below, value.
-    pub fn percentiles_mut(&mut self) -> [(&'static str, f64, &mut Option<f64>); 5] {
-        [
-            ("p50", 0.5, &mut self.p50),
-            ("p80", 0.8, &mut self.p80),
-            ("p90", 0.9, &mut self.p90),
-            ("p99", 0.99, &mut self.p99),
-            ("p999", 0.999, &mut self.p999),
-        ]
-    }
 }
 
 /// A named amount.
@@ -465,6 +492,10 @@ pub struct Wear {
     /// Terabytes that the host could write at the run's erases a byte until all blocks have reached the part's endurance.
     /// Null without erases.
     pub terabytes_expected: Option<f64>,
+    /// Years of the run's writes until then, at its rate: recoveries after power cuts left out. Null without erases.
+    pub years_expected: Option<f64>,
+    /// Drive writes a day (DWPD) at the rate of the run. Null where no time passed.
+    pub drive_writes_per_day: Option<f64>,
     /// Erases of the run as a part of all that the blocks stand, of the pool that spent most: 1 for a run that takes a new device
     /// to its end. Planes that are erased together count as one. Centaur's equations 1 and 3.
     pub spent_lifetime: f64,
@@ -520,6 +551,10 @@ pub struct Windows {
 pub struct Window {
     /// Requests answered.
     pub requests: u64,
+    /// Reads among them.
+    pub reads: u64,
+    /// Writes among them.
+    pub writes: u64,
     /// Bytes read.
     pub read_bytes: u64,
     /// Bytes written.
@@ -536,4 +571,30 @@ pub struct Window {
     pub other_programs: u64,
     /// Bytes of both.
     pub programmed_bytes: u64,
+}
+
+impl Window {
+    /// This window and the next one as one.
+    pub(crate) fn joined(&self, next: &Self) -> Self {
+        let mean = |a: (u64, f64), b: (u64, f64)| {
+            let all = (a.0 + b.0).max(1) as f64;
+            (a.0 as f64 * a.1 + b.0 as f64 * b.1) / all
+        };
+        Self {
+            requests: self.requests + next.requests,
+            reads: self.reads + next.reads,
+            writes: self.writes + next.writes,
+            read_bytes: self.read_bytes + next.read_bytes,
+            written_bytes: self.written_bytes + next.written_bytes,
+            read_latency_us: mean((self.reads, self.read_latency_us), (next.reads, next.read_latency_us)),
+            write_latency_us: mean(
+                (self.writes, self.write_latency_us),
+                (next.writes, next.write_latency_us),
+            ),
+            max_latency_us: self.max_latency_us.max(next.max_latency_us),
+            host_programs: self.host_programs + next.host_programs,
+            other_programs: self.other_programs + next.other_programs,
+            programmed_bytes: self.programmed_bytes + next.programmed_bytes,
+        }
+    }
 }

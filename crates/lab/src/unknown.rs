@@ -6,6 +6,7 @@
 use wordline_kernel::metrics::Value;
 
 use crate::measured::Unknown;
+use crate::percentiles::PERCENTILES;
 use crate::report::Quantity;
 use crate::summary::{Latency, Summary};
 
@@ -33,7 +34,7 @@ pub(crate) struct Flash {
 type Declared = (&'static str, fn(&mut Summary) -> bool);
 
 /// The metrics that follow from the victims of GC.
-const OF_VICTIMS: [Declared; 3] = [
+const OF_VICTIMS: [Declared; 4] = [
     ("write_amplification", |run| {
         run.drift = None;
         run.write_amplification.take().is_some()
@@ -45,6 +46,8 @@ const OF_VICTIMS: [Declared; 3] = [
         }
         has_value
     }),
+    // It is computed from the next one, when the time of recoveries is known.
+    ("wear.years_expected", |run| run.wear.terabytes_expected.is_some()),
     ("wear.terabytes_expected", |run| run.wear.terabytes_expected.take().is_some()),
 ];
 
@@ -57,14 +60,23 @@ pub(crate) fn take_out(run: &mut Summary, flash: Flash) {
     }
     let host = &mut run.host;
     let of_host = [
-        ("host.read_latency_us".to_owned(), host.reads, "read", &mut host.read_latency_us),
-        ("host.write_latency_us".to_owned(), host.writes, "write", &mut host.write_latency_us),
+        ("host.read_latency_us".to_owned(), host.reads, "reads", &mut host.read_latency_us),
+        ("host.write_latency_us".to_owned(), host.writes, "writes", &mut host.write_latency_us),
+        ("host.discard_latency_us".to_owned(), host.discards, "discards", &mut host.discard_latency_us),
+        ("host.flush_latency_us".to_owned(), host.flushes, "flushes", &mut host.flush_latency_us),
+        (
+            "host.write_zeroes_latency_us".to_owned(),
+            host.write_zeroes,
+            "write zeroes commands",
+            &mut host.write_zeroes_latency_us,
+        ),
+        ("host.compare_latency_us".to_owned(), host.compares, "comparisons", &mut host.compare_latency_us),
     ];
     let of_jobs = run.jobs.iter_mut().flat_map(|job| {
         let of = |kind: &str| format!("jobs.{}.{kind}_latency_us", job.name);
         [
-            (of("read"), job.reads, "read", &mut job.read_latency_us),
-            (of("write"), job.writes, "write", &mut job.write_latency_us),
+            (of("read"), job.reads, "reads", &mut job.read_latency_us),
+            (of("write"), job.writes, "writes", &mut job.write_latency_us),
         ]
     });
     for (name, requests, kind, latency) in of_host.into_iter().chain(of_jobs) {
@@ -97,12 +109,12 @@ fn no_steady_collection(flash: Flash) -> Option<String> {
 /// Takes the percentiles out that too few of so many requests lie beyond.
 fn too_few_beyond(name: &str, requests: u64, kind: &str, latency: &mut Latency) -> Vec<Unknown> {
     let mut unknown = Vec::new();
-    for (percentile, fraction, value) in latency.percentiles_mut() {
+    for percentile in &PERCENTILES {
         // The last digits of a fraction do not decide.
-        let beyond = requests as f64 * (1.0 - fraction) + 1e-6;
-        if beyond < BEYOND && value.take().is_some() {
-            let reason = format!("fewer than ten of {requests} {kind}s lie beyond it");
-            unknown.push(Unknown { metric: format!("{name}.{percentile}"), reason });
+        let beyond = requests as f64 * (1.0 - percentile.fraction) + 1e-6;
+        if beyond < BEYOND && (percentile.of_mut)(latency).take().is_some() {
+            let reason = format!("fewer than ten of {requests} {kind} lie beyond it");
+            unknown.push(Unknown { metric: format!("{name}.{}", percentile.key), reason });
         }
     }
     unknown

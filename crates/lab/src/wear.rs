@@ -42,10 +42,32 @@ pub fn of(pools: &[PoolDetail], written: u64, shape: &Shape) -> Wear {
         terabytes_written: written as f64 / TERABYTE,
         drive_writes: written as f64 / capacity,
         terabytes_expected: (spent > 0.0 && written > 0).then(|| written as f64 / TERABYTE / spent),
+        years_expected: None,
+        drive_writes_per_day: None,
         spent_lifetime: spent,
         run_erases: erased as f64 / erases.len().max(1) as f64,
         dies: pools.iter().flat_map(|pool| pool.dies.iter().map(|die| of_die(die, pool.planes))).collect(),
         erases: values.collect(),
+    }
+}
+
+/// Seconds of a day, and days of a year, as endurance is sold: JESD218 counts by them.
+const DAY: f64 = 86_400.0;
+const YEAR: f64 = 365.0;
+
+impl Wear {
+    /// With the life at the rate of a run that took requests for so many seconds.
+    pub(crate) fn at_the_rate_of(self, seconds: f64) -> Self {
+        if seconds <= 0.0 {
+            return self;
+        }
+        let per_day = self.terabytes_written / seconds * DAY;
+        let days = self.terabytes_expected.filter(|_| per_day > 0.0).map(|expected| expected / per_day);
+        Self {
+            years_expected: days.map(|days| days / YEAR),
+            drive_writes_per_day: Some(self.drive_writes / seconds * DAY),
+            ..self
+        }
     }
 }
 

@@ -11,12 +11,12 @@ pub struct Gauges {
     pub free_blocks: u64,
     /// See [`free_blocks`](Self::free_blocks).
     pub good_blocks: u64,
-    /// Logical pages that garbage collection moved out of block sets.
-    pub moved_pages: u64,
-    /// Logical pages that the block sets have which were erased.
-    pub erased_pages: u64,
     /// Logical pages of the host in the write buffer, those on their way to flash among them.
     pub buffered_pages: u64,
+    /// Logical pages of the victims that were erased.
+    pub victim_pages: u64,
+    /// Those of them that were valid when the victim was selected.
+    pub victim_valid_pages: u64,
 }
 
 impl Gauges {
@@ -30,9 +30,9 @@ impl Gauges {
             all.arrays.extend(device.arrays);
             all.free_blocks += device.free_blocks;
             all.good_blocks += device.good_blocks;
-            all.moved_pages += device.moved_pages;
-            all.erased_pages += device.erased_pages;
             all.buffered_pages += device.buffered_pages;
+            all.victim_pages += device.victim_pages;
+            all.victim_valid_pages += device.victim_valid_pages;
         }
         all
     }

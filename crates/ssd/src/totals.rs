@@ -23,6 +23,8 @@ counters! {
         folded: "flash.folded", LogicalPages, "Logical pages among those of garbage collection that came out of the SLC cache.";
         gc_copied: "flash.gc_copied", LogicalPages, "Logical pages among those of garbage collection that were moved inside their chip.";
         gc_empty_victims: "flash.gc_empty_victims", BlockSets, "Victims that held nothing valid when cleaning of them began: erased without moving a page.";
+        gc_victim_pages: "flash.gc_victim_pages", LogicalPages, "Pages of the victims that were erased.";
+        gc_victim_valid_pages: "flash.gc_victim_valid_pages", LogicalPages, "Those of them that were valid when the victim was selected.";
         gc_array_us: "flash.gc_array_us", Microseconds, "Time that dies spent on reads, programs and erases of garbage collection, without the bus; that of each command is rounded to a microsecond.";
         translation_programs: "flash.translation_programs", LogicalPages, "Translation pages programmed because they changed; those that were moved are among the collector's pages.";
         translation_reads: "flash.translation_reads", LogicalPages, "Pages read for translation pages.";

@@ -16,9 +16,16 @@ pub(crate) fn number(values: &Json, path: &str) -> Option<f64> {
     if is_of_none { None } else { follow(values, path)?.as_f64() }
 }
 
-/// Whether these are the latencies of reads or of writes that did not come.
+/// Whether these are the latencies of requests that did not come.
 fn is_of_none(members: &Map<String, Json>, key: &str) -> bool {
-    let counts = [("read_latency_us", "reads"), ("write_latency_us", "writes")];
+    let counts = [
+        ("read_latency_us", "reads"),
+        ("write_latency_us", "writes"),
+        ("discard_latency_us", "discards"),
+        ("flush_latency_us", "flushes"),
+        ("write_zeroes_latency_us", "write_zeroes"),
+        ("compare_latency_us", "compares"),
+    ];
     let count = counts.into_iter().find(|(latencies, _)| key == *latencies).map(|(_, count)| count);
     count.and_then(|count| members.get(count)).is_some_and(|count| *count == 0)
 }

@@ -9,7 +9,6 @@ use wordline_lab::error::{Error, Result};
 use wordline_lab::sweep::{self as cores, Conduct};
 
 use crate::file::{Study, Until};
-use crate::flat::number;
 use crate::memory::{Room, memory};
 use crate::name::{Input, Names};
 use crate::store::{Files, State, Store};
@@ -162,7 +161,8 @@ pub fn plan(study: &Study, store: &Store, program: &str) -> Result<Plan> {
         plan.done += 1;
         plan.failed += usize::from(record.state == State::Failed);
         seconds.extend(record.summary.iter().filter_map(|summary| {
-            Some(number(summary, "wall_seconds")? + number(summary, "precondition_seconds").unwrap_or(0.0))
+            let seconds = |key| summary["simulator"][key].as_f64();
+            Some(seconds("wall_seconds")? + seconds("precondition_seconds").unwrap_or(0.0))
         }));
     }
     if !seconds.is_empty() {

@@ -187,7 +187,9 @@ pub(crate) fn done(point: &Point, own: Option<&dyn Own>, program: &str, stop: &A
                 return Ok(failed(point, program, error));
             }
             ended.map(|mut summary| {
-                summary.notes.push(design.note(summary.wall_seconds + summary.precondition_seconds));
+                summary.notes.push(
+                    design.note(summary.simulator.wall_seconds + summary.simulator.precondition_seconds),
+                );
                 summary
             })
         }

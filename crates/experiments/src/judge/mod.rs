@@ -239,7 +239,13 @@ impl<'a, 'b> Judge<'a, 'b> {
                 own_input: expect.own_input,
                 own_expectation: expect.own_expectation,
                 note: expect.note.clone(),
-                of_the_machine: matches!(expect.column.as_str(), "requests_per_second" | "wall_seconds"),
+                of_the_machine: matches!(
+                    expect.column.as_str(),
+                    "simulator.requests_per_second"
+                        | "simulator.wall_seconds"
+                        | "requests_per_second"
+                        | "wall_seconds"
+                ),
                 at: at.map(settings).unwrap_or_default(),
                 ..Row::named(what)
             },

@@ -1,14 +1,20 @@
 //! Differences from another point, means that points weigh differently in, and correlations of two columns.
 
+use wordline_lab::summary::Simulator;
+
 use super::*;
 
-/// A bench whose runs have two columns: `write_amplification` and `wall_seconds`.
+/// A bench whose runs have two columns: `write_amplification` and `simulator.wall_seconds`.
 struct Pairs<F>(F);
 
 impl<F: Fn(&Point) -> [f64; 2] + Sync> Bench for Pairs<F> {
     fn simulate(&self, point: &Point, _: &AtomicBool) -> Result<Summary> {
         let [own, other] = (self.0)(point);
-        Ok(Summary { write_amplification: Some(own), wall_seconds: other, ..measured() })
+        Ok(Summary {
+            write_amplification: Some(own),
+            simulator: Simulator { wall_seconds: other, ..Simulator::default() },
+            ..measured()
+        })
     }
 
     fn volumes(&self, paper: &str) -> Result<Vec<String>> {
@@ -57,7 +63,7 @@ fn a_value_beyond_that_of_another_point_is_a_difference() {
 
 #[test]
 fn points_weigh_in_a_mean_as_a_column_says() {
-    let weighed = format!("{FIRST}\nweight = \"wall_seconds\"");
+    let weighed = format!("{FIRST}\nweight = \"simulator.wall_seconds\"");
     // (1 x 6 / 2 + 3 x 4.8 / 4) / 4; without weights it is (3 + 1.2) / 2.
     assert_eq!(row(&weighed, GREATER, pairs), (Verdict::Outside, "1.65".into()));
     assert_eq!(row(FIRST, GREATER, pairs), (Verdict::Outside, "2.10".into()));
@@ -65,8 +71,9 @@ fn points_weigh_in_a_mean_as_a_column_says() {
 
 #[test]
 fn a_correlation_is_of_two_columns_of_the_same_points() {
-    let with =
-        |above: f64| format!("direction = {{ correlated = {{ with = \"wall_seconds\", above = {above} }} }}");
+    let with = |above: f64| {
+        format!("direction = {{ correlated = {{ with = \"simulator.wall_seconds\", above = {above} }} }}")
+    };
     // Ranks 4, 3, 1, 2 against 1, 3, 2, 4: 1 - 6 (9 + 0 + 1 + 4) / 60.
     assert_eq!(row("", &with(0.5), pairs), (Verdict::Outside, "-0.400 over 4 points".into()));
     assert_eq!(row("", &with(-0.5), pairs), (Verdict::Direction, "-0.400 over 4 points".into()));
@@ -96,7 +103,7 @@ fn weights_differences_and_correlations_that_say_nothing_are_refused() {
         (FIRST, "beyond = { ssd = \"1D\" }", "expect.beyond.ssd: found \"1D\""),
         (
             "mean = \"values\"",
-            "mean = \"columns\"\nweight = \"wall_seconds\"",
+            "mean = \"columns\"\nweight = \"simulator.wall_seconds\"",
             "expect.weight: found a weight without",
         ),
         ("mean = \"values\"", "mean = \"values\"\nweight = \"kilos\"", "expect.weight: found `kilos`"),
@@ -107,12 +114,12 @@ fn weights_differences_and_correlations_that_say_nothing_are_refused() {
         ),
         (
             GREATER,
-            "direction = { correlated = { with = \"wall_seconds\", above = 1.0 } }",
+            "direction = { correlated = { with = \"simulator.wall_seconds\", above = 1.0 } }",
             "correlated.above: found 1, wanted a number from -1 to below 1",
         ),
         (
             GREATER,
-            "direction = { correlated = { with = \"wall_seconds\", above = 0.5 } }",
+            "direction = { correlated = { with = \"simulator.wall_seconds\", above = 0.5 } }",
             "expect.mean: found a mean beside a correlation of points",
         ),
     ] {

@@ -166,5 +166,5 @@ fn errors(key: &str, answers: &[(String, Answer)]) -> Chart {
 fn chart(name: &str, title: &str, caption: &str, mut spec: Value) -> Chart {
     spec["title"] = title.into();
     spec["description"] = caption.into();
-    Chart { name: name.into(), title: title.into(), caption: caption.into(), spec }
+    Chart { name: name.into(), title: title.into(), caption: caption.into(), spec, sums: Vec::new() }
 }

@@ -71,14 +71,7 @@ fn result(settings: &str) -> std::result::Result<Json, String> {
     let summary = run(&device, &load, &options, &mut Unobserved).map_err(|error| error.to_string())?;
     let mut result = serde_json::to_value(summary).expect("a result is JSON");
     let members = result.as_object_mut().expect("a result is a table");
-    for key in [
-        "configuration",
-        "notes",
-        "provenance",
-        "wall_seconds",
-        "precondition_seconds",
-        "requests_per_second",
-    ] {
+    for key in ["configuration", "notes", "provenance", "simulator"] {
         members.remove(key).expect(key);
     }
     Ok(json!([result, device.explain()]))

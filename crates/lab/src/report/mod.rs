@@ -19,6 +19,8 @@ mod statistics;
 mod structure;
 #[cfg(test)]
 mod structure_tests;
+#[cfg(test)]
+mod sums_tests;
 mod tail;
 mod terminal;
 #[cfg(test)]

@@ -4,6 +4,7 @@ use wordline_kernel::{Metric, Metrics, counted};
 
 use super::quantity::Quantity;
 use super::told;
+use crate::percentiles::{PERCENTILES, Percentile};
 use crate::summary::{Bound, CommandTime, JobUse, Latency, MemberUse, Outcome, PoolUse, Summary, WriteBack};
 
 /// Results under one heading, each with its name.
@@ -63,13 +64,17 @@ pub fn results(runs: &[Summary]) -> Vec<Vec<Group>> {
 }
 
 /// The results that every run has.
-fn common(run: &Summary, runs: &[Summary]) -> [Group; 11] {
+fn common(run: &Summary, runs: &[Summary]) -> [Group; 15] {
     let host = &run.host;
     [
         Group::new("Run", identity(run, runs)),
         Group::new("Host", traffic(run)),
         Group::new("Read latency", latency(host.reads, &host.read_latency_us)),
         Group::new("Write latency", latency(host.writes, &host.write_latency_us)),
+        Group::new("Flush latency", rare(host.flushes, &host.flush_latency_us)),
+        Group::new("Discard latency", rare(host.discards, &host.discard_latency_us)),
+        Group::new("Write zeroes latency", rare(host.write_zeroes, &host.write_zeroes_latency_us)),
+        Group::new("Compare latency", rare(host.compares, &host.compare_latency_us)),
         Group::new("Flash", flash(run)),
         Group { title: "Mean time of a read".into(), rows: time(run, host.reads, |share| share.read_us) },
         Group { title: "Mean time of a write".into(), rows: time(run, host.writes, |share| share.write_us) },
@@ -122,6 +127,8 @@ pub fn stage(name: &str) -> String {
 
 fn identity(run: &Summary, runs: &[Summary]) -> Vec<(&'static str, Quantity)> {
     let text = |words: &str| Quantity::Text(words.to_owned());
+    let recovering =
+        if run.power_cuts.is_empty() { Quantity::Absent } else { Quantity::Seconds(run.recovery_seconds) };
     let mut rows = vec![
         ("device", text(&run.device)),
         ("workload", text(&run.workload.name)),
@@ -131,9 +138,10 @@ fn identity(run: &Summary, runs: &[Summary]) -> Vec<(&'static str, Quantity)> {
         ("outcome", text(outcome(run))),
         ("bound by", text(bound(run))),
         ("simulated time", Quantity::Seconds(run.simulated_seconds)),
-        ("time to prepare", Quantity::Seconds(run.precondition_seconds)),
-        ("time to simulate", Quantity::Seconds(run.wall_seconds)),
-        ("simulated requests", Quantity::PerSecond(run.requests_per_second)),
+        ("  of it recovering", recovering),
+        ("time to prepare", Quantity::Seconds(run.simulator.precondition_seconds)),
+        ("time to simulate", Quantity::Seconds(run.simulator.wall_seconds)),
+        ("simulated requests", Quantity::PerSecond(run.simulator.requests_per_second)),
     ];
     let or_absent = |words: Option<String>| words.map_or(Quantity::Absent, Quantity::Text);
     if runs.iter().any(|run| run.warm_up.is_some()) {
@@ -148,7 +156,7 @@ fn identity(run: &Summary, runs: &[Summary]) -> Vec<(&'static str, Quantity)> {
 
 fn traffic(run: &Summary) -> Vec<(&'static str, Quantity)> {
     let host = &run.host;
-    let throughput = |bytes: u64| match run.simulated_seconds {
+    let throughput = |bytes: u64| match run.seconds_in_service() {
         seconds if seconds > 0.0 => Quantity::Throughput(bytes as f64 / seconds),
         _ => Quantity::Absent,
     };
@@ -179,16 +187,17 @@ fn traffic(run: &Summary) -> Vec<(&'static str, Quantity)> {
 
 fn latency(requests: u64, of: &Latency) -> Vec<(&'static str, Quantity)> {
     let exact = |us| Quantity::latency_of(requests, us);
-    let percentile = |us| Quantity::percentile_of(requests, us);
-    vec![
-        ("mean", exact(of.mean)),
-        ("p50", percentile(of.p50)),
-        ("p80", percentile(of.p80)),
-        ("p90", percentile(of.p90)),
-        ("p99", percentile(of.p99)),
-        ("p99.9", percentile(of.p999)),
-        ("max", exact(of.max)),
-    ]
+    let percentile =
+        |percentile: &Percentile| (percentile.name, Quantity::percentile_of(requests, (percentile.of)(of)));
+    let ends = [("mean", exact(of.mean)), ("max", exact(of.max))];
+    let mut rows: Vec<_> = ends.into();
+    rows.splice(1..1, PERCENTILES.iter().map(percentile));
+    rows
+}
+
+/// The latency of commands that few workloads have.
+fn rare(requests: u64, of: &Latency) -> Vec<(&'static str, Quantity)> {
+    if requests == 0 { Vec::new() } else { latency(requests, of) }
 }
 
 /// Results that are nothing on a device without a map in flash, without an SLC cache, or of an array that no member failed.
@@ -415,6 +424,7 @@ fn wear(run: &Summary) -> Vec<(&'static str, Quantity)> {
     // A device without flash has no blocks.
     let of_flash = |result| if run.wear.erases.is_empty() { Quantity::Absent } else { result };
     let expected = run.wear.terabytes_expected.map_or(Quantity::Absent, Quantity::Terabytes);
+    let number = |value: Option<f64>| value.map_or(Quantity::Absent, Quantity::Number);
     vec![
         ("least erases of a block", of_flash(Quantity::Count(u64::from(run.wear.min)))),
         ("mean erases of a block", of_flash(Quantity::Number(run.wear.mean))),
@@ -426,6 +436,8 @@ fn wear(run: &Summary) -> Vec<(&'static str, Quantity)> {
         ("drive writes", Quantity::Number(run.wear.drive_writes)),
         ("spent lifetime", of_flash(Quantity::Fraction(run.wear.spent_lifetime))),
         ("expected until worn out", or_unknown(run, "wear.terabytes_expected", expected)),
+        ("  years at this rate", or_unknown(run, "wear.years_expected", number(run.wear.years_expected))),
+        ("drive writes a day (DWPD)", number(run.wear.drive_writes_per_day)),
     ]
 }
 

@@ -8,7 +8,7 @@ use wordline_ssd::metrics::{all, of_pool};
 use crate::course::{Course, DieMap};
 use crate::provenance::Provenance;
 use crate::summary::{
-    Bound, CommandTime, DieWear, Drift, Host, Latency, MemberUse, Outcome, PoolUse, Share, Source,
+    Bound, CommandTime, DieWear, Drift, Host, Latency, MemberUse, Outcome, PoolUse, Share, Simulator, Source,
     SourceKind, Summary, TimeShare, Verdict, Wear, Window, Windows, WriteBack,
 };
 use crate::tail::{LatencyRange, LongestCommand, SlowRequest, Slowest, Tail, TailDie, TailPart};
@@ -25,9 +25,12 @@ pub fn mixed() -> Summary {
         digest: "5f2b9c0e7d1a4468".to_owned(),
         outcome: Outcome::Complete,
         simulated_seconds: 9.63,
-        wall_seconds: 2.1,
-        precondition_seconds: 0.84,
-        requests_per_second: 571_428.0,
+        recovery_seconds: 0.0,
+        simulator: Simulator {
+            wall_seconds: 2.1,
+            precondition_seconds: 0.84,
+            requests_per_second: 571_428.0,
+        },
         verdict: Some(verdict()),
         host: host(),
         metrics: busy(&[]),
@@ -173,7 +176,7 @@ pub fn pooled() -> Summary {
 pub fn empty() -> Summary {
     Summary {
         simulated_seconds: 0.0,
-        requests_per_second: 0.0,
+        simulator: Simulator { requests_per_second: 0.0, ..mixed().simulator },
         host: Host {
             requests: 0,
             reads: 0,
@@ -188,6 +191,10 @@ pub fn empty() -> Summary {
             iops: 0.0,
             read_latency_us: Latency::default(),
             write_latency_us: Latency::default(),
+            discard_latency_us: Latency::default(),
+            flush_latency_us: Latency::default(),
+            write_zeroes_latency_us: Latency::default(),
+            compare_latency_us: Latency::default(),
         },
         metrics: metrics(&[("flash.effective_spare", 0.11.into()), ("flash.valid_share", 0.89.into())]),
         write_amplification: None,
@@ -220,6 +227,8 @@ fn unworn() -> Wear {
         terabytes_written: 0.0,
         drive_writes: 0.0,
         terabytes_expected: None,
+        years_expected: None,
+        drive_writes_per_day: None,
         spent_lifetime: 0.0,
         run_erases: 0.0,
         dies: vec![DieWear::default()],
@@ -246,7 +255,7 @@ pub fn only_reads() -> Summary {
     run.windows = windows(1, 12.0);
     let only = &mut run.windows.windows[0];
     (only.written_bytes, only.host_programs, only.other_programs, only.programmed_bytes) = (0, 0, 0, 0);
-    only.write_latency_us = 0.0;
+    (only.writes, only.write_latency_us) = (0, 0.0);
     run
 }
 
@@ -259,7 +268,7 @@ pub fn only_writes() -> Summary {
     run.simulated_seconds = 432_000.0;
     run.windows = windows(410, 432_000.0 / 409.7);
     for window in &mut run.windows.windows {
-        (window.read_bytes, window.read_latency_us) = (0, 0.0);
+        (window.reads, window.read_bytes, window.read_latency_us) = (0, 0, 0.0);
     }
     run
 }
@@ -279,6 +288,10 @@ fn host() -> Host {
         iops: 124_610.6,
         read_latency_us: latency(88.0, 1.0),
         write_latency_us: latency(16.0, 1.3),
+        discard_latency_us: latency(9.0, 0.4),
+        flush_latency_us: latency(900.0, 1.6),
+        write_zeroes_latency_us: Latency::default(),
+        compare_latency_us: Latency::default(),
     }
 }
 
@@ -341,8 +354,11 @@ fn latency(typical: f64, tail: f64) -> Latency {
         p50: Some(at(0.5)),
         p80: Some(at(0.8)),
         p90: Some(at(0.9)),
+        p95: Some(at(0.95)),
         p99: Some(at(0.99)),
         p999: Some(at(0.999)),
+        p9999: Some(at(0.999_9)),
+        p99999: Some(at(0.999_99)),
         max,
         cumulative,
     }
@@ -470,6 +486,8 @@ fn wear(dies: u32, blocks: u32) -> Wear {
         terabytes_written: 1.25,
         drive_writes: 2.4,
         terabytes_expected: Some(613.0),
+        years_expected: Some(0.15),
+        drive_writes_per_day: Some(21_500.0),
         spent_lifetime: 1.25 / 613.0,
         run_erases: 0.41,
         dies,
@@ -483,6 +501,8 @@ fn windows(count: u32, width_seconds: f64) -> Windows {
         let requests = (width_seconds * 124_610.0 * busy) as u64;
         Window {
             requests,
+            reads: requests * 7 / 10,
+            writes: requests * 3 / 10,
             read_bytes: requests * 7 / 10 * 4_096,
             written_bytes: requests * 3 / 10 * 4_096,
             read_latency_us: 70.0 / busy,
@@ -503,7 +523,7 @@ fn course(count: u32) -> Course {
     let free = |index: u32| {
         if is_late(index) { 0.02 } else { part(0.3 - 0.28 * f64::from(2 * index) / f64::from(count)) }
     };
-    let valid = |index: u32| is_late(index).then(|| part(0.4 + 0.1 * wave(index)));
+    let valid = |index: u32| if is_late(index) { (1e3 * (0.4 + 0.1 * wave(index))) as u64 } else { 0 };
     let busy = |die: u32| {
         let of = |index: u32| {
             (100.0 * (0.5 + 0.3 * wave(index + die) + if is_late(index) { 0.2 } else { 0.0 })) as u8
@@ -512,7 +532,8 @@ fn course(count: u32) -> Course {
     };
     Course {
         free: (0..count).map(free).collect(),
-        victims_valid: (0..count).map(valid).collect(),
+        victim_pages: (0..count).map(|index| if is_late(index) { 1_000 } else { 0 }).collect(),
+        victim_valid_pages: (0..count).map(valid).collect(),
         dies: DieMap { dies_a_row: 4, windows_a_column: 2, busy_percent: (0..16).map(busy).collect() },
     }
 }

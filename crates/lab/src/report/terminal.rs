@@ -79,7 +79,16 @@ pub fn table(run: &Summary, columns: u16) -> String {
         matrix(title, &columns)
     };
     let busy = side_by_side("Busy", &[("Channels busy", "channels"), ("Dies busy", "dies")]);
-    let latency = side_by_side("Latency", &[("Read latency", "reads"), ("Write latency", "writes")]);
+    let rare = [
+        ("Flush latency", "flushes"),
+        ("Discard latency", "discards"),
+        ("Write zeroes latency", "zeroes"),
+        ("Compare latency", "compares"),
+    ];
+    let rare = rare.into_iter().filter(|(group, _)| !groups[*group].rows.is_empty());
+    let latencies: Vec<_> =
+        [("Read latency", "reads"), ("Write latency", "writes")].into_iter().chain(rare).collect();
+    let latency = side_by_side("Latency", &latencies);
     let times =
         side_by_side("Mean time in", &[("Mean time of a read", "reads"), ("Mean time of a write", "writes")]);
     let [host, flash, wear] =
@@ -335,9 +344,9 @@ fn heading(run: &Summary, sheet: Sheet) -> String {
         &format!(
             "{} simulated in {} after {} of preparation, {} requests",
             Quantity::Seconds(run.simulated_seconds),
-            Quantity::Seconds(run.wall_seconds),
-            Quantity::Seconds(run.precondition_seconds),
-            Quantity::PerSecond(run.requests_per_second),
+            Quantity::Seconds(run.simulator.wall_seconds),
+            Quantity::Seconds(run.simulator.precondition_seconds),
+            Quantity::PerSecond(run.simulator.requests_per_second),
         ),
     ]);
     if let Some(left_out) = &run.warm_up {

@@ -202,9 +202,9 @@ impl<D: BlockDevice> Running<D> {
     fn summary_of(&self, trace_file: Option<TraceFile>, outcome: Outcome, notes: Vec<String>) -> Summary {
         let ending = Ending { end: self.calendar.now(), outcome, trace_file, notes, seconds: self.seconds };
         let summary = self.measurements.summary(&self.load, &self.prepared.device, ending);
-        let (power_cuts, warm_up) = (self.power.results().to_vec(), self.warming.left_out().cloned());
-        let precision = self.batches.as_ref().map(Batches::attained);
-        Summary { power_cuts, warm_up, precision, ..summary }
+        let (warm_up, precision) =
+            (self.warming.left_out().cloned(), self.batches.as_ref().map(Batches::attained));
+        Summary { warm_up, precision, ..summary }.with_power_cuts(self.power.results().to_vec())
     }
 
     /// Saves the device after its run: whether that was done, and a sentence about it.

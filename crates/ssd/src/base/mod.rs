@@ -77,15 +77,13 @@ impl Base {
     /// The readings of the flash at `now`, and of a write buffer that holds so many pages.
     pub(crate) fn gauges(&self, buffered: u32, now: Instant) -> Gauges {
         let (chips, pools) = (self.flash.chips(), &self.config.pools);
-        let erased = chips.counts_of_pools().iter().map(|counts| counts.block_sets_erased);
-        let per_block = pools.iter().map(|pool| u64::from(pool.locations.per_block()));
         Gauges {
             arrays: chips.array_busy(now).map(Duration::from_ps).collect(),
             free_blocks: pools.all_rows().map(|row| self.space.free(row) as u64).sum(),
             good_blocks: pools.all_rows().map(|row| u64::from(self.space.good(row))).sum(),
-            moved_pages: self.totals.gc_programs,
-            erased_pages: erased.zip(per_block).map(|(erased, pages)| erased * pages).sum(),
             buffered_pages: buffered.into(),
+            victim_pages: self.totals.gc_victim_pages,
+            victim_valid_pages: self.totals.gc_victim_valid_pages,
         }
     }
 

@@ -19,6 +19,7 @@ use super::config::GcFile;
 use super::departures::Departures;
 use super::job::{Job, Run};
 use super::row::RowState;
+use super::selected::Selected;
 use super::sources::view::View;
 use super::sources::{Source, Sources};
 use super::vacating::Vacating;
@@ -86,6 +87,8 @@ pub struct Collector {
     steps: u32,
     /// Victims that held nothing valid when they were chosen, and that are not counted yet.
     empty_victims: u64,
+    /// What the victims held that are not erased yet.
+    pub(super) selected: Selected,
     /// Pages that go to another pool alone.
     pub(super) departures: Departures,
     /// Pages of blocks that are vacated.
@@ -93,7 +96,7 @@ pub struct Collector {
 }
 
 state!(Collector {
-    values { rows, steps, empty_victims }
+    values { rows, steps, empty_victims, selected }
     parts { sources, victims, departures, vacating }
     fixed { copyback, steps_per_write }
 });
@@ -115,6 +118,7 @@ impl Collector {
             steps_per_write,
             steps: 0,
             empty_victims: 0,
+            selected: Selected::default(),
             departures: Departures::new(rows),
             vacating: Vacating::new(rows),
         }
@@ -259,6 +263,7 @@ impl Collector {
             let Some(job) = job else { return self.make_room(row, lacks_room, space) };
             if let Some(block) = job.victim().filter(|block| space.state(*block) != State::Victim) {
                 space.clean(block);
+                self.selected.note(block, space.valid(block));
                 self.empty_victims += u64::from(space.valid(block) == 0);
             }
             if space.has_whole_units(row) {

@@ -88,6 +88,7 @@ impl Reclaim {
         base.faults_at(block).erase_failures += 1;
         self.failed(Failed::Erase, block, base, map);
         if base.space.is_condemned(block) {
+            self.collector.selected.take(block);
             base.space.retire(block);
             return;
         }

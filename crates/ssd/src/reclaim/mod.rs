@@ -7,6 +7,7 @@ mod failing;
 mod idle;
 mod job;
 mod row;
+mod selected;
 mod sources;
 mod steps;
 mod vacating;

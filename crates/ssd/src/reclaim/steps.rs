@@ -48,7 +48,10 @@ impl Reclaim {
             };
             match step {
                 Step::Ask => self.ask_relocator(row, base),
-                Step::Retire { block } => base.space.retire(block),
+                Step::Retire { block } => {
+                    self.collector.selected.take(block);
+                    base.space.retire(block);
+                }
                 _ => break step,
             }
             self.collector.command_done(row);
@@ -179,6 +182,7 @@ impl Reclaim {
         };
         if let Some(block) = base.space.emptiest_of(row, is_of_host) {
             base.space.clean(block);
+            self.collector.selected.note(block, base.space.valid(block));
             self.collector.give_up(row, block);
         }
     }
@@ -250,6 +254,10 @@ impl Reclaim {
         base.space.erased(block, base.flash.chips().erases()[block]);
         if base.flash.asks_tuner() {
             base.policies.tuner.erased(block);
+        }
+        if let Some(valid) = self.collector.selected.take(block) {
+            base.totals.gc_victim_valid_pages += u64::from(valid);
+            base.totals.gc_victim_pages += u64::from(base.config.pools.per_block(block));
         }
         self.collector.erased(block, &base.space);
         base.told_erased(block);

@@ -154,7 +154,7 @@ pub fn charts(experiment: &Experiment, outcome: &Outcome) -> Vec<Chart> {
         let (name, title, caption) = (file.name.clone(), file.title.clone(), file.caption.clone());
         spec["title"] = title.as_str().into();
         spec["description"] = caption.as_str().into();
-        Chart { name, title, caption, spec }
+        Chart { name, title, caption, spec, sums: Vec::new() }
     };
     let mut all: Vec<Chart> = experiment.charts.iter().map(draw).collect();
     let shows_paper =

@@ -163,7 +163,7 @@ fn beside_of(n: usize, rows: &[&Row]) -> Chart {
     spec["title"] = title.as_str().into();
     spec["description"] = caption.into();
     let name = if n == 0 { "paper-and-ours".to_owned() } else { format!("paper-and-ours-{}", n + 1) };
-    Chart { name, title, caption: caption.into(), spec }
+    Chart { name, title, caption: caption.into(), spec, sums: Vec::new() }
 }
 
 /// The words that all names begin with, up to a comma.

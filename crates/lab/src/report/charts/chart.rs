@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::sums::Sum;
 use crate::report::results;
 use crate::summary::Summary;
 
@@ -16,6 +17,15 @@ pub struct Chart {
     pub caption: String,
     /// The Vega-Lite specification, with data.
     pub spec: Value,
+    /// What sums over its data equal; a chart of a report has one at least.
+    pub sums: Vec<Sum>,
+}
+
+impl Chart {
+    /// With these sums.
+    pub(super) fn adding(self, sums: Vec<Sum>) -> Self {
+        Self { sums, ..self }
+    }
 }
 
 /// Width of a chart outside of a page, which stretches it to its own: chosen, about twice the height.
@@ -94,7 +104,7 @@ pub(super) fn chart(name: &str, title: &str, caption: &str, data: Vec<Value>, pa
         spec.extend(parts);
     }
     let (name, title, caption) = (name.to_owned(), title.to_owned(), caption.to_owned());
-    Some(Chart { name, title, caption, spec: Value::Object(spec) })
+    Some(Chart { name, title, caption, spec: Value::Object(spec), sums: Vec::new() })
 }
 
 /// A Vega expression that writes the microseconds of an axis in a unit that suits them.

@@ -4,52 +4,69 @@ use serde_json::{Value, json};
 
 use super::chart::{Chart, Runs, chart, shown};
 use super::die_grid::{Across, Shade, die_grid};
-use super::over_time::{Axis, Clock, length, line, time_unit};
+use super::over_time::{Axis, Clock, Lines, Scale, length, line, time_unit};
+use super::sums::{Counted, DIGITS, Sum, Weights};
+use crate::course::Course;
 use crate::summary::Summary;
 
 /// Free blocks.
 pub fn free(runs: &Runs<'_>) -> Option<Chart> {
     const KINDS: [&str; 1] = ["free"];
-    let rows = rows(runs, KINDS[0], |run| run.windows.course.free.iter().map(|free| Some(*free)).collect());
+    let values = |run: &Summary| run.windows.course.free.iter().map(|free| (Some(*free), 1.0)).collect();
+    let lines = lines(runs, KINDS[0], "/windows/course/free", values);
     line(
         runs,
         "free-blocks",
         "Free blocks over time",
         "Block sets that are erased and not in use, as a part of the good ones, at the beginning of each window.",
-        rows,
-        &Axis { title: "Free block sets (part)", kinds: &KINDS, latency: false },
+        lines,
+        &Axis { title: "Free block sets (part)", kinds: &KINDS, scale: Scale::Linear },
     )
 }
 
 /// Valid pages of victims.
 pub fn victims(runs: &Runs<'_>) -> Option<Chart> {
     const KINDS: [&str; 1] = ["valid"];
-    let rows = rows(runs, KINDS[0], |run| run.windows.course.victims_valid.clone());
+    let values = |run: &Summary| {
+        let Course { victim_pages, victim_valid_pages, .. } = &run.windows.course;
+        let both = victim_pages.iter().zip(victim_valid_pages);
+        both.map(|(all, valid)| ((*all > 0).then(|| *valid as f64 / *all as f64), *all as f64)).collect()
+    };
+    let lines = lines(runs, KINDS[0], "/flash/gc_victim_valid_pages", values);
     line(
         runs,
         "victims-valid",
         "Valid pages of victims over time",
-        "Valid pages that garbage collection moved, as a part of the pages of the block sets that were erased in the window. The fewer, \
-         the less a free block costs. A gap is a window without an erase.",
-        rows,
-        &Axis { title: "Valid pages (part)", kinds: &KINDS, latency: false },
+        "Of the pages of the victims that were erased in the window, the part that was valid when garbage collection selected them. The \
+         fewer, the less a free block costs. A gap is a window in which no victim was erased.",
+        lines,
+        &Axis { title: "Valid pages (part)", kinds: &KINDS, scale: Scale::Linear },
     )
 }
 
-/// A row for each window with the value that a run has for it; none for a run without any.
-fn rows(runs: &Runs<'_>, kind: &str, values: impl Fn(&Summary) -> Vec<Option<f64>>) -> Vec<Value> {
+/// A row for each window with the value that a run has for it, and how much it counts in the sum that equals a counter; none for a run
+/// without any.
+fn lines(
+    runs: &Runs<'_>,
+    kind: &'static str,
+    counter: &str,
+    values: impl Fn(&Summary) -> Vec<(Option<f64>, f64)>,
+) -> Lines {
     let clock = Clock::of(runs);
-    let of_run = |(run, label): (&Summary, &str)| {
-        let values = values(run);
+    let (mut rows, mut sums) = (Vec::new(), Vec::new());
+    for (n, (run, label)) in runs.iter().enumerate() {
+        let (values, weights): (Vec<Option<f64>>, Vec<f64>) = values(run).into_iter().unzip();
+        if values.iter().all(Option::is_none) {
+            continue;
+        }
         let width = run.windows.width_seconds;
-        let has_any = values.iter().any(Option::is_some);
-        let rows = values.into_iter().enumerate().filter(|_| has_any).map(|(n, value)| {
+        rows.extend(values.into_iter().enumerate().map(|(n, value)| {
             json!({ "run": label, "kind": kind, "time": shown(clock.place(run, n as f64 * width)),
                 "value": value.map_or(Value::Null, shown) })
-        });
-        rows.collect::<Vec<_>>()
-    };
-    runs.iter().flat_map(of_run).collect()
+        }));
+        sums.push(Sum::of(n, "value", &[("run", label)]).weighted(Weights::Rows(weights)).is([counter]));
+    }
+    Lines { rows, sums }
 }
 
 /// How busy the dies of a run were: a map of dies by time.
@@ -69,6 +86,7 @@ pub fn dies(runs: &Runs<'_>, index: usize) -> Option<Chart> {
     };
     let row =
         if map.dies_a_row == 1 { "die".to_owned() } else { format!("group of {} dies", map.dies_a_row) };
+    let sum = busy_time(index, run);
     let cells: Vec<Value> = map.busy_percent.iter().flatten().map(|busy| json!(busy)).collect();
     let axis = format!("Simulated time ({unit})");
     let across = Across {
@@ -93,4 +111,24 @@ pub fn dies(runs: &Runs<'_>, index: usize) -> Option<Chart> {
         cells,
         die_grid(columns, map.busy_percent.len(), map.dies_a_row, across, shade),
     )
+    .map(|chart| chart.adding(vec![sum]))
+}
+
+/// The time of all cells together is the time that the dies were busy. A cell is a whole per cent, and its time that between two readings.
+fn busy_time(index: usize, run: &Summary) -> Sum {
+    let map = &run.windows.course.dies;
+    let column = run.windows.width_seconds * map.windows_a_column as f64;
+    let dies = run.die_utilisation.len() as u64;
+    let of_cell = |row: usize, n: usize| {
+        let dies = map.dies_a_row.min(dies.saturating_sub(row as u64 * map.dies_a_row));
+        dies as f64 / 100.0 * column.min(run.simulated_seconds - n as f64 * column).max(0.0)
+    };
+    let cells = map.busy_percent.iter().enumerate();
+    let weights = cells.flat_map(|(row, cells)| (0..cells.len()).map(move |n| (row, n)));
+    let weights = weights.map(|(row, n)| of_cell(row, n)).collect();
+    let busy: f64 = run.die_utilisation.iter().sum();
+    // Half of a per cent of each die's time, and what the ends of windows leave.
+    let within = (0.01 * dies as f64 / busy.max(1e-9)).max(DIGITS);
+    let counted = Counted::Product(vec!["/die_utilisation".into(), "/simulated_seconds".into()]);
+    Sum { run: index, rows: Vec::new(), field: None, weights: Weights::Rows(weights), counted, within }
 }

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::chart::{Chart, Runs, chart, shown};
-use super::over_time::{Axis, Clock, line};
+use super::over_time::{Axis, Clock, Lines, Scale, line};
+use super::sums::Sum;
 use crate::summary::{DesignChart, Summary};
 
 /// Those of all runs: one for each name, in the order in which the runs have them.
@@ -42,8 +43,8 @@ fn over_time(runs: &Runs<'_>, kind: &DesignChart) -> Option<Chart> {
         json!({ "run": label, "kind": kind.value, "time": time, "value": shown(value) })
     };
     let rows: Vec<Value> = points(runs, kind).map(row).collect();
-    let axis = Axis { title: &kind.value, kinds: &[&kind.value], latency: false };
-    line(runs, &kind.name, &kind.title, &kind.caption, rows, &axis)
+    let axis = Axis { title: &kind.value, kinds: &[&kind.value], scale: Scale::Linear };
+    line(runs, &kind.name, &kind.title, &kind.caption, Lines { rows, sums: told(runs, kind) }, &axis)
 }
 
 fn over_sizes(runs: &Runs<'_>, kind: &DesignChart, title: &str) -> Option<Chart> {
@@ -60,4 +61,14 @@ fn over_sizes(runs: &Runs<'_>, kind: &DesignChart, title: &str) -> Option<Chart>
         encoding["xOffset"] = json!({ "field": "run" });
     }
     chart(&kind.name, &kind.title, &kind.caption, rows, json!({ "mark": "bar", "encoding": encoding }))
+        .map(|chart| chart.adding(told(runs, kind)))
+}
+
+/// The points of a chart are all that a run tells of what a design measured.
+fn told(runs: &Runs<'_>, kind: &DesignChart) -> Vec<Sum> {
+    let has = |(n, (run, label)): (usize, (&Summary, &str))| {
+        let place = run.charts.iter().position(|one| one.name == kind.name)?;
+        Some(Sum::of(n, "value", &[("run", label)]).is([format!("/charts/{place}/points")]))
+    };
+    runs.iter().enumerate().filter_map(has).collect()
 }

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::chart::{Chart, Runs, chart, latency_channel, latency_text, shown};
+use super::chart::{Chart, Runs, chart, latency_channel, latency_text, shown, shown_number};
+use super::sums::{Sum, Weights};
+use crate::percentiles::PERCENTILES;
 use crate::summary::Latency;
 
 const KINDS: [&str; 2] = ["reads", "writes"];
@@ -31,6 +33,7 @@ pub fn distribution(runs: &Runs<'_>) -> Option<Chart> {
         json!({ "transform": [{ "calculate": latency_text("us"), "as": "latency" }],
             "mark": { "type": "line", "interpolate": "step-after", "clip": true, "strokeWidth": 2 }, "encoding": encoding }),
     )
+    .map(|chart| chart.adding(means(runs, "percent")))
 }
 
 /// The slowest requests.
@@ -41,10 +44,7 @@ pub fn tail(runs: &Runs<'_>) -> Option<Chart> {
     let data = points(runs, share);
     let mut encoding = json!({
         "x": latency_channel(&data, "us", "Latency"),
-        "y": { "field": "slower", "type": "quantitative", "scale": { "type": "log" },
-            "axis": { "title": "Requests slower than that", "tickCount": 6, "labelExpr":
-                "datum.value >= 0.001 ? format(datum.value * 100, '~g') + ' %' : \
-                 '1 in ' + format(1 / datum.value, ',.0f')" } },
+        "y": rarity(&data),
     });
     runs.add_series(&mut encoding, &KINDS, &data);
     encoding["tooltip"] =
@@ -52,12 +52,48 @@ pub fn tail(runs: &Runs<'_>) -> Option<Chart> {
     chart(
         "latency-tail",
         "Latency of reads and writes: the slowest requests",
-        "The share of requests that took longer than the time on the axis below, each step down being ten times \
-         rarer: 1 % stands at p99, 0.1 % at p99.9. A line ends with the slowest request.",
+        "The share of requests that took longer than the time on the axis below, each line further down being ten times \
+         rarer: 1 % of them at p99, 0.1 % at p99.9. A curve ends with the slowest request.",
         data,
         json!({ "transform": [{ "calculate": latency_text("us"), "as": "latency" }],
             "mark": { "type": "line", "interpolate": "step-after", "clip": true, "strokeWidth": 2 }, "encoding": encoding }),
     )
+    .map(|chart| chart.adding(means(runs, "slower")))
+}
+
+/// The encoding of the share of slower requests: a line at each step of ten of the percentiles, however many requests there are.
+fn rarity(rows: &[Value]) -> Value {
+    let steps: Vec<_> = PERCENTILES.iter().filter(|percentile| percentile.is_step).collect();
+    let slower: Vec<f64> = steps.iter().map(|step| shown_number(1.0 - step.fraction)).collect();
+    let least = rows.iter().filter_map(|row| row["slower"].as_f64()).filter(|share| *share > 0.0);
+    let least = least.chain(slower.last().copied()).fold(1.0, f64::min);
+    // Half-way between lines on this axis, so that no label depends on the last digit.
+    let halves = steps
+        .iter()
+        .zip(&slower)
+        .map(|(step, slower)| format!("datum.value > {} ? '{}' : ", shown_number(slower / 2.0), step.name));
+    let labels = halves.collect::<String>() + "''";
+    json!({ "field": "slower", "type": "quantitative",
+        "scale": { "type": "log", "domain": [least, 1], "nice": false },
+        "axis": { "title": "Percentile", "values": slower, "labelExpr": labels, "labelOverlap": false } })
+}
+
+/// The difference that points leave which a screen does not tell apart: see [`thinned`]. Chosen: 2 % of the slower ones, and buckets.
+const THINNED: f64 = 0.03;
+
+/// The area beside a distribution is the mean latency.
+fn means(runs: &Runs<'_>, share: &'static str) -> Vec<Sum> {
+    let mut sums = Vec::new();
+    for (n, (run, label)) in runs.iter().enumerate() {
+        for (requests, kind) in [(run.host.reads, KINDS[0]), (run.host.writes, KINDS[1])] {
+            if requests > 0 {
+                let mean = format!("/host/{}_latency_us/mean", kind.trim_end_matches('s'));
+                let sum = Sum::of(n, "us", &[("run", label), ("kind", kind)]);
+                sums.push(Sum { within: THINNED, ..sum.weighted(Weights::Increase(share)).is([mean]) });
+            }
+        }
+    }
+    sums
 }
 
 fn tooltip(runs: &Runs<'_>, share: Value) -> Value {

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::chart::{Chart, Runs, chart, shown};
-use crate::summary::MemberUse;
+use super::sums::{Sum, Weights};
+use crate::summary::{MemberUse, Summary};
 
 /// A mebibyte.
 const MIB: f64 = (1 << 20) as f64;
@@ -49,6 +50,7 @@ pub fn written(runs: &Runs<'_>) -> Option<Chart> {
             },
         }),
     )
+    .map(|chart| chart.adding(sums(runs, "size", MIB, "written_bytes")))
 }
 
 /// How the wear of the devices compares.
@@ -73,6 +75,20 @@ pub fn worn(runs: &Runs<'_>) -> Option<Chart> {
             },
         }),
     )
+    .map(|chart| chart.adding(sums(runs, "erases", 1.0, "erases_per_block")))
+}
+
+/// Each bar is what the device of its number counted.
+fn sums(runs: &Runs<'_>, field: &'static str, weight: f64, counter: &str) -> Vec<Sum> {
+    let of_run = |(index, (run, label)): (usize, (&Summary, &str))| {
+        let one = |n: usize| {
+            let bar = runs.prefixed(label, &format!("device {n}"));
+            let sum = Sum::of(index, field, &[("bar", &bar)]).weighted(Weights::Each(weight));
+            sum.is([format!("/members/{n}/{counter}")])
+        };
+        (0..run.members.len()).map(one).collect::<Vec<_>>()
+    };
+    runs.iter().enumerate().flat_map(of_run).collect()
 }
 
 /// The height of a bar, where there are so many.

@@ -9,6 +9,7 @@ mod latency;
 mod members;
 mod over_time;
 mod parts;
+mod sums;
 mod tail;
 mod wear;
 

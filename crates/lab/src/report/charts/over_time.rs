@@ -4,19 +4,26 @@ use serde_json::{Value, json};
 use wordline_ssd::lifetime::write_amplification;
 
 use super::chart::{Chart, Runs, chart, latency_channel, latency_text, shown};
+use super::sums::{Counted, Sum, Weights};
 use crate::report::quantity::Quantity;
 use crate::summary::{Summary, Window};
 
-/// One value of a window, by kind; `None` where the window has none.
-type Values = Vec<(&'static str, Option<f64>)>;
+/// A value of a window, by kind: what is drawn, `None` where the window has none, and how much it counts.
+type Values = Vec<(&'static str, Option<f64>, f64)>;
+
+/// The counters that the sum over a kind equals, their product.
+type Counters = &'static [(&'static str, &'static [&'static str])];
 
 /// Bytes read and written a second.
 pub fn throughput(runs: &Runs<'_>) -> Option<Chart> {
-    let rows = rows(runs, |run, window, seconds| {
-        let rate = |total: u64, bytes: u64| (total > 0).then(|| bytes as f64 / 1e6 / seconds);
+    const COUNTERS: Counters = &[("reads", &["/host/read_bytes"]), ("writes", &["/host/written_bytes"])];
+    let rate = |total: u64, bytes: u64, seconds: f64| (total > 0).then(|| bytes as f64 / 1e6 / seconds);
+    let lines = lines(runs, COUNTERS, spans, |run, Span { window, seconds, .. }| {
+        let [reads, writes] =
+            [(run.host.read_bytes, window.read_bytes), (run.host.written_bytes, window.written_bytes)];
         vec![
-            ("reads", rate(run.host.read_bytes, window.read_bytes)),
-            ("writes", rate(run.host.written_bytes, window.written_bytes)),
+            ("reads", rate(reads.0, reads.1, *seconds), 1e6 * seconds),
+            ("writes", rate(writes.0, writes.1, *seconds), 1e6 * seconds),
         ]
     });
     line(
@@ -24,79 +31,120 @@ pub fn throughput(runs: &Runs<'_>) -> Option<Chart> {
         "throughput",
         "Throughput over time",
         "Bytes read and written for the host in each window of simulated time.",
-        rows,
-        &Axis { title: "Throughput (MB/s)", kinds: &["reads", "writes"], latency: false },
+        lines,
+        &Axis { title: "Throughput (MB/s)", kinds: &["reads", "writes"], scale: Scale::Linear },
     )
 }
 
 /// Requests a second.
 pub fn requests(runs: &Runs<'_>) -> Option<Chart> {
-    let rows = rows(runs, |_, window, seconds| vec![("requests", Some(window.requests as f64 / seconds))]);
+    let lines =
+        lines(runs, &[("requests", &["/host/requests"])], spans, |_, Span { window, seconds, .. }| {
+            vec![("requests", Some(window.requests as f64 / seconds), *seconds)]
+        });
     line(
         runs,
         "requests",
-        "Requests answered over time",
-        "Requests of all kinds answered in each window of simulated time.",
-        rows,
-        &Axis { title: "Requests a second (IOPS)", kinds: &["requests"], latency: false },
+        "Requests completed over time",
+        "Requests of all kinds completed in each window of simulated time.",
+        lines,
+        &Axis { title: "Requests a second (IOPS)", kinds: &["requests"], scale: Scale::Linear },
     )
 }
 
 /// Mean latency.
 pub fn latency(runs: &Runs<'_>) -> Option<Chart> {
-    let rows = rows(runs, |_, window, _| {
+    const COUNTERS: Counters = &[
+        ("reads", &["/host/read_latency_us/mean", "/host/reads"]),
+        ("writes", &["/host/write_latency_us/mean", "/host/writes"]),
+    ];
+    let lines = lines(runs, COUNTERS, spans, |_, Span { window, .. }| {
+        let mean = |requests: u64, us: f64| (requests > 0).then_some(us);
         vec![
-            ("reads", (window.read_latency_us > 0.0).then_some(window.read_latency_us)),
-            ("writes", (window.write_latency_us > 0.0).then_some(window.write_latency_us)),
+            ("reads", mean(window.reads, window.read_latency_us), window.reads as f64),
+            ("writes", mean(window.writes, window.write_latency_us), window.writes as f64),
         ]
     });
     line(
         runs,
         "latency-mean",
         "Mean latency over time",
-        "Mean latency of the requests answered in each window; a gap is a window without any.",
-        rows,
-        &Axis { title: "Mean latency", kinds: &["reads", "writes"], latency: true },
+        "Mean latency of the requests completed in each window; a gap is a window without any.",
+        lines,
+        &Axis { title: "Mean latency", kinds: &["reads", "writes"], scale: Scale::Latency },
     )
 }
 
 /// Greatest latency.
 pub fn worst(runs: &Runs<'_>) -> Option<Chart> {
-    let rows = rows(runs, |_, window, _| {
-        vec![("any request", (window.max_latency_us > 0.0).then_some(window.max_latency_us))]
+    const KINDS: [&str; 1] = ["any request"];
+    let mut lines = lines(runs, &[], spans, |_, Span { window, .. }| {
+        vec![(KINDS[0], (window.max_latency_us > 0.0).then_some(window.max_latency_us), 0.0)]
     });
+    let greatest = ["read", "write", "flush", "discard", "write_zeroes", "compare"];
+    let greatest = greatest.map(|operation| format!("/host/{operation}_latency_us/max"));
+    lines.sums = runs
+        .iter()
+        .enumerate()
+        .map(|(n, (_, label))| Sum {
+            counted: Counted::Greatest(greatest.to_vec()),
+            ..Sum::of(n, "value", &[("run", label)]).weighted(Weights::Greatest)
+        })
+        .collect();
     line(
         runs,
         "latency-max",
         "Greatest latency over time",
-        "The slowest request of any kind answered in each window.",
-        rows,
-        &Axis { title: "Greatest latency", kinds: &["any request"], latency: true },
+        "The slowest request of any kind completed in each window.",
+        lines,
+        &Axis { title: "Greatest latency", kinds: &KINDS, scale: Scale::Latency },
     )
 }
 
 /// Write amplification by window, and of the whole run.
 pub fn amplification(runs: &Runs<'_>) -> Option<Chart> {
     const KINDS: [&str; 2] = ["in each window", "whole run"];
-    let rows = rows(runs, |run, window, _| {
+    const COUNTERS: Counters = &[
+        (KINDS[0], &["/flash/programmed_bytes"]),
+        (KINDS[1], &["/write_amplification", "/host/written_bytes"]),
+    ];
+    let lines = lines(runs, COUNTERS, written, |run, Span { window, .. }| {
         let here = write_amplification(window.programmed_bytes, window.written_bytes);
-        vec![(KINDS[0], here), (KINDS[1], run.write_amplification)]
+        let written = window.written_bytes as f64;
+        vec![(KINDS[0], here, written), (KINDS[1], run.write_amplification, written)]
     });
     line(
         runs,
         "write-amplification",
         "Write amplification over time",
         "Bytes programmed for each byte that the host wrote. What is written waits in the buffer, so that a window may have \
-         programs of writes before it. A gap is a window without writes.",
-        rows,
-        &Axis { title: "Write amplification", kinds: &KINDS, latency: false },
+         programs of writes before it. A gap is a window without writes: what was programmed there counts in the next one with writes.",
+        lines,
+        &Axis { title: "Write amplification", kinds: &KINDS, scale: Scale::Ratio },
     )
+}
+
+/// How the values of an axis are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scale {
+    /// From zero.
+    Linear,
+    /// Microseconds, logarithmic.
+    Latency,
+    /// From zero; logarithmic where a few values stand far above the others, which says the axis.
+    Ratio,
+}
+
+/// The rows of a chart over time, and the sums over them.
+pub(super) struct Lines {
+    pub rows: Vec<Value>,
+    pub sums: Vec<Sum>,
 }
 
 pub(super) struct Axis<'a> {
     pub title: &'a str,
     pub kinds: &'a [&'a str],
-    pub latency: bool,
+    pub scale: Scale,
 }
 
 pub(super) fn line(
@@ -104,16 +152,20 @@ pub(super) fn line(
     name: &str,
     title: &str,
     caption: &str,
-    rows: Vec<Value>,
+    lines: Lines,
     axis: &Axis<'_>,
 ) -> Option<Chart> {
+    let Lines { mut rows, sums } = lines;
     let clock = Clock::of(runs);
-    let y = if axis.latency {
-        latency_channel(&rows, "value", axis.title)
-    } else {
-        json!({ "field": "value", "type": "quantitative", "title": axis.title, "scale": { "zero": true } })
+    let is_latency = axis.scale == Scale::Latency;
+    let y = match axis.scale {
+        Scale::Latency => latency_channel(&rows, "value", axis.title),
+        Scale::Ratio if has_peaks(&rows) => ratio_channel(&rows, axis.title),
+        _ => {
+            json!({ "field": "value", "type": "quantitative", "title": axis.title, "scale": { "zero": true } })
+        }
     };
-    let value = if axis.latency {
+    let value = if is_latency {
         json!({ "field": "text", "type": "nominal", "title": axis.title })
     } else {
         json!({ "field": "value", "type": "quantitative", "title": axis.title, "format": ",.4~g" })
@@ -127,65 +179,164 @@ pub(super) fn line(
             { "field": "time", "type": "quantitative", "title": clock.unit(), "format": ",.4~g" }, value],
     });
     runs.add_series(&mut encoding, axis.kinds, &rows);
+    if axis.kinds.len() == 1 && !runs.are_several() {
+        encoding["color"]["legend"] = Value::Null;
+    }
     let few = runs.all.iter().all(|run| run.windows.windows.len() <= 48);
     let mut mark = json!({ "type": "line", "strokeWidth": 1.5 });
     if few {
         mark["point"] = json!({ "size": 30 });
     }
-    let mut parts = json!({ "mark": mark, "encoding": encoding });
-    if axis.latency {
+    let has_isolated = !few && mark_isolated(&mut rows);
+    let mut parts = json!({ "encoding": encoding });
+    if has_isolated {
+        // A line has no length where both neighbours are gaps.
+        let point = json!({ "mark": { "type": "point", "filled": true, "size": 20 }, "transform": [{ "filter": "datum.isolated" }] });
+        parts["layer"] = json!([{ "mark": mark }, point]);
+    } else {
+        parts["mark"] = mark;
+    }
+    if is_latency {
         parts["transform"] = json!([{ "calculate": latency_text("value"), "as": "text" }]);
     }
-    if axis.kinds.len() == 1 && !runs.are_several() {
-        parts["encoding"]["color"]["legend"] = Value::Null;
-    }
-    chart(name, title, &(caption.to_owned() + &clock.caption(runs)), rows, parts)
+    let drawn = chart(name, title, &(caption.to_owned() + &clock.caption(runs)), rows, parts)?;
+    Some(drawn.adding(sums))
 }
 
-/// A row for each value of each window. Kinds that never have a value have no rows.
-fn rows(runs: &Runs<'_>, values: impl Fn(&Summary, &Window, f64) -> Values) -> Vec<Value> {
+/// Marks the rows of which neither neighbour in the same line has a value. Whether there are any.
+fn mark_isolated(rows: &mut [Value]) -> bool {
+    let has_value = |row: Option<&Value>, of: &Value| {
+        row.is_some_and(|row| {
+            row["value"].is_number() && row["run"] == of["run"] && row["kind"] == of["kind"]
+        })
+    };
+    let isolated: Vec<usize> = (0..rows.len())
+        .filter(|n| {
+            let neighbours = [n.checked_sub(1).and_then(|before| rows.get(before)), rows.get(n + 1)];
+            rows[*n]["value"].is_number() && !neighbours.into_iter().any(|row| has_value(row, &rows[*n]))
+        })
+        .collect();
+    isolated.iter().for_each(|n| rows[*n]["isolated"] = json!(true));
+    !isolated.is_empty()
+}
+
+/// A greatest value of more than this many times the middle one flattens the others. Chosen: they have a tenth of the height then.
+const PEAK: f64 = 10.0;
+
+/// Whether the greatest value stands that far above the middle one.
+fn has_peaks(rows: &[Value]) -> bool {
+    let mut values: Vec<f64> = rows.iter().filter_map(|row| row["value"].as_f64()).collect();
+    values.sort_by(f64::total_cmp);
+    let middle = values.get(values.len() / 2).copied().unwrap_or(0.0);
+    values.last().is_some_and(|greatest| *greatest > PEAK * middle.max(1.0))
+}
+
+/// The encoding of a ratio from zero on an axis that is logarithmic above one: a window without programs has a place there too.
+fn ratio_channel(rows: &[Value], title: &str) -> Value {
+    let most = rows.iter().filter_map(|row| row["value"].as_f64()).fold(1.0, f64::max);
+    let steps: &[f64] = if most < 200.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+    let all =
+        (0..12).flat_map(|decade| steps.iter().map(move |step| step * libm::pow(10.0, f64::from(decade))));
+    let mut ticks = vec![0.0];
+    for tick in all {
+        ticks.push(tick);
+        if tick >= most {
+            break;
+        }
+    }
+    json!({
+        "field": "value", "type": "quantitative",
+        "scale": { "type": "symlog", "constant": 1, "domain": [0, ticks.last()], "nice": false },
+        "axis": { "title": format!("{title} (logarithmic)"), "values": ticks, "format": ",~g", "labelOverlap": true },
+    })
+}
+
+/// A row for each value of each window, and the sum over each kind that has a counter. Kinds that never have a value have no rows.
+fn lines(
+    runs: &Runs<'_>,
+    counters: Counters,
+    spans: impl Fn(&Summary) -> Vec<Span>,
+    values: impl Fn(&Summary, &Span) -> Values,
+) -> Lines {
     let clock = Clock::of(runs);
-    let mut all = Vec::new();
-    for (run, label) in runs.iter() {
+    let (mut rows, mut sums) = (Vec::new(), Vec::new());
+    for (n, (run, label)) in runs.iter().enumerate() {
         let windows: Vec<(f64, Values)> = spans(run)
-            .map(|(window, start, seconds)| {
-                (clock.place(run, start + seconds / 2.0), values(run, window, seconds))
-            })
+            .iter()
+            .map(|span| (clock.place(run, span.start + span.seconds / 2.0), values(run, span)))
             .collect();
         let kinds = windows.first().map_or(0, |(_, values)| values.len());
         for kind in (0..kinds).filter(|kind| windows.iter().any(|(_, values)| values[*kind].1.is_some())) {
-            all.extend(windows.iter().map(|(time, values)| {
-                let (kind, value) = values[kind];
-                json!({ "run": label, "kind": kind, "time": shown(*time),
-                    "value": value.map_or(Value::Null, shown) })
+            let name = windows[0].1[kind].0;
+            rows.extend(windows.iter().map(|(time, values)| {
+                json!({ "run": label, "kind": name, "time": shown(*time),
+                    "value": values[kind].1.map_or(Value::Null, shown) })
             }));
+            if let Some((_, counted)) = counters.iter().find(|(of, _)| *of == name) {
+                let weights = windows.iter().map(|(_, values)| values[kind].2).collect();
+                let sum =
+                    Sum::of(n, "value", &[("run", label), ("kind", name)]).weighted(Weights::Rows(weights));
+                let counted = counted.iter().map(|pointer| (*pointer).to_owned()).collect();
+                sums.push(Sum { counted: Counted::Product(counted), ..sum });
+            }
         }
     }
-    all
+    Lines { rows, sums }
 }
 
-/// The least part of a window that is drawn at the end of a run: chosen, so that a rate over a sliver of time does
-/// not look like a peak.
+/// A window with its place in the run.
+pub(super) struct Span {
+    pub window: Window,
+    /// Its start in seconds since the run began.
+    pub start: f64,
+    /// Its width in seconds.
+    pub seconds: f64,
+}
+
+/// The least part of a window that is drawn by itself at the end of a run; less is part of the window before. Chosen, so that a rate over
+/// a sliver of time does not look like a peak.
 const LEAST_PART: f64 = 0.1;
 
-/// Each window with its start and width in seconds. The last ends with the run, and is left out if it is a sliver.
-fn spans(run: &Summary) -> impl Iterator<Item = (&Window, f64, f64)> {
+/// The windows of a run, the last of which ends with it.
+pub(super) fn spans(run: &Summary) -> Vec<Span> {
     let width = run.windows.width_seconds;
     let last = run.windows.windows.len().saturating_sub(1);
     let rest = run.simulated_seconds - last as f64 * width;
     let ends_early = rest > 0.0 && rest < width;
-    let spans = run.windows.windows.iter().enumerate().map(move |(index, window)| {
+    let mut spans: Vec<Span> = Vec::new();
+    for (index, window) in run.windows.windows.iter().enumerate() {
         let seconds = if index == last && ends_early { rest } else { width };
-        (window, index as f64 * width, seconds)
-    });
-    spans.filter(move |(_, start, seconds)| {
-        *seconds > 0.0 && (*start == 0.0 || *seconds >= LEAST_PART * width)
-    })
+        match spans.last_mut() {
+            Some(before) if seconds < LEAST_PART * width => {
+                before.window = before.window.joined(window);
+                before.seconds += seconds;
+            }
+            _ => spans.push(Span { window: window.clone(), start: index as f64 * width, seconds }),
+        }
+    }
+    spans.retain(|span| span.seconds > 0.0);
+    spans
+}
+
+/// The same, with what is programmed in windows without writes counted in the next one with writes, and at the end in the last one.
+fn written(run: &Summary) -> Vec<Span> {
+    let mut spans = spans(run);
+    let mut waiting = 0;
+    for span in &mut spans {
+        waiting += std::mem::take(&mut span.window.programmed_bytes);
+        if span.window.written_bytes > 0 {
+            span.window.programmed_bytes = std::mem::take(&mut waiting);
+        }
+    }
+    if let Some(last) = spans.iter_mut().rfind(|span| span.window.written_bytes > 0) {
+        last.window.programmed_bytes += waiting;
+    }
+    spans
 }
 
 /// Seconds that the windows cover: to the end of the run, which is within the last one.
 pub(super) fn length(run: &Summary) -> f64 {
-    spans(run).map(|(_, start, seconds)| start + seconds).fold(0.0, f64::max)
+    spans(run).last().map_or(0.0, |span| span.start + span.seconds)
 }
 
 /// Runs of which the longest takes more than this many times the shortest are drawn over their own lengths. Chosen: the shorter one still

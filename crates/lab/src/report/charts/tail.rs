@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::chart::{Chart, Runs, chart, latency_text, shown};
+use super::sums::Sum;
 use crate::report::tail;
 use crate::tail::{TailPart, part_names};
 
@@ -15,14 +16,16 @@ const OTHERS: &str = "other parts";
 /// A bar for each range of percentiles, as long as the mean latency in it: parts of the whole, since the ranges differ by powers of ten.
 pub fn by_percentile(runs: &Runs<'_>) -> Option<Chart> {
     let (mut rows, mut bars) = (Vec::new(), Vec::new());
-    let mut captions = Vec::new();
-    for (run, label) in runs.iter() {
+    let (mut captions, mut sums) = (Vec::new(), Vec::new());
+    for (n, (run, label)) in runs.iter().enumerate() {
         let Some(told) = &run.tail else { continue };
-        for range in &told.ranges {
+        for (place, range) in told.ranges.iter().enumerate() {
             let bar = runs.prefixed(
                 label,
                 &format!("{}s, p{} to p{}", range.operation, range.from_percentile, range.to_percentile),
             );
+            let mean = format!("/tail/ranges/{place}/latency_us");
+            sums.push(Sum::of(n, "us", &[("bar", &bar)]).is([mean]));
             rows.extend(cells(&bar, &range.time));
             bars.push(bar);
         }
@@ -58,6 +61,7 @@ pub fn by_percentile(runs: &Runs<'_>) -> Option<Chart> {
             },
         }),
     )
+    .map(|chart| chart.adding(sums))
 }
 
 /// The parts of these cells in their order, as many as there are colours: the smallest become one.

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::chart::{Chart, Runs, chart, shown};
 use super::die_grid::{Across, Shade, die_grid};
 use super::parts::part_of;
+use super::sums::{Counted, DIGITS, Sum, Weights};
 use crate::summary::{PoolUse, Summary};
 
 /// How many blocks were erased how often.
@@ -46,6 +47,15 @@ pub fn distribution(runs: &Runs<'_>) -> Option<Chart> {
         rows,
         json!({ "mark": mark, "encoding": encoding }),
     )
+    .map(|chart| chart.adding(shares(runs)))
+}
+
+/// All blocks together are the whole of them.
+fn shares(runs: &Runs<'_>) -> Vec<Sum> {
+    let has_blocks = runs.iter().enumerate().filter(|(_, (run, _))| !run.wear.erases.is_empty());
+    let of_run =
+        |(n, (_, label))| Sum { counted: Counted::Exactly(1.0), ..Sum::of(n, "share", &[("run", label)]) };
+    has_blocks.map(of_run).collect()
 }
 
 /// The most cells of a map: chosen, a screen shows no more.
@@ -72,6 +82,18 @@ fn map(runs: &Runs<'_>, index: usize, part: Option<String>, erases: &[f64], dies
     let label = &runs.labels[index];
     let grid = Grid::of(erases.len(), dies);
     let cells: Vec<Value> = grid.cells(erases).into_iter().map(shown).collect();
+    let sum = Sum {
+        run: index,
+        rows: Vec::new(),
+        field: None,
+        weights: Weights::Rows(grid.blocks().into_iter().map(f64::from).collect()),
+        // A map of one of several pools has a part of the list.
+        counted: match &part {
+            None => Counted::Product(vec!["/wear/erases".into()]),
+            Some(_) => Counted::Exactly(erases.iter().sum()),
+        },
+        within: DIGITS,
+    };
     let of_run = if runs.are_several() { format!("-{}", index + 1) } else { String::new() };
     let of_part = part.as_ref().map_or_else(String::new, |part| format!("-{}", part.replace(' ', "-")));
     let name = format!("wear-map{of_run}{of_part}");
@@ -103,6 +125,7 @@ fn map(runs: &Runs<'_>, index: usize, part: Option<String>, erases: &[f64], dies
         cells,
         die_grid(grid.columns, grid.rows, grid.dies_a_row as u64, across, shade),
     )
+    .map(|chart| chart.adding(vec![sum]))
 }
 
 fn counted(count: usize, one: &str, many: &str) -> String {
@@ -118,6 +141,8 @@ struct Grid {
     /// Neighbouring dies that share a row.
     dies_a_row: usize,
     blocks_a_die: usize,
+    /// Blocks of all dies.
+    all: usize,
 }
 
 impl Grid {
@@ -127,15 +152,30 @@ impl Grid {
         let blocks_a_cell = blocks_a_die.div_ceil(MOST_COLUMNS).max(1);
         let dies_a_row = dies.div_ceil(MOST_ROWS);
         let (columns, rows) = (blocks_a_die.div_ceil(blocks_a_cell).max(1), dies.div_ceil(dies_a_row));
-        Self { columns, rows, blocks_a_cell, dies_a_row, blocks_a_die }
+        Self { columns, rows, blocks_a_cell, dies_a_row, blocks_a_die, all: blocks }
+    }
+
+    /// The blocks of each cell, row by row.
+    fn blocks(&self) -> Vec<u32> {
+        let mut counts = vec![0; self.columns * self.rows];
+        for block in 0..self.all {
+            counts[self.cell(block)] += 1;
+        }
+        counts.retain(|blocks| *blocks > 0);
+        counts
+    }
+
+    /// The cell of a block.
+    fn cell(&self, block: usize) -> usize {
+        let (die, block) = (block / self.blocks_a_die, block % self.blocks_a_die);
+        die / self.dies_a_row * self.columns + block / self.blocks_a_cell
     }
 
     /// The mean erases of each cell, row by row.
     fn cells(&self, erases: &[f64]) -> Vec<f64> {
         let mut sums = vec![(0.0, 0_u32); self.columns * self.rows];
         for (block, erases) in erases.iter().enumerate() {
-            let (die, block) = (block / self.blocks_a_die, block % self.blocks_a_die);
-            let cell = &mut sums[die / self.dies_a_row * self.columns + block / self.blocks_a_cell];
+            let cell = &mut sums[self.cell(block)];
             *cell = (cell.0 + erases, cell.1 + 1);
         }
         sums.retain(|(_, blocks)| *blocks > 0);

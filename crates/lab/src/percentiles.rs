@@ -1,0 +1,46 @@
+//! The percentiles of a latency: the one table of them, which results, tables and charts share.
+
+use crate::summary::Latency;
+
+/// A percentile of a latency distribution.
+#[derive(Clone, Copy, Debug)]
+pub struct Percentile {
+    /// Its name for readers, as `p99.9`.
+    pub name: &'static str,
+    /// Its key in JSON, as `p999`.
+    pub key: &'static str,
+    /// The part of the requests that are at most that slow.
+    pub fraction: f64,
+    /// Its value in a distribution, in microseconds.
+    pub of: fn(&Latency) -> Option<f64>,
+    /// The same, to be set or taken out.
+    pub of_mut: fn(&mut Latency) -> &mut Option<f64>,
+    /// Whether it is a step of ten in rarity, which charts of the tail draw a line at; p50 is the first.
+    pub is_step: bool,
+}
+
+/// A row of the table: name, fraction, field, and whether it is a step.
+macro_rules! percentile {
+    ($name:literal, $fraction:literal, $field:ident, $is_step:literal) => {
+        Percentile {
+            name: $name,
+            key: stringify!($field),
+            fraction: $fraction,
+            of: |latency| latency.$field,
+            of_mut: |latency| &mut latency.$field,
+            is_step: $is_step,
+        }
+    };
+}
+
+/// All of them, from the least.
+pub const PERCENTILES: [Percentile; 8] = [
+    percentile!("p50", 0.5, p50, true),
+    percentile!("p80", 0.8, p80, false),
+    percentile!("p90", 0.9, p90, true),
+    percentile!("p95", 0.95, p95, false),
+    percentile!("p99", 0.99, p99, true),
+    percentile!("p99.9", 0.999, p999, true),
+    percentile!("p99.99", 0.999_9, p9999, true),
+    percentile!("p99.999", 0.999_99, p99999, true),
+];

@@ -1,0 +1,106 @@
+//! What charts add up to. Each chart declares the counters of a run that sums over its data equal, and a test holds it to them.
+
+use serde_json::Value;
+
+/// A sum over the data of a chart, and what the run counted of the same.
+#[derive(Clone, Debug)]
+pub struct Sum {
+    /// The run, by its position.
+    pub run: usize,
+    /// The rows that are added: those with these values in these fields; all of a chart whose data are bare numbers.
+    pub rows: Vec<(&'static str, String)>,
+    /// The field whose values are added; none where the data are bare numbers.
+    pub field: Option<&'static str>,
+    /// What each value counts.
+    pub weights: Weights,
+    /// What it equals.
+    pub counted: Counted,
+    /// The greatest difference, as a part of what was counted. Charts have four digits of each number.
+    pub within: f64,
+}
+
+/// What each value of a sum counts.
+#[derive(Clone, Debug)]
+pub enum Weights {
+    /// As much each.
+    Each(f64),
+    /// These, row by row; rows without a value count nothing.
+    Rows(Vec<f64>),
+    /// The increase of another field since the row before, as a part of all of it.
+    Increase(&'static str),
+    /// Not a sum, but the greatest of the values.
+    Greatest,
+}
+
+/// A value of the summary of a run, by JSON pointers.
+#[derive(Clone, Debug)]
+pub enum Counted {
+    /// The product of these; a list counts as the sum of its numbers.
+    Product(Vec<String>),
+    /// The greatest of these.
+    Greatest(Vec<String>),
+    /// This number: parts of a whole.
+    Exactly(f64),
+}
+
+/// The difference that four digits leave.
+pub(super) const DIGITS: f64 = 1e-3;
+
+impl Sum {
+    /// A sum of a field over all rows with these values.
+    pub(super) fn of(run: usize, field: &'static str, rows: &[(&'static str, &str)]) -> Self {
+        let rows = rows.iter().map(|(field, value)| (*field, (*value).to_owned())).collect();
+        let (weights, counted) = (Weights::Each(1.0), Counted::Exactly(f64::NAN));
+        Self { run, rows, field: Some(field), weights, counted, within: DIGITS }
+    }
+
+    /// Where the values count so much.
+    pub(super) fn weighted(self, weights: Weights) -> Self {
+        Self { weights, ..self }
+    }
+
+    /// That equals the product of these.
+    pub(super) fn is<const N: usize>(self, pointers: [impl Into<String>; N]) -> Self {
+        Self { counted: Counted::Product(pointers.map(Into::into).into()), ..self }
+    }
+
+    /// The sum over the data of a chart.
+    pub fn drawn(&self, data: &[Value]) -> f64 {
+        let is_of = |row: &&Value| self.rows.iter().all(|(field, value)| row[*field] == **value);
+        let rows: Vec<&Value> = data.iter().filter(is_of).collect();
+        let of = |row: &Value, field: Option<&str>| field.map_or(row.as_f64(), |field| row[field].as_f64());
+        let values = rows.iter().map(|row| of(row, self.field));
+        match &self.weights {
+            Weights::Each(weight) => values.flatten().map(|value| value * weight).sum(),
+            Weights::Rows(weights) => {
+                assert_eq!(weights.len(), rows.len(), "a weight for each row");
+                values.zip(weights).filter_map(|(value, weight)| Some(value? * weight)).sum()
+            }
+            Weights::Greatest => values.flatten().fold(0.0, f64::max),
+            Weights::Increase(field) => {
+                let steps: Vec<f64> = rows.iter().filter_map(|row| of(row, Some(field))).collect();
+                let all = steps.last().zip(steps.first()).map_or(f64::NAN, |(last, first)| last - first);
+                let parts = steps.windows(2).map(|pair| (pair[1] - pair[0]) / all);
+                values.skip(1).zip(parts).filter_map(|(value, part)| Some(value? * part)).sum()
+            }
+        }
+    }
+
+    /// What the run counted, from its summary as JSON.
+    pub fn counted(&self, summary: &Value) -> f64 {
+        let at = |pointer: &String| summary.pointer(pointer).map_or(f64::NAN, amount);
+        match &self.counted {
+            Counted::Product(pointers) => pointers.iter().map(at).product(),
+            Counted::Greatest(pointers) => pointers.iter().map(at).fold(0.0, f64::max),
+            Counted::Exactly(number) => *number,
+        }
+    }
+}
+
+/// A number, or the sum of those of a list; of a list of points their values.
+fn amount(value: &Value) -> f64 {
+    match value {
+        Value::Array(all) => all.iter().map(|one| one.get(1).map_or_else(|| amount(one), amount)).sum(),
+        other => other.as_f64().unwrap_or(f64::NAN),
+    }
+}

@@ -1,0 +1,123 @@
+//! Tests that charts equal the counters of their runs, and draw each of their values.
+
+use serde_json::{Value, json};
+
+use super::{Chart, charts, sample};
+use crate::summary::{Summary, Window};
+use crate::{Device, Precondition, RunOptions, Unobserved, Workload, run};
+
+/// A run of a preset with a load of its own name, whose drive is full before it.
+fn measured(preset: &str, load: &str, requests: u64) -> Summary {
+    let device = Device::preset(preset).expect("the preset is embedded");
+    let load = Workload { requests: Some(requests), ..Workload::named(load) };
+    let options = RunOptions {
+        precondition: Some(Precondition::Filled(1.0)),
+        slowest: Some(100),
+        ..RunOptions::default()
+    };
+    run(&device, &load, &options, &mut Unobserved).expect("a run")
+}
+
+fn rows(chart: &Chart) -> &[Value] {
+    chart.spec["data"]["values"].as_array().expect("a chart carries its data")
+}
+
+/// Holds every chart of a report to the counters that it declares.
+fn hold(runs: &[Summary]) {
+    let summaries: Vec<Value> =
+        runs.iter().map(|run| serde_json::to_value(run).expect("a summary is JSON")).collect();
+    for chart in charts(runs) {
+        assert!(!chart.sums.is_empty(), "{} declares no counter that it adds up to", chart.name);
+        for sum in &chart.sums {
+            let (drawn, counted) = (sum.drawn(rows(&chart)), sum.counted(&summaries[sum.run]));
+            let difference = (drawn - counted).abs();
+            assert!(
+                difference <= sum.within * counted.abs().max(1e-9),
+                "{}: {drawn} is drawn and {counted} counted of {sum:?}",
+                chart.name
+            );
+        }
+    }
+}
+
+/// It takes a second: the runs are long enough for garbage collection, on each kind of device that has charts of its own.
+#[test]
+fn every_chart_of_every_report_adds_up_to_its_counter() {
+    let mixed = measured("tiny", "mixed-70-30", 40_000);
+    assert!(mixed.metrics.count("flash.gc_victim_valid_pages") > 1_000, "it collects garbage");
+    hold(&[mixed.clone()]);
+    hold(&[mixed, measured("tiny", "randwrite-4k", 5_000)]);
+    hold(&[measured("tiny", "randread-4k", 5_000)]);
+    hold(&[measured("raid5-tiny", "mixed-70-30", 3_000)]);
+}
+
+#[test]
+fn victims_hold_at_least_the_pages_that_are_moved_out_of_them() {
+    let run = measured("tiny", "mixed-70-30", 40_000);
+    let [valid, pages, moved] = ["flash.gc_victim_valid_pages", "flash.gc_victim_pages", "flash.gc_programs"]
+        .map(|name| run.metrics.count(name));
+    assert!(valid <= pages && moved > 0, "{valid} of {pages}");
+    // Pages that the host overwrites before they are moved are not moved; those of victims that are not erased yet are, and not counted.
+    let block = pages / run.metrics.count("flash.block_set_erases").max(1);
+    assert!(moved <= valid + 16 * block && 10 * moved > 7 * valid, "{moved} moved of {valid} valid ones");
+}
+
+/// A mixed run with these bytes programmed in each of so many windows, every second of which has writes.
+fn with_gaps(programmed: u64) -> Summary {
+    let mut run = sample::mixed();
+    for (n, window) in run.windows.windows.iter_mut().enumerate() {
+        let written_bytes = if n % 2 == 0 { 4_096 } else { 0 };
+        *window = Window { written_bytes, programmed_bytes: programmed, ..window.clone() };
+    }
+    run
+}
+
+fn drawn(runs: &[Summary], name: &str) -> Chart {
+    charts(runs).into_iter().find(|chart| chart.name == name).unwrap_or_else(|| panic!("no chart {name}"))
+}
+
+#[test]
+fn a_window_between_two_gaps_is_drawn_as_a_point() {
+    let chart = drawn(&[with_gaps(4_096)], "write-amplification");
+    let isolated = rows(&chart).iter().filter(|row| row["isolated"] == true).count();
+    assert_eq!(isolated, 150, "each second one of 300");
+    assert_eq!(chart.spec["layer"][1]["transform"], json!([{ "filter": "datum.isolated" }]));
+    let whole = drawn(&[sample::mixed()], "throughput");
+    assert!(whole.spec["mark"].is_object() && rows(&whole).iter().all(|row| row["isolated"].is_null()));
+}
+
+#[test]
+fn what_is_programmed_in_windows_without_writes_counts_in_the_next_one_with_writes() {
+    let chart = drawn(&[with_gaps(4_096)], "write-amplification");
+    let values: Vec<f64> = rows(&chart)
+        .iter()
+        .filter(|row| row["kind"] == "in each window")
+        .filter_map(|row| row["value"].as_f64())
+        .collect();
+    assert_eq!((values[0], values[1], values[149]), (1.0, 2.0, 3.0), "the last one has what comes after it");
+}
+
+#[test]
+fn one_great_ratio_makes_the_axis_logarithmic_and_it_says_so() {
+    let y = |run| drawn(&[run], "write-amplification").spec["encoding"]["y"].clone();
+    assert_eq!(y(sample::mixed())["scale"], json!({ "zero": true }));
+    let mut peak = sample::mixed();
+    peak.windows.windows[200].programmed_bytes = 1_100 * peak.windows.windows[200].written_bytes;
+    let y = y(peak);
+    assert_eq!(y["axis"]["title"], "Write amplification (logarithmic)");
+    assert_eq!(y["scale"]["domain"], json!([0, 10_000.0]), "up to what is drawn, and from none");
+}
+
+#[test]
+fn the_tail_has_a_line_at_each_percentile_whatever_the_range() {
+    let mut short = sample::mixed();
+    short.host.read_latency_us.cumulative = vec![(50.0, 0.5), (60.0, 1.0)];
+    for run in [sample::mixed(), short] {
+        let y = drawn(&[run], "latency-tail").spec["encoding"]["y"].clone();
+        assert_eq!(y["axis"]["values"], json!([0.5, 0.1, 0.01, 0.001, 0.000_1, 0.000_01]));
+        assert!(y["scale"]["domain"][0].as_f64().is_some_and(|least| least <= 0.000_01), "{y}");
+        for name in ["p50", "p90", "p99", "p99.9", "p99.99", "p99.999"] {
+            assert!(y["axis"]["labelExpr"].as_str().is_some_and(|text| text.contains(&format!("'{name}'"))));
+        }
+    }
+}
