@@ -39,6 +39,16 @@ pub enum Pace {
 }
 
 impl Pace {
+    /// Whether the host leaves a device that keeps up with it time without any request: by the times of a trace, between bursts, and while it
+    /// thinks. A source of its own is taken for one that always has something to do.
+    pub fn has_pauses(&self) -> bool {
+        match self {
+            Self::Open { .. } | Self::Bursts { .. } => true,
+            Self::Closed { think, .. } => *think > Duration::ZERO,
+            Self::BySource => false,
+        }
+    }
+
     /// Whether the arrival is submitted by `time`, as far as the trace decides that.
     pub fn submits_by(&self, arrival: &Arrival, time: Instant) -> bool {
         match self {

@@ -82,8 +82,9 @@ impl<D: BlockDevice> Prepared<D> {
                 format!("filled: {fraction} of its logical pages were written once, in order")
             }
             Precondition::Steady => {
-                let done = device.fill_steady_while(Seed(seed), None, look);
-                steady(done.ok_or(Error::Stopped)?, "")
+                let rests = load.is_some_and(|(load, _)| load.pace.has_pauses());
+                let done = device.fill_steady_while(Seed(seed), rests.then_some(1.0), look);
+                steady(done.ok_or(Error::Stopped)?, if rests { ", left as after a rest" } else { "" })
             }
             Precondition::SteadyTo(fraction) => {
                 let done = device.fill_steady_while(Seed(seed), Some(fraction), look);
@@ -140,7 +141,7 @@ fn no_workload() -> Error {
     }
 }
 
-/// A sentence on bringing a device, or a part `of` it, to its steady state.
+/// A sentence on bringing a device, or a part `of` it, to its steady state; `of` may say as well how it is left.
 fn steady(done: Steady, of: &str) -> String {
     let overwritten = match done.amplification {
         Some(amplification) => format!(

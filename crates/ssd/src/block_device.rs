@@ -200,8 +200,9 @@ pub trait BlockDevice: State {
     /// Writes a first fraction of the logical pages once, in order, without taking time. False if `look` stopped it.
     fn fill_while(&mut self, fraction: f64, look: Look<'_>) -> bool;
 
-    /// Writes all logical pages, and overwrites them at random until the write amplification stands still, without taking time; or
-    /// does so with a first fraction of them, and leaves the device as after a rest. None if `look` stopped it.
+    /// Writes all logical pages, and overwrites them at random until the write amplification stands still, without taking time, and leaves
+    /// the device at work, as a load without a pause needs it; or does so with a first fraction of them (1 is all), and leaves the device
+    /// as after a rest: a load with pauses would work off in them what is begun, and be charged for it. None if `look` stopped it.
     fn fill_steady_while(&mut self, seed: Seed, fraction: Option<f64>, look: Look<'_>) -> Option<Steady>;
 
     /// Carries out what `next` gives until it gives nothing more, with the clock of the flash off: a command takes no time, wears
