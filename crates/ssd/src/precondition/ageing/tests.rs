@@ -140,6 +140,54 @@ fn what_is_laid_writes_as_much_from_the_first_page_on_as_what_was_overwritten_fo
     }
 }
 
+/// Programs for each page of the host over this many whole pages at random, with so many outstanding or by their times.
+fn amplification_of(device: &mut Device, pages: u64, depth: Option<u32>, random: &mut Stream) -> f64 {
+    let before = BlockDevice::programmed(device);
+    overwrite_pages(device, pages, depth, random);
+    let after = BlockDevice::programmed(device);
+    1.0 + (after.other - before.other) as f64 / (after.host - before.host) as f64
+}
+
+/// Some five seconds at the most for two paces of three devices.
+#[test]
+fn twenty_thousand_pages_are_amplified_like_three_drive_writes_with_pauses_and_without() {
+    for victim in [VictimKind::Greedy {}, VictimKind::Fifo {}, VictimKind::Random {}] {
+        for depth in [None, Some(16)] {
+            let random = &mut Seed(5).stream("test.age", 0);
+            let mut device = device_with(victim.clone());
+            match depth {
+                None => device.fill_steady_to(Seed(1), 1.0),
+                Some(_) => device.fill_steady(Seed(1)),
+            };
+            let short = amplification_of(&mut device, 20_000, depth, random);
+            let pages = u64::from(device.config().logical_pages);
+            let long = amplification_of(&mut device, 3 * pages, depth, random);
+            assert!((short / long - 1.0).abs() < 0.05, "{victim:?}, {depth:?}: {short}, later {long}");
+        }
+    }
+}
+
+#[test]
+fn a_device_that_is_left_as_after_a_rest_owes_no_cleaning_and_one_left_at_work_does() {
+    let [mut rested, mut loaded] = [device(), device()];
+    rested.fill_steady_to(Seed(1), 1.0);
+    loaded.fill_steady(Seed(1));
+    let [_, stop] = rested.core.base.space.marks(RowId(0));
+    assert!(
+        (0..4).all(|row| rested.core.base.space.free(RowId(row)) >= stop),
+        "{} free blocks",
+        free(&rested)
+    );
+    // A write wakes the collector, which has all the time it wants.
+    let cleaned = |device: &mut Device| {
+        let before = BlockDevice::programmed(device).other;
+        overwrite_pages(device, 1, None, &mut Seed(5).stream("test.age", 0));
+        BlockDevice::programmed(device).other - before
+    };
+    assert_eq!(cleaned(&mut rested), 0);
+    assert!(cleaned(&mut loaded) > 100);
+}
+
 #[test]
 fn a_device_that_was_aged_goes_on_cleaning_in_every_row() {
     let random = &mut Seed(5).stream("test.age", 0);
