@@ -26,6 +26,7 @@ mod reference;
 mod repro;
 mod run;
 mod snapshot;
+mod store;
 mod sweep;
 mod trace;
 mod workloads;
@@ -48,8 +49,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const AFTER_HELP: &str = "\
 Exit codes:
   0    done
-  1    a result outside its band, a failed run of a sweep, an expectation of
-       `nand exec` that is not met, or a bug in Wordline
+  1    a result outside its band, a failed run of a sweep, a damaged file of
+       a store, an expectation of `nand exec` that is not met, or a bug in
+       Wordline
   2    bad input
   130  stopped by Ctrl-C or SIGTERM, after printing what was reached, if anything";
 
@@ -88,6 +90,7 @@ enum Command {
     Cells(cells::Arguments),
     Repro(repro::Arguments),
     Sweep(sweep::Arguments),
+    Store(store::Arguments),
     Doctor(doctor::Arguments),
     Completions(manual::Completions),
     Man(manual::Man),
@@ -121,6 +124,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
         Command::Cells(arguments) => cells::handle(arguments),
         Command::Repro(arguments) => repro::handle(arguments, &registry),
         Command::Sweep(arguments) => sweep::handle(arguments, &registry),
+        Command::Store(arguments) => store::handle(&arguments),
         Command::Doctor(arguments) => doctor::handle(&arguments),
         Command::Completions(arguments) => manual::completions(&arguments, Program::command()),
         Command::Man(arguments) => manual::man(&arguments, Program::command()),

@@ -242,6 +242,7 @@ impl Study {
     /// # Errors
     /// [`Error::Config`] with what is wrong with it.
     pub fn checked(mut self) -> Result<Self> {
+        self.has_fair_size()?;
         let mut wrong = Complaints::default();
         let key = |key: &str| format!("{}: {key}", self.path.display());
         for (at, found, wanted) in self.sweep.complaints() {
@@ -299,6 +300,13 @@ impl Study {
             self.columns = COLUMNS.map(Into::into).to_vec();
         }
         Ok(self)
+    }
+
+    /// Refuses more combinations or runs than a study may have, before any is made.
+    pub(crate) fn has_fair_size(&self) -> Result<()> {
+        let mut wrong = Complaints::default();
+        self.require_size(&mut wrong);
+        wrong.or_ok(()).map_err(|wrong| self.placed(Error::Config(wrong)))
     }
 
     /// Whether a run that takes so much memory fits into the budget.
@@ -378,8 +386,9 @@ impl Study {
     /// Its runs with a seed, each checked, in the order of the varied keys, the last one fastest.
     ///
     /// # Errors
-    /// [`Error::Config`] if a device or a workload does not hold together, [`Error::Argument`] if a trace is not there.
+    /// [`Error::Config`] if a device or a workload does not hold together, or there are too many; [`Error::Argument`] if a trace is not there.
     pub fn points(&self, seed: u64) -> Result<Vec<Point>> {
+        self.has_fair_size()?;
         let options = Options { seed, traces: self.traces.clone(), ..Options::default() };
         let points = self.sweep.points(&self.path, &options).map_err(|error| self.placed(error))?;
         points.iter().try_for_each(|point| self.has_what_it_needs(point))?;

@@ -108,6 +108,7 @@ fn recorded(workload: &Workload, traces: Option<&Path>) -> Result<Option<PathBuf
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// Bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -62,11 +62,20 @@ pub enum Ended {
     Failed(String),
 }
 
-/// A run of a study and its name.
+/// A run of a study and its name. The devices of many runs are one: each has its own only while it is done.
 struct Named {
     name: String,
-    point: Point,
+    /// The number of its combination.
+    place: usize,
+    seed: u64,
     inputs: Vec<Input>,
+}
+
+impl Named {
+    /// The run itself.
+    fn point(&self, points: &[Point]) -> Point {
+        Point { seed: self.seed, ..points[self.place].clone() }
+    }
 }
 
 /// The runs of a study by the program of this version and commit.
@@ -87,12 +96,12 @@ impl<'a> Runs<'a> {
     /// Those with a seed, at the places that are wanted.
     fn with(&mut self, seed: u64, is_wanted: impl Fn(usize) -> bool) -> Result<Vec<Named>> {
         let points = self.points.iter().enumerate().filter(|(place, _)| is_wanted(*place));
-        let points = points.map(|(_, point)| Point { seed, ..point.clone() });
         points
-            .map(|point| {
+            .map(|(place, point)| {
                 let design = self.study.source(&point.settings);
+                let point = Point { seed, ..point.clone() };
                 let (name, inputs) = self.names.of(&point, design.as_deref(), self.program)?;
-                Ok(Named { name, point, inputs })
+                Ok(Named { name, place, seed, inputs })
             })
             .collect()
     }
@@ -117,7 +126,7 @@ impl<'a> Runs<'a> {
                 known.extend(self.with(seed, |other| other == place)?);
             }
             for further in seeds..until.at_most {
-                let table = gather(self.study, &known, store)?;
+                let table = gather(self.study, (&self.points, &known), store)?;
                 if table.missing > 0 {
                     most += (until.at_most - further) as usize;
                     break;
@@ -186,8 +195,8 @@ pub fn run(study: &Study, store: &Store, program: &str, progress: &Progress<'_>)
     runs.memory()?;
     let missing = Missing::of(study, store, program, progress);
     let mut all = runs.first()?;
-    missing.carry_out(&all)?;
-    let mut table = gather(study, &all, store)?;
+    missing.carry_out(&runs.points, &all)?;
+    let mut table = gather(study, (&runs.points, &all), store)?;
     if let Some(until) = &study.repeat.until {
         for further in study.repeat.seeds..until.at_most {
             let is_unsure: Vec<bool> = table.rows.iter().map(|row| is_unsure(row, until)).collect();
@@ -196,9 +205,9 @@ pub fn run(study: &Study, store: &Store, program: &str, progress: &Progress<'_>)
             }
             let seed = study.repeat.first.saturating_add(further.into());
             let more = runs.with(seed, |place| is_unsure[place])?;
-            missing.carry_out(&more)?;
+            missing.carry_out(&runs.points, &more)?;
             all.extend(more);
-            table = gather(study, &all, store)?;
+            table = gather(study, (&runs.points, &all), store)?;
         }
     }
     Ok(table)
@@ -227,6 +236,7 @@ pub fn run_at(
     program: &str,
     progress: &Progress<'_>,
 ) -> Result<Vec<Tried>> {
+    study.has_fair_size()?;
     let mut runs = Runs { study, program, names: Names::default(), points: Vec::new() };
     let mut impossible: BTreeMap<usize, String> = BTreeMap::new();
     for (place, at) in places.iter().enumerate().filter(|(place, at)| !places[..*place].contains(at)) {
@@ -238,8 +248,8 @@ pub fn run_at(
     }
     runs.memory()?;
     let all = runs.first()?;
-    Missing::of(study, store, program, progress).carry_out(&all)?;
-    let table = gather(study, &all, store)?;
+    Missing::of(study, store, program, progress).carry_out(&runs.points, &all)?;
+    let table = gather(study, (&runs.points, &all), store)?;
     let first = |at: &toml::Table| places.iter().position(|other| other == at).unwrap_or_default();
     let tried = |at: &toml::Table| match impossible.get(&first(at)) {
         Some(wrong) => Tried::Impossible(wrong.clone()),
@@ -280,7 +290,7 @@ impl<'a> Missing<'a> {
         Self { study, store, program, progress, room: Room::of(study.budget) }
     }
 
-    fn carry_out(&self, all: &[Named]) -> Result<()> {
+    fn carry_out(&self, points: &[Point], all: &[Named]) -> Result<()> {
         let mut missing = Vec::new();
         for run in all {
             match self.store.get(&run.name)? {
@@ -293,33 +303,34 @@ impl<'a> Missing<'a> {
             }
         }
         match self.progress.elsewhere {
-            Some(place) if !missing.is_empty() => self.elsewhere(place, &missing),
+            Some(place) if !missing.is_empty() => self.elsewhere(place, points, &missing),
             Some(_) => Ok(()),
-            None => self.here(&missing),
+            None => self.here(points, &missing),
         }
     }
 
-    fn here(&self, missing: &[&Named]) -> Result<()> {
+    fn here(&self, points: &[Point], missing: &[&Named]) -> Result<()> {
         let stop = self.progress.conduct.stop;
         let one = |run: &&Named| {
-            let _held = self.room.take(memory(&run.point));
+            let point = run.point(points);
+            let _held = self.room.take(memory(&point));
             let own = self.study.own.0.as_deref();
-            self.store.put(&run.name, done(&run.point, own, self.program, stop)?)
+            self.store.put(&run.name, done(&point, own, self.program, stop)?)
         };
         cores::run(missing, &self.progress.conduct, one).map(drop)
     }
 
-    fn elsewhere(&self, place: &dyn Elsewhere, missing: &[&Named]) -> Result<()> {
-        let points: BTreeMap<&str, &Point> =
-            missing.iter().map(|run| (run.name.as_str(), &run.point)).collect();
+    fn elsewhere(&self, place: &dyn Elsewhere, points: &[Point], missing: &[&Named]) -> Result<()> {
+        let named: BTreeMap<&str, &Named> = missing.iter().map(|run| (run.name.as_str(), *run)).collect();
         let task = |run: &&Named| {
-            let design = self.study.source(&run.point.settings);
-            Task::of((&run.name, &run.inputs), &run.point, design, self.program)
+            let point = run.point(points);
+            let design = self.study.source(&point.settings);
+            Task::of((&run.name, &run.inputs), &point, design, self.program)
         };
         let tasks = missing.iter().map(task);
         let count = AtomicUsize::new(0);
         let over = &mut |name: &str, ended: Ended| {
-            let Some(point) = points.get(name) else {
+            let Some(run) = named.get(name) else {
                 return Err(Error::Argument {
                     what: "run that was done elsewhere".into(),
                     found: format!("the name {name}"),
@@ -328,9 +339,11 @@ impl<'a> Missing<'a> {
             };
             match ended {
                 Ended::Files(files) => self.store.put_files(name, &files)?,
-                Ended::Failed(error) => self.store.put(name, failed(point, self.program, error))?,
+                Ended::Failed(error) => {
+                    self.store.put(name, failed(&run.point(points), self.program, error))?
+                }
             }
-            (self.progress.conduct.progress)(count.fetch_add(1, Ordering::Relaxed) + 1, points.len());
+            (self.progress.conduct.progress)(count.fetch_add(1, Ordering::Relaxed) + 1, named.len());
             Ok(())
         };
         place.carry_out(tasks.collect::<Result<_>>()?, over)
@@ -338,11 +351,11 @@ impl<'a> Missing<'a> {
 }
 
 /// The table of the runs that are over.
-fn gather(study: &Study, all: &[Named], store: &Store) -> Result<Table> {
+fn gather(study: &Study, (points, all): (&[Point], &[Named]), store: &Store) -> Result<Table> {
     let mut table = Table::new(study);
     for run in all {
         let Some(record) = store.get(&run.name)? else { continue };
-        table.add(&run.name, &run.point.settings, record);
+        table.add(&run.name, &points[run.place].settings, record);
     }
     table.missing = all.len() - table.runs();
     Ok(table)

@@ -169,7 +169,7 @@ pub fn carry_out(
     if name != words.name {
         return Err(refused("run of a study", format!("the name {name} here"), words.name.clone()));
     }
-    done(&point, own, program, &AtomicBool::new(false)).map(|record| record.files().0)
+    done(&point, own, program, &AtomicBool::new(false)).map(|record| record.files(&name).0)
 }
 
 /// The record of a run that is done now.

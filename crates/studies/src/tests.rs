@@ -1,6 +1,8 @@
 //! Studies of a small device, in memory and in a store.
 
 mod own;
+mod size;
+mod store;
 mod unknown;
 
 use std::path::Path;
@@ -287,6 +289,8 @@ fn files_of(path: &Path) -> Vec<(String, serde_json::Value)> {
             let file = file.expect("a file");
             let text = std::fs::read_to_string(file.path()).expect("it can be read");
             let mut value: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
+            // The digest is of those times, too.
+            value.as_object_mut().and_then(|members| members.remove("digest"));
             if let Some(summary) = value.get_mut("summary").and_then(serde_json::Value::as_object_mut) {
                 summary.remove("simulator");
             }

@@ -1,0 +1,70 @@
+//! `wordline store`: whether a store of studies is as it was written, and what to do where it is not.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+use wordline_studies::{self as studies, Checked};
+
+use crate::failure::Failure;
+use crate::output::{self, JsonArgument};
+
+const EXAMPLES: &str = "\
+Examples:
+  wordline store check runs
+  wordline store repair runs";
+
+/// Checks a store of studies, or moves what is damaged out of it.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Reads every file of a store, and lists those that are not as they were written, with the reason. Nothing is changed. The exit code is 1
+    /// if there are any.
+    Check(Of),
+    /// Moves the files that `check` lists into the folder `damaged` of the store. Nothing is deleted or written over; a study that is started again
+    /// does those runs again.
+    Repair(Of),
+}
+
+#[derive(Args)]
+struct Of {
+    /// The folder of the store.
+    #[arg(value_name = "DIR")]
+    store: PathBuf,
+    #[command(flatten)]
+    json: JsonArgument,
+}
+
+/// Runs the command.
+pub fn handle(arguments: &Arguments) -> Result<(), Failure> {
+    match &arguments.command {
+        Command::Check(Of { store, json }) => {
+            let checked = studies::check(store)?;
+            output::json_or_text(json, &checked, || text(&checked))?;
+            if checked.damage.is_empty() { Ok(()) } else { Err(Failure::Verdict) }
+        }
+        Command::Repair(Of { store, json }) => {
+            let (checked, moved) = studies::repair(store)?;
+            let value = json!({ "runs": checked.runs, "damage": checked.damage, "moved": moved });
+            output::json_or_text(json, &value, || {
+                let line = |moved: &studies::Moved| {
+                    format!("{} is now {}\n", moved.from.display(), moved.to.display())
+                };
+                text(&checked) + &moved.iter().map(line).collect::<String>()
+            })
+        }
+    }
+}
+
+fn text(Checked { runs, damage }: &Checked) -> String {
+    let line = |damage: &studies::Damage| format!("{}: found {}\n", damage.file.display(), damage.reason);
+    let lines: String = damage.iter().map(line).collect();
+    let count = |count: usize, of: &str| format!("{count} {of}{}", if count == 1 { "" } else { "s" });
+    format!("{lines}{} as written, {} damaged\n", count(*runs, "run"), count(damage.len(), "file"))
+}

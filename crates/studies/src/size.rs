@@ -1,0 +1,51 @@
+//! The size of a study: how many combinations and runs it has, by arithmetic, and how many it may have.
+
+use wordline_kernel::{Complaints, grouped};
+
+use crate::file::Study;
+
+/// The most combinations of a study. Chosen: each is a device that is checked and kept with its text until the study is over, a row of a table
+/// that somebody reads, and a point of its charts; ten thousand values of one key, the most of a range, fit ten times.
+const MOST_COMBINATIONS: u128 = 100_000;
+
+/// The most runs of a study. Chosen: with the shortest of runs, 0.8 ms, as many take a quarter of an hour, and a folder with as many files is
+/// still one that systems list in seconds.
+const MOST_RUNS: u128 = 1_000_000;
+
+impl Study {
+    /// How many combinations of the varied keys there are.
+    fn combinations(&self) -> u128 {
+        self.sweep.vary.iter().fold(1, |count, axis| u128::saturating_mul(count, axis.values.len() as u128))
+    }
+
+    /// Adds the error of a size above the limits, by the key with the most values, or that of the seeds. Nothing is enumerated.
+    pub(crate) fn require_size(&self, wrong: &mut Complaints) {
+        let shown = |count: u128| grouped(&count.to_string());
+        let path = self.path.display();
+        let combinations = self.combinations();
+        if combinations > MOST_COMBINATIONS {
+            let longest = self.sweep.vary.iter().enumerate().max_by_key(|(_, axis)| axis.values.len());
+            let (place, axis) = longest.expect("more than one combination has a key");
+            let found = format!(
+                "{} values of `{}`, with the other keys {} combinations",
+                shown(axis.values.len() as u128),
+                axis.key,
+                shown(combinations)
+            );
+            let wanted = format!("at most {} combinations", shown(MOST_COMBINATIONS));
+            wrong.add(format!("{path}: vary[{place}].values"), found, wanted);
+            return;
+        }
+        let until = self.repeat.until.as_ref().map(|until| ("repeat.until.at_most", until.at_most));
+        for (key, seeds) in [("repeat.seeds", self.repeat.seeds)].into_iter().chain(until) {
+            let runs = combinations.saturating_mul(seeds.into());
+            if runs > MOST_RUNS {
+                let found = format!("{} seeds, {} runs", shown(seeds.into()), shown(runs));
+                let most = MOST_RUNS / combinations.max(1);
+                let wanted = format!("at most {} seeds, {} runs", shown(most), shown(MOST_RUNS));
+                wrong.add(format!("{path}: {key}"), found, wanted);
+                return;
+            }
+        }
+    }
+}

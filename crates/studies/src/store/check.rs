@@ -1,0 +1,149 @@
+//! The check of a store: every file of it is read, and what is wrong is told, or moved aside.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use wordline_lab::error::Result;
+
+use super::folder::{self, UNFINISHED, kind_of};
+use super::{RUNS, WINDOWS, failed, filed};
+
+/// The folder of a store that damaged files are moved into.
+const DAMAGED: &str = "damaged";
+
+/// A file of a store that is not as it was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Damage {
+    /// The file, from the folder of the store.
+    pub file: PathBuf,
+    /// What was found in it.
+    pub reason: String,
+}
+
+/// A store that was checked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Checked {
+    /// Runs that are as they were written.
+    pub runs: usize,
+    /// What is wrong, the files in order.
+    pub damage: Vec<Damage>,
+}
+
+/// A file that was moved, from the folder of the store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Moved {
+    /// Where it was.
+    pub from: PathBuf,
+    /// Where it is.
+    pub to: PathBuf,
+}
+
+/// Reads every file of the store in `path`, and tells what is wrong; nothing is changed. Windows whose run is not there are no damage: a
+/// program that was killed between the two files leaves such, and they are written again with the run.
+///
+/// # Errors
+/// [`Error::Argument`](wordline_lab::error::Error::Argument) if there is no store, and
+/// [`Error::File`](wordline_lab::error::Error::File) if a file cannot be read.
+pub fn check(path: &Path) -> Result<Checked> {
+    folder::has_store(path)?;
+    let mut checked = Checked { runs: 0, damage: Vec::new() };
+    for file in files_of(path, RUNS)? {
+        match damage_of(path, &file)? {
+            None => checked.runs += 1,
+            Some(damage) => checked.damage.push(damage),
+        }
+    }
+    for file in files_of(path, WINDOWS)? {
+        let found = match std::fs::symlink_metadata(path.join(&file)) {
+            Ok(about) if !about.is_file() => Some(kind_of(&about)),
+            _ if name_of(&file).is_none() => Some("a file that is none of a store"),
+            _ => None,
+        };
+        checked.damage.extend(found.map(|found| Damage { file, reason: found.to_owned() }));
+    }
+    checked.damage.sort_by(|one, other| one.file.cmp(&other.file));
+    checked.damage.dedup_by(|next, before| next.file == before.file);
+    Ok(checked)
+}
+
+/// Moves what is wrong in the store in `path` into its folder `damaged`, where nothing is written over; a study does those runs again. Of
+/// windows that are wrong the run is moved, too.
+///
+/// # Errors
+/// Those of [`check`], and [`Error::File`](wordline_lab::error::Error::File) if a file cannot be moved.
+pub fn repair(path: &Path) -> Result<(Checked, Vec<Moved>)> {
+    let checked = check(path)?;
+    let mut wanted: BTreeSet<PathBuf> = BTreeSet::new();
+    for Damage { file, .. } in &checked.damage {
+        wanted.insert(file.clone());
+        wanted.extend(file.file_name().map(|name| Path::new(RUNS).join(name)));
+    }
+    let is_there = |file: &PathBuf| std::fs::symlink_metadata(path.join(file)).is_ok();
+    let moved = wanted.into_iter().filter(is_there).map(|file| move_aside(path, file));
+    let moved = moved.collect::<Result<_>>()?;
+    Ok((checked, moved))
+}
+
+fn move_aside(path: &Path, from: PathBuf) -> Result<Moved> {
+    let folder = from.parent().unwrap_or(Path::new(""));
+    let name = from.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let into = Path::new(DAMAGED).join(folder);
+    std::fs::create_dir_all(path.join(&into)).map_err(|reason| failed(&path.join(&into), "make", reason))?;
+    let numbered =
+        |number: u32| into.join(if number == 0 { name.clone() } else { format!("{name}.{number}") });
+    let is_free = |to: &PathBuf| std::fs::symlink_metadata(path.join(to)).is_err();
+    let to = (0..=u32::MAX).map(numbered).find(is_free).expect("no folder has so many files");
+    let place = path.join(&from);
+    std::fs::rename(&place, path.join(&to)).map_err(|reason| failed(&place, "move", reason))?;
+    Ok(Moved { from, to })
+}
+
+/// The damage of the file of a run, or of the file of its windows.
+fn damage_of(path: &Path, file: &Path) -> Result<Option<Damage>> {
+    let damage = |file: &Path, reason: String| Ok(Some(Damage { file: file.to_owned(), reason }));
+    let place = path.join(file);
+    let about = std::fs::symlink_metadata(&place).map_err(|reason| failed(&place, "read", reason))?;
+    if !about.is_file() {
+        return damage(file, kind_of(&about).to_owned());
+    }
+    let Some(name) = name_of(file) else { return damage(file, "a file that is none of a store".into()) };
+    let bytes = std::fs::read(&place).map_err(|reason| failed(&place, "read", reason))?;
+    let filed = match filed::read(name, &bytes) {
+        Ok(filed) => filed,
+        Err(found) => return damage(file, found),
+    };
+    let Some(digest) = filed.windows else { return Ok(None) };
+    let windows = Path::new(WINDOWS).join(file.file_name().unwrap_or_default());
+    let place = path.join(&windows);
+    match std::fs::symlink_metadata(&place) {
+        Err(_) => damage(&windows, format!("nothing, though run {name} has windows")),
+        Ok(about) if !about.is_file() => damage(&windows, kind_of(&about).to_owned()),
+        Ok(_) => {
+            let bytes = std::fs::read(&place).map_err(|reason| failed(&place, "read", reason))?;
+            let is_its = filed::digest(&bytes) == digest;
+            let reason = || format!("content that is not that of the windows of run {name}");
+            if is_its { Ok(None) } else { damage(&windows, reason()) }
+        }
+    }
+}
+
+/// The name of the run whose file it is.
+fn name_of(file: &Path) -> Option<&str> {
+    file.file_name()?.to_str()?.strip_suffix(".json")
+}
+
+/// The files of a folder of a store in order, without those that are being written.
+fn files_of(path: &Path, part: &str) -> Result<Vec<PathBuf>> {
+    let folder = path.join(part);
+    let entries = std::fs::read_dir(&folder).map_err(|reason| failed(&folder, "read", reason))?;
+    let mut all = Vec::new();
+    for entry in entries {
+        let name = entry.map_err(|reason| failed(&folder, "read", reason))?.file_name();
+        if !name.as_encoded_bytes().starts_with(UNFINISHED.as_bytes()) {
+            all.push(Path::new(part).join(name));
+        }
+    }
+    all.sort();
+    Ok(all)
+}

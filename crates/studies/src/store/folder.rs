@@ -1,0 +1,281 @@
+//! The folder of a store: how it is made, told from other folders, and rid of what killed programs left.
+//!
+//! A new store is built in a folder beside and renamed into place, so that it is whole or not there. A folder that is there already and empty,
+//! which may have an owner and rights of its own, gets its parts one by one, the mark last; where that was cut short, the next start goes on.
+
+use std::fs::{File, Metadata};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tempfile::{Builder, NamedTempFile};
+use wordline_lab::error::{Error, Result};
+
+use super::{LAYOUT, RUNS, WINDOWS, failed};
+
+/// The file that tells a store from other folders.
+const MARK: &str = "store.json";
+
+/// The beginning of the names of files that are being written.
+pub(super) const UNFINISHED: &str = ".unfinished-";
+
+/// How often it is tried to make a store. Chosen: where another program makes the same one, the second look finds it; one more for another
+/// program that removes it meanwhile.
+const TRIES: u32 = 3;
+
+#[derive(Serialize, Deserialize)]
+struct Mark {
+    layout: u32,
+}
+
+/// What is at the place of a store.
+enum Standing {
+    /// A store.
+    Whole,
+    /// Nothing.
+    Absent,
+    /// An empty folder, or one in which a store was begun.
+    Begun,
+}
+
+/// Opens the store in `path`, or makes one. While the file that it gives is open, no other program takes the files that are being written for
+/// those of a killed one.
+pub(super) fn open(path: &Path) -> Result<File> {
+    let mut failure = None;
+    for _ in 0..TRIES {
+        let made = match standing(path)? {
+            Standing::Whole => return claimed(path),
+            Standing::Absent => build_beside(path),
+            Standing::Begun => complete(path),
+        };
+        failure = made.err().or(failure);
+    }
+    match standing(path)? {
+        Standing::Whole => claimed(path),
+        _ => Err(failure.unwrap_or_else(|| refused(path, "a folder that is removed again and again"))),
+    }
+}
+
+/// Refuses a path that has no store.
+pub(super) fn has_store(path: &Path) -> Result<()> {
+    match standing(path)? {
+        Standing::Whole => Ok(()),
+        Standing::Absent => Err(refused(path, "nothing")),
+        Standing::Begun => Err(refused(path, "a folder without store.json")),
+    }
+}
+
+fn refused(path: &Path, found: &str) -> Error {
+    Error::Argument {
+        what: format!("store {}", path.display()),
+        found: found.to_owned(),
+        wanted: "a store of studies, or a folder that is empty or not there".into(),
+    }
+}
+
+fn standing(path: &Path) -> Result<Standing> {
+    let Some(about) = about(path)? else { return Ok(Standing::Absent) };
+    if !about.is_dir() {
+        return Err(refused(path, kind_of(&about)));
+    }
+    if is_marked(path)? {
+        return Ok(Standing::Whole);
+    }
+    for part in [RUNS, WINDOWS] {
+        part_of(path, part)?;
+    }
+    let is_empty = |folder: &Path| std::fs::read_dir(folder).map_or(true, |mut all| all.all(is_unfinished));
+    let is_known = |entry: std::io::Result<std::fs::DirEntry>| {
+        let name = entry.as_ref().map(std::fs::DirEntry::file_name).unwrap_or_default();
+        let is_part = name == RUNS || name == WINDOWS;
+        name == MARK || is_part && is_empty(&path.join(&name)) || is_unfinished(entry)
+    };
+    match std::fs::read_dir(path).map_err(|reason| failed(path, "read", reason))?.all(is_known) {
+        true => Ok(Standing::Begun),
+        // Another program may have made it, and begun to fill it, since the first look.
+        false if is_marked(path)? => Ok(Standing::Whole),
+        false => Err(refused(path, "a folder with other files")),
+    }
+}
+
+fn is_unfinished(entry: std::io::Result<std::fs::DirEntry>) -> bool {
+    entry.is_ok_and(|entry| entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes()))
+}
+
+/// Whether the folder has the mark of a store, and both of its folders.
+fn is_marked(path: &Path) -> Result<bool> {
+    let Some(bytes) = read(&path.join(MARK))? else { return Ok(false) };
+    let mark: Mark = serde_json::from_slice(&bytes)
+        .map_err(|error| refused(path, &format!("{MARK} with other content: {error}")))?;
+    if mark.layout != LAYOUT {
+        return Err(refused(path, &format!("a store of layout {}, this program has {LAYOUT}", mark.layout)));
+    }
+    for part in [RUNS, WINDOWS] {
+        if part_of(path, part)?.is_none() {
+            return Err(refused(path, &format!("a store without its folder {part}")));
+        }
+    }
+    Ok(true)
+}
+
+/// A folder of a store, if it is there.
+fn part_of(path: &Path, part: &str) -> Result<Option<()>> {
+    match about(&path.join(part))? {
+        Some(about) if !about.is_dir() => {
+            Err(refused(path, &format!("{} in the place of its folder {part}", kind_of(&about))))
+        }
+        found => Ok(found.map(drop)),
+    }
+}
+
+fn about(path: &Path) -> Result<Option<Metadata>> {
+    match std::fs::symlink_metadata(path) {
+        Ok(about) => Ok(Some(about)),
+        Err(reason) if reason.kind() == ErrorKind::NotFound => Ok(None),
+        Err(reason) => Err(failed(path, "read", reason)),
+    }
+}
+
+/// What stands in the place of a file or a folder.
+pub(super) fn kind_of(about: &Metadata) -> &'static str {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let kind = about.file_type();
+        if kind.is_fifo() {
+            return "a FIFO";
+        }
+        if kind.is_socket() {
+            return "a socket";
+        }
+        if kind.is_char_device() || kind.is_block_device() {
+            return "a device";
+        }
+    }
+    match about {
+        about if about.is_symlink() => "a link",
+        about if about.is_dir() => "a folder",
+        _ => "a file",
+    }
+}
+
+/// The bytes of a file of a store, if it is there. A FIFO, which nobody may ever write to, and a link are refused.
+pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>> {
+    match about(path)? {
+        None => Ok(None),
+        Some(about) if !about.is_file() => Err(Error::Argument {
+            what: path.display().to_string(),
+            found: kind_of(&about).to_owned(),
+            wanted: "a file of a store".into(),
+        }),
+        Some(_) => match std::fs::read(path) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(reason) if reason.kind() == ErrorKind::NotFound => Ok(None),
+            Err(reason) => Err(failed(path, "read", reason)),
+        },
+    }
+}
+
+/// Builds a store beside its place, and renames it. Where another program was first, this one's is removed.
+fn build_beside(path: &Path) -> Result<()> {
+    let parent = parent_of(path);
+    let made = |reason| failed(path, "make", reason);
+    std::fs::create_dir_all(parent).map_err(made)?;
+    let mut builder = Builder::new();
+    let prefix = beginning_beside(path);
+    builder.prefix(&prefix);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // Those of a folder that is made as usual, less what the user's mask takes.
+        builder.permissions(std::fs::Permissions::from_mode(0o777));
+    }
+    let beside = builder.tempdir_in(parent).map_err(made)?;
+    complete(beside.path())?;
+    std::fs::rename(beside.path(), path).map_err(made)?;
+    // It is no longer there by that name.
+    let _ = beside.keep();
+    Ok(())
+}
+
+/// Makes the parts of a store that are not there, the mark last.
+fn complete(path: &Path) -> Result<()> {
+    for part in [RUNS, WINDOWS] {
+        match std::fs::create_dir(path.join(part)) {
+            Err(reason) if reason.kind() != ErrorKind::AlreadyExists => {
+                return Err(failed(path, "make", reason));
+            }
+            _ => {}
+        }
+    }
+    let text = serde_json::to_vec(&Mark { layout: LAYOUT }).expect("it is an object");
+    write_new(&path.join(MARK), &text)
+}
+
+fn parent_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// The beginning of the names of folders in which the store `path` is built.
+fn beginning_beside(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    format!(".{name}{UNFINISHED}")
+}
+
+/// The mark of a store, held as long as it is open. Who is alone removes what killed programs left. Systems without locks leave that.
+fn claimed(path: &Path) -> Result<File> {
+    let place = path.join(MARK);
+    let mark = File::open(&place).map_err(|reason| failed(&place, "read", reason))?;
+    if mark.try_lock().is_ok() {
+        for folder in [path.to_owned(), path.join(RUNS), path.join(WINDOWS)] {
+            remove_all(&folder, UNFINISHED);
+        }
+        remove_all(parent_of(path), &beginning_beside(path));
+        // Without locks there is nothing to give back.
+        let _ = mark.unlock();
+    }
+    let _ = mark.lock_shared();
+    Ok(mark)
+}
+
+/// Removes what begins with `beginning`; what cannot be removed stays, and hurts nobody.
+fn remove_all(folder: &Path, beginning: &str) {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(beginning)) {
+        let path = entry.path();
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let _ = if is_folder { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+    }
+}
+
+/// Writes a file that is whole, or not there; one that is there stays.
+pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
+    let file = unfinished(path, bytes)?;
+    match file.persist_noclobber(path) {
+        Err(failure) if failure.error.kind() != ErrorKind::AlreadyExists => {
+            Err(failed(path, "write", failure.error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes a file that is whole, in the place of one that may be there.
+pub(super) fn write_over(path: &Path, bytes: &[u8]) -> Result<()> {
+    unfinished(path, bytes)?.persist(path).map_err(|failure| failed(path, "write", failure.error)).map(drop)
+}
+
+fn unfinished(path: &Path, bytes: &[u8]) -> Result<NamedTempFile> {
+    let write = || {
+        let folder = path.parent().expect("a file in a folder");
+        let mut file = Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
+        file.write_all(bytes)?;
+        file.as_file().sync_all()?;
+        Ok(file)
+    };
+    write().map_err(|reason| failed(path, "write", reason))
+}
+
+/// The file of a run in one of the folders of a store.
+pub(super) fn file_of(folder: &Path, part: &str, name: &str) -> PathBuf {
+    folder.join(part).join(format!("{name}.json"))
+}
