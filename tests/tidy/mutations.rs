@@ -1,77 +1,65 @@
-//! The mutants of `tests/mutants`: each patch applies to the code as it is, and names the tests that find it.
+//! The mutants of `tests/mutants`: each can be made of the code as it is.
+
+#[path = "../mutants/list.rs"]
+#[allow(dead_code, reason = "the program makes the mutants, and the test asks whether it can")]
+mod list;
+
+use std::collections::BTreeMap;
+
+use list::{Mutant, mutants, with_faults};
 
 use crate::{File, Offence, assert_none, files, subjects};
 
-/// Where the patches are.
-const PATCHES: &str = "tests/mutations/";
+/// Where the lists are.
+const LISTS: &str = "tests/mutations/";
 
-/// Lines that a patch wants to find one after another in a file.
-struct Hunk<'a> {
-    path: &'a str,
-    wanted: String,
-}
-
-/// Lines that `patch`, a unified diff, replaces.
-fn hunks(patch: &str) -> Vec<Hunk<'_>> {
-    let (mut path, mut hunks) = ("", Vec::<Hunk<'_>>::new());
-    for line in patch.lines() {
-        let old = line.strip_prefix(' ').or_else(|| line.strip_prefix('-'));
-        if let Some(name) = line.strip_prefix("--- a/") {
-            path = name;
-        } else if line.starts_with("@@ ") {
-            hunks.push(Hunk { path, wanted: "\n".into() });
-        } else if let (Some(hunk), Some(old)) = (hunks.last_mut(), old) {
-            hunk.wanted += old;
-            hunk.wanted.push('\n');
-        }
+/// Why the mutants of these lists cannot be made of these files.
+fn useless(lists: &[&File], files: &[File]) -> Vec<Offence> {
+    let named = lists.iter().filter_map(|file| {
+        let of = file.path.strip_prefix(LISTS)?.strip_suffix(".toml")?;
+        Some((of, file.text.as_str()))
+    });
+    let all = match mutants(named) {
+        Ok(all) => all,
+        Err(error) => return vec![Offence::new(LISTS, error)],
+    };
+    let mut by_file: BTreeMap<String, Vec<&Mutant>> = BTreeMap::new();
+    for mutant in &all {
+        by_file.entry(mutant.path()).or_default().push(mutant);
     }
-    hunks
-}
-
-/// Why `patch` is of no use on these files.
-fn useless(patch: &File, files: &[File]) -> Vec<Offence> {
-    let hunks = hunks(&patch.text);
-    let mut offences = Vec::new();
-    if hunks.is_empty() || !patch.text.lines().any(|line| line.starts_with("Tests: ")) {
-        offences.push(Offence::new(
-            &patch.path,
-            "wanted a line `Tests: ` with arguments of cargo test, and a diff",
-        ));
-    }
-    for Hunk { path, wanted } in hunks {
-        let text = files.iter().find(|file| file.path == path).map(|file| format!("\n{}", file.text));
-        let places = text.map_or(0, |text| text.matches(&wanted).count());
-        if places != 1 {
-            let complaint =
-                format!("found its lines in {places} places of {path}, wanted one: make the fault anew");
-            offences.push(Offence::new(&patch.path, complaint));
-        }
-    }
-    offences
+    let wrong = by_file.into_iter().filter_map(|(path, mutants)| {
+        let file = files.iter().find(|file| file.path == path);
+        let made = file.ok_or_else(|| format!("found no such file, wanted that of {}", mutants[0].name));
+        let error = made.and_then(|file| with_faults(&file.text, &mutants)).err()?;
+        Some(Offence::new(path, format!("{error}: make the fault anew")))
+    });
+    wrong.collect()
 }
 
 #[test]
 fn every_mutant_can_be_made_of_the_code_as_it_is() {
     let files = files();
-    let patches = subjects(&files, 10, |file| file.path.starts_with(PATCHES));
-    assert_none(&patches.into_iter().flat_map(|patch| useless(patch, &files)).collect::<Vec<_>>());
+    let lists = subjects(&files, 6, |file| file.path.starts_with(LISTS) && file.path.ends_with(".toml"));
+    assert_none(&useless(&lists, &files));
 }
 
 #[test]
 fn a_mutant_of_code_that_has_changed_is_caught() {
     let file = |path: &str, text: &str| File { path: path.into(), text: text.into() };
-    let files = [file("crates/a.rs", "one\ntwo\nthree\ntwo\n")];
-    let patch = |head: &str, hunk: &str| {
-        file(
-            "tests/mutations/x.patch",
-            &format!("{head}\n--- a/crates/a.rs\n+++ b/crates/a.rs\n@@ -1,2 +1,2 @@\n{hunk}"),
-        )
+    let files = [file("crates/a/src/lib.rs", "fn f() { g(x < y) }\nfn h() { g(x < y); z += 1; }\n")];
+    let count = |keys: &str| {
+        let list = file("tests/mutations/a.toml", &format!("[[mutant]]\nfile = \"src/lib.rs\"\n{keys}\n"));
+        useless(&[&list], &files).len()
     };
-    let count = |head: &str, hunk: &str| useless(&patch(head, hunk), &files).len();
-    assert_eq!(count("Tests: -p a", " one\n-two\n+2\n"), 0);
-    assert_eq!(count("", " one\n-two\n+2\n"), 1, "no tests");
-    assert_eq!(count("Tests: -p a", "-four\n+4\n"), 1, "no such line");
-    assert_eq!(count("Tests: -p a", "-two\n+2\n"), 1, "two such lines");
-    assert_eq!(count("Tests: -p a", " ne\n-two\n+2\n"), 1, "part of a line");
-    assert_eq!(useless(&file("tests/mutations/y.patch", "Tests: -p a\n"), &files).len(), 1, "no diff");
+    let replaced = "wrong = \"x > y\"";
+    assert_eq!(count(&format!("after = \"fn h\"\nright = \"x < y\"\n{replaced}")), 0);
+    assert_eq!(count("right = \"z += 1;\"\nwrong = \"\""), 0, "a statement is left out");
+    assert_eq!(count(&format!("right = \"x < y\"\n{replaced}")), 1, "two such places");
+    assert_eq!(count(&format!("after = \"fn i\"\nright = \"x < y\"\n{replaced}")), 1, "nothing before it");
+    assert_eq!(count(&format!("right = \"x << y\"\n{replaced}")), 1, "no such code");
+    assert_eq!(count("right = \"z += 1;\"\nwrong = \"z\""), 1, "a statement and an expression");
+    assert_eq!(count(&format!("right = \"x < y\"\nwhy = \"no\"\n{replaced}")), 1, "an unknown key");
+    let twice = "[[mutant]]\nfile = \"src/lib.rs\"\nright = \"z += 1;\"\nwrong = \"\"\n";
+    let list = file("tests/mutations/a.toml", &twice.repeat(2));
+    assert_eq!(useless(&[&list], &files).len(), 1, "two mutants of the same code");
 }

@@ -73,7 +73,7 @@ impl Row {
 
 impl Row {
     /// Whether it is of a request: one without data is not, but for a flush.
-    pub(super) const fn is_of_a_request(&self) -> bool {
+    pub(super) fn is_of_a_request(&self) -> bool {
         self.size > 0 || self.preflush || matches!(self.op, Op::Flush)
     }
 }

@@ -1,0 +1,143 @@
+//! The lists of mutants, `tests/mutations/*.toml`: one a crate, whose tests are to find its faults.
+//!
+//! A mutant replaces one piece of code, `right`, by another, `wrong`. Both are an expression, or both are statements that end in `;` or `}`.
+//! In the copy of the sources both are there, and a switch chooses between them at run time.
+
+use serde::Deserialize;
+
+/// A list, as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Listed {
+    mutant: Vec<Fault>,
+}
+
+/// A fault, as it is written.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fault {
+    /// The file, within the folder of the crate.
+    pub file: String,
+    /// Text that the file has once: the fault is made where `right` stands behind it first. Left out: the file has `right` once.
+    #[serde(default)]
+    pub after: Option<String>,
+    /// The code as it is.
+    pub right: String,
+    /// The code with the fault; nothing for statements that are left out.
+    pub wrong: String,
+    /// The consequence, where the code does not say it.
+    #[serde(default)]
+    pub breaks: Option<String>,
+    /// Why no test finds it: a reason for which no test can, or what such a test would need.
+    #[serde(default)]
+    pub lives: Option<String>,
+}
+
+/// A fault with its name.
+#[derive(Clone, Debug)]
+pub struct Mutant {
+    /// The list and the position in it, such as `ssd/12`.
+    pub name: String,
+    /// The crate, without `wordline-`.
+    pub of: String,
+    /// Its number among all mutants, which the switch knows it by.
+    pub number: u32,
+    pub fault: Fault,
+}
+
+impl Mutant {
+    /// The path of its file from the root of the repository.
+    pub fn path(&self) -> String {
+        format!("crates/{}/{}", self.of, self.fault.file)
+    }
+
+    /// The change, on one line.
+    pub fn change(&self) -> String {
+        let short = |code: &str| code.split_whitespace().collect::<Vec<_>>().join(" ");
+        let Fault { right, wrong, breaks, .. } = &self.fault;
+        let wrong = if wrong.is_empty() { "nothing".to_owned() } else { format!("`{}`", short(wrong)) };
+        let breaks = breaks.as_ref().map_or_else(String::new, |breaks| format!("; {breaks}"));
+        format!("{}: `{}` is {wrong}{breaks}", self.path(), short(right))
+    }
+
+    /// Where `right` stands in the text of its file.
+    ///
+    /// # Errors
+    /// What was found, and what was wanted.
+    pub fn place(&self, text: &str) -> Result<std::ops::Range<usize>, String> {
+        let Fault { after, right, wrong, .. } = &self.fault;
+        let from = match after {
+            Some(after) => once(text, after)? + after.len(),
+            None => 0,
+        };
+        let begin = match after {
+            Some(after) => text[from..].find(right.as_str()).map(|at| from + at).ok_or_else(|| {
+                format!("found no {right:?} behind {after:?} in {}, wanted one", self.path())
+            })?,
+            None => once(text, right)?,
+        };
+        let is_statement = |code: &str| code.is_empty() || code.ends_with([';', '}']);
+        match is_statement(right) == is_statement(wrong) || wrong.is_empty() {
+            true => Ok(begin..begin + right.len()),
+            false => Err(format!("found {right:?} for {wrong:?}, wanted two expressions or two statements")),
+        }
+    }
+
+    /// The code with the fault and without it, in the crate that has it.
+    fn switched(&self) -> String {
+        let Fault { right, wrong, .. } = &self.fault;
+        let kernel = if self.of == "kernel" { "crate" } else { "wordline_kernel" };
+        let choice = format!("if {kernel}::mutants::is({}) {{ {wrong} }} else {{ {right} }}", self.number);
+        if right.ends_with([';', '}']) { choice } else { format!("({choice})") }
+    }
+}
+
+/// Where `text` has `wanted`, if it has it once.
+fn once(text: &str, wanted: &str) -> Result<usize, String> {
+    match text.matches(wanted).count() {
+        1 => Ok(text.find(wanted).expect("it is there once")),
+        places => {
+            Err(format!("found {wanted:?} in {places} places, wanted one: name another text before it"))
+        }
+    }
+}
+
+/// The mutants of lists, each with the name of its crate and its text.
+///
+/// # Errors
+/// The list, and what is wrong with it.
+pub fn mutants<'a>(lists: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Vec<Mutant>, String> {
+    let mut all = Vec::new();
+    for (of, text) in lists {
+        let listed: Listed =
+            toml::from_str(text).map_err(|error| format!("tests/mutations/{of}.toml: {error}"))?;
+        for (at, fault) in listed.mutant.into_iter().enumerate() {
+            let (name, number) = (format!("{of}/{}", at + 1), all.len() as u32);
+            all.push(Mutant { name, of: of.to_owned(), number, fault });
+        }
+    }
+    Ok(all)
+}
+
+/// A file with the faults of these mutants, all of which are of it.
+///
+/// # Errors
+/// A mutant that cannot be made, or two that change the same code.
+pub fn with_faults(text: &str, mutants: &[&Mutant]) -> Result<String, String> {
+    let mut places = Vec::new();
+    for mutant in mutants {
+        let place = mutant.place(text).map_err(|error| format!("mutant {}: {error}", mutant.name))?;
+        places.push((place, *mutant));
+    }
+    places.sort_by_key(|(place, _)| place.start);
+    let (mut out, mut done) = (String::new(), 0);
+    for (place, mutant) in places {
+        if place.start < done {
+            return Err(format!("mutant {}: another one changes the same code", mutant.name));
+        }
+        out += &text[done..place.start];
+        out += &mutant.switched();
+        done = place.end;
+    }
+    Ok(out + &text[done..])
+}

@@ -1,0 +1,216 @@
+//! The test programs of the copy: which tests each has, what they come by, and what they say of a mutant.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+
+/// A line that cargo writes of what it compiled.
+#[derive(Deserialize)]
+struct Built {
+    #[serde(default)]
+    manifest_path: PathBuf,
+    #[serde(default)]
+    executable: Option<PathBuf>,
+}
+
+/// A test program.
+pub struct Program {
+    executable: PathBuf,
+    /// The folder of its package, where cargo would run it.
+    folder: PathBuf,
+    /// The crate, without `wordline-`.
+    pub of: String,
+    /// Seconds of each test.
+    pub seconds: BTreeMap<String, f64>,
+    /// For each mutant that a test comes by, the tests; the empty name is a thread that is named after none.
+    pub reach: BTreeMap<u32, Vec<String>>,
+}
+
+/// What tests say of a mutant.
+#[derive(Debug, PartialEq)]
+pub enum Verdict {
+    /// This test fails.
+    Found(String),
+    /// The tests do not end, or the program ends in their middle.
+    Ended(String),
+    Survived,
+}
+
+/// Compiles the tests of crates in the copy.
+///
+/// # Errors
+/// The copy does not compile.
+pub fn build(copy: &Path, target: &Path, crates: &[String]) -> Result<Vec<Program>, String> {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args([
+        "test",
+        "--no-run",
+        "--locked",
+        "--lib",
+        "--tests",
+        "--message-format=json-render-diagnostics",
+    ]);
+    cargo.args(crates.iter().map(|name| format!("--package=wordline-{name}")));
+    // The copy lies in the checkout, but git must not take it for a part of it.
+    cargo
+        .env("CARGO_TARGET_DIR", target)
+        .env("GIT_CEILING_DIRECTORIES", target)
+        .env("CARGO_PROFILE_DEV_DEBUG", "0");
+    let out = cargo
+        .current_dir(copy)
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("cargo: {error}"))?;
+    if !out.status.success() {
+        return Err("the copy with all mutants does not compile".to_owned());
+    }
+    let text = String::from_utf8_lossy(&out.stdout);
+    let built = text.lines().filter_map(|line| serde_json::from_str::<Built>(line).ok());
+    let programs = built.filter_map(|Built { manifest_path, executable }| {
+        let folder = manifest_path.parent()?.to_path_buf();
+        let of = folder.file_name()?.to_string_lossy().into_owned();
+        let executable = executable.filter(|_| crates.contains(&of))?;
+        Some(Program { executable, folder, of, seconds: BTreeMap::new(), reach: BTreeMap::new() })
+    });
+    Ok(programs.collect())
+}
+
+impl Program {
+    /// Its name among the programs of its crate.
+    pub fn name(&self) -> String {
+        self.executable.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.executable);
+        command.current_dir(&self.folder).env("PROPTEST_RNG_SEED", "3").env_remove("WORDLINE_LONG");
+        // The harness takes options that are not stable yet, such as times, where this is set.
+        command.env("RUSTC_BOOTSTRAP", "1").args(["--test-threads=2", "-Zunstable-options", "--report-time"]);
+        command.stderr(Stdio::null()).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs all tests without a fault, and notes what each comes by and how long it takes.
+    ///
+    /// # Errors
+    /// A test fails without any fault.
+    pub fn record(&mut self, notes: &Path) -> Result<(), String> {
+        let wrong = |error: std::io::Error| format!("{}: {error}", notes.display());
+        std::fs::write(notes, "").map_err(wrong)?;
+        let mut command = self.command();
+        let out = command.env("WORDLINE_MUTANTS_REACHED", notes).output().map_err(wrong)?;
+        let text = String::from_utf8_lossy(&out.stdout);
+        for (test, outcome) in text.lines().filter_map(outcome) {
+            if outcome.starts_with("FAILED") {
+                return Err(format!("{}: {test} fails without a mutant", self.name()));
+            }
+            self.seconds.insert(test.to_owned(), seconds(outcome));
+        }
+        if !out.status.success() {
+            return Err(format!("{}: its tests do not end without a mutant", self.name()));
+        }
+        for line in std::fs::read_to_string(notes).map_err(wrong)?.lines() {
+            let (number, test) = line.split_once(' ').unwrap_or((line, ""));
+            let Ok(number) = number.parse() else { continue };
+            let test = if self.seconds.contains_key(test) { test } else { "" };
+            let tests = self.reach.entry(number).or_default();
+            if !tests.iter().any(|known| known == test) {
+                tests.push(test.to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the tests that come by a mutant, the shortest first, until one fails.
+    pub fn judge(&self, number: u32) -> Verdict {
+        let Some(reach) = self.reach.get(&number) else { return Verdict::Survived };
+        let mut tests: Vec<&str> = match reach.iter().any(String::is_empty) {
+            // A thread of a test that has no name: it may be any.
+            true => self.seconds.keys().map(String::as_str).collect(),
+            false => reach.iter().map(String::as_str).collect(),
+        };
+        tests.sort_by(|a, b| self.seconds[*a].total_cmp(&self.seconds[*b]));
+        // Chosen: what takes a fifth of a second together is run by itself, then what takes two, then the others.
+        for most in [0.2, 2.0, f64::INFINITY] {
+            let mut sum = 0.0;
+            let is_within = |test: &&&str| {
+                sum += self.seconds[**test];
+                sum <= most
+            };
+            let count = tests.iter().take_while(is_within).count().max(1).min(tests.len());
+            let now: Vec<&str> = tests.drain(..count).collect();
+            let verdict = if now.is_empty() { Verdict::Survived } else { self.run(number, &now) };
+            if verdict != Verdict::Survived {
+                return verdict;
+            }
+        }
+        Verdict::Survived
+    }
+
+    /// Runs these tests with a mutant until one fails.
+    fn run(&self, number: u32, tests: &[&str]) -> Verdict {
+        let usual: f64 = tests.iter().map(|test| self.seconds[*test]).sum();
+        // A mutant may loop. Chosen: ten times what the tests take, and what a loaded machine may take besides.
+        let limit = Duration::from_secs_f64(10.0 * usual + 20.0);
+        let mut command = self.command();
+        command.env("WORDLINE_MUTANT", number.to_string()).arg("--exact").args(tests);
+        let mut child = match command.stdout(Stdio::piped()).spawn() {
+            Ok(child) => child,
+            Err(error) => return Verdict::Ended(error.to_string()),
+        };
+        let verdict = follow(&mut child, limit);
+        drop(child.kill());
+        let status = child.wait();
+        match verdict {
+            Some(verdict) => verdict,
+            None if status.as_ref().is_ok_and(std::process::ExitStatus::success) => Verdict::Survived,
+            None => Verdict::Ended(format!("{status:?}")),
+        }
+    }
+}
+
+/// What a running program says within a time: a test that fails, or that it goes on; nothing if it ends.
+fn follow(child: &mut Child, limit: Duration) -> Option<Verdict> {
+    let out = child.stdout.take()?;
+    let (lines, read) = mpsc::channel();
+    std::thread::spawn(move || {
+        BufReader::new(out).lines().map_while(Result::ok).try_for_each(|line| lines.send(line)).ok()
+    });
+    let end = Instant::now() + limit;
+    loop {
+        match read.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            Ok(line) => match outcome(&line) {
+                Some((test, outcome)) if outcome.starts_with("FAILED") => {
+                    return Some(Verdict::Found(test.to_owned()));
+                }
+                _ => {}
+            },
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                return Some(Verdict::Ended(format!("not over after {} s", limit.as_secs())));
+            }
+            Err(mpsc::RecvTimeoutError::Disconnected) => {
+                // The program closed its output: it ends now, by itself.
+                drop(child.wait());
+                return None;
+            }
+        }
+    }
+}
+
+/// The test of a line of the harness, and how it went.
+fn outcome(line: &str) -> Option<(&str, &str)> {
+    line.strip_prefix("test ")?
+        .split_once(" ... ")
+        .map(|(test, went)| (test.trim_end_matches(" - should panic"), went))
+}
+
+/// The seconds in `ok <0.123s>`.
+fn seconds(outcome: &str) -> f64 {
+    let inner = outcome.split_once('<').and_then(|(_, rest)| rest.split_once("s>"));
+    inner.and_then(|(seconds, _)| seconds.parse().ok()).unwrap_or(0.0)
+}
