@@ -95,6 +95,18 @@ mod tests {
     }
 
     #[test]
+    fn no_percentile_and_no_point_of_the_distribution_lies_above_the_maximum() {
+        let mut histogram = Histogram::default();
+        // Its bucket is 512 ns wide and goes to 1,001,471 ns.
+        let (low, high) = (Duration::from_us(1), Duration::from_ns(1_001_001));
+        for value in [low, low, low, high] {
+            histogram.record(value);
+        }
+        assert_eq!((histogram.quantile(0.99), histogram.quantile(1.0)), (high, high));
+        assert_eq!(histogram.cumulative(), [(low, 0.75), (high, 1.0)]);
+    }
+
+    #[test]
     fn an_empty_histogram_is_all_zero() {
         let empty = Histogram::default();
         assert_eq!((empty.mean(), empty.min(), empty.quantile(0.5)), Default::default());

@@ -92,4 +92,13 @@ mod tests {
         assert_eq!(series.width(), Duration::from_us(32));
         assert!(series.windows()[..312].iter().all(|count| *count == 32));
     }
+
+    #[test]
+    fn what_comes_after_a_pause_goes_into_a_window_of_its_own() {
+        let mut series = Series::<u64>::default();
+        for us in [0, 2, 4, 3] {
+            *series.window(Instant::ZERO + Duration::from_us(us), |sum, next| *sum += next) += 1;
+        }
+        assert_eq!(series.windows(), [1, 0, 1, 1, 1]);
+    }
 }

@@ -192,6 +192,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn durations_add_up_and_are_shown_in_microseconds() {
+        let mut sum = Duration::from_us(2);
+        sum += Duration::from_ns(500);
+        assert_eq!((sum, sum.us()), (Duration::from_ps(2_500_000), 2.5));
+    }
+
+    #[test]
     fn a_difference_of_instants_is_a_duration() {
         let start = Instant::from_ps(5);
         assert_eq!((start + Duration::from_ns(2)) - start, Duration::from_ps(2_000));

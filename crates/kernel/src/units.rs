@@ -123,6 +123,14 @@ mod tests {
     }
 
     #[test]
+    fn sums_are_exact_and_energy_is_shown_in_joules() {
+        let mut bytes = Bytes::kib(1);
+        bytes += Bytes(1);
+        let energy = Energy(1_500_000_000_000_000) + Energy(1_000_000_000_000_000);
+        assert_eq!((bytes, energy.joules()), (Bytes(1_025), 2.5));
+    }
+
+    #[test]
     fn power_over_time_is_energy() {
         // 3.3 V x 20 mA over 25 us (NANDFlashSim, section 8): 1.65 uJ.
         assert_eq!(Power(66_000).over(Duration::from_us(25)), Energy(1_650_000_000));
