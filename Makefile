@@ -20,7 +20,7 @@ TIMES := target/nextest/default/junit.xml
 PYTHON := target/python
 IN_PYTHON := cd bindings/python && PATH="$(CURDIR)/$(PYTHON)/bin:$$PATH" VIRTUAL_ENV="$(CURDIR)/$(PYTHON)"
 
-.PHONY: help test python times check lint deny advisories book long bench tools wheel
+.PHONY: help test python times check lint deny advisories book long nightly mutants bench tools wheel
 
 help: ## This list.
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
@@ -80,6 +80,12 @@ $(DENY) $(NEXTEST) $(MDBOOK):
 # 4096 cases a property in place of proptest's 256: chosen, some minutes on two cores.
 long: tools ## All tests with more cases, and every experiment, scaled down.
 	WORDLINE_LONG=1 PROPTEST_CASES=4096 $(CARGO) test --workspace --locked --release
+
+nightly: tools ## The same, whatever fails, and their result on the page docs/nightly.md.
+	$(CARGO) run --locked -p wordline-tests --bin nightly
+
+mutants: tools ## Faults put into the mechanisms one by one: which does no test find?
+	$(CARGO) run --locked -p wordline-tests --bin mutants
 
 bench: ## Requests simulated a second: reading, with garbage collection, and on chips alone; then each part by itself.
 	$(CARGO) run --locked --release -- run --workload randread-4k --queue-depth 32

@@ -10,6 +10,7 @@ mod engines;
 mod features;
 mod length;
 mod mutations;
+mod nightly;
 mod pages;
 mod programs;
 mod source;

@@ -1,0 +1,101 @@
+//! The page of the last long run, `docs/nightly.md`: how it is written, and how it is read.
+
+use std::fmt::Write;
+
+/// Where it is, from the root.
+pub const PATH: &str = "docs/nightly.md";
+
+/// The result of a long run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Nightly {
+    /// The day on which it ended, as `2026-11-27`.
+    pub date: String,
+    /// The commit that was tested; `and changes` follows where files had changed since.
+    pub commit: String,
+    /// The arguments of `cargo test`: all of it is `--workspace --release`.
+    pub tests: String,
+    pub passed: u64,
+    pub failed: u64,
+    /// The tests that failed, each with its crate.
+    pub failing: Vec<String>,
+}
+
+/// All tests, as `make nightly` runs them.
+pub const ALL: &str = "--workspace --release";
+
+const HEAD: &str = "# The last long run
+
+`make nightly` writes this page: all tests with `WORDLINE_LONG` and 4,096 cases a property, and every experiment, scaled down. It runs for hours, so that no build waits for it; its
+last result is here so that nobody can miss it. Run it after a change of a model, and commit the page with the change or behind it.
+";
+
+impl Nightly {
+    /// The page.
+    pub fn page(&self) -> String {
+        let Self { date, commit, tests, passed, failed, failing } = self;
+        let part = if tests == ALL { "" } else { " (a part of all tests)" };
+        let mut out = format!(
+            "{HEAD}\n| | |\n|---|---|\n| Date | {date} |\n| Commit | {commit} |\n| Tests | `{tests}`{part} |\n| Passed | {passed} |\n\
+             | Failed | {failed} |\n\n## Tests that failed\n\n"
+        );
+        if failing.is_empty() {
+            out += "None.\n";
+        }
+        for test in failing {
+            writeln!(out, "* `{test}`").expect("a string takes everything");
+        }
+        out
+    }
+
+    /// The result on a page.
+    ///
+    /// # Errors
+    /// The text found, and the text wanted.
+    #[allow(dead_code, reason = "the program writes pages, and the test reads them")]
+    pub fn read(page: &str) -> Result<Self, String> {
+        let row = |name: &str| {
+            let found = page.lines().find_map(|line| line.strip_prefix(&format!("| {name} | ")));
+            let found = found.and_then(|rest| rest.strip_suffix(" |"));
+            found.map(str::to_owned).ok_or_else(|| format!("found no row `{name}`, wanted one"))
+        };
+        let number = |name: &str| {
+            row(name)?.parse().map_err(|_| format!("found a row `{name}` without a number, wanted one"))
+        };
+        let tests = row("Tests")?;
+        let tests = tests.split('`').nth(1).ok_or("found no tests in backquotes, wanted the arguments")?;
+        let failing = page.lines().filter_map(|line| line.strip_prefix("* `")?.strip_suffix('`'));
+        let read = Self {
+            date: row("Date")?,
+            commit: row("Commit")?,
+            tests: tests.to_owned(),
+            passed: number("Passed")?,
+            failed: number("Failed")?,
+            failing: failing.map(str::to_owned).collect(),
+        };
+        read.check()?;
+        match read.page() == page {
+            true => Ok(read),
+            false => Err("found a page that was edited, wanted that of `make nightly`".to_owned()),
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let Self { date, commit, failed, failing, .. } = self;
+        let is_date = date.len() == 10
+            && date
+                .char_indices()
+                .all(|(at, c)| if at == 4 || at == 7 { c == '-' } else { c.is_ascii_digit() });
+        let commit = commit.trim_end_matches(" and changes");
+        let is_commit = commit.len() >= 8 && commit.chars().all(|c| c.is_ascii_hexdigit());
+        if !is_date {
+            return Err(format!("found the date {date}, wanted one such as 2026-11-27"));
+        }
+        if !is_commit {
+            return Err(format!("found the commit {commit}, wanted its number"));
+        }
+        match failing.len() as u64 == *failed {
+            true => Ok(()),
+            false => Err(format!("found {failed} failed tests and {} named ones", failing.len())),
+        }
+    }
+}

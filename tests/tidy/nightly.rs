@@ -1,0 +1,44 @@
+//! The page of the last long run: it is there, as `make nightly` wrote it, and the pages that people read first lead to it.
+
+#[path = "../nightly/page.rs"]
+mod page;
+
+use page::{Nightly, PATH};
+
+use crate::{Offence, assert_none, files};
+
+/// The pages that lead to it.
+const FROM: [&str; 3] = ["README.md", "CONTRIBUTING.md", "docs/SUMMARY.md"];
+
+#[test]
+fn the_last_long_run_is_on_a_page_that_others_lead_to() {
+    let files = files();
+    let text = |path: &str| files.iter().find(|file| file.path == path).map_or("", |file| &file.text);
+    let read = Nightly::read(text(PATH)).err();
+    let wrong = read.map(|error| Offence::new(PATH, format!("{error}: run `make nightly`")));
+    let unlinked = FROM.into_iter().filter(|path| !text(path).contains("nightly.md)"));
+    let unlinked = unlinked.map(|path| Offence::new(path, format!("wanted a link to {PATH}")));
+    assert_none(&wrong.into_iter().chain(unlinked).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_page_that_says_less_than_it_should_is_caught() {
+    let sound = Nightly {
+        date: "2026-11-27".into(),
+        commit: "e3bdbea8".into(),
+        tests: "-p wordline-kernel".into(),
+        passed: 41,
+        failed: 1,
+        failing: vec!["kernel: time::tests::a".into()],
+    };
+    assert_eq!(Nightly::read(&sound.page()), Ok(sound.clone()));
+    for (what, other) in [
+        ("a test is not named", Nightly { failed: 2, ..sound.clone() }),
+        ("no date", Nightly { date: "yesterday".into(), ..sound.clone() }),
+        ("no commit", Nightly { commit: "main".into(), ..sound.clone() }),
+    ] {
+        assert!(Nightly::read(&other.page()).is_err(), "{what}");
+    }
+    assert!(Nightly::read(&sound.page().replace("It runs for hours", "It runs")).is_err(), "edited");
+    assert!(Nightly::read("# Nightly\n").is_err(), "nothing of it");
+}
