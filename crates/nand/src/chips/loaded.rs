@@ -2,8 +2,10 @@
 
 use wordline_kernel::Instant;
 
-use super::{Chips, Operation, Step};
+use super::pages::{Pages, Stamp};
+use super::{Chips, Event, Operation, Step};
 use crate::geometry::DieId;
+use crate::locations::Location;
 
 impl Chips {
     /// Checks what was loaded at `now`, for a controller that uses no cache operations: dies and buses are where they are wired, and an
@@ -31,6 +33,42 @@ impl Chips {
             let is_own = bus.told_by().is_none_or(|die| die.0 < self.pools.dies());
             if !(all_work && is_own && bus.is_counted(now)) {
                 return Err(format!("channel {} is used by dies that do not use it", channel.0));
+            }
+        }
+        self.pages.check_loaded()
+    }
+
+    /// Checks the pending events that were loaded, for a controller that uses no cache operations: each is of a die that waits for one, and
+    /// each die that works and does not wait for the bus has one. Those of the array of a suspended operation come to nothing.
+    ///
+    /// # Errors
+    /// The contradiction.
+    pub fn check_pending(&self, events: impl Iterator<Item = Event>) -> Result<(), String> {
+        let mut pending = vec![0u32; self.dies.len()];
+        for event in events {
+            let die = match event {
+                Event::BusFree(_) => continue,
+                Event::ArrayDone(die)
+                | Event::Turned(die)
+                | Event::HoldOver(die)
+                | Event::Behind(die)
+                | Event::Suspend(die)
+                | Event::Rested(die) => die,
+            };
+            let count = pending.get_mut(die.0 as usize);
+            *count.ok_or_else(|| format!("{event:?} of a die that is not there"))? += 1;
+            let work = &self.dies[die];
+            if work.step == Step::Idle && !work.suspended && work.overtaken == 0 {
+                return Err(format!("{event:?} of a die that is idle"));
+            }
+        }
+        let mut waits = vec![false; self.dies.len()];
+        let waiting = self.buses.iter().flat_map(|bus| bus.waiting());
+        waiting.for_each(|die| waits[die.0 as usize] = true);
+        for (die, work) in self.dies.entries() {
+            let at = die.0 as usize;
+            if work.step != Step::Idle && !waits[at] && pending[at] == 0 {
+                return Err(format!("die {} works and never ends", die.0));
             }
         }
         Ok(())
@@ -67,5 +105,32 @@ impl Chips {
             && work.suspended == self.suspended[die].is_some()
             && (!is_idle || rests)
             && (is_idle || work.asked <= now)
+    }
+}
+
+impl Pages {
+    /// Checks that no block has more programmed locations than it has room for, and nothing is in those that are not programmed.
+    fn check_loaded(&self) -> Result<(), String> {
+        if !self.has_stamps() {
+            return Ok(());
+        }
+        for block in self.pools.all_blocks() {
+            let (programmed, all) = (self.programmed[block], self.pools.per_block(block));
+            let first = self.pools.at(block, 0).0;
+            let is_written = |place: &u32| self.stamps[Location(first + place)] != Stamp::ERASED;
+            let fits = programmed <= all
+                && match self.any_order {
+                    // A unit that is programmed in parts may have erased ones.
+                    true => (0..all).filter(is_written).count() <= programmed as usize,
+                    false => !(programmed..all).any(|place| is_written(&place)),
+                };
+            if !fits {
+                return Err(format!(
+                    "block {} has {programmed} programmed locations of {all}, and others",
+                    block.0
+                ));
+            }
+        }
+        Ok(())
     }
 }

@@ -69,11 +69,11 @@ struct Ledger {
 /// The contents of the pages of all dies.
 #[derive(Clone, Debug)]
 pub(super) struct Pages {
-    pools: Pools,
+    pub(super) pools: Pools,
     /// Data registers of the dies, the largest program unit each: the data of the next program.
     registers: Vec<Stamp>,
     per_die: u32,
-    stamps: Column<Location, Stamp>,
+    pub(super) stamps: Column<Location, Stamp>,
     pub(super) erases: Column<BlockSetId, u32>,
     /// Locations of each block that are programmed; they are programmed in order, unless any order will do.
     pub(super) programmed: Column<BlockSetId, u32>,

@@ -14,6 +14,7 @@ use wordline_nand::{BlockSetId, CellMode, PageId, Pool, RowId};
 use crate::command::Command;
 use crate::config::{Config, Protection};
 use crate::contents::{Contents, Mutant};
+use crate::event::Event;
 use crate::faults::Faults;
 use crate::flash::Flash;
 use crate::gauges::Gauges;
@@ -22,6 +23,7 @@ use crate::map::LogicalPage;
 use crate::parts::Policies;
 use crate::pools::PoolState;
 use crate::sectors::Sectors;
+use crate::snapshot::Agenda;
 use crate::space::{Space, State};
 use crate::times::WriteBack;
 use crate::totals::Totals;
@@ -106,9 +108,19 @@ impl Base {
     }
 
     /// Checks what was loaded at `now`.
-    pub(crate) fn check_loaded(&self, now: Instant) -> Result<(), String> {
+    pub(crate) fn check_loaded(&self, agenda: &Agenda) -> Result<(), String> {
         self.space.check_loaded(|block| self.flash.chips().programmed(block))?;
-        self.flash.check_loaded(now)
+        self.flash.check_loaded(agenda.now)?;
+        self.check_pending(agenda)
+    }
+
+    /// Checks what was loaded of the policies that the device asks itself, and that the pending events are those that the dies wait for.
+    fn check_pending(&self, agenda: &Agenda) -> Result<(), String> {
+        self.policies.placement.check_loaded()?;
+        self.flash.check_pending(agenda.events.iter().filter_map(|(_, event)| match *event {
+            Event::Flash(event) => Some(event),
+            _ => None,
+        }))
     }
 
     /// Takes a word of what happened into the digest.

@@ -228,7 +228,7 @@ impl BlockDevice for Device {
         let in_use = self.front.check_loaded(agenda.now)?;
         let known = |id: RequestId| in_use.get(id.index()) == Some(&true);
         map.check_loaded(base, known)?;
-        base.check_loaded(agenda.now)?;
+        base.check_loaded(agenda)?;
         reclaim.check_loaded(base)?;
         cache.check_loaded(map, known)?;
         self.writer.check_loaded(cache, &base.space)?;

@@ -430,6 +430,14 @@ impl Flash {
         self.queues.check_loaded(&self.chips, now, &self.payloads, &decoded)
     }
 
+    /// Checks that the pending events that were loaded are those that the dies wait for.
+    pub(crate) fn check_pending(&self, events: impl Iterator<Item = Event>) -> Result<(), String> {
+        self.chips.check_pending(events.filter_map(|event| match event {
+            Event::Chips(event) => Some(event),
+            Event::Retry(_) | Event::Decoded(_) => None,
+        }))
+    }
+
     /// Whether an event that was loaded is about something that is there.
     pub(crate) fn check_event(&self, event: Event) -> Result<(), String> {
         use wordline_nand::Event as Chip;

@@ -1,7 +1,7 @@
 //! Invariants: the table of chunks against the chips, and commands against what they wait for. Also the check whether a state that
 //! was read can be one of the device.
 
-use wordline_kernel::Duration;
+use wordline_kernel::{Duration, Instant};
 
 use super::buffer::Unit;
 use super::chunks::{ChunkId, Entry};
@@ -95,6 +95,11 @@ impl OpenChannel {
         ensure(there, || "a recovery of a chunk that is not there".into())?;
         let parts: u32 = self.commands.iter().map(|command| command.parts).sum();
         ensure(Some(parts as usize) == self.parts_in_flight(), || "commands that wait for nothing".into())?;
+        let of_flash = |(_, event): &(Instant, Event)| match *event {
+            Event::Flash(event) => Some(event),
+            Event::Link(_) | Event::Unit(_) => None,
+        };
+        self.flash.check_pending(agenda.events.iter().filter_map(of_flash))?;
         agenda.events.iter().try_for_each(|(_, event)| self.check_event(*event))
     }
 

@@ -85,6 +85,10 @@ impl PhysicalDevice for OpenChannel {
         self.commands.len()
     }
 
+    fn is_outstanding(&self, tag: u32) -> bool {
+        self.commands.iter().any(|command| command.tag == tag)
+    }
+
     fn stop_clock(&mut self) {
         self.flash.stop_clock();
     }

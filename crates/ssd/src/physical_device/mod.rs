@@ -87,6 +87,9 @@ pub trait PhysicalDevice: State {
     /// Commands that are not answered yet.
     fn outstanding(&self) -> usize;
 
+    /// Whether a command of this tag is not answered yet.
+    fn is_outstanding(&self, tag: u32) -> bool;
+
     /// From now on commands take no time, wear nothing, never fail, and are answered at once: for what stands above a device, to fill it
     /// before a run. No command may be outstanding.
     fn stop_clock(&mut self);

@@ -74,6 +74,25 @@ impl Space {
         self.streams.all().try_for_each(|stream| self.check_open(row, stream, programmed))
     }
 
+    /// Checks the word lines of the open blocks of a stream that are programmed in any order: as many are marked as are written, and perhaps
+    /// the next one, which is named.
+    fn check_word_lines(&self, row: RowId, stream: StreamId) -> Result<(), String> {
+        let (at, Some(order)) = (self.at(row, stream), &self.of(row).order) else { return Ok(()) };
+        ensure(order.is_sound(at), || format!("row {row} programs word lines that are not there"))?;
+        let works = order.works(at);
+        let of_slot = |slot: usize| if slot == works { self.open[at] } else { order.other(slot) };
+        for slot in order.slots(at) {
+            let Some((block, place)) = of_slot(slot).filter(|(_, place)| *place > 0) else { continue };
+            ensure(block.0 < self.pools.block_sets(), || format!("row {row} has block {} open", block.0))?;
+            let written = place.div_ceil((self.capacity(block) / order.shape().count()).max(1));
+            let marked = order.bits(slot).iter().map(|word| word.count_ones()).sum::<u32>();
+            ensure(marked == written || marked == written + 1 && slot == works, || {
+                format!("block {} has {marked} word lines marked and {written} written", block.0)
+            })?;
+        }
+        Ok(())
+    }
+
     /// Checks that the open blocks of a stream are written up to where they go on, but for what is under way.
     fn check_open(
         &self,
@@ -92,6 +111,7 @@ impl Space {
                 && place < self.pools.per_block(block)
                 && is_written(block, place)
         };
+        self.check_word_lines(row, stream)?;
         let beside = self.open_beside(row, stream);
         ensure(open.is_none_or(is_open) && (open.is_some() || beside.count() == 0), || {
             format!("row {row} has {open:?} open for stream {}", stream.0)

@@ -98,8 +98,21 @@ impl Order {
         self.shape
     }
 
+    /// Whether the stream noted at `at`, in a state that was read, has a slot and a word line that are there.
+    pub(super) fn is_sound(&self, at: usize) -> bool {
+        let stream = at - self.begins;
+        self.works.get(stream).is_some_and(|slot| *slot < self.slots)
+            && self.at.get(stream).is_some_and(|line| *line < self.shape.count())
+            && self.others.len() * self.words == self.programmed.len()
+    }
+
+    /// The open block in a slot that is not at work, and how many of its locations are written.
+    pub(super) fn other(&self, slot: usize) -> Option<(BlockSetId, u32)> {
+        self.others[slot]
+    }
+
     /// The slots of the open blocks noted at `at`.
-    fn slots(&self, at: usize) -> std::ops::Range<usize> {
+    pub(super) fn slots(&self, at: usize) -> std::ops::Range<usize> {
         let first = (at - self.begins) * self.slots;
         first..first + self.slots
     }

@@ -149,6 +149,10 @@ impl<T> Ledger<T> {
         self.entries.remove(&number).expect("it is in flight")
     }
 
+    pub(super) fn numbers(&self) -> impl Iterator<Item = u32> {
+        self.entries.keys().copied()
+    }
+
     pub(super) fn values(&self) -> impl Iterator<Item = &T> {
         self.entries.values()
     }

@@ -189,6 +189,10 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
         self.commands.len()
     }
 
+    fn is_outstanding(&self, tag: u32) -> bool {
+        self.commands.values().any(|command| command.tag == tag)
+    }
+
     fn stop_clock(&mut self) {
         self.device.stop_clock();
     }
@@ -267,6 +271,10 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
         self.device.check_loaded(agenda)?;
         let notified = self.outbox.notifications.iter().all(|one| self.geometry.has(one.first.chunk));
         ensure(notified, || "a notification of a zone that is not there".into())?;
+        let are_sent = self.sent.numbers().all(|number| self.device.is_outstanding(number));
+        ensure(are_sent && self.sent.len() == self.device.outstanding(), || {
+            "the device below works on other commands than it was sent".into()
+        })?;
         self.check_zones()
     }
 }

@@ -1,7 +1,7 @@
 //! Whether queues that were read can be those of the device.
 
 use wordline_kernel::{Id, Instant};
-use wordline_nand::{Chips, Operation};
+use wordline_nand::{Chips, Operation, Stamp};
 
 use super::{DieQueue, Queues, RANKS};
 use crate::ensure::{self, ensure};
@@ -33,11 +33,19 @@ impl Queues {
         let locations = chips.pools().locations();
         let mut seen = vec![false; self.pool.len()];
         self.free.iter().try_for_each(|id| take(&mut seen, *id))?;
+        // The page of a queued read stays until the read is over, unless a program that failed took it with it.
+        let finds = |task: &Task| {
+            let found = || chips.stamp(task.location);
+            task.operation != Operation::Read
+                || !task.wanted.is_data()
+                || [task.wanted, Stamp::TORN].contains(&found())
+        };
         let is_known = |task: &Task| {
             let Task { page, location, locations: more, .. } = *task;
             location.0 < locations
                 && more <= locations - location.0
                 && page.0 < u32::MAX / 2
+                && finds(task)
                 && (task.operation != Operation::Program
                     || payloads.has(task.payload) && more as usize <= payloads.size())
         };

@@ -29,6 +29,10 @@ impl Placement for ByBlock {
         Some(self.placement.home(logical, pool).unwrap_or(RowId(logical % self.rows)))
     }
 
+    fn check_loaded(&self) -> Result<(), String> {
+        self.placement.check_loaded()
+    }
+
     fn next(&mut self, _: &RowSet) -> Option<RowId> {
         None
     }

@@ -4,6 +4,7 @@ use wordline_kernel::state;
 use wordline_nand::{Geometry, Pools, RowId};
 
 use super::{Placement, RowSet};
+use crate::ensure::ensure;
 
 /// Goes round the channels first, then the dies, then the rows of a die, and takes the first row that accepts. Each pool
 /// is gone round by itself.
@@ -77,6 +78,13 @@ impl Dynamic {
 impl Placement for Dynamic {
     fn home(&self, _: u32, _: usize) -> Option<RowId> {
         None
+    }
+
+    fn check_loaded(&self) -> Result<(), String> {
+        let mut rounds = std::iter::once(&self.first).chain(&self.others);
+        ensure(rounds.all(|round| round.at < round.turn.len()), || {
+            "the placement goes on at a row that is not there".into()
+        })
     }
 
     fn next(&mut self, rows: &RowSet) -> Option<RowId> {

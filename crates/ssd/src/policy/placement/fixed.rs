@@ -60,6 +60,10 @@ impl Placement for Fixed {
         Some(homes[page as usize % homes.len()])
     }
 
+    fn check_loaded(&self) -> Result<(), String> {
+        self.round.as_ref().map_or(Ok(()), Dynamic::check_loaded)
+    }
+
     fn next(&mut self, rows: &RowSet) -> Option<RowId> {
         self.round.as_mut()?.next(rows)
     }

@@ -113,6 +113,14 @@ pub trait Placement: State + Send {
         self.home(0, 0).is_some()
     }
 
+    /// Whether a state that was just taken over can be one of this policy.
+    ///
+    /// # Errors
+    /// The contradiction.
+    fn check_loaded(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     /// For pages without a home, and in a device of several pools for those of tables and those that leave their pool: one of the rows that
     /// take a program unit, which are of one pool; `None` when there are none.
     fn next(&mut self, rows: &RowSet) -> Option<RowId>;

@@ -8,6 +8,7 @@ use wordline_kernel::{Column, Stream, state};
 use wordline_nand::RowId;
 
 use super::{RowBlocks, WearLeveller};
+use crate::ensure::ensure;
 
 /// The table of a row.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -60,6 +61,17 @@ impl WearLeveller for Bet {
         let table = &mut self.rows[row];
         table.erases += 1;
         table.mark(block >> self.k);
+    }
+
+    fn check_loaded(&self) -> Result<(), String> {
+        let is_table = |(row, table): (RowId, &Table)| {
+            let sets = self.blocks[row].div_ceil(1 << self.k);
+            let marked = table.saw_erase.iter().filter(|saw| **saw).count();
+            (table.saw_erase.len(), marked) == (sets as usize, table.marked as usize)
+                && table.at < sets.max(1)
+        };
+        let fits = self.rows.len() == self.blocks.len() && self.rows.entries().all(is_table);
+        ensure(fits, || "the wear leveller marks other sets of blocks than there are".into())
     }
 
     fn next(&mut self, blocks: &RowBlocks<'_>, random: &mut Stream) -> Option<Range<u32>> {

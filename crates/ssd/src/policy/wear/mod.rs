@@ -21,6 +21,13 @@ pub trait WearLeveller: State + Send {
     fn is_on(&self) -> bool;
     /// A block was erased; the blocks of a row are counted from 0.
     fn erased(&mut self, row: RowId, block: u32);
+    /// Whether a state that was just taken over can be one of this policy.
+    ///
+    /// # Errors
+    /// The contradiction.
+    fn check_loaded(&self) -> Result<(), String> {
+        Ok(())
+    }
     /// Those of the blocks of a row whose data are to move now. It is asked again until there are none.
     fn next(&mut self, blocks: &RowBlocks<'_>, random: &mut Stream) -> Option<Range<u32>>;
 }

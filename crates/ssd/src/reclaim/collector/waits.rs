@@ -63,6 +63,7 @@ impl Collector {
             block.0 < all && space.state(block) == State::Victim && valid <= space.pools().per_block(block)
         };
         ensure(self.selected.all(is_held), || "a victim that is none, or held more than a block".into())?;
+        self.sources.check_wear(space)?;
         let locations = space.pools().locations();
         let is_in =
             |row, page: Location| page.0 < locations && space.row_of(space.pools().block_of(page)) == row;

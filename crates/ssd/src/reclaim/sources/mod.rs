@@ -44,6 +44,11 @@ impl Sources {
         Self { migration: Migration::new(rows), condemned: Condemned::new(rows), wear: None }
     }
 
+    /// Checks what was loaded of the wear leveller.
+    pub(super) fn check_wear(&self, space: &Space) -> Result<(), String> {
+        self.wear.as_ref().map_or(Ok(()), |wear| wear.check_loaded(space))
+    }
+
     /// Levels wear from now on, if there is anything to it.
     pub(super) fn level(&mut self, wear: Box<dyn WearLeveller>, random: Stream, rows: u32) {
         self.wear = wear.is_on().then(|| Wear::new(wear, random, rows));

@@ -6,6 +6,7 @@ use wordline_kernel::{Column, Stream, state};
 use wordline_nand::{BlockSetId, RowId};
 
 use super::view::{Source, View};
+use crate::ensure::ensure;
 use crate::flash::Flash;
 use crate::policy::wear::{RowBlock, RowBlocks, WearLeveller};
 use crate::reclaim::job::Job;
@@ -35,6 +36,17 @@ impl Wear {
     /// The row is out of use as a whole, or the power is cut.
     pub(super) fn forget(&mut self, row: RowId) {
         self.still[row] = 0..0;
+    }
+
+    /// Checks what was loaded: the blocks are those that the rows have.
+    pub(super) fn check_loaded(&self, space: &Space) -> Result<(), String> {
+        let rows = space.pools().rows() as usize;
+        ensure(self.still.len() == rows, || format!("wear is levelled in {} rows", self.still.len()))?;
+        for (row, still) in self.still.entries() {
+            let blocks = space.pools().of_row(row).geometry.blocks_per_plane;
+            ensure(still.end <= blocks, || format!("wear is levelled in blocks {still:?} of row {row}"))?;
+        }
+        self.leveller.check_loaded()
     }
 
     /// The next block, counted within its row, whose data lie still.
