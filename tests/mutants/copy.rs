@@ -51,7 +51,7 @@ pub fn make(root: &Path, copy: &Path, mutants: &[Mutant]) -> Result<(), String> 
             None => text,
         };
         let text = match heads.contains(path) {
-            // What is wrong on purpose is not to be warned of.
+            // No warnings of faults that are put there on purpose.
             true => [b"#![allow(warnings)]\n", &*text].concat(),
             false => text,
         };

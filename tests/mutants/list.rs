@@ -63,7 +63,7 @@ impl Mutant {
     /// Where `right` stands in the text of its file.
     ///
     /// # Errors
-    /// What was found, and what was wanted.
+    /// The text found, and the text wanted.
     pub fn place(&self, text: &str) -> Result<std::ops::Range<usize>, String> {
         let Fault { after, right, wrong, .. } = &self.fault;
         let from = match after {

@@ -31,7 +31,7 @@ pub struct Program {
     pub reach: BTreeMap<u32, Vec<String>>,
 }
 
-/// What tests say of a mutant.
+/// The verdict of tests on a mutant.
 #[derive(Debug, PartialEq)]
 pub enum Verdict {
     /// This test fails.
@@ -174,7 +174,7 @@ impl Program {
     }
 }
 
-/// What a running program says within a time: a test that fails, or that it goes on; nothing if it ends.
+/// Follows a running program for a time. Returns the first test that fails, or that the program goes on; nothing if it ends.
 fn follow(child: &mut Child, limit: Duration) -> Option<Verdict> {
     let out = child.stdout.take()?;
     let (lines, read) = mpsc::channel();
