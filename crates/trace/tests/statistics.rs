@@ -62,6 +62,15 @@ fn update_intervals_are_split_at_the_bounds_of_hotness() {
 }
 
 #[test]
+fn an_interval_of_a_bound_of_hotness_is_within_it() {
+    let within = |minutes: u64| {
+        let stats = Statistics::of([0, minutes].map(|minute| request(minute * 60, Op::Write, 0, 4096)));
+        stats.update_interval.within_30_60_120_minutes
+    };
+    assert_eq!([30, 60, 120].map(within), [[1.0; 3], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]]);
+}
+
+#[test]
 fn an_empty_trace_has_statistics_of_zero() {
     let stats = Statistics::of(Vec::<Request>::new());
     assert_eq!((stats.requests, stats.footprint, stats.write_share), (0, 0, 0.0));

@@ -112,6 +112,15 @@ fn a_sequential_job_covers_its_region_once_and_in_order() {
 }
 
 #[test]
+fn a_share_of_the_device_is_rounded_down_to_whole_requests() {
+    // 33 % of 1 GiB are 354,334,801 bytes and 1 % are 10,737,418: 5,406 and 163 requests of 64 KiB.
+    let clones = job("rw=read\nbs=64k\noffset=33%\noffset_increment=1%\nsize=64k\nnumjobs=2");
+    let offsets: Vec<u64> = clones.iter().map(|request| request.offset.0).collect();
+    let [first, apart] = [33, 1].map(|percent| DEVICE.0 * percent / 100 / 65_536 * 65_536);
+    assert_eq!(offsets, [first, first + apart]);
+}
+
+#[test]
 fn a_random_job_asks_for_each_block_once_unless_it_has_no_map() {
     let blocks = |keys: &str| {
         let all = job(&format!("rw=randread\nbs=4k\nsize=4m\n{keys}"));
@@ -158,6 +167,9 @@ fn reads_and_writes_are_mixed_and_sized_as_the_keys_say() {
     assert!(all.iter().all(|request| request.op != Op::Write || request.size == Bytes::kib(8)));
     let bytes: u64 = all.iter().map(|request| request.size.0).sum();
     assert!((200 << 20..(200 << 20) + 16_384).contains(&bytes), "{bytes}");
+    let writes = job("rw=randrw\nrwmixwrite=20\nio_size=40m");
+    let share = writes.iter().filter(|request| request.op == Op::Write).count() as f64 / writes.len() as f64;
+    assert!((share - 0.2).abs() < 0.01, "{share}");
     let orders = job("rw=rw\nbs=4k,8k\nsize=1m");
     for op in [Op::Read, Op::Write] {
         let of: Vec<&Request> = orders.iter().filter(|request| request.op == op).collect();
@@ -212,6 +224,9 @@ fn a_job_thinks_once_all_are_answered() {
     assert_eq!(times, [0, 100, 500, 600, 1000, 1100]);
     let times: Vec<u64> = job("rw=read\nthinktime=1ms\niodepth=2\nnumber_ios=4").iter().map(us).collect();
     assert_eq!(times, [0, 0, 1100, 1100]);
+    // One that came 50 us later is answered 50 us later, and the pause begins then.
+    let apart = job("rw=read\nthinktime=300\niodepth=2\nnumber_ios=3\nrate_iops=20000");
+    assert_eq!(apart.iter().map(us).collect::<Vec<u64>>(), [0, 50, 450]);
 }
 
 #[test]
