@@ -120,7 +120,7 @@ impl BlockDevice for Device {
     }
 
     fn power_cut(&mut self, now: Instant) -> PowerCut {
-        let unanswered = self.front.forget(&self.core.base.config);
+        let unanswered = self.front.forget(&self.core.base.config, now);
         PowerCut { unanswered, torn: self.recovery.cut(now, &mut self.core, &mut self.writer) }
     }
 

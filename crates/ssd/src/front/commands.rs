@@ -54,8 +54,8 @@ impl Commands {
         }
     }
 
-    /// Forgets all commands, as when the power is cut; which they were.
-    pub fn forget(&mut self, config: &Config) -> Vec<Command> {
+    /// Forgets all commands, as the power is cut at `now`; which they were.
+    pub fn forget(&mut self, config: &Config, now: Instant) -> Vec<Command> {
         let ids: Vec<RequestId> = self.requests.ids().collect();
         let mut command_of = |id| {
             let mut command = self.requests.get(id).command;
@@ -66,7 +66,11 @@ impl Commands {
         let (answers, recorded) = (std::mem::take(&mut self.answers), self.recorded.take());
         let mut tail = self.tail.take();
         tail.iter_mut().for_each(|tail| tail.forget());
+        let link = self.port.as_ref().map(|port| port.link().cut(now));
         *self = Self { answers, tail, recorded, ..Self::new(config) };
+        if let (Some(port), Some(link)) = (&mut self.port, link) {
+            port.take_over(link);
+        }
         commands
     }
 

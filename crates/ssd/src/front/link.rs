@@ -290,6 +290,14 @@ impl Link {
         }
     }
 
+    /// The link after a power cut at `now`: nobody takes it, and how long it was taken until then stays.
+    #[must_use]
+    pub fn cut(&self, now: Instant) -> Self {
+        let mut busy = [Duration::ZERO; 2];
+        busy.iter_mut().zip(self.busy(now)).for_each(|(kept, so_far)| *kept = so_far);
+        Self { taken_until: [Instant::ZERO; 2], busy, ..self.clone() }
+    }
+
     /// How long each direction was taken until `end`: to the device and to the host, or both together where only one
     /// is possible at a time.
     pub fn busy(&self, end: Instant) -> impl Iterator<Item = Duration> + '_ {

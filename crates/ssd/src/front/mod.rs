@@ -59,9 +59,9 @@ impl Front {
     }
 
     /// Forgets all commands, as when the power is cut; which they were.
-    pub fn forget(&mut self, config: &Config) -> Vec<Command> {
+    pub fn forget(&mut self, config: &Config, now: Instant) -> Vec<Command> {
         (self.timer, self.waking) = (Timer::default(), false);
-        self.commands.forget(config)
+        self.commands.forget(config, now)
     }
 
     /// The link to the host, if the interface has one.

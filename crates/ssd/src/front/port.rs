@@ -77,6 +77,11 @@ impl Port {
         Some(Self { link, queues, entries, is_sata, is_alone: false, journeys: Vec::new() })
     }
 
+    /// Another port takes over this link, whose commands a power cut has stopped.
+    pub fn take_over(&mut self, link: Link) {
+        self.link = link;
+    }
+
     /// The link.
     pub fn link(&self) -> &Link {
         &self.link
