@@ -152,6 +152,7 @@ impl Collector {
             self.sources.forget(n);
         }
         self.steps = 0;
+        self.selected = Selected::default();
         self.departures.forget();
         self.vacating.forget();
     }

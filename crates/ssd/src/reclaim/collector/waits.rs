@@ -59,10 +59,10 @@ impl Collector {
             let leaves = self.sources.migration.block(row).is_none_or(is_victim);
             ensure(leaves, || format!("pages leave row {row} from what is no victim of it"))?;
         }
-        let is_held = |block: BlockSetId, valid| {
-            block.0 < all && space.state(block) == State::Victim && valid <= space.pools().per_block(block)
-        };
-        ensure(self.selected.all(is_held), || "a victim that is none, or held more than a block".into())?;
+        let is_held = |block: BlockSetId, valid| block.0 < all && valid <= space.pools().per_block(block);
+        ensure(self.selected.all(is_held), || {
+            "a victim that is not there, or held more than a block".into()
+        })?;
         self.sources.check_wear(space)?;
         let locations = space.pools().locations();
         let is_in =
