@@ -129,7 +129,7 @@ impl Zeros {
         kept
     }
 
-    /// Groups with the same names, without the rows that are zero in each of them, or absent.
+    /// Groups with the same names, without the rows that are zero in each of them, or absent, or unknown, which is said below the tables.
     fn of_columns(&mut self, title: &str, columns: &[(&Group, &str)]) -> Vec<Group> {
         let results =
             |name: &str| columns.iter().filter_map(|(group, _)| group.get(name)).collect::<Vec<_>>();
@@ -142,7 +142,9 @@ impl Zeros {
         let names = columns[0].0.rows.iter().map(|(name, _)| name.clone());
         let zero: Vec<String> = names.filter(|name| is_zero(name)).collect();
         let kept = columns.iter().map(|(group, _)| {
-            let rows = group.rows.iter().filter(|(name, _)| !zero.contains(name)).cloned().collect();
+            let is_unknown = |name: &str| results(name).iter().all(|one| matches!(one, Quantity::Unknown));
+            let shown = |name: &String| !zero.contains(name) && !is_unknown(name);
+            let rows = group.rows.iter().filter(|(name, _)| shown(name)).cloned().collect();
             Group { title: group.title.clone(), rows }
         });
         let kept = kept.collect();
@@ -289,6 +291,12 @@ fn told_of(what: &str, labels: &[String], sentences: Vec<Vec<String>>, columns: 
         let together = format!("{what} {}: {sentence}", of.join(", "));
         if fits(&together) {
             text += &(together + "\n");
+            continue;
+        }
+        let head = format!("{what} {}:", of.join(", "));
+        // Chosen: the sentence has as much of a line as its head, or more.
+        if 2 * columns_of(&head) <= usize::from(columns) {
+            text += &(wrapped(&head, from_ref(sentence), Sheet::of(columns)) + "\n");
             continue;
         }
         for label in of {

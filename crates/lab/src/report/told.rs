@@ -6,6 +6,7 @@ use wordline_kernel::counted;
 
 use super::quantity::{Quantity, three_digits};
 use crate::measured::{Attained, LeftOut, Unknown, WarmUpEnd};
+use crate::percentiles::PERCENTILES;
 
 /// The part that was left out.
 pub(crate) fn left_out(left_out: &LeftOut) -> String {
@@ -50,7 +51,26 @@ pub(crate) fn unknown(unknown: &[Unknown]) -> Vec<String> {
     for Unknown { metric, reason } in unknown {
         by_reason.entry(reason).or_default().push(metric);
     }
-    by_reason.into_iter().map(|(reason, metrics)| format!("{}: {reason}", metrics.join(", "))).collect()
+    by_reason.into_iter().map(|(reason, metrics)| format!("{}: {reason}", named(&metrics))).collect()
+}
+
+/// Metrics by their names; percentiles of one latency up to the rarest by the first of them.
+fn named(metrics: &[&str]) -> String {
+    let rarest = PERCENTILES.last().map_or("", |percentile| percentile.key);
+    let latency = |metric: &str| {
+        let (latency, key) = metric.rsplit_once('.')?;
+        PERCENTILES.iter().any(|percentile| percentile.key == key).then(|| latency.to_owned())
+    };
+    match metrics {
+        [first, .., last] if last.ends_with(rarest) => {
+            let of = latency(first);
+            if of.is_some() && metrics.iter().all(|metric| latency(metric) == of) {
+                return format!("{first} and beyond");
+            }
+        }
+        _ => {}
+    }
+    metrics.join(", ")
 }
 
 #[test]
@@ -58,4 +78,6 @@ fn metrics_of_one_reason_stand_in_one_sentence() {
     let of = |metric: &str, reason: &str| Unknown { metric: metric.into(), reason: reason.into() };
     let all = [of("a", "no victim"), of("b", "few"), of("c", "no victim")];
     assert_eq!(unknown(&all), ["b: few", "a, c: no victim"]);
+    let tail = ["p999", "p9999", "p99999"].map(|key| of(&format!("host.read_latency_us.{key}"), "few"));
+    assert_eq!(unknown(&tail), ["host.read_latency_us.p999 and beyond: few"]);
 }
