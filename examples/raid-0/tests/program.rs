@@ -39,7 +39,7 @@ fn folder() -> (TempDir, impl Fn(&str) -> String) {
     (folder, path)
 }
 
-const WORK: [&str; 4] = ["--workload", "mixed-70-30", "--requests", "3000"];
+const WORK: [&str; 6] = ["--workload", "mixed-70-30", "--requests", "3000", "--warm-up", "none"];
 
 #[path = "../../shortest-queue/tests/page/mod.rs"]
 mod page;

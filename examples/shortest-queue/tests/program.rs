@@ -27,7 +27,7 @@ fn refusal(arguments: &[&str]) -> String {
 }
 
 /// Reads make the queues of the dies differ, so that writes have a choice.
-const WORK: [&str; 4] = ["--workload", "mixed-70-30", "--requests", "5000"];
+const WORK: [&str; 6] = ["--workload", "mixed-70-30", "--requests", "5000", "--warm-up", "none"];
 const FILLED: [&str; 2] = ["--precondition", "filled"];
 
 #[test]

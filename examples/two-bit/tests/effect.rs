@@ -2,7 +2,7 @@
 
 use two_bit::{File, TwoBit};
 use wordline_lab::devices::DesignType;
-use wordline_lab::{Device, RunOptions, Selection, Summary, Unobserved, Workload, run};
+use wordline_lab::{Device, RunOptions, Selection, Summary, Unobserved, WarmUp, Workload, run};
 use wordline_ssd::contract;
 
 #[test]
@@ -19,7 +19,8 @@ fn updates(settings: &[&str]) -> Summary {
     let selection = Selection { preset: Some("two-bit".into()), set, ..Selection::default() };
     let device = Device::load_of(&two_bit::registry(), &selection).unwrap_or_else(|error| panic!("{error}"));
     let workload = concat!(env!("CARGO_MANIFEST_DIR"), "/updates.toml");
-    run(&device, &Workload::named(workload), &RunOptions::default(), &mut Unobserved).expect("it runs")
+    let whole = RunOptions { warm_up: Some(WarmUp::None), ..RunOptions::default() };
+    run(&device, &Workload::named(workload), &whole, &mut Unobserved).expect("it runs")
 }
 
 #[test]

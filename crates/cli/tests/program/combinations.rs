@@ -20,6 +20,9 @@ const COLUMNS: [(&str, &str); 6] = [
 fn cell(heading: &str, run: &Value) -> String {
     let (_, pointer) = COLUMNS.iter().find(|(known, _)| *known == heading).expect(heading);
     let value = run.pointer(pointer).unwrap_or_else(|| panic!("{heading}: a run has no {pointer}"));
+    if value.is_null() {
+        return Quantity::Unknown.to_string();
+    }
     match (value.as_u64(), value.as_f64().expect(heading)) {
         (Some(count), _) => Quantity::Count(count).to_string(),
         (None, number) if number >= 1_000.0 => Quantity::Count(number.round() as u64).to_string(),

@@ -2,7 +2,9 @@
 
 use super::{Folder, wordline};
 
-const WORK: [&str; 6] = ["--preset", "raid5-tiny", "--workload", "mixed-70-30", "--requests", "1500"];
+/// Members fail from the first request on.
+const WORK: [&str; 8] =
+    ["--preset", "raid5-tiny", "--workload", "mixed-70-30", "--requests", "1500", "--warm-up", "none"];
 
 fn settings<'a>(set: &[&'a str]) -> Vec<&'a str> {
     set.iter().flat_map(|set| ["--set", *set]).collect()
