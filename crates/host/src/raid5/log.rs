@@ -47,12 +47,16 @@ pub struct Log {
     areas: Vec<Area>,
     /// Rows that wait for room.
     pub waiting: Vec<HeadId>,
+    /// Rows that were written without an entry since the last flush that covers them, for want of their parity, and those of them that the flush
+    /// under way covers. An entry that comes after does not tell of those writes.
+    bare: BTreeSet<u64>,
+    bare_covered: BTreeSet<u64>,
     /// Rows whose parity is to be had from the log before the array takes commands.
     replay: BTreeSet<u64>,
 }
 
 state!(Log {
-    values { entries, areas, waiting, replay }
+    values { entries, areas, waiting, bare, bare_covered, replay }
     fixed { size }
 });
 
@@ -108,6 +112,13 @@ impl Log {
         self.entries.contains_key(&row)
     }
 
+    /// A row is written without an entry, since the member of its parity is missing.
+    pub fn write_bare(&mut self, row: u64) {
+        self.forget(row);
+        self.bare.insert(row);
+        self.bare_covered.remove(&row);
+    }
+
     /// The blocks of a row are not what its entry says any more: something of it was lost, or all of it discarded.
     pub fn forget(&mut self, row: u64) {
         if let Some(entry) = self.entries.remove(&row) {
@@ -124,6 +135,7 @@ impl Log {
 
     /// A flush of all members begins, which covers all rows but those that are `open`. Of those that `wait` for room it covers what was written before.
     pub fn flush_begins(&mut self, open: &BTreeSet<u64>, wait: &BTreeSet<u64>) {
+        self.bare_covered = self.bare.difference(open).copied().collect();
         for (row, entry) in &mut self.entries {
             entry.covered = !open.contains(row);
             entry.freed = if entry.covered || wait.contains(row) { entry.sectors } else { 0 };
@@ -132,7 +144,9 @@ impl Log {
 
     /// It is over: the entries that it covers are of no more use.
     pub fn flush_over(&mut self) {
-        let Self { entries, areas, .. } = self;
+        let Self { entries, areas, bare, bare_covered, .. } = self;
+        bare.retain(|row| !bare_covered.contains(row));
+        bare_covered.clear();
         entries.retain(|_, entry| {
             areas[usize::from(entry.member)].used -= entry.freed;
             entry.sectors -= std::mem::take(&mut entry.freed);
@@ -142,12 +156,17 @@ impl Log {
 
     /// It failed.
     pub fn flush_failed(&mut self) {
+        self.bare_covered.clear();
         self.entries.values_mut().for_each(|entry| (entry.covered, entry.freed) = (false, 0));
     }
 
     /// The power is cut: rows that are not in doubt need no entry.
     pub fn cut(&mut self, is_in_doubt: impl Fn(u64) -> bool) {
         self.waiting.clear();
+        self.bare_covered.clear();
+        for row in std::mem::take(&mut self.bare) {
+            self.forget(row);
+        }
         self.replay.clear();
         for (row, entry) in &mut self.entries {
             entry.covered = !is_in_doubt(*row);

@@ -9,14 +9,18 @@ use super::heads::{Head, HeadId, Step};
 use super::log::HEADER;
 use super::members::{Over, Why};
 use super::plan::Row;
+use super::sync::Task;
 use super::way::Set;
 use super::{Event, Raid5};
 
 impl<D: BlockDevice> Raid5<D> {
     /// The current writes of a row come next: what undoes them goes to the log.
     pub(super) fn note_in_log(&mut self, id: HeadId, row: &Row, modifies: bool) {
-        if !self.log.is_on() || !row.has_parity() {
+        if !self.log.is_on() {
             return;
+        }
+        if !row.has_parity() {
+            return self.log.write_bare(row.row);
         }
         let written = self.heads.get(id).written;
         let before = self.log.note(row.row, row.parity_member, written);
@@ -152,16 +156,17 @@ impl<D: BlockDevice> Raid5<D> {
         self.log.replayed(row);
     }
 
-    /// Whether the array takes commands.
+    /// Whether the array takes commands: after a power cut once the parity that follows from the log is durable.
     pub(super) fn takes_commands(&self) -> bool {
-        self.power == super::Power::On && !self.log.has_replay()
+        let replays = self.sync.as_ref().is_some_and(|sync| sync.task == Task::Replay);
+        self.power == super::Power::On && !replays && !self.log.has_replay()
     }
 
     /// The next synchronisation begins with the log.
     pub(super) fn begins_with_log(&mut self, now: Instant) -> bool {
         let replays = self.log.has_replay();
         if replays {
-            self.begin_sync(super::sync::Task::Replay, now, 0);
+            self.begin_sync(Task::Replay, now, 0);
         }
         replays
     }

@@ -242,8 +242,8 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// All rows were begun: the synchronisation is over when they are, and durable. The flush after a resync covers the parity that it wrote,
-    /// without which a later cut would put the same rows in doubt.
+    /// All rows were begun: the synchronisation is over when they are, and durable. The flush after a resync or a replay covers the parity that it wrote,
+    /// without which a later cut would put the same rows in doubt, and a member that fails before it could bring back a block that was read as new.
     fn end_sync(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let Some(sync) = &mut self.sync else { return false };
         if !sync.rows.is_empty() {
@@ -256,14 +256,14 @@ impl<D: BlockDevice> Raid5<D> {
                 self.send(member, Why::Rebuilt, flush, None, calendar);
                 return true;
             }
-            Task::Resync if sync.done > 0 && !sync.flushes => {
+            Task::Resync | Task::Replay if sync.done > 0 && !sync.flushes => {
                 let begins = self.flush_members(calendar);
                 if let Some(sync) = &mut self.sync {
                     sync.flushes = begins;
                 }
                 return begins;
             }
-            Task::Resync if self.covering.is_own() => return false,
+            Task::Resync | Task::Replay if self.covering.is_own() => return false,
             Task::Resync | Task::Replay | Task::Scrub => {}
         }
         self.sync = None;

@@ -67,6 +67,8 @@ pub(super) struct Host<D: BlockDevice> {
     submitted: u64,
     /// Of rows that are not flushed: the members with data of which blocks were written, where the array has a log of partial parity.
     modified: BTreeMap<u64, u64>,
+    /// Those that are in no log: in doubt after a cut, or written while the member of their parity was missing.
+    bare: BTreeSet<u64>,
     pub(super) has_log: bool,
     /// Rows with a block that became unreadable.
     spoilt: BTreeSet<u64>,
@@ -107,6 +109,7 @@ impl<D: Ages> Host<D> {
             flushes: Vec::new(),
             submitted: 0,
             modified: BTreeMap::new(),
+            bare: BTreeSet::new(),
             has_log: false,
             spoilt: BTreeSet::new(),
             spoil: None,
@@ -138,6 +141,9 @@ impl<D: Ages> Host<D> {
                 let modified = self.modified.entry(*row).or_default();
                 // Discarded blocks leave the log.
                 *modified = if operation == Operation::Discard { 0 } else { *modified | members };
+                if self.bench.array.missing() >> striping.parity(*row) & 1 == 1 {
+                    self.bare.insert(*row);
+                }
             }
             self.submitted += 1;
             self.unflushed.extend(rows.into_iter().map(|row| (row, self.submitted)));
@@ -166,10 +172,11 @@ impl<D: Ages> Host<D> {
             sector.older.drain(..gone);
             sector.dropped += gone;
         }
-        let Self { modified, unflushed, submitted, .. } = self;
+        let Self { modified, bare, unflushed, submitted, .. } = self;
         unflushed.retain(|row, last| *last > flush.submitted || flush.outstanding.contains(row));
         unflushed.extend(flush.unsure.iter().map(|row| (*row, *submitted)));
         modified.retain(|row, _| unflushed.contains_key(row));
+        bare.retain(|row| unflushed.contains_key(row));
     }
 
     fn writes(command: &Command) -> Option<Content> {
@@ -318,6 +325,8 @@ impl<D: Ages> Host<D> {
         }
         self.excused.extend(self.bench.array.unsure());
         self.excused.extend(&self.spoilt);
+        let striping = self.bench.array.striping();
+        self.bare.extend(self.unflushed.keys().filter(|row| striping.parity(**row) == member));
         self.bench.fail(member);
         self.take_answers();
     }
@@ -347,7 +356,10 @@ impl<D: Ages> Host<D> {
             let is_safe = |row: &u64| {
                 let modified = self.modified.get(row).copied().unwrap_or(0);
                 // A row that was discarded before another cut is in no log, and holds nothing.
-                self.has_log && modified != 0 && (modified & missing == 0 || modified & !missing == 0)
+                self.has_log
+                    && modified != 0
+                    && !self.bare.contains(row)
+                    && (modified & missing == 0 || modified & !missing == 0)
             };
             let endangered: Vec<u64> = self.unflushed.keys().copied().filter(|row| !is_safe(row)).collect();
             self.excused.extend(endangered);
@@ -390,6 +402,7 @@ impl<D: Ages> Host<D> {
         // Rows that were discarded are still in doubt, and in no log.
         let unsure: Vec<u64> = self.bench.array.unsure().collect();
         self.modified.extend(unsure.iter().map(|row| (*row, 0)));
+        self.bare.extend(&unsure);
         self.unflushed.extend(unsure.into_iter().map(|row| (row, self.submitted)));
         self.read_all();
     }

@@ -32,6 +32,8 @@ pub(super) fn over_null_with(files: &[(u16, ArrayFile)], trouble: Trouble, round
     let mut lost = Vec::new();
     for (number, (members, file)) in (0..).zip(files.iter().cloned()) {
         for seed in 0..seeds() {
+            // Shown where it fails.
+            println!("array {number}, seed {seed}");
             let device = |device| {
                 let one = FixedLatency::new(Bytes::kib(256), LATENCY);
                 let of = Seed(seed << 32 | number << 16 | u64::from(device));
