@@ -22,6 +22,9 @@ pub struct RunOptions {
     pub warm_up: Option<WarmUp>,
     /// The column that is to be known well enough: the run ends when it is, or when all requests have come.
     pub until: Option<Precision>,
+    /// Whether the result has every value as it was counted, also those that it would call [unknown](crate::summary::Summary::unknown): for
+    /// a caller that knows what it compares, as an experiment does that states the state of its device.
+    pub as_counted: bool,
     /// The snapshot that the device is restored from, in place of a precondition.
     pub from_snapshot: Option<PathBuf>,
     /// Where the device is to be saved after the run.

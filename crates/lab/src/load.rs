@@ -61,6 +61,8 @@ pub struct Load {
     pub warm_up: WarmUp,
     /// The column that is to be known well enough: the run ends when it is.
     pub until: Option<Precision>,
+    /// Whether the result has every value as it was counted.
+    pub as_counted: bool,
     /// The requests, with those beside what is measured. One that cannot be had ends the run with its error, once those before it are
     /// answered.
     pub requests: Incoming,

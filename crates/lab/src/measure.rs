@@ -284,7 +284,9 @@ impl<D: BlockDevice> Measurements<D> {
             unknown: Vec::new(),
         };
         let mut summary = Summary { verdict: verdict::of(&summary, load.pace), ..summary };
-        unknown::take_out(&mut summary, flash);
+        if !load.as_counted {
+            unknown::take_out(&mut summary, flash);
+        }
         summary
     }
 

@@ -123,8 +123,18 @@ fn an_array_that_was_saved_goes_on_and_is_restored_as_no_other() {
         wordline(&[&["snapshot", "make", &saved, "--precondition", "filled", "--json"][..], &array].concat())
             .json();
     assert_eq!(made["device_type"], "raid5");
-    let from =
-        ["run", "--from-snapshot", &saved, "--workload", "mixed-70-30", "--requests", "1500", "--json"];
+    let from = [
+        "run",
+        "--from-snapshot",
+        &saved,
+        "--workload",
+        "mixed-70-30",
+        "--requests",
+        "1500",
+        "--warm-up",
+        "none",
+        "--json",
+    ];
     let restored = wordline(&from).json();
     let anew = wordline(&[&["run", "--precondition", "filled", "--json"][..], &WORK].concat()).json();
     assert_eq!(restored["digest"], anew["digest"]);
