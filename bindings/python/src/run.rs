@@ -141,6 +141,7 @@ pub fn options(settings: &Settings<'_, '_>) -> PyResult<RunOptions> {
     let after = settings.whole("cut_power_after", 1)?.map(CutAfter::Requests);
     let at = settings.read("cut_power_at")?.map(CutAfter::Time);
     Ok(RunOptions {
+        as_counted: false,
         seed: settings.whole("seed", 0)?.unwrap_or_default(),
         precondition: settings.read("precondition")?,
         warm_up: settings.read("warm_up")?,

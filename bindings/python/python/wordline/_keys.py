@@ -4137,7 +4137,7 @@ class Array(Table):
 
     @property
     def parity(self) -> Literal["cache", "md"]:
-        """When parity is written. One of `cache`, `md`. Default: "cache"."""
+        """When parity is written. One of `cache`, `md`. Default: "md"."""
         return self._get("parity")
 
     @parity.setter

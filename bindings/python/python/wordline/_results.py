@@ -177,6 +177,10 @@ class Flash:
     """Logical pages (mapping units) programmed by garbage collection. `None` for a device without flash."""
     gc_reads: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Pages read by garbage collection. `None` for a device without flash."""
+    gc_victim_pages: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """Pages of the victims that were erased. `None` for a device without flash."""
+    gc_victim_valid_pages: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """Those of them that were valid when the victim was selected. `None` for a device without flash."""
     host_bytes: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Bytes of pages programmed for the host. `None` for a device without flash."""
     host_programs: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
@@ -269,6 +273,8 @@ class Flash:
             gc_moving_victims=cast(Any, values.get("gc_moving_victims")),
             gc_programs=cast(Any, values.get("gc_programs")),
             gc_reads=cast(Any, values.get("gc_reads")),
+            gc_victim_pages=cast(Any, values.get("gc_victim_pages")),
+            gc_victim_valid_pages=cast(Any, values.get("gc_victim_valid_pages")),
             host_bytes=cast(Any, values.get("host_bytes")),
             host_programs=cast(Any, values.get("host_programs")),
             host_reads=cast(Any, values.get("host_reads")),
@@ -302,7 +308,8 @@ class Flash:
 
 @dataclass(frozen=True)
 class Latency:
-    """A latency distribution, in microseconds. Mean, min and max are exact, percentiles good to three digits; a percentile is null without
+    """A latency distribution, in microseconds. Mean, min and max are exact, percentiles good to three digits; a percentile is null
+    without
     requests, and where fewer than ten of them lie beyond it.
     """
 
@@ -320,10 +327,16 @@ class Latency:
     """80% are at most this."""
     p90: float | None = None
     """90% are at most this."""
+    p95: float | None = None
+    """95% are at most this."""
     p99: float | None = None
     """99% are at most this."""
     p999: float | None = None
     """99.9% are at most this."""
+    p9999: float | None = None
+    """99.99% are at most this."""
+    p99999: float | None = None
+    """99.999% are at most this."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Latency:
@@ -336,8 +349,11 @@ class Latency:
             p50=values.get("p50"),
             p80=values.get("p80"),
             p90=values.get("p90"),
+            p95=values.get("p95"),
             p99=values.get("p99"),
             p999=values.get("p999"),
+            p9999=values.get("p9999"),
+            p99999=values.get("p99999"),
         )
 
 
@@ -345,18 +361,22 @@ class Latency:
 class Host:
     """Requests, throughput and latency at the host."""
 
+    compare_latency_us: Latency
+    """Time from submission to completion of comparisons, in microseconds."""
     compares: int
     """Comparisons among them."""
+    discard_latency_us: Latency
+    """Time from submission to completion of discards, in microseconds."""
     discards: int
     """Discards among them."""
     failed: int
     """Requests answered with an error: by a device that is read-only, reads of what is lost, or comparisons that found something
     else.
     """
+    flush_latency_us: Latency
+    """Time from submission to completion of flushes, in microseconds."""
     flushes: int
     """Flushes among them."""
-    iops: float
-    """Requests answered for each simulated second."""
     read_bytes: int
     """Bytes read."""
     read_latency_us: Latency
@@ -369,28 +389,36 @@ class Host:
     """Time from submission to answer of writes, in microseconds."""
     write_zeroes: int
     """Write zeroes commands among them."""
+    write_zeroes_latency_us: Latency
+    """Time from submission to completion of write zeroes commands, in microseconds."""
     writes: int
     """Writes among them."""
     written_bytes: int
     """Bytes written."""
+    iops: float | None = None
+    """Requests completed for each simulated second, recoveries after power cuts left out."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Host:
         """The result that the JSON is of."""
         return Host(
+            compare_latency_us=Latency.from_json(values["compare_latency_us"]),
             compares=values["compares"],
+            discard_latency_us=Latency.from_json(values["discard_latency_us"]),
             discards=values["discards"],
             failed=values["failed"],
+            flush_latency_us=Latency.from_json(values["flush_latency_us"]),
             flushes=values["flushes"],
-            iops=values["iops"],
             read_bytes=values["read_bytes"],
             read_latency_us=Latency.from_json(values["read_latency_us"]),
             reads=values["reads"],
             requests=values["requests"],
             write_latency_us=Latency.from_json(values["write_latency_us"]),
             write_zeroes=values["write_zeroes"],
+            write_zeroes_latency_us=Latency.from_json(values["write_zeroes_latency_us"]),
             writes=values["writes"],
             written_bytes=values["written_bytes"],
+            iops=values.get("iops"),
         )
 
 
@@ -623,6 +651,39 @@ class PowerCut:
 
 
 @dataclass(frozen=True)
+class Attained:
+    """How well a column is known."""
+
+    batches: int
+    """How many batches there were."""
+    column: str
+    """The column."""
+    is_reached: bool
+    """Whether the interval became that narrow."""
+    requests_a_batch: int
+    """Requests of each."""
+    wanted: float
+    """The most that half of the interval was to be of the mean."""
+    half_width: float | None = None
+    """Half of the 95 % interval of that mean; null with fewer than two batches."""
+    mean: float | None = None
+    """The mean of its values in the batches; null where no batch was long enough to have one."""
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Attained:
+        """The result that the JSON is of."""
+        return Attained(
+            batches=values["batches"],
+            column=values["column"],
+            is_reached=values["is_reached"],
+            requests_a_batch=values["requests_a_batch"],
+            wanted=values["wanted"],
+            half_width=values.get("half_width"),
+            mean=values.get("mean"),
+        )
+
+
+@dataclass(frozen=True)
 class Provenance:
     """The program that made a result, and how it was called."""
 
@@ -643,6 +704,27 @@ class Provenance:
             schema=values["schema"],
             version=values["version"],
             commit=values.get("commit"),
+        )
+
+
+@dataclass(frozen=True)
+class Simulator:
+    """The speed of the simulator on the machine that ran it: nothing of the device that was simulated."""
+
+    precondition_seconds: float
+    """Time that preconditioning, or restoring from a snapshot, took on this machine, in seconds."""
+    requests_per_second: float
+    """Host requests simulated for each second of `wall_seconds`."""
+    wall_seconds: float
+    """Time that the run itself took on this machine, in seconds."""
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Simulator:
+        """The result that the JSON is of."""
+        return Simulator(
+            precondition_seconds=values["precondition_seconds"],
+            requests_per_second=values["requests_per_second"],
+            wall_seconds=values["wall_seconds"],
         )
 
 
@@ -940,6 +1022,24 @@ class TraceFile:
 
 
 @dataclass(frozen=True)
+class Unknown:
+    """A metric that a run cannot answer."""
+
+    metric: str
+    """The metric, by its name with dots; it has no value."""
+    reason: str
+    """The reason."""
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Unknown:
+        """The result that the JSON is of."""
+        return Unknown(
+            metric=values["metric"],
+            reason=values["reason"],
+        )
+
+
+@dataclass(frozen=True)
 class Verdict:
     """The bound of a run, and how near it came to that."""
 
@@ -972,6 +1072,27 @@ class Verdict:
             text=values["text"],
             cleaning=values.get("cleaning"),
             stage=values.get("stage"),
+        )
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """The beginning of a load that is not in the result."""
+
+    end: Literal["rule", "asked", "limit"]
+    """Why it ended: `rule`, `asked`, or `limit`, where the load was not steady when it ended."""
+    requests: int
+    """Requests answered by then."""
+    seconds: float
+    """Simulated time by then, in seconds."""
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> LeftOut:
+        """The result that the JSON is of."""
+        return LeftOut(
+            end=values["end"],
+            requests=values["requests"],
+            seconds=values["seconds"],
         )
 
 
@@ -1025,6 +1146,8 @@ class Wear:
     """
     terabytes_written: float
     """Terabytes (10^12 B) that the host wrote in the run, until the device refused writes where it did."""
+    drive_writes_per_day: float | None = None
+    """Drive writes a day (DWPD) at the rate of the run. Null where no time passed."""
     terabytes_expected: float | None = None
     """Terabytes that the host could write at the run's erases a byte until all blocks have reached the part's endurance. Null
     without erases.
@@ -1033,6 +1156,8 @@ class Wear:
     """Evenness: standard deviation of the blocks' erases over their mean; 0 is even. Blocks that were never of use are left out.
     Null without erases.
     """
+    years_expected: float | None = None
+    """Years of the run's writes until then, at its rate: recoveries after power cuts left out. Null without erases."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Wear:
@@ -1049,8 +1174,10 @@ class Wear:
             spare=values["spare"],
             spent_lifetime=values["spent_lifetime"],
             terabytes_written=values["terabytes_written"],
+            drive_writes_per_day=values.get("drive_writes_per_day"),
             terabytes_expected=values.get("terabytes_expected"),
             variation=values.get("variation"),
+            years_expected=values.get("years_expected"),
         )
 
 
@@ -1085,8 +1212,10 @@ class Course:
     """How busy the arrays of the dies were."""
     free: tuple[float, ...]
     """Free block sets as a part of the good ones, at the beginning of each window; empty where the device does not tell."""
-    victims_valid: tuple[float, ...] = ()
-    """Valid pages of the block sets that were erased in a window, as a part of their pages; null where none was erased."""
+    victim_pages: tuple[int, ...]
+    """Logical pages of the victims that were erased in each window."""
+    victim_valid_pages: tuple[int, ...]
+    """Those of them that were valid when garbage collection selected the victims."""
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Course:
@@ -1094,7 +1223,8 @@ class Course:
         return Course(
             dies=DieMap.from_json(values["dies"]),
             free=tuple(values["free"]),
-            victims_valid=tuple(values.get("victims_valid", ())),
+            victim_pages=tuple(values["victim_pages"]),
+            victim_valid_pages=tuple(values["victim_valid_pages"]),
         )
 
 
@@ -1114,10 +1244,14 @@ class Window:
     """Bytes read."""
     read_latency_us: float
     """Mean latency of the reads answered, in microseconds."""
+    reads: int
+    """Reads among them."""
     requests: int
     """Requests answered."""
     write_latency_us: float
     """Mean latency of the writes answered, in microseconds."""
+    writes: int
+    """Writes among them."""
     written_bytes: int
     """Bytes written."""
 
@@ -1131,8 +1265,10 @@ class Window:
             programmed_bytes=values["programmed_bytes"],
             read_bytes=values["read_bytes"],
             read_latency_us=values["read_latency_us"],
+            reads=values["reads"],
             requests=values["requests"],
             write_latency_us=values["write_latency_us"],
+            writes=values["writes"],
             written_bytes=values["written_bytes"],
         )
 
@@ -1236,80 +1372,8 @@ class WriteBack:
 
 
 @dataclass(frozen=True)
-class Attained:
-    """How well a column is known."""
-
-    batches: int
-    """How many batches there were."""
-    column: str
-    """The column."""
-    is_reached: bool
-    """Whether the interval became that narrow."""
-    requests_a_batch: int
-    """Requests of each."""
-    wanted: float
-    """The most that half of the interval was to be of the mean."""
-    half_width: float | None = None
-    """Half of the 95 % interval of that mean; null with fewer than two batches."""
-    mean: float | None = None
-    """The mean of its values in the batches; null where no batch was long enough to have one."""
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> Attained:
-        """The result that the JSON is of."""
-        return Attained(
-            batches=values["batches"],
-            column=values["column"],
-            is_reached=values["is_reached"],
-            requests_a_batch=values["requests_a_batch"],
-            wanted=values["wanted"],
-            half_width=values.get("half_width"),
-            mean=values.get("mean"),
-        )
-
-
-@dataclass(frozen=True)
-class Unknown:
-    """A metric that a run cannot answer."""
-
-    metric: str
-    """The metric, by its name with dots; it has no value."""
-    reason: str
-    """The reason."""
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> Unknown:
-        """The result that the JSON is of."""
-        return Unknown(
-            metric=values["metric"],
-            reason=values["reason"],
-        )
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """The beginning of a load that is not in the result."""
-
-    end: Literal["rule", "asked", "limit"]
-    """Why it ended: `rule`, `asked`, or `limit`, where the load was not steady when it ended."""
-    requests: int
-    """Requests answered by then."""
-    seconds: float
-    """Simulated time by then, in seconds."""
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> LeftOut:
-        """The result that the JSON is of."""
-        return LeftOut(
-            end=values["end"],
-            requests=values["requests"],
-            seconds=values["seconds"],
-        )
-
-
-@dataclass(frozen=True)
 class Summary:
-    """The result of one run. Everything but `wall_seconds`, `precondition_seconds` and `requests_per_second` is a function of
+    """The result of one run. Everything but `simulator` is a function of
     configuration, seed and trace.
     """
 
@@ -1337,22 +1401,20 @@ class Summary:
     """`complete`, `interrupted` (Ctrl-C: the numbers are of the requests finished by then) or `read_only` (the device reached its
     end of life).
     """
-    precondition_seconds: float
-    """Time that preconditioning, or restoring from a snapshot, took on this machine, in seconds."""
     provenance: Provenance
     """The program that ran it."""
-    requests_per_second: float
-    """Host requests simulated for each second of `wall_seconds`."""
+    recovery_seconds: float
+    """Of it, the time of recoveries after power cuts, in seconds: `host.iops` leaves it out."""
     seed: int
     """The seed of all random streams."""
     simulated_seconds: float
     """Time on the simulated clock from the first request, or from the end of the warm-up, to the last completion, in seconds."""
+    simulator: Simulator
+    """The speed of the simulator on this machine."""
     time: tuple[TimeShare, ...]
     """Where the requests' time went."""
     unknown: tuple[Unknown, ...]
     """Metrics that the run cannot answer, each with the reason: they have no value."""
-    wall_seconds: float
-    """Time that the run itself took on this machine, in seconds."""
     wear: Wear
     """The blocks."""
     windows: Windows
@@ -1407,7 +1469,8 @@ class Summary:
     """The beginning of the load, which was not measured; left out where everything was."""
     write_amplification: float | None = None
     """Write amplification: bytes programmed (for the host, for the map, by the collector, as padding) for each byte that the host
-    wrote; null without writes, and where it is unknown. Data still in the buffer at the end are not programmed. Centaur's equation 4.
+    wrote; null without writes, and where it is unknown. Data still in the buffer at the end are not programmed. Centaur's
+    equation 4.
     """
     others: dict[str, Any] = field(default_factory=dict[str, Any])
     """Metrics of designs, each a table by the name of its design, as the JSON has them."""
@@ -1426,14 +1489,13 @@ class Summary:
             link_utilisation=tuple(values["link_utilisation"]),
             notes=tuple(values["notes"]),
             outcome=values["outcome"],
-            precondition_seconds=values["precondition_seconds"],
             provenance=Provenance.from_json(values["provenance"]),
-            requests_per_second=values["requests_per_second"],
+            recovery_seconds=values["recovery_seconds"],
             seed=values["seed"],
             simulated_seconds=values["simulated_seconds"],
+            simulator=Simulator.from_json(values["simulator"]),
             time=tuple(TimeShare.from_json(one) for one in values["time"]),
             unknown=tuple(Unknown.from_json(one) for one in values["unknown"]),
-            wall_seconds=values["wall_seconds"],
             wear=Wear.from_json(values["wear"]),
             windows=Windows.from_json(values["windows"]),
             workload=Source.from_json(values["workload"]),
