@@ -162,7 +162,7 @@ pub fn simulate(point: &Point, goes_on: impl FnMut() -> bool) -> Result<Summary>
         warm_up,
         beside,
         until: None,
-        as_counted: true,
+        as_counted: point.as_counted,
         pace,
         spread: Spread::default(),
         namespace: 0,

@@ -223,8 +223,7 @@ impl<D: BlockDevice> Measurements<D> {
         let (elapsed, shape) = (end - self.begin, device.shape());
         let all = self.all();
         let requests: u64 = all.counts.iter().sum();
-        let metrics = device.metrics(&self.before, end);
-        let detail = device.detail(&self.before, end);
+        let (metrics, detail) = (device.metrics(&self.before, end), device.detail(&self.before, end));
         let busy = |times: &[Duration]| times.iter().map(|time| share(time.ps(), elapsed)).collect();
         let die_utilisation: Vec<f64> = busy(&detail.arrays);
         let wear = wear::of(&detail.pools, all.bytes[1], &shape);
@@ -235,7 +234,7 @@ impl<D: BlockDevice> Measurements<D> {
         let failing = (outcome != Outcome::ReadOnly && self.failed > 0).then(|| self.failing(requests));
         let drifting = drift::note(&parts, shape.block_set.0);
         let of_units = self.of_units(all.counts, &metrics, shape.logical_page);
-        let flash = self.flash(&detail.pools, &metrics, (device, end));
+        let flash = (!load.as_counted).then(|| self.flash(&detail.pools, &metrics, (device, end)));
         let (jobs, fairness) = self.jobs.used();
         let summary = Summary {
             device: load.device_name.clone(),
@@ -284,9 +283,7 @@ impl<D: BlockDevice> Measurements<D> {
             unknown: Vec::new(),
         };
         let mut summary = Summary { verdict: verdict::of(&summary, load.pace), ..summary };
-        if !load.as_counted {
-            unknown::take_out(&mut summary, flash);
-        }
+        flash.into_iter().for_each(|flash| unknown::take_out(&mut summary, flash));
         summary
     }
 

@@ -118,6 +118,7 @@ impl Words {
             covers_volume: self.covers_volume,
             power_cut_after: self.power_cut_after,
             warm_up: self.warm_up,
+            as_counted: false,
             traces: traces.map(Into::into).or_else(|| self.traces.clone()),
             seed: self.seed.parse().map_err(|_| wrong(format!("the seed {}", self.seed)))?,
         })

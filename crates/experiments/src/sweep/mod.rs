@@ -66,6 +66,9 @@ pub struct Sweep {
     /// unless it says otherwise; in a study as in a run.
     #[serde(default = "all_is_measured")]
     pub warm_up: Option<WarmUp>,
+    /// Whether its results have every value as it was counted: those of an experiment, which states in which state its devices are.
+    #[serde(skip, default = "is_experiment")]
+    pub as_counted: bool,
     /// The varied keys, `workload.` before those of the workload, `preset` for the preset, `precondition` for the state
     /// before, `from_snapshot` for a snapshot and `power_cut_after` for the power cut; the last one varies fastest.
     #[serde(default)]
@@ -174,6 +177,11 @@ pub enum Lasts {
     AsExtract,
 }
 
+/// A sweep that is read from a file is one.
+fn is_experiment() -> bool {
+    true
+}
+
 fn all_is_measured() -> Option<WarmUp> {
     Some(WarmUp::None)
 }
@@ -203,6 +211,8 @@ pub struct Point {
     pub power_cut_after: Option<u64>,
     /// How much of the beginning of its load is left out; none where it is as in a run.
     pub warm_up: Option<WarmUp>,
+    /// Whether the result has every value as it was counted.
+    pub as_counted: bool,
     /// The folder of recorded traces, where there is one.
     pub traces: Option<PathBuf>,
     /// The seed of all random streams.
@@ -338,6 +348,7 @@ impl Points for Sweep {
             covers_volume,
             power_cut_after,
             warm_up: self.warm_up,
+            as_counted: self.as_counted,
             traces,
             seed,
         })

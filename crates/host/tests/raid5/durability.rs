@@ -1,4 +1,4 @@
-//! What an array counts as durable: by device, after a flush that covers it, and never for what another device held.
+//! The durability of what an array holds: by device, after a flush that covers it, and never for what another device held.
 
 use wordline_host::raid5::{ArrayFile, Parity};
 use wordline_kernel::{Bytes, Calendar, Duration, Schedule, Seed};

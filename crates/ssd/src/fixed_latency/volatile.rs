@@ -6,7 +6,7 @@ use wordline_kernel::{Seed, Stream};
 
 use crate::device::Content;
 
-/// What a sector may hold after a power cut: nothing stands for zeroes.
+/// A content that a sector may hold after a power cut: nothing stands for zeroes.
 #[derive(Clone, Copy, Debug)]
 struct Version {
     content: Option<Content>,

@@ -87,7 +87,7 @@ pub struct Collector {
     steps: u32,
     /// Victims that held nothing valid when they were chosen, and that are not counted yet.
     empty_victims: u64,
-    /// What the victims held that are not erased yet.
+    /// Valid pages of the victims that are not erased yet, as they were selected.
     pub(super) selected: Selected,
     /// Pages that go to another pool alone.
     pub(super) departures: Departures,

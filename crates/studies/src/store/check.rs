@@ -17,7 +17,7 @@ const DAMAGED: &str = "damaged";
 pub struct Damage {
     /// The file, from the folder of the store.
     pub file: PathBuf,
-    /// What was found in it.
+    /// The reason.
     pub reason: String,
 }
 
@@ -26,7 +26,7 @@ pub struct Damage {
 pub struct Checked {
     /// Runs that are as they were written.
     pub runs: usize,
-    /// What is wrong, the files in order.
+    /// The damage, the files in order.
     pub damage: Vec<Damage>,
 }
 

@@ -26,7 +26,7 @@ pub struct Files {
     pub windows: Option<String>,
 }
 
-/// What the file of a run has beside its record.
+/// The parts of the file of a run beside its record.
 #[derive(Deserialize)]
 struct Head {
     name: String,

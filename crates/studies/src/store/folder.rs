@@ -28,7 +28,7 @@ struct Mark {
     layout: u32,
 }
 
-/// What is at the place of a store.
+/// The thing at the place of a store.
 enum Standing {
     /// A store.
     Whole,
@@ -136,7 +136,7 @@ fn about(path: &Path) -> Result<Option<Metadata>> {
     }
 }
 
-/// What stands in the place of a file or a folder.
+/// The thing in the place of a file or a folder.
 pub(super) fn kind_of(about: &Metadata) -> &'static str {
     #[cfg(unix)]
     {

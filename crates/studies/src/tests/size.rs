@@ -21,7 +21,7 @@ fn a_hundred_million_combinations_are_refused_by_key_and_count() {
     let told = refused(&wide(&["part.endurance", "workload.named.requests"], 10_000));
     assert_eq!(
         told,
-        "study.toml:6: vary.values: found 10,000 values of `workload.named.requests`, with the other keys \
+        "study.toml:8: vary.values: found 10,000 values of `workload.named.requests`, with the other keys \
          100,000,000 combinations, wanted at most 100,000 combinations"
     );
 }

@@ -69,7 +69,7 @@ fn a_changed_digit_a_renamed_key_and_swapped_files_are_no_results() {
         damage(&path)[2..],
         [(name(&files[2]), its_digest.to_owned()), (name(&files[3]), "no record with a digest".to_owned())]
     );
-    // What is damaged is moved and not deleted, and done again.
+    // Damaged files are moved and not deleted, and their runs are done again.
     let (checked, moved) = repair(&path).expect("it can be moved");
     assert_eq!((checked.damage.len(), moved.len()), (4, 4));
     assert_eq!(std::fs::read_to_string(path.join(&moved[0].to)).expect("it is kept"), was[1]);

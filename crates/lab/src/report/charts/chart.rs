@@ -17,7 +17,7 @@ pub struct Chart {
     pub caption: String,
     /// The Vega-Lite specification, with data.
     pub spec: Value,
-    /// What sums over its data equal; a chart of a report has one at least.
+    /// Counters that sums over its data equal; a chart of a report has one at least.
     pub sums: Vec<Sum>,
 }
 

@@ -1,4 +1,4 @@
-//! What charts add up to. Each chart declares the counters of a run that sums over its data equal, and a test holds it to them.
+//! The sums of charts. Each chart declares the counters of a run that sums over its data equal, and a test holds it to them.
 
 use serde_json::Value;
 
@@ -11,15 +11,15 @@ pub struct Sum {
     pub rows: Vec<(&'static str, String)>,
     /// The field whose values are added; none where the data are bare numbers.
     pub field: Option<&'static str>,
-    /// What each value counts.
+    /// The weight of each value.
     pub weights: Weights,
-    /// What it equals.
+    /// The counter that it equals.
     pub counted: Counted,
     /// The greatest difference, as a part of what was counted. Charts have four digits of each number.
     pub within: f64,
 }
 
-/// What each value of a sum counts.
+/// The weight of each value of a sum.
 #[derive(Clone, Debug)]
 pub enum Weights {
     /// As much each.
@@ -86,7 +86,7 @@ impl Sum {
         }
     }
 
-    /// What the run counted, from its summary as JSON.
+    /// The count of the run, from its summary as JSON.
     pub fn counted(&self, summary: &Value) -> f64 {
         let at = |pointer: &String| summary.pointer(pointer).map_or(f64::NAN, amount);
         match &self.counted {
