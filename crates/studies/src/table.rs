@@ -150,7 +150,7 @@ pub struct Told {
 }
 
 /// Sentences of several runs, each kind once: those that differ in their numbers alone are of one kind.
-fn told_once<'a>(all: impl Iterator<Item = &'a str>) -> Vec<Told> {
+fn distinct_notes<'a>(all: impl Iterator<Item = &'a str>) -> Vec<Told> {
     let kind = |text: &str| text.split(|letter: char| letter.is_ascii_digit()).collect::<Vec<_>>().concat();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     let mut told: Vec<Told> = Vec::new();
@@ -195,7 +195,7 @@ impl Table {
 
     /// The notes of all runs, each kind once.
     pub fn notes(&self) -> Vec<Told> {
-        told_once(self.rows.iter().flat_map(Row::notes))
+        distinct_notes(self.rows.iter().flat_map(Row::notes))
     }
 
     /// Why cells of its columns are unknown: each column with a reason, once for each kind.
@@ -203,7 +203,7 @@ impl Table {
         let of_columns = |unknown: &Unknown| self.columns.contains(&unknown.metric);
         let all = self.rows.iter().flat_map(Row::unknown).filter(of_columns);
         let all: Vec<String> = all.map(|Unknown { metric, reason }| format!("{metric}: {reason}")).collect();
-        told_once(all.iter().map(String::as_str))
+        distinct_notes(all.iter().map(String::as_str))
     }
 
     /// The head of a column of differences; none where nothing is compared.

@@ -1,5 +1,5 @@
 //! Flushes that cover rows: what was written before one began is durable on all members when it is over. Those of the host are one kind; the array
-//! flushes by itself to make room in the partial parity log, and after a resync.
+//! flushes by itself to make room in the partial parity log, and after a resync or a replay of that log.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Schedule;

@@ -27,7 +27,7 @@ impl Marked {
     }
 
     fn has(&self, row: u64) -> bool {
-        self.bits[(row / 64) as usize] >> (row % 64) & 1 == 1
+        is_set(&self.bits, row)
     }
 
     fn clear_all(&mut self) {
@@ -35,6 +35,11 @@ impl Marked {
             self.bits[(row / 64) as usize] = 0;
         }
     }
+}
+
+/// Whether the bit of a row is set.
+fn is_set(bits: &[u64], row: u64) -> bool {
+    bits[(row / 64) as usize] >> (row % 64) & 1 == 1
 }
 
 /// The rows of an array that are not known to be in order.
@@ -85,7 +90,7 @@ impl Intent {
 
     /// Whether a row was discarded since the last power cut.
     pub fn is_discarded(&self, row: u64) -> bool {
-        self.discarded[(row / 64) as usize] >> (row % 64) & 1 == 1
+        is_set(&self.discarded, row)
     }
 
     /// A flush of all members begins; whether it is the one that covers the rows marked so far.
@@ -139,7 +144,7 @@ impl Intent {
 
     /// Whether the parity of a row may be wrong.
     pub fn is_untrusted(&self, row: u64) -> bool {
-        self.wrong > 0 && self.untrusted[(row / 64) as usize] >> (row % 64) & 1 == 1
+        self.wrong > 0 && is_set(&self.untrusted, row)
     }
 
     /// The parity of a row was computed from all its data and written.

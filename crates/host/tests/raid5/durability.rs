@@ -1,36 +1,28 @@
 //! The durability of what an array holds: by device, after a flush that covers it, and never for what another device held.
 
 use wordline_host::raid5::{ArrayFile, Parity};
-use wordline_kernel::{Bytes, Calendar, Duration, Schedule, Seed};
+use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_ssd::device::{Content, Tail};
 use wordline_ssd::{BlockDevice, Device, FixedLatency, Operation, contract};
 
-use super::{Bench, LATENCY, cached, explained, md};
+use super::{Bench, LATENCY, cached, explained, md, null};
 
 const SIZE: Bytes = Bytes::kib(512);
 
-/// The power is cut and comes back.
-fn cut(bench: &mut Bench<FixedLatency>) {
-    bench.array.power_cut(bench.calendar.now());
-    bench.array.forget_answers();
-    bench.calendar = Calendar::resumed(bench.calendar.now(), []);
-    bench.array.recover(&mut bench.calendar);
-}
-
 #[test]
 fn a_cut_puts_every_row_in_doubt_that_no_flush_covers_and_a_resync_makes_them_durable() {
-    let mut bench = super::null(4, 0, SIZE, md());
+    let mut bench = null(4, 0, SIZE, md());
     bench.time(Operation::Write, 0, 3 * 128);
     bench.time(Operation::Flush, 0, 0);
     // Three rows: a block of each.
     bench.time(Operation::Write, 0, 24);
-    cut(&mut bench);
+    bench.cut_and_recover();
     assert_eq!(bench.array.unsure().collect::<Vec<_>>(), [0, 1, 2]);
     bench.run();
     assert_eq!((bench.array.counts().resynced, bench.array.unsure().count()), (3, 0));
     // Nothing was written since: a member that fails and another cut find parity in order.
     bench.fail(0);
-    cut(&mut bench);
+    bench.cut_and_recover();
     bench.run();
     assert_eq!((bench.array.lost_sectors(), bench.array.unsure().count()), (0, 0));
     bench.time(Operation::Read, 0, 24);
@@ -38,7 +30,7 @@ fn a_cut_puts_every_row_in_doubt_that_no_flush_covers_and_a_resync_makes_them_du
 
 #[test]
 fn a_rebuild_whose_last_flush_fails_goes_through_the_rows_again() {
-    let mut bench = super::null(4, 1, SIZE, ArrayFile { sync_slowest: Bytes::mib(50), ..md() });
+    let mut bench = null(4, 1, SIZE, ArrayFile { sync_slowest: Bytes::mib(50), ..md() });
     bench.time(Operation::Write, 0, 3 * 128);
     bench.array.devices_mut()[4].fail_next(Operation::Flush);
     bench.fail(1);
@@ -60,7 +52,7 @@ fn a_spare_is_not_credited_with_what_a_flush_made_durable_on_the_one_before_it()
     bench.submit(Operation::Flush, 0, 0);
     bench.fail(1);
     bench.run_for(LATENCY * 2);
-    cut(&mut bench);
+    bench.cut_and_recover();
     bench.run_for(LATENCY);
     let tag = bench.submit(Operation::Read, 0, all.min(128 * 3));
     bench.run_for(LATENCY * 300);
@@ -96,7 +88,7 @@ fn parity_that_waits_shorter_than_a_command_is_written_and_explained() {
 #[test]
 fn a_member_that_fails_takes_nothing_with_it_by_default() {
     assert_eq!(ArrayFile::default().parity, Parity::Md);
-    let mut bench = super::null(4, 0, SIZE, ArrayFile::default());
+    let mut bench = null(4, 0, SIZE, ArrayFile::default());
     let mut random = Seed(3).stream("raid5.default", 0);
     let sectors = bench.array.shape().namespaces[0];
     for _ in 0..100 {
@@ -112,7 +104,7 @@ fn a_member_that_fails_takes_nothing_with_it_by_default() {
 /// Two blocks of a row are written while a member is missing that is neither of them, and the power is cut after so many events.
 fn cut_beside(missing: u16, events: u32) -> (bool, u64) {
     let file = ArrayFile { parity_log: Some(Bytes::kib(128)), ..md() };
-    let mut bench = super::null(4, 0, SIZE, file);
+    let mut bench = null(4, 0, SIZE, file);
     bench.time(Operation::Write, 0, 3 * 128);
     bench.time(Operation::Flush, 0, 0);
     bench.fail(missing);
@@ -122,14 +114,9 @@ fn cut_beside(missing: u16, events: u32) -> (bool, u64) {
     for _ in 0..events {
         bench.step();
     }
-    cut(&mut bench);
+    bench.cut_and_recover();
     bench.run();
-    let tag = bench.submit(Operation::Read, 256, 8);
-    bench.run();
-    let failed = bench.answers().iter().any(|answer| answer.command.tag == tag && answer.failed);
-    let found = bench.array.take_contents(tag);
-    let is_old = !failed && found.is_some_and(|found| found.iter().all(|content| *content == Content::of(1)));
-    (is_old, bench.array.lost_sectors())
+    (bench.reads_as(256, 8, 1), bench.array.lost_sectors())
 }
 
 #[test]

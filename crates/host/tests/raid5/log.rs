@@ -1,9 +1,8 @@
 //! The partial parity log: what it keeps where the power is cut while a member is missing.
 
 use wordline_host::raid5::ArrayFile;
-use wordline_kernel::{Bytes, Calendar, Schedule};
-use wordline_ssd::device::Content;
-use wordline_ssd::{BlockDevice, Operation};
+use wordline_kernel::Bytes;
+use wordline_ssd::Operation;
 
 use super::md;
 use super::oracle::Trouble;
@@ -46,16 +45,9 @@ fn cut_in_a_write(log: Option<Bytes>, events: u32) -> (u64, bool) {
     for _ in 0..events {
         bench.step();
     }
-    bench.array.power_cut(bench.calendar.now());
-    bench.array.forget_answers();
-    bench.calendar = Calendar::resumed(bench.calendar.now(), []);
-    bench.array.recover(&mut bench.calendar);
+    bench.cut_and_recover();
     bench.run();
-    let tag = bench.submit(Operation::Read, 0, 8);
-    bench.run();
-    let failed = bench.answers().iter().any(|answer| answer.command.tag == tag && answer.failed);
-    let found = bench.array.take_contents(tag);
-    let is_old = !failed && found.is_some_and(|found| found.iter().all(|content| *content == Content::of(1)));
+    let is_old = bench.reads_as(0, 8, 1);
     (bench.array.lost_sectors(), is_old)
 }
 

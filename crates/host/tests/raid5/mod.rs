@@ -11,6 +11,7 @@ mod trials;
 use wordline_host::raid5::{ArrayFile, Event, Parity, Raid5};
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule};
 use wordline_ssd::ageing::Ages;
+use wordline_ssd::device::Content;
 use wordline_ssd::{Answer, BlockDevice, Command, FixedLatency, Operation};
 
 /// How long a null device takes for a command.
@@ -96,6 +97,28 @@ impl<D: Ages> Bench<D> {
         let answer = answers.iter().find(|answer| answer.command.tag == tag).expect("it is answered");
         assert!(!answer.failed, "{answer:?}");
         answer.latency
+    }
+
+    /// Cuts the power: what was outstanding is never answered.
+    pub fn cut(&mut self) {
+        self.array.power_cut(self.calendar.now());
+        self.array.forget_answers();
+        self.calendar = Calendar::resumed(self.calendar.now(), []);
+    }
+
+    /// Cuts the power and switches it on again.
+    pub fn cut_and_recover(&mut self) {
+        self.cut();
+        self.array.recover(&mut self.calendar);
+    }
+
+    /// Whether sectors are read, and each holds the content of the command with this tag.
+    pub fn reads_as(&mut self, sector: u64, sectors: u64, written: u32) -> bool {
+        let tag = self.submit(Operation::Read, sector, sectors);
+        self.run();
+        let failed = self.answers().iter().any(|answer| answer.command.tag == tag && answer.failed);
+        let found = self.array.take_contents(tag);
+        !failed && found.is_some_and(|found| found.iter().all(|content| *content == Content::of(written)))
     }
 
     pub fn fail(&mut self, member: u16) {

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wordline_kernel::{Bytes, Calendar, Instant, Schedule, Seed, Stream};
+use wordline_kernel::{Bytes, Instant, Schedule, Seed, Stream};
 use wordline_ssd::ageing::Ages;
 use wordline_ssd::device::{Content, ZEROES};
 use wordline_ssd::{BlockDevice, Command, Operation};
@@ -374,9 +374,7 @@ impl<D: Ages> Host<D> {
             self.bench.step();
             self.take_answers();
         }
-        self.bench.array.power_cut(self.bench.calendar.now());
-        self.bench.array.forget_answers();
-        self.bench.calendar = Calendar::resumed(self.bench.calendar.now(), []);
+        self.bench.cut();
         self.flushes.clear();
         for command in std::mem::take(&mut self.sent) {
             let Some(new) = Self::writes(&command) else { continue };

@@ -269,13 +269,14 @@ pub fn comparison(runs: &[Summary], columns: u16) -> String {
         begin += count;
     }
     let unknown = |run: &Summary| told::unknown(&run.unknown);
-    text += &told_of("Unknown of", &labels, runs.iter().map(unknown).collect(), columns);
-    text += &told_of("Note on", &labels, runs.iter().map(|run| run.notes.clone()).collect(), columns);
+    text += &grouped_sentences("Unknown of", &labels, runs.iter().map(unknown).collect(), columns);
+    text +=
+        &grouped_sentences("Note on", &labels, runs.iter().map(|run| run.notes.clone()).collect(), columns);
     text
 }
 
 /// Sentences on runs with these labels, each once with all the runs that it is on.
-fn told_of(what: &str, labels: &[String], sentences: Vec<Vec<String>>, columns: u16) -> String {
+fn grouped_sentences(what: &str, labels: &[String], sentences: Vec<Vec<String>>, columns: u16) -> String {
     let mut told: Vec<(String, Vec<&str>)> = Vec::new();
     for (label, sentence) in
         labels.iter().zip(sentences).flat_map(|(label, all)| all.into_iter().map(move |one| (label, one)))
