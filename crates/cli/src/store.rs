@@ -28,7 +28,7 @@ enum Command {
     /// if there are any.
     Check(Of),
     /// Moves the files that `check` lists into the folder `damaged` of the store. Nothing is deleted or written over; a study that is started again
-    /// does those runs again.
+    /// does those runs again. The exit code is 0, also where files were moved.
     Repair(Of),
 }
 

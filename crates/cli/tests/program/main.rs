@@ -23,6 +23,7 @@ mod scripts;
 #[cfg(unix)]
 mod signals;
 mod snapshots;
+mod store;
 mod sweep;
 mod traces;
 mod zones;
