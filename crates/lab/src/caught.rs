@@ -12,12 +12,17 @@ pub fn is_caught() -> bool {
     IS_CAUGHT.get()
 }
 
+/// Calls `f`, which catches its panics itself, so that nothing is said of them.
+pub fn quietly<T>(f: impl FnOnce() -> T) -> T {
+    let before = IS_CAUGHT.replace(true);
+    let result = f();
+    IS_CAUGHT.set(before);
+    result
+}
+
 /// Calls `f`. Returns its result, or the text of its panic.
 pub(crate) fn catch<T>(f: impl FnOnce() -> T) -> Result<T, String> {
-    let before = IS_CAUGHT.replace(true);
-    let result = catch_unwind(AssertUnwindSafe(f));
-    IS_CAUGHT.set(before);
-    result.map_err(|panic| {
+    quietly(|| catch_unwind(AssertUnwindSafe(f))).map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no text").to_owned()
     })

@@ -10,6 +10,9 @@
 //! of those allowed; the invariants of the device hold; no flushed data are lost by a power cut; programs and erases may fail; and
 //! a device that is saved and restored between any two events goes on as one that was not.
 
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed, Stream};
 use wordline_nand::faults::{Fails, FaultFile};
 use wordline_nand::geometry::Layout;
@@ -39,7 +42,7 @@ const PATIENCE: Duration = Duration::from_ms(10_000);
 
 /// The disturbance that a device is put to while it works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Trial {
+pub enum Trial {
     /// Nothing.
     Usual,
     /// Some programs and erases fail.
@@ -48,6 +51,41 @@ enum Trial {
     PowerCuts,
     /// It is saved between two events, restored with another seed, and compared.
     Snapshots,
+}
+
+impl Trial {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Usual, Self::Faults, Self::PowerCuts, Self::Snapshots];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Usual => "usual",
+            Self::Faults => "faults",
+            Self::PowerCuts => "power-cuts",
+            Self::Snapshots => "snapshots",
+        }
+    }
+}
+
+/// A breach of the contract by a design.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The trial in which it was found.
+    pub trial: Trial,
+    /// The seed of the device and of its host.
+    pub seed: u64,
+    /// The time on the device.
+    pub at: Duration,
+    /// The rule that does not hold.
+    pub what: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { trial, seed, at, what } = self;
+        write!(out, "{what}\n(trial {}, seed {seed}, at {at})", trial.name())
+    }
 }
 
 /// Tries a design on `device`, with its other policies as the configuration names them.
@@ -71,24 +109,60 @@ pub fn check_all(device: &DeviceFile, designs: impl Fn(&Config) -> Combination) 
 /// # Panics
 /// With what does not hold, the trial and the seed.
 pub fn check_parts(device: &DeviceFile, parts: impl Fn(&Config) -> Parts) {
-    for trial in [Trial::Usual, Trial::Faults, Trial::PowerCuts, Trial::Snapshots] {
+    try_parts(device, parts, || false).unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+/// Does what [`check_parts`] does without a panic that leaves it: those of the device on the way are caught. A design that may fail by itself
+/// says by `has_failed` whether it has, and is asked after each event.
+///
+/// # Errors
+/// The first [`Failure`].
+pub fn try_parts(
+    device: &DeviceFile,
+    parts: impl Fn(&Config) -> Parts,
+    has_failed: impl Fn() -> bool,
+) -> Result<(), Failure> {
+    for trial in Trial::ALL {
         for seed in 1..=SEEDS {
-            let mut file = device.clone();
-            if trial == Trial::Faults {
-                file.faults.extend(failing());
-            }
-            let config = file.check().unwrap_or_else(|wrong| panic!("the device: {wrong}"));
-            let made = |seed| {
-                let parts = parts(&config);
-                let checked = parts.check(&config);
-                let config = checked.unwrap_or_else(|wrong| {
-                    panic!("the design: {wrong}{}", parts.designs.device_to_try(&config))
-                });
-                Device::with(config, parts, Seed(seed))
-            };
-            Host::new(made(seed), trial, seed).work(&made);
+            try_once(device, &parts, &has_failed, (trial, seed))?;
         }
     }
+    Ok(())
+}
+
+/// One trial with one seed.
+///
+/// # Errors
+/// The [`Failure`], if there is one.
+pub fn try_once(
+    device: &DeviceFile,
+    parts: impl Fn(&Config) -> Parts,
+    has_failed: impl Fn() -> bool,
+    (trial, seed): (Trial, u64),
+) -> Result<(), Failure> {
+    let mut file = device.clone();
+    if trial == Trial::Faults {
+        file.faults.extend(failing());
+    }
+    let mut host = None;
+    let tried = catch_unwind(AssertUnwindSafe(|| {
+        let config = file.check().unwrap_or_else(|wrong| panic!("the device: {wrong}"));
+        let made = |seed| {
+            let parts = parts(&config);
+            let checked = parts.check(&config);
+            let config = checked.unwrap_or_else(|wrong| {
+                panic!("the design: {wrong}{}", parts.designs.device_to_try(&config))
+            });
+            Device::with(config, parts, Seed(seed))
+        };
+        host.insert(Host::new(made(seed), &has_failed, (trial, seed))).work(&made);
+    }));
+    tried.map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without text");
+        let at = host.map_or(Duration::ZERO, |host| host.calendar.now() - Instant::ZERO);
+        Failure { trial, seed, at, what: text.to_owned() }
+    })
 }
 
 /// Failures that a device with little spare space survives.
@@ -98,8 +172,9 @@ fn failing() -> Vec<FaultFile> {
 }
 
 /// A host that knows what each page may hold.
-struct Host {
+struct Host<'a> {
     device: Device,
+    has_failed: &'a dyn Fn() -> bool,
     calendar: Calendar<Event>,
     trial: Trial,
     seed: u64,
@@ -113,8 +188,8 @@ struct Host {
     written: Vec<Vec<Content>>,
 }
 
-impl Host {
-    fn new(mut device: Device, trial: Trial, seed: u64) -> Self {
+impl<'a> Host<'a> {
+    fn new(mut device: Device, has_failed: &'a dyn Fn() -> bool, (trial, seed): (Trial, u64)) -> Self {
         if trial != Trial::Snapshots {
             device.follow_contents();
         }
@@ -122,6 +197,7 @@ impl Host {
         let pages = device.config().logical_pages as usize;
         Self {
             device,
+            has_failed,
             calendar: Calendar::new(),
             trial,
             seed,
@@ -133,7 +209,7 @@ impl Host {
         }
     }
 
-    fn work(mut self, made: &impl Fn(u64) -> Device) {
+    fn work(&mut self, made: &impl Fn(u64) -> Device) {
         for round in 1..=ROUNDS {
             self.submit_round();
             if self.trial == Trial::PowerCuts && self.random.below(40) == 0 {
@@ -196,7 +272,10 @@ impl Host {
     /// Fails with the answer of a design that is not one of those allowed.
     fn check_answers(&self) {
         if let Some(wrong) = self.device.wrong_answer() {
-            self.fail(&wrong.to_string());
+            fail(&wrong.to_string());
+        }
+        if (self.has_failed)() {
+            fail("the design failed");
         }
     }
 
@@ -206,19 +285,15 @@ impl Host {
         while self.device.outstanding() > 0 {
             self.step();
             let waits = watchdog.look(&self.device, self.calendar.now());
-            waits.unwrap_or_else(|waits| self.fail(&waits));
+            waits.unwrap_or_else(|waits| fail(&waits));
         }
-        assert!(!self.device.is_read_only(), "{}", self.text("the device came to its end of life"));
-        assert!(
-            self.device.answers().iter().all(|answer| !answer.failed),
-            "{}",
-            self.text("a command failed")
-        );
+        assert!(!self.device.is_read_only(), "the device came to its end of life");
+        assert!(self.device.answers().iter().all(|answer| !answer.failed), "a command failed");
         self.device.forget_answers();
     }
 
     fn step(&mut self) {
-        let Some(event) = self.calendar.advance() else { self.fail("commands wait and nothing will happen") };
+        let Some(event) = self.calendar.advance() else { fail("commands wait and nothing will happen") };
         self.device.handle(event, &mut self.calendar);
         self.check_answers();
     }
@@ -250,7 +325,7 @@ impl Host {
             let found = self.read(page);
             let wanted = *self.may_hold[page as usize].last().expect("zeroes at the least");
             if found.iter().any(|content| *content != wanted) {
-                self.fail(&format!("page {page} holds {found:?} where {wanted:?} was written"));
+                fail(&format!("page {page} holds {found:?} where {wanted:?} was written"));
             }
         }
     }
@@ -279,9 +354,7 @@ impl Host {
             let found = self.read(page as u64);
             if found.iter().any(|content| *content != found[0] || !self.may_be_held(page, *content)) {
                 let may_hold = &self.may_hold[page];
-                self.fail(&format!(
-                    "after a power cut page {page} holds {found:?}, wanted one of {may_hold:?}"
-                ));
+                fail(&format!("after a power cut page {page} holds {found:?}, wanted one of {may_hold:?}"));
             }
             self.may_hold[page] = vec![found[0]];
         }
@@ -304,20 +377,18 @@ impl Host {
         };
         let bytes = saved(&self.device, &Agenda::of(&self.calendar));
         let mut again = made(self.seed + 100);
-        let agenda = again.load(&mut bytes.as_slice()).unwrap_or_else(|wrong| self.fail(&wrong.to_string()));
+        let agenda = again.load(&mut bytes.as_slice()).unwrap_or_else(|wrong| fail(&wrong.to_string()));
         if saved(&again, &agenda) != bytes {
-            self.fail("a restored device saves another state than it was restored from");
+            fail("a restored device saves another state than it was restored from");
         }
         let mut calendar = agenda.calendar(|event| event);
         for _ in 0..ROUNDS_RESTORED {
             while self.device.outstanding() > 0 {
                 self.step();
-                let Some(event) = calendar.advance() else {
-                    self.fail("a restored device waits for nothing")
-                };
+                let Some(event) = calendar.advance() else { fail("a restored device waits for nothing") };
                 again.handle(event, &mut calendar);
                 if again.digest() != self.device.digest() {
-                    self.fail("a restored device does something else than the one that was saved");
+                    fail("a restored device does something else than the one that was saved");
                 }
             }
             self.device.forget_answers();
@@ -327,17 +398,9 @@ impl Host {
             }
         }
     }
+}
 
-    fn text(&self, what: &str) -> String {
-        format!(
-            "{what}\n(trial {:?}, seed {}, at {})",
-            self.trial,
-            self.seed,
-            self.calendar.now() - Instant::ZERO
-        )
-    }
-
-    fn fail(&self, what: &str) -> ! {
-        panic!("{}", self.text(what))
-    }
+/// Ends a trial; [`try_once`] says which.
+fn fail(what: &str) -> ! {
+    panic!("{what}")
 }

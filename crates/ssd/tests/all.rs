@@ -3,6 +3,7 @@
 mod ageing;
 mod birth;
 mod block_map;
+mod breaches;
 mod buffer;
 mod closed_form;
 mod collection;
