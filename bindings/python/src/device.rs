@@ -8,7 +8,7 @@ use wordline_lab as lab;
 use wordline_lab::Registry;
 
 use crate::errors::{of_device, refused, refused_key};
-use crate::values::{to_python, to_table, to_toml};
+use crate::values::{to_pairs, to_python, to_table};
 
 /// A description of a device that was checked; with another setting it is another one.
 #[pyclass(frozen, module = "wordline._native")]
@@ -31,7 +31,7 @@ impl Device {
     /// The device called `name` of a table of keys.
     #[staticmethod]
     fn of_keys(name: &str, keys: &Bound<'_, PyMapping>) -> PyResult<Self> {
-        let table = to_table("", keys)?;
+        let table = to_table("device", keys)?;
         lab::Device::of_keys(&Registry::default(), name, table).map(Self).map_err(of_device)
     }
 
@@ -46,18 +46,10 @@ impl Device {
 
     /// The same device with other values of these keys.
     fn with_keys(&self, keys: &Bound<'_, PyMapping>) -> PyResult<Self> {
-        let mut all = Vec::new();
-        for item in keys.items()?.iter() {
-            let (key, value): (String, Bound<'_, PyAny>) = item.extract()?;
-            if key.contains('=') {
-                return Err(refused_key(
-                    &format!("--set {key}"),
-                    "not a key",
-                    "a key such as ftl.over_provisioning",
-                ));
-            }
-            let value = to_toml(&key, &value)?;
-            all.push((key, value));
+        let all = to_pairs("settings", keys)?;
+        if let Some((key, _)) = all.iter().find(|(key, _)| key.contains('=')) {
+            let key = format!("--set {key}");
+            return Err(refused_key(&key, "not a key", "a key such as ftl.over_provisioning"));
         }
         let keys = all.iter().map(|(key, value)| (key.as_str(), value.clone()));
         self.0.with_all(keys).map(Self).map_err(of_device)

@@ -48,7 +48,7 @@ impl Study {
     /// That of these keys.
     #[staticmethod]
     fn of_keys(name: &str, keys: &Bound<'_, PyMapping>) -> PyResult<Self> {
-        let text = to_table("", keys)?.to_string();
+        let text = to_table("study", keys)?.to_string();
         studies::Study::of_keys(&Registry::default(), Path::new(name), &text).map(Self).map_err(of_device)
     }
 

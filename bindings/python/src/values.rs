@@ -8,53 +8,141 @@ use toml::Value;
 
 use crate::errors::refused_key;
 
-/// The value of `key` as TOML has it.
-pub fn to_toml(key: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
-    if let Ok(truth) = value.cast::<PyBool>() {
-        return Ok(truth.is_true().into());
-    }
-    if value.is_instance_of::<PyInt>() {
-        return match value.extract::<i64>() {
-            Ok(number) => Ok(number.into()),
-            Err(_) => Err(refused_key(key, &shown(value), "a whole number of 64 bits")),
-        };
-    }
-    if let Ok(number) = value.cast::<PyFloat>() {
-        return Ok(number.extract::<f64>()?.into());
-    }
-    if let Ok(text) = value.cast::<PyString>() {
-        return Ok(text.to_str()?.into());
-    }
-    if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-        let items = value.try_iter()?.enumerate();
-        let items = items.map(|(n, item)| to_toml(&format!("{key}[{n}]"), &item?));
-        return Ok(Value::Array(items.collect::<PyResult<_>>()?));
-    }
-    if let Ok(mapping) = value.cast::<PyMapping>() {
-        return Ok(Value::Table(to_table(key, mapping)?));
-    }
-    if let Ok(path) = value.extract::<PathBuf>() {
-        return Ok(path.to_string_lossy().into_owned().into());
-    }
-    // A number of NumPy.
-    match value.call_method0("item") {
-        Ok(plain) if plain.get_type().as_ptr() != value.get_type().as_ptr() => to_toml(key, &plain),
-        _ => Err(refused_key(key, &shown(value), "text, a number, True or False, a list or a dict")),
-    }
+/// Tables and lists within each other, at the most: the reader of TOML has this bound (`LIMIT` of the crate toml 1.2), so a file cannot hold
+/// more either. Presets are eight deep at the most.
+const MOST_DEEP: usize = 80;
+
+/// Values of one argument. Chosen: ten times the combinations that a study may have; a table that holds one list many times over may have
+/// more than fit into memory.
+const MOST_VALUES: usize = 1_000_000;
+
+/// Parts of a path that messages show. Chosen: those that say where to look.
+const PARTS_SHOWN: usize = 4;
+
+/// Characters of a value that messages show. Chosen: a line.
+const SHOWN: usize = 120;
+
+/// The argument `name`, a mapping, as a table of TOML, its keys in order.
+pub fn to_table(name: &'static str, mapping: &Bound<'_, PyMapping>) -> PyResult<toml::Table> {
+    Ok(to_pairs(name, mapping)?.into_iter().collect())
 }
 
-/// A mapping as a table of TOML; its keys lie below `path`.
-pub fn to_table(path: &str, mapping: &Bound<'_, PyMapping>) -> PyResult<toml::Table> {
-    let mut table = toml::Table::new();
-    for item in mapping.items()?.iter() {
-        let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
-        let Ok(key) = key.extract::<String>() else {
-            return Err(refused_key(path, &shown(&key), "keys that are text"));
-        };
-        let at = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-        table.insert(key, to_toml(&at, &value)?);
+/// The same, in the order of the mapping.
+pub fn to_pairs(name: &'static str, mapping: &Bound<'_, PyMapping>) -> PyResult<Vec<(String, Value)>> {
+    let mut walk = Walk { name, path: Vec::new(), around: Vec::new(), values: 0 };
+    walk.within(mapping, |walk, _| walk.pairs(mapping))
+}
+
+/// A way through values that hold others.
+struct Walk {
+    /// The argument that holds all of it.
+    name: &'static str,
+    /// The keys and the places in lists down to the value.
+    path: Vec<String>,
+    /// The values around it, by their addresses.
+    around: Vec<usize>,
+    values: usize,
+}
+
+impl Walk {
+    /// The value at the end of the path as TOML has it.
+    fn value(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+        self.values += 1;
+        if self.values > MOST_VALUES {
+            return Err(self.refused("more values", &format!("at most {MOST_VALUES}")));
+        }
+        if let Ok(truth) = value.cast::<PyBool>() {
+            return Ok(truth.is_true().into());
+        }
+        if value.is_instance_of::<PyInt>() {
+            let number = value.extract::<i64>();
+            return number
+                .map(Into::into)
+                .map_err(|_| self.refused(&shown(value), "a whole number of 64 bits"));
+        }
+        if let Ok(number) = value.cast::<PyFloat>() {
+            return Ok(number.extract::<f64>()?.into());
+        }
+        if let Ok(text) = value.cast::<PyString>() {
+            let text = text.to_str().map_err(|_| self.refused(&shown(value), "text that UTF-8 has"))?;
+            return Ok(text.into());
+        }
+        if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
+            return self.within(value, Self::list).map(Value::Array);
+        }
+        if let Ok(mapping) = value.cast::<PyMapping>() {
+            let pairs = self.within(value, |walk, _| walk.pairs(mapping))?;
+            return Ok(Value::Table(pairs.into_iter().collect()));
+        }
+        if let Ok(path) = value.extract::<PathBuf>() {
+            return Ok(path.to_string_lossy().into_owned().into());
+        }
+        // A number of NumPy.
+        match value.call_method0("item") {
+            Ok(plain) if plain.get_type().as_ptr() != value.get_type().as_ptr() => self.value(&plain),
+            _ => Err(self.refused(&shown(value), "text, a number, True or False, a list or a dict")),
+        }
     }
-    Ok(table)
+
+    fn list(&mut self, list: &Bound<'_, PyAny>) -> PyResult<Vec<Value>> {
+        let items = list.try_iter()?.enumerate();
+        items.map(|(n, item)| self.at(format!("[{n}]"), &item?)).collect()
+    }
+
+    fn pairs(&mut self, mapping: &Bound<'_, PyMapping>) -> PyResult<Vec<(String, Value)>> {
+        let mut pairs = Vec::new();
+        for item in mapping.items()?.iter() {
+            let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+            let Ok(key) = key.extract::<String>() else {
+                return Err(self.refused(&shown(&key), "keys that are text"));
+            };
+            let value = self.at(key.clone(), &value)?;
+            pairs.push((key, value));
+        }
+        Ok(pairs)
+    }
+
+    fn at(&mut self, part: String, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+        self.path.push(part);
+        let read = self.value(value)?;
+        self.path.pop();
+        Ok(read)
+    }
+
+    /// The content of a value that holds others, unless it holds itself, or is too deep in others.
+    fn within<'py, T>(
+        &mut self,
+        value: &Bound<'py, PyAny>,
+        read: impl FnOnce(&mut Self, &Bound<'py, PyAny>) -> PyResult<T>,
+    ) -> PyResult<T> {
+        let address = value.as_ptr() as usize;
+        if self.around.contains(&address) {
+            let kind = value.get_type().name()?.to_string();
+            return Err(self.refused(&format!("a {kind} that holds itself"), "values that end"));
+        }
+        if self.around.len() == MOST_DEEP {
+            let wanted = format!("at most {MOST_DEEP} tables and lists within each other");
+            return Err(self.refused("one more table or list", &wanted));
+        }
+        self.around.push(address);
+        let read = read(self, value)?;
+        self.around.pop();
+        Ok(read)
+    }
+
+    fn refused(&self, found: &str, wanted: &str) -> PyErr {
+        let mut key = String::new();
+        for part in self.path.iter().take(PARTS_SHOWN) {
+            if !key.is_empty() && !part.starts_with('[') {
+                key.push('.');
+            }
+            key.push_str(part);
+        }
+        if self.path.len() > PARTS_SHOWN {
+            key.push_str(" ...");
+        }
+        refused_key(if key.is_empty() { self.name } else { &key }, found, wanted)
+    }
 }
 
 /// A value of TOML as Python has it.
@@ -79,7 +167,11 @@ pub fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyA
     })
 }
 
-/// A value as messages show it.
+/// A value as messages show it, in one line that is not too long.
 pub fn shown(value: &Bound<'_, PyAny>) -> String {
-    value.repr().map_or_else(|_| "a value without text".to_owned(), |text| text.to_string())
+    let whole = value.repr().map_or_else(|_| "a value without text".to_owned(), |text| text.to_string());
+    match whole.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{} ... ({} characters)", &whole[..end], whole.chars().count()),
+        None => whole,
+    }
 }

@@ -2,7 +2,7 @@
 
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyMapping};
 use wordline_kernel::Duration;
 use wordline_lab as lab;
 use wordline_lab::Origin;
@@ -11,8 +11,9 @@ use wordline_lab::trace::workload::arrival::Bursts;
 use wordline_lab::trace::{Fit, Options};
 
 use crate::columns::{request, rows};
-use crate::errors::of_device;
+use crate::errors::{of_device, refused};
 use crate::settings::Settings;
+use crate::values::{shown, to_pairs};
 
 /// Which requests, and at what pace.
 #[pyclass(frozen, module = "wordline._native")]
@@ -59,11 +60,11 @@ fn origin(settings: &Settings<'_, '_>) -> PyResult<Origin> {
         (Some(path), None) => Origin::Trace(path, options),
         (Some(path), Some(name)) => {
             let wanted = format!("one of them: name={name:?} or trace={path:?}");
-            return Err(crate::errors::refused("workload", "a name and a trace", &wanted));
+            return Err(refused("workload", "a name and a trace", &wanted));
         }
         (None, named) if options != Options::default() => {
             let with = named.as_deref().unwrap_or("the embedded trace");
-            return Err(crate::errors::refused(
+            return Err(refused(
                 "format or trace_options",
                 format!("it with {with}"),
                 "trace=FILE beside it",
@@ -79,9 +80,17 @@ fn options(settings: &Settings<'_, '_>) -> PyResult<Options> {
     let mut options = Options::default();
     let mut set = |key: &str, value: &str| options.set(key, value).map_err(|error| of_device(error.into()));
     if let Some(given) = settings.get("trace_options")? {
-        for item in given.cast::<pyo3::types::PyMapping>()?.items()?.iter() {
-            let (key, value): (String, Bound<'_, PyAny>) = item.extract()?;
-            set(&key, value.str()?.to_str()?)?;
+        let wanted = "a dict of options, such as {\"time_unit\": \"us\"}";
+        let pairs = given.cast::<PyMapping>().map_err(|_| refused("trace_options", shown(&given), wanted))?;
+        for (key, value) in to_pairs("trace_options", pairs)? {
+            match value {
+                toml::Value::String(text) => set(&key, &text)?,
+                toml::Value::Integer(number) => set(&key, &number.to_string())?,
+                other => {
+                    let key = format!("trace_options.{key}");
+                    return Err(refused(&key, other, "text or a whole number"));
+                }
+            }
         }
     }
     if let Some(format) = settings.text("format")? {
