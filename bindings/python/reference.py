@@ -22,7 +22,7 @@ GROUPS = {
     "Logs": ("Log",),
     "Designs": ("Design", "View", "Block", "Wearing", "Resting", "Failure", "Moved", "Written", "Arriving", "Random", "counter", "Counter", "contract"),
     "Tables of keys": ("Table", "Tables", "Value"),
-    "Errors": ("Error", "Finding", "ConfigError", "TraceError", "DesignError", "Fault", "Interrupted"),
+    "Errors": ("Error", "Finding", "ConfigError", "TraceError", "DesignError", "ContractError", "Fault", "Interrupted"),
 }
 """All public names; those of a group in the order in which they are met."""
 

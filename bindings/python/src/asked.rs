@@ -54,9 +54,9 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// A copy of an object, for a device of its own: what the object counts or remembers is that of one device.
+    /// A copy of an object with copies of all that it holds, for a device of its own: its state is that of one device.
     pub fn copied(py: Python<'_>, object: &Py<PyAny>, calls: &Arc<Calls>) -> PyResult<Self> {
-        let object = py.import("copy")?.call_method1("copy", (object,))?;
+        let object = object.bind(py).call_method0("_copied")?;
         let kind = object.getattr("_kind")?.cast_into::<Kind>()?;
         Ok(Self { kind: kind.get().clone(), object: object.unbind(), calls: Arc::clone(calls) })
     }
@@ -107,12 +107,12 @@ impl Asked {
         Python::attach(call).map_err(|error| self.raise(error)).ok()
     }
 
-    /// Its fields and counters, as text.
-    pub fn fields(&self) -> String {
-        self.call(|py| self.object.bind(py).call_method0("_save")?.extract::<String>()).unwrap_or_default()
+    /// All of its state, as text; nothing where some of it is no plain data, which ends the run.
+    pub fn fields(&self) -> Option<String> {
+        self.call(|py| self.object.bind(py).call_method0("_save")?.extract::<String>())
     }
 
-    /// Its fields and counters are these from now on.
+    /// Its state is this from now on.
     pub fn take_fields(&self, fields: &str) {
         self.call(|py| self.object.bind(py).call_method1("_load", (fields,)).map(drop));
     }

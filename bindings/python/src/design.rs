@@ -1,6 +1,5 @@
 //! Designs in Python: an object of Python answers questions of a device that are asked seldom.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
@@ -9,10 +8,12 @@ use wordline_kernel::snapshot::{Broken, Reader, State, Writer};
 use wordline_kernel::{Duration, Metric};
 use wordline_lab as lab;
 use wordline_lab::Error;
+use wordline_lab::caught::quietly;
 use wordline_lab::devices::{Configured, Ssd, as_ssd};
 use wordline_lab::error::Result as LabResult;
 use wordline_nand::{BlockSetId, RowId};
 use wordline_ssd::config::{BufferMode, Scope};
+use wordline_ssd::contract::{self, Trial};
 use wordline_ssd::design::{Combination, Needs, Observes, Seam, Seen, View};
 use wordline_ssd::policy::background;
 use wordline_ssd::policy::failure::{self, After};
@@ -20,10 +21,10 @@ use wordline_ssd::policy::name_of as name_of_setting;
 use wordline_ssd::policy::relocator::Leaving;
 use wordline_ssd::policy::router::Outgoing;
 use wordline_ssd::policy::victim::{Candidates, Indexes};
-use wordline_ssd::{Config, Design, DeviceFile, Parts, contract};
+use wordline_ssd::{Config, Design, DeviceFile, Parts};
 
 use crate::asked::{Asked, Calls};
-use crate::errors::{of_device, refused, wrong_answer};
+use crate::errors::{broken_contract, is_refusal, of_device, refused};
 use crate::kind::{Answer, Kind};
 use crate::policies::{Admission, Leveller};
 use crate::values::shown;
@@ -48,7 +49,9 @@ impl PythonDesign {
 
 impl State for PythonDesign {
     fn save_state(&self, to: &mut Writer<'_>) -> Result<(), Broken> {
-        to.value("fields", &self.asked.fields())?;
+        let fields = self.asked.fields();
+        let why = || Broken::State { why: format!("the design {} cannot be saved", self.asked.kind.name) };
+        to.value("fields", &fields.ok_or_else(why)?)?;
         to.value("opened", &self.opened)
     }
 
@@ -233,38 +236,62 @@ fn with_room(mut file: DeviceFile, parts: &Parts, pools: usize) -> DeviceFile {
     file
 }
 
+/// A design that is tried on small devices.
+struct Tried {
+    object: Py<PyAny>,
+    calls: Arc<Calls>,
+    device: DeviceFile,
+}
+
+impl Tried {
+    fn of(design: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let (py, calls) = (design.py(), Calls::of(name_of(design)?));
+        let object = design.clone().unbind();
+        let made = PythonDesign::of(py, &object, &calls)?;
+        let streams = made.asked.kind.streams.len() + made.asked.kind.collector_streams.len();
+        let config = contract::small().check().expect("the device of the contract is one");
+        let parts = parts_with(py, made, &config);
+        let mut device = with_room(contract::small(), &parts, config.pools.count());
+        if streams > 2 {
+            // Chosen: each stream has a block at work in each row, of which the device has few.
+            device.ftl.over_provisioning = 0.5;
+        }
+        Ok(Self { object, calls, device })
+    }
+
+    fn parts(&self, config: &Config) -> Parts {
+        Python::attach(|py| {
+            let made = PythonDesign::of(py, &self.object, &self.calls).expect("it was made before");
+            parts_with(py, made, config)
+        })
+    }
+}
+
 /// Tries a design on small devices: reads give back what was written, all answers are allowed, and so it is with faults, power cuts and
 /// snapshots.
 #[pyfunction]
 pub fn check_contract(py: Python<'_>, design: &Bound<'_, PyAny>) -> PyResult<()> {
-    let calls = Calls::of(name_of(design)?);
-    let made = PythonDesign::of(py, &design.clone().unbind(), &calls)?;
-    let kind = &made.asked.kind;
-    let made_streams = kind.streams.len() + kind.collector_streams.len();
-    let config = contract::small().check().expect("the device of the contract is one");
-    let mut device = with_room(contract::small(), &parts_with(py, made, &config), config.pools.count());
-    if made_streams > 2 {
-        // Chosen: each stream has a block at work in each row, of which the device has few.
-        device.ftl.over_provisioning = 0.5;
-    }
-    let (object, told) = (design.clone().unbind(), Arc::clone(&calls));
-    let tried = py.detach(move || {
-        std::panic::catch_unwind(AssertUnwindSafe(|| {
-            contract::check_parts(&device, |config| {
-                Python::attach(|py| {
-                    let made = PythonDesign::of(py, &object, &told).expect("it was made before");
-                    parts_with(py, made, config)
-                })
-            });
-        }))
+    let tried = Tried::of(design)?;
+    let ended = py.detach(|| {
+        quietly(|| {
+            contract::try_parts(&tried.device, |config| tried.parts(config), || tried.calls.has_raised())
+        })
     });
-    match (calls.take_raised(), tried) {
-        (Some(raised), _) => Err(raised),
-        (None, Ok(())) => Ok(()),
-        (None, Err(panic)) => {
-            let text = panic.downcast_ref::<String>().map(String::as_str);
-            let found = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic");
-            Err(wrong_answer(calls.name, "the contract", found, "what designs keep"))
-        }
-    }
+    ended.map_err(|failure| broken_contract(tried.calls.name, &failure, tried.calls.take_raised()))
+}
+
+/// Tries whether a design goes on from a snapshot as it does without. A design that raises an exception of its own passes: its runs will tell.
+#[pyfunction]
+pub fn check_restored(py: Python<'_>, design: &Bound<'_, PyAny>) -> PyResult<()> {
+    let tried = Tried::of(design)?;
+    let once = |trial| {
+        let has_failed = || tried.calls.has_raised();
+        contract::try_once(&tried.device, |config| tried.parts(config), has_failed, (trial, 1))
+    };
+    let ended = py.detach(|| quietly(|| once(Trial::Usual).ok().map(|()| once(Trial::Snapshots))));
+    let Some(Err(failure)) = ended else { return Ok(()) };
+    let raised = tried.calls.take_raised();
+    // A state that is no plain data is refused by the package.
+    let is_its_own = raised.as_ref().is_some_and(|raised| !is_refusal(py, raised));
+    if is_its_own { Ok(()) } else { Err(broken_contract(tried.calls.name, &failure, raised)) }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use pyo3::prelude::*;
 use wordline_kernel::Complaints;
 use wordline_lab::{Error, Finding};
+use wordline_ssd::contract::Failure;
 
 /// The module that has the exceptions.
 const MODULE: &str = "wordline._errors";
@@ -35,6 +36,29 @@ pub fn refused(key: &str, found: impl std::fmt::Display, wanted: &str) -> PyErr 
 pub fn wrong_answer(design: &str, seam: &str, found: &str, wanted: &str) -> PyErr {
     let text = format!("the design {design} answered `{seam}` wrongly: found {found}, wanted {wanted}");
     raised(&Error::WrongAnswer(text), "DesignError")
+}
+
+/// The exception of a design that does not keep the contract, with the exception that it raised there, if it did.
+pub fn broken_contract(design: &str, failure: &Failure, raised: Option<PyErr>) -> PyErr {
+    let Failure { trial, seed, at, what } = failure;
+    Python::attach(|py| {
+        let what = raised.as_ref().map_or_else(|| what.clone(), |raised| raised.to_string());
+        let (trial, place) = (trial.name(), format!("trial {}, seed {seed}, at {at}", trial.name()));
+        let text = format!("the design {design} does not keep the contract: {what} ({place})");
+        let made = py
+            .import(MODULE)
+            .and_then(|module| module.getattr("ContractError"))
+            .and_then(|class| class.call1((text, (), "", trial, *seed, at.ps())));
+        let error = made.map_or_else(|failed| failed, PyErr::from_value);
+        error.set_cause(py, raised);
+        error
+    })
+}
+
+/// Whether an exception is one of this package that refuses a value.
+pub fn is_refusal(py: Python<'_>, raised: &PyErr) -> bool {
+    let class = py.import(MODULE).and_then(|module| module.getattr("ConfigError"));
+    class.is_ok_and(|class| raised.is_instance(py, &class))
 }
 
 /// The exception of the value of a key that TOML does not have.

@@ -29,7 +29,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use crate::design::check_contract;
+    use crate::design::{check_contract, check_restored};
     #[pymodule_export]
     use crate::device::Device;
     #[pymodule_export]

@@ -129,18 +129,6 @@ def test_a_class_that_is_no_design() -> None:
 def test_designs_keep_the_contract() -> None:
     wl.contract(Young)
 
-    class Forgetful(wl.Design, name="forgetful"):
-        def __init__(self) -> None:
-            super().__init__()
-            self.calls = 0
-
-        def victim(self, view: wl.View, random: wl.Random) -> wl.Block:
-            self.calls += 1  # no snapshot has it
-            return view.fewest(16)[self.calls % len(view.fewest(16))]
-
-    with pytest.raises(wl.DesignError):
-        wl.contract(Forgetful)
-
 
 LAYERED = {"ftl.gc.relocator": {"policy": "generations", "streams": 3}}
 RESTING = {"ftl.gc.background": {"policy": "idle-gc", "idle": "2ms", "until_free": 5}}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ._compare import COLUMN, PAGE, Comparison, Figure, compare
 from ._design import Arriving, Block, Counter, Design, Failure, Moved, Random, Resting, View, Wearing, Written, contract, counter
 from ._device import Described, Device, presets
-from ._errors import ConfigError, DesignError, Error, Fault, Finding, Interrupted, TraceError
+from ._errors import ConfigError, ContractError, DesignError, Error, Fault, Finding, Interrupted, TraceError
 from ._log import Log
 from ._run import Result, Start, run
 from ._session import Session, Standing
@@ -37,6 +37,7 @@ __all__ = [
     "Cell",
     "Comparison",
     "ConfigError",
+    "ContractError",
     "Counter",
     "Described",
     "Design",

@@ -50,6 +50,29 @@ class DesignError(Error):
     """A design gave an answer that is not allowed."""
 
 
+class ContractError(DesignError):
+    """A design that does not keep the contract of designs. Where it raised an exception itself, that is the ``__cause__``."""
+
+    trial: str
+    """The trial in which it was found: ``usual``, ``faults``, ``power-cuts`` or ``snapshots``."""
+    seed: int
+    """The seed of the trial."""
+    time_ps: int
+    """The time on the device, in picoseconds."""
+
+    def __init__(
+        self,
+        message: str,
+        findings: Iterable[tuple[object, ...]] = (),
+        reproducer: str = "",
+        trial: str = "",
+        seed: int = 0,
+        time_ps: int = 0,
+    ) -> None:
+        super().__init__(message, findings, reproducer)
+        self.trial, self.seed, self.time_ps = trial, seed, time_ps
+
+
 class Fault(Error):
     """A check of the simulation failed: a bug in Wordline."""
 

@@ -9,7 +9,7 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from . import _native
-from ._design import Design
+from ._design import Design, checked
 from ._device import Described, Device
 from ._errors import Error, Interrupted
 from ._log import Log
@@ -151,7 +151,7 @@ def run(
     """
     given = settings(seed, start)
     if design is not None:
-        given["design"] = design
+        given["design"] = checked("design", design)
     if not isinstance(log, bool):
         given["log"] = log
     requests = Workload.of(workload).native

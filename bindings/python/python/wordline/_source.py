@@ -6,9 +6,10 @@ import inspect
 import textwrap
 from collections.abc import Iterable
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, Never
 
-from ._errors import ConfigError
+from ._arguments import refuse
+from ._state import digest_of, is_array
 
 
 def source_of(cls: type, base: type, methods: Iterable[str]) -> str:
@@ -44,12 +45,14 @@ def source_of(cls: type, base: type, methods: Iterable[str]) -> str:
 
 
 def _value(cls: type, name: str, value: Any) -> list[str]:
-    """The text of a plain value; nothing of others."""
+    """The text of a plain value, and of an array; nothing of others."""
+    if is_array(value):
+        return [f"{name} = array, SHA-256 {digest_of(name, value)}"]
     if not _is_plain(value):
         return []
     text = repr(sorted(map(repr, value)) if type(value) in (set, frozenset) else value)
     if " at 0x" in text:
-        raise _refused(cls, f"{name}, whose text is another one in each program", "numbers and text")
+        _refuse(cls, f"{name}, whose text is another one in each program", "numbers and text")
     return [f"{name} = {text}"]
 
 
@@ -75,16 +78,15 @@ def _text(cls: type, one: Any) -> str:
     try:
         return textwrap.dedent(inspect.getsource(one))
     except (OSError, TypeError):
-        raise _refused(cls, f"no source of {one.__qualname__}", "a class in a file or a notebook") from None
+        _refuse(cls, f"no source of {one.__qualname__}", "a class in a file or a notebook")
 
 
 def _check(cls: type, function: FunctionType) -> None:
     around = [name for name in function.__code__.co_freevars if name != "__class__"]
     if around:
         found = f"{function.__name__}, which uses {', '.join(around)} of what is around it"
-        raise _refused(cls, found, "fields, or names of its module")
+        _refuse(cls, found, "fields, or names of its module")
 
 
-def _refused(cls: type, found: str, wanted: str) -> ConfigError:
-    what = f"the design {cls.__name__} in a study"
-    return ConfigError(f"{what}: found {found}, wanted {wanted}", [(None, None, what, found, wanted)])
+def _refuse(cls: type, found: str, wanted: str) -> Never:
+    refuse(f"the design {cls.__name__} in a study", found, wanted)

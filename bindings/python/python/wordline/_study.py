@@ -12,9 +12,11 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from . import _arguments as arguments
 from . import _native
-from ._design import Design, described
-from ._errors import ConfigError, Interrupted
+from ._arguments import refuse, shown
+from ._design import Design, check_restored, described
+from ._errors import Interrupted
 from ._results import Unknown
 
 if TYPE_CHECKING:
@@ -95,11 +97,11 @@ class StudyTable:
 
     def write_runs(self, path: str | PathLike[str]) -> None:
         """Writes a row for each run with all of its numbers: as CSV or Parquet, by the ending of the name."""
-        self._native.write_runs(path)
+        self._native.write_runs(arguments.path("path", path))
 
     def table(self, columns: int = 100) -> str:
         """The table of the command line, for this many columns of text."""
-        return self._native.table(columns)
+        return self._native.table(arguments.whole("columns", columns, 1, 65_535))
 
     def __str__(self) -> str:
         return self.table(get_terminal_size((100, 24)).columns)
@@ -132,7 +134,7 @@ class Study:
     ...     print(row.at["ftl.over_provisioning"], row.columns["write_amplification"].mean)
     """
 
-    __slots__ = ("_designs", "_made", "_native")
+    __slots__ = ("_designs", "_is_tried", "_made", "_native")
 
     def __init__(self, study: str | PathLike[str] | Mapping[str, Any], *, design: Design | None = None) -> None:
         if isinstance(study, Mapping):
@@ -140,9 +142,13 @@ class Study:
             self._native = _native.Study.of_keys("study", keys)
             self._made: tuple[str, Mapping[str, Value] | str, _native.Designs] = "study", keys, self._designs
         else:
+            if not arguments.is_of(study, str | PathLike):
+                refuse("study", shown(study), "a path or a dict of keys")
+            file = arguments.path("study", study)
             self._designs = _described("", design)
-            self._native = _native.Study.file(study)
-            self._made = os.fspath(study), Path(study).read_text(), self._designs
+            self._native = _native.Study.file(file)
+            self._made = file, Path(file).read_text(), self._designs
+        self._is_tried = False
         if self._designs:
             self._native = self._native.with_designs(self._designs)
 
@@ -162,7 +168,7 @@ class Study:
         traces: str | PathLike[str] | None = None,
     ) -> Plan:
         """What there is to do, of which nothing is done."""
-        return Plan(*self._native.plan({"store": store, "seeds": seeds, "traces": traces}))
+        return Plan(*self._native.plan(_settings(store, seeds, traces)))
 
     def run(
         self,
@@ -180,14 +186,17 @@ class Study:
 
         With a ``client`` of Dask (``distributed.Client``) its workers do the runs; the store is here.
         """
-        given: dict[str, object] = {"store": store, "seeds": seeds, "threads": threads, "again": again, "traces": traces}
+        given = {**_settings(store, seeds, traces), "threads": arguments.whole("threads", threads, 0, _MOST), "again": arguments.flag("again", again)}
+        self._try_designs()
         with _place(client, self._designs) as place:
-            table, raised = self._native.run(given, place)
-        if raised is not None:
-            raise raised
-        if table is None:
-            raise Interrupted(None)
-        return StudyTable(table)
+            return _table_of(self._native.run(given, place))
+
+    def _try_designs(self) -> None:
+        """Tries each design once, before it runs: one that is another one after a snapshot would give other results elsewhere."""
+        for given in () if self._is_tried else self._designs.values():
+            if given is not None:
+                check_restored(*given)
+        self._is_tried = True
 
     def search(
         self,
@@ -215,10 +224,11 @@ class Study:
 
         from ._search import search
 
-        given: dict[str, object] = {"seeds": seeds, "threads": threads, "traces": traces}
+        given: dict[str, object] = {**_settings(store, seeds, traces), "threads": arguments.whole("threads", threads, 0, _MOST)}
+        self._try_designs()
         with TemporaryDirectory() as passing, _place(client, self._designs) as place:
             # Without a store of the user's the trials share one that passes.
-            given["store"] = os.path.join(passing, "runs") if store is None else store
+            given["store"] = given["store"] or os.path.join(passing, "runs")
 
             def run(columns: Sequence[str], places: Sequence[Sequence[int]]) -> list[dict[str, Any]]:
                 told, raised = self._native.run_at({**given, "columns": columns}, places, place)
@@ -237,12 +247,36 @@ class Study:
             return search(self.title, self._native.axes(), run, minimise, maximise, trials, at_once, seed, again)
 
 
+_MOST = 2**32 - 1
+# The native part has numbers of seeds and of threads in 32 bits.
+
+
+def _settings(store: object, seeds: object, traces: object) -> dict[str, object]:
+    """The settings of a study as the native part takes them."""
+    return {
+        "store": None if store is None else arguments.path("store", store),
+        "seeds": None if seeds is None else arguments.whole("seeds", seeds, 1, _MOST),
+        "traces": None if traces is None else arguments.path("traces", traces),
+    }
+
+
+def _table_of(ran: tuple[_native.StudyTable | None, BaseException | None]) -> StudyTable:
+    """The table of a study, or the exception that ended it early."""
+    table, raised = ran
+    if raised is not None:
+        raise raised
+    if table is None:
+        raise Interrupted(None)
+    return StudyTable(table)
+
+
 def _restored(name: str, study: Mapping[str, Value] | str, designs: _native.Designs) -> Study:
     made = Study.__new__(Study)
     of = _native.Study.of_text if isinstance(study, str) else _native.Study.of_keys
     native: _native.Study = of(name, study)  # type: ignore[arg-type]  # pyright: ignore
     made._native = native.with_designs(designs) if designs else native  # pyright: ignore[reportPrivateUsage]
     made._designs, made._made = designs, (name, study, designs)  # pyright: ignore[reportPrivateUsage]
+    made._is_tried = False  # pyright: ignore[reportPrivateUsage]
     return made
 
 
@@ -259,16 +293,16 @@ def _labelled(study: Mapping[str, Any], design: Design | None) -> tuple[dict[str
     if not varied:
         return keys, designs
     if design is not None:
-        raise _refused("design", "it beside the varied key `design`", "one of them")
+        refuse("design", "it beside the varied key `design`", "one of them", of="study: ")
     given: Any = varied[0].get("values")
     values: list[Any] = list(given) if _is_list(given) else [given]
     for value in values:
         if not isinstance(value, Design | None) or not _is_list(given):
-            raise _refused("vary.values of `design`", repr(value), "a list of designs, and None for none")
+            refuse("vary.values of `design`", shown(value), "a list of designs, and None for none", of="study: ")
     labels = [_label(value) for value in values]
     twice = [label for label in labels if labels.count(label) > 1]
     if twice:
-        raise _refused("vary.values of `design`", f"{twice[0]} twice", "each once")
+        refuse("vary.values of `design`", f"{twice[0]} twice", "each once", of="study: ")
     for label, value in zip(labels, values, strict=True):
         designs.update(_described(label, value) or {label: None})
     named: dict[str, Any] = {"key": "design", "values": labels, "sets": {label: {} for label in labels}}
@@ -295,10 +329,6 @@ def _label(design: Design | None) -> str:
     return "none" if design is None else repr(design)
 
 
-def _refused(what: str, found: str, wanted: str) -> ConfigError:
-    return ConfigError(f"study: {what}: found {found}, wanted {wanted}", [(None, None, what, found, wanted)])
-
-
 @contextmanager
 def _place(client: Any, designs: _native.Designs) -> Generator[_native.Place | None]:
     """The place of a client of Dask; none for this machine."""
@@ -307,6 +337,10 @@ def _place(client: Any, designs: _native.Designs) -> Generator[_native.Place | N
         return
     from .cluster import Cluster
 
+    wanted = "a client of Dask (distributed.Client)"
+    for attribute in ("scheduler", "submit", "cancel"):
+        if not hasattr(client, attribute):
+            refuse("client", shown(client), wanted)
     place = Cluster(client, designs=designs or None)
     try:
         yield place
