@@ -4,11 +4,21 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
 use wordline_lab::words::found_and_wanted;
 
 use crate::errors::refused;
 use crate::values::shown;
+
+/// A whole number from `least` on: the value of the argument `name`.
+pub fn whole<T: TryFrom<u64>>(name: &str, value: &Bound<'_, PyAny>, least: u64) -> PyResult<T> {
+    // A truth is a number to Python, and a slip of whoever gave it.
+    let is_truth = value.is_instance_of::<PyBool>();
+    let number = value.extract::<u64>().ok().filter(|number| *number >= least && !is_truth);
+    let most = u64::MAX >> (u64::BITS as usize - 8 * size_of::<T>());
+    let wanted = || refused(name, shown(value), &format!("a whole number from {least} to {most}"));
+    number.and_then(|number| T::try_from(number).ok()).ok_or_else(wanted)
+}
 
 /// Settings by name.
 pub struct Settings<'a, 'py>(pub &'a Bound<'py, PyDict>);
@@ -21,13 +31,7 @@ impl<'py> Settings<'_, 'py> {
 
     /// A whole number from `least` on.
     pub fn whole<T: TryFrom<u64>>(&self, name: &str, least: u64) -> PyResult<Option<T>> {
-        let Some(value) = self.get(name)? else { return Ok(None) };
-        // A truth is a number to Python, and a slip of whoever gave it.
-        let is_truth = value.is_instance_of::<pyo3::types::PyBool>();
-        let number = value.extract::<u64>().ok().filter(|number| *number >= least && !is_truth);
-        let most = u64::MAX >> (u64::BITS as usize - 8 * size_of::<T>());
-        let wanted = || refused(name, shown(&value), &format!("a whole number from {least} to {most}"));
-        number.and_then(|number| T::try_from(number).ok()).ok_or_else(wanted).map(Some)
+        self.get(name)?.map(|value| whole(name, &value, least)).transpose()
     }
 
     /// A number.
@@ -51,8 +55,13 @@ impl<'py> Settings<'_, 'py> {
     /// The same by a function of its own.
     pub fn read_by<T>(&self, name: &str, read: impl Fn(&str) -> Result<T, String>) -> PyResult<Option<T>> {
         let Some(value) = self.get(name)? else { return Ok(None) };
-        let text = value.str()?;
-        read(text.to_str()?).map(Some).map_err(|message| {
+        let is_truth = value.is_instance_of::<PyBool>();
+        let is_written = value.is_instance_of::<PyString>()
+            || value.is_instance_of::<PyInt>() && !is_truth
+            || value.is_instance_of::<PyFloat>();
+        // Other objects have no text that means something: what messages show of them is refused by the reader.
+        let text = if is_written { value.str()?.to_string() } else { shown(&value) };
+        read(&text).map(Some).map_err(|message| {
             let (_, wanted) = found_and_wanted(&message, &message);
             refused(name, shown(&value), &wanted)
         })

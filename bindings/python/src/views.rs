@@ -12,6 +12,7 @@ use wordline_ssd::policy::router::Outgoing;
 use wordline_ssd::policy::wear::RowBlocks;
 
 use crate::errors::refused;
+use crate::settings::whole;
 
 /// A block that could be cleaned, or whose data may move.
 #[pyclass(frozen, get_all, module = "wordline._native")]
@@ -58,18 +59,20 @@ pub struct Shown {
 #[pymethods]
 impl Shown {
     /// The blocks that were closed first, the oldest at the front; there may be fewer.
-    fn oldest(&self, count: usize) -> PyResult<Vec<Block>> {
+    fn oldest(&self, count: &Bound<'_, PyAny>) -> PyResult<Vec<Block>> {
         self.first(&self.oldest, count)
     }
 
     /// The blocks with the fewest valid pages, fewest first; there may be fewer.
-    fn fewest(&self, count: usize) -> PyResult<Vec<Block>> {
+    fn fewest(&self, count: &Bound<'_, PyAny>) -> PyResult<Vec<Block>> {
         self.first(&self.fewest, count)
     }
 }
 
 impl Shown {
-    fn first(&self, blocks: &[Block], count: usize) -> PyResult<Vec<Block>> {
+    fn first(&self, blocks: &[Block], count: &Bound<'_, PyAny>) -> PyResult<Vec<Block>> {
+        let count: u64 = whole("count", count, 0)?;
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
         if count > self.looks_at {
             let wanted =
                 format!("at most {}: class ...(wl.Design, name=..., looks_at={count})", self.looks_at);
@@ -86,10 +89,8 @@ pub struct Random(pub Mutex<Stream>);
 #[pymethods]
 impl Random {
     /// A whole number from 0 to below the bound, each equally likely.
-    fn below(&self, bound: u64) -> PyResult<u64> {
-        if bound == 0 {
-            return Err(refused("the bound", bound, "at least 1"));
-        }
+    fn below(&self, bound: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let bound = whole("bound", bound, 1)?;
         Ok(self.0.lock().unwrap_or_else(PoisonError::into_inner).below(bound))
     }
 
@@ -148,18 +149,19 @@ pub struct Wearing {
 #[pymethods]
 impl Wearing {
     /// The block of a number in the device; `None` where its data may not move now: it is free or being written, or of another row.
-    fn block(&self, number: u32) -> Option<Block> {
-        let place = self.may_move.binary_search_by_key(&number, |block| block.number).ok()?;
-        Some(self.may_move[place])
+    fn block(&self, number: &Bound<'_, PyAny>) -> PyResult<Option<Block>> {
+        let number: u32 = whole("number", number, 0)?;
+        let place = self.may_move.binary_search_by_key(&number, |block| block.number).ok();
+        Ok(place.map(|place| self.may_move[place]))
     }
 
     /// The blocks that were erased least, of those whose data may move; the lowest number wins a tie. There may be fewer.
-    fn least_erased(&self, count: usize) -> Vec<Block> {
+    fn least_erased(&self, count: &Bound<'_, PyAny>) -> PyResult<Vec<Block>> {
         self.first_by(count, |block| (u64::from(block.erases), block.number))
     }
 
     /// The blocks that were opened first, of those whose data may move, the oldest at the front; there may be fewer.
-    fn oldest(&self, count: usize) -> Vec<Block> {
+    fn oldest(&self, count: &Bound<'_, PyAny>) -> PyResult<Vec<Block>> {
         self.first_by(count, |block| (u64::MAX - block.age, block.number))
     }
 }
@@ -187,14 +189,16 @@ impl Wearing {
         }
     }
 
-    fn first_by(&self, count: usize, key: impl Fn(&Block) -> (u64, u32)) -> Vec<Block> {
+    fn first_by(&self, count: &Bound<'_, PyAny>, key: impl Fn(&Block) -> (u64, u32)) -> PyResult<Vec<Block>> {
+        let count: u64 = whole("count", count, 0)?;
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
         let mut found = self.may_move.clone();
         if count > 0 && count < found.len() {
             found.select_nth_unstable_by_key(count - 1, &key);
         }
         found.truncate(count);
         found.sort_unstable_by_key(key);
-        found
+        Ok(found)
     }
 }
 

@@ -12,7 +12,7 @@ TINY = {"preset": "tiny"}
 
 DEVICES: list[tuple[Any, str]] = [
     ("nvme-tcl", "nvme-tlc, or another of"),
-    ("", "--preset : found no such name"),
+    ("", "device: found '', wanted the name of a preset, or the path of a file that ends in .toml"),
     ("no/such.toml", "cannot read: No such file"),
     (Path("no/such.toml"), "cannot read: No such file"),
     ({}, "wanted a table or a name for"),

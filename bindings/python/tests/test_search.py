@@ -74,9 +74,9 @@ def test_runs_that_fail_are_no_best(tmp_path: Path) -> None:
     [
         ({}, "nothing to minimise or maximise"),
         ({"minimise": ["waf"]}, "columns"),
-        ({"minimise": "write_amplification"}, "found a text, wanted a list of columns"),
+        ({"minimise": "write_amplification"}, "minimise: found 'write_amplification', wanted a list of columns"),
         ({"minimise": ["host.iops"], "maximise": ["host.iops"]}, "host.iops twice"),
-        ({"minimise": ["host.iops"], "trials": 0}, "trials: found 0, wanted a whole number from 1 on"),
+        ({"minimise": ["host.iops"], "trials": 0}, "trials: found 0, wanted a whole number from 1 to 1000000"),
     ],
 )
 def test_what_is_wrong_with_a_search(goals: dict[str, Any], told: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from ._errors import ConfigError
+from ._arguments import refuse, shown
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -52,33 +52,36 @@ def columns(times: Column, ops: Operations, sectors: Column, lengths: Column) ->
         return [np.ascontiguousarray(np.atleast_1d(column)) for column in np.broadcast_arrays(*whole)]
     except ValueError:
         found = ", ".join(f"{column.size} {name}" for name, column in zip(named, whole, strict=True))
-        raise _refused("the columns", found, "arrays of one length, or one value for all") from None
+        refuse("the columns", found, "arrays of one length, or one value for all")
 
 
 def operations(ops: Operations) -> Any:
     """Operations by their numbers, where they have names."""
-    array = np.asarray(ops)
-    if array.dtype.kind != "U":
+    array = _array("ops", ops)
+    if array.dtype.kind != "U" or array.ndim > 1:
         return ops
     named = {op.name.lower(): op.value for op in Op}
     unknown = [name for name in np.unique(array).tolist() if name not in named]
     if unknown:
-        raise _refused("ops", repr(unknown[0]), f"one of {', '.join(named)}")
+        refuse("ops", shown(unknown[0]), f"one of {', '.join(named)}")
     return np.vectorize(named.__getitem__, otypes=[np.int64])(array)
 
 
+def _array(name: str, column: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(column)
+    except (TypeError, ValueError, RecursionError):  # of lists of several lengths, and of lists within lists without end
+        refuse(name, shown(column), "whole numbers in one dimension")
+
+
 def _whole(name: str, column: Any) -> NDArray[np.int64]:
-    array = np.asarray(column)
+    array = _array(name, column)
     if array.dtype.kind not in "iu" or array.ndim > 1:
-        shown = f"an array of {array.dtype} in {array.ndim} dimensions" if array.ndim else repr(column)
-        raise _refused(name, shown, "whole numbers in one dimension")
+        found = f"an array of {array.dtype} in {array.ndim} dimensions" if array.ndim else shown(column)
+        refuse(name, found, "whole numbers in one dimension")
     if array.dtype == np.uint64 and array.size and int(array.max()) > np.iinfo(np.int64).max:
-        raise _refused(name, str(int(array.max())), f"a whole number from 0 to {np.iinfo(np.int64).max}")
+        refuse(name, str(int(array.max())), f"a whole number from 0 to {np.iinfo(np.int64).max}")
     return array.astype(np.int64, copy=False)
-
-
-def _refused(what: str, found: str, wanted: str) -> ConfigError:
-    return ConfigError(f"{what}: found {found}, wanted {wanted}", [(None, None, what, found, wanted)])
 
 
 def answers_of(records: bytes) -> NDArray[Any]:

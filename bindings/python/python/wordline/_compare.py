@@ -12,8 +12,10 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, overload
 
+from . import _arguments as arguments
 from . import _native
-from ._errors import ConfigError
+from ._arguments import refuse, shown
+from ._errors import Error
 
 if TYPE_CHECKING:
     from ._run import Result
@@ -24,6 +26,23 @@ That of ``wordline run --charts pdf``.
 """
 PAGE = 174 / 25.4 * 72
 """The width of a page of such a paper, in points: 174 mm. That of ``--charts-width page``."""
+
+
+KINDS = ("pdf", "svg", "png", "html", "json")
+"""The endings of files of charts."""
+
+MOST_COLUMNS = 65_535
+"""The most columns of text that a terminal has: as many as Unix counts in it (`struct winsize`)."""
+
+_LEAST_POINTS, _MOST_POINTS = 36.0, 14_400.0
+# Half an inch, chosen: less has no room for an axis; and 200 inches, the largest page of PDF (ISO 32000-1, annex C.2).
+
+
+def _check_size(width: float | None, height: float | None) -> None:
+    """Refuses a size that no page has."""
+    for name, points in (("width", width), ("height", height)):
+        if points is not None:
+            arguments.number(name, points, _LEAST_POINTS, _MOST_POINTS)
 
 
 @dataclass(frozen=True)
@@ -47,8 +66,17 @@ class Figure:
 
     def save(self, path: str | PathLike[str], *, scale: float = 1, ppi: int = 300) -> None:
         """Writes it to a file: PDF, SVG, PNG (``ppi`` pixels an inch), HTML or JSON, by its ending."""
-        more = {"ppi": ppi} if str(path).endswith(".png") else {}
-        self.chart.save(path if isinstance(path, str) else str(path), scale_factor=scale, **more)
+        file = arguments.path("path", path)
+        kind = Path(file).suffix.removeprefix(".")
+        if kind not in KINDS:
+            refuse("path", shown(path), f"a name that ends in one of {', '.join(f'.{kind}' for kind in KINDS)}")
+        arguments.number("scale", scale, 0.01, 100)
+        arguments.whole("ppi", ppi, 1, 2_400)
+        more = {"ppi": ppi} if kind == "png" else {}
+        try:
+            self.chart.save(file, scale_factor=scale, **more)
+        except OSError as reason:
+            raise Error(f"{file}: cannot write: {reason.strerror or reason}") from reason
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Any:
         return self.chart._repr_mimebundle_(include, exclude)
@@ -86,13 +114,8 @@ class Comparison(Sequence["Result"]):
         With a ``width`` in points, such as `COLUMN`, it is made for a page: as wide as that in all, with text of eight points and
         without its title. Its ``height`` is then in points too; six tenths of the width if not given.
         """
-        if name not in self._charts:
-            named = repr(name)
-            wanted = f"one of {', '.join(self._charts)}"
-            raise ConfigError(f"chart: found {named}, wanted {wanted}", [(None, None, "chart", named, wanted)])
-        found = dict(self._charts[name])
-        if width is not None or height is not None:
-            found["spec"] = for_a_page(found["spec"], width, height)
+        found = dict(self._charts[arguments.one_of("chart", name, self._charts)])
+        found["spec"] = for_a_page(found["spec"], width, height)
         return Figure(**found)
 
     def save_charts(
@@ -106,8 +129,13 @@ class Comparison(Sequence["Result"]):
         """Writes each chart to a file of its name in a folder, which is made: ``pdf``, ``svg``, ``png``, ``html`` or ``json``. Width and
         height are those of `chart`.
         """
-        into = Path(folder)
-        into.mkdir(parents=True, exist_ok=True)
+        into = Path(arguments.path("folder", folder))
+        arguments.one_of("kind", kind, KINDS)
+        _check_size(width, height)
+        try:
+            into.mkdir(parents=True, exist_ok=True)
+        except OSError as reason:
+            raise Error(f"{into}: cannot make: {reason.strerror}") from reason
         files = [into / f"{name}.{kind}" for name in self._charts]
         for file in files:
             self.chart(file.stem, width=width, height=height).save(file)
@@ -115,11 +143,11 @@ class Comparison(Sequence["Result"]):
 
     def table(self, columns: int = 100) -> str:
         """The table of ``wordline compare``, for this many columns of text."""
-        return _native.comparison(self._natives, columns)
+        return _native.comparison(self._natives, arguments.whole("columns", columns, 1, MOST_COLUMNS))
 
     def report(self, folder: str | PathLike[str]) -> None:
         """Writes ``report.html``, a page that needs no network, its charts and ``summary.json`` into a folder."""
-        _native.report(self._natives, folder)
+        _native.report(self._natives, arguments.path("folder", folder))
 
     def __str__(self) -> str:
         return self.table(get_terminal_size((100, 24)).columns)
@@ -130,13 +158,20 @@ class Comparison(Sequence["Result"]):
 
 def compare(*results: Result) -> Comparison:
     """Results side by side, in a table and in charts. The first is what the others are compared with."""
+    from ._run import Result
+
     if not results:
-        raise ConfigError("compare: found no result, wanted one or more")
+        refuse("compare", "no result", "one or more")
+    for n, result in enumerate(results):
+        arguments.instance(f"results[{n}]", result, Result, "the result of a run")
     return Comparison(results)
 
 
 def for_a_page(spec: dict[str, Any], width: float | None, height: float | None) -> dict[str, Any]:
-    """The chart as large as that in all, and without what the caption says."""
+    """The chart as large as that in all, and without what the caption says; as it is where nothing is said of its size."""
+    _check_size(width, height)
+    if width is None and height is None:
+        return spec
     across: float = spec["width"] if width is None else width
     made: dict[str, Any] = json.loads(_native.for_a_page(json.dumps(spec), across, height))
     return made

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from os import PathLike, fspath
+from os import PathLike
 from typing import Any, Self, TypeAlias
 
 from . import _native
+from ._arguments import is_of, mapping, path, refuse, shown, text
 from ._keys import DeviceKeys
 
 Described: TypeAlias = "Device | str | PathLike[str] | Mapping[str, Any]"
@@ -33,7 +34,7 @@ class Device(DeviceKeys):
     def __init__(self, described: Described, settings: Mapping[str, Any] | None = None) -> None:
         super().__init__(self, "")
         self._become(_described(described))
-        if settings:
+        if settings is not None:
             self.update(settings)
 
     def _become(self, native: _native.Device) -> None:
@@ -48,11 +49,14 @@ class Device(DeviceKeys):
         """The value of a key such as ``"ftl.gc.victim.policy"``, a default among that; items of lists are counted from 0, as in
         ``"pools.0.part.name"``. ``None`` where there is none. The empty key is all of them.
         """
+        if not is_of(key, str):
+            refuse("key", shown(key), "text such as ftl.over_provisioning")
         return self.native.get(key) if key else self.native.table()
 
     def update(self, settings: Mapping[str, Any]) -> Self:
         """Sets several keys at once, which need only fit together."""
-        self._become(self.native.with_keys(dict(settings)))
+        given = mapping("settings", settings, "a dict of keys, such as {\"ftl.over_provisioning\": 0.28}")
+        self._become(self.native.with_keys(given))
         return self
 
     def copy(self) -> Device:
@@ -103,11 +107,13 @@ def _described(described: Described) -> _native.Device:
     if isinstance(described, Device):
         return described.native
     if isinstance(described, str):
-        return _native.Device.preset(described)
+        return _native.Device.preset(text("device", described, "the name of a preset, or the path of a file that ends in .toml"))
     if isinstance(described, Mapping):
         named = described.get("name", described.get("preset"))
         return _native.Device.of_keys(named if isinstance(named, str) else "device", described)
-    return _native.Device.file(fspath(described))
+    if not is_of(described, PathLike):
+        refuse("device", shown(described), "a Device, the name of a preset, a path or a dict of keys")
+    return _native.Device.file(path("device", described))
 
 
 def _restored(name: str, text: str) -> Device:

@@ -9,6 +9,7 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from . import _native
+from ._arguments import path, refuse, shown, whole
 from ._design import Design, checked
 from ._device import Described, Device
 from ._errors import Error, Interrupted
@@ -70,7 +71,7 @@ class Result(Summary):
 
     def table(self, columns: int = 100) -> str:
         """The table of the command line, for this many columns of text."""
-        return self.kept.table(columns)
+        return self.kept.table(whole("columns", columns, 1, 65_535))
 
     def chart(self, name: str, *, width: float | None = None, height: float | None = None) -> Figure:
         """A chart of this result alone; see `Comparison.chart`."""
@@ -80,7 +81,7 @@ class Result(Summary):
 
     def report(self, folder: str | PathLike[str]) -> None:
         """Writes ``report.html``, a page that needs no network, its charts and ``summary.json`` into a folder."""
-        _native.report([self.native], folder)
+        _native.report([self.native], path("folder", folder))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Result) and self._identity() == other._identity()
@@ -127,10 +128,14 @@ _START = frozenset(Start.__annotations__)
 
 def settings(seed: int, given: Start) -> dict[str, object]:
     """The settings of a run as the native part takes them."""
-    for key in given:
+    for key, value in given.items():
         if key not in _START:
             raise TypeError(f"got an unexpected keyword argument {key!r}; there are seed, log, {', '.join(sorted(_START))}")
-    return {"seed": seed, **given}
+        if key in ("from_snapshot", "save_snapshot") and value is not None:
+            path(key, value)
+        elif key in ("precondition", "warm_up", "until", "cut_power_at") and (isinstance(value, bool) or not isinstance(value, str | int | float | None)):
+            refuse(key, shown(value), "text, such as this argument takes on the command line, or a number where that is one")
+    return {"seed": whole("seed", seed, 0), **given}
 
 
 def run(
@@ -153,10 +158,10 @@ def run(
     if design is not None:
         given["design"] = checked("design", design)
     if not isinstance(log, bool):
-        given["log"] = log
+        given["log"] = path("log", log)
     requests = Workload.of(workload).native
-    described = requests.usual_preset if device is None else device
-    return result_of(*_native.run(Device.of(described).native, requests, given, log is True))
+    native = Device.of(requests.usual_preset if device is None else device).native
+    return result_of(*_native.run(native, requests, given, log is True))
 
 
 def result_of(

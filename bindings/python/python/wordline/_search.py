@@ -10,8 +10,8 @@ from os import PathLike
 from typing import Any, Literal, TypeAlias
 
 from . import _native
+from ._arguments import path, refuse, texts, whole
 from ._compare import Figure, for_a_page
-from ._errors import ConfigError
 
 Run: TypeAlias = Callable[[Sequence[str], Sequence[Sequence[int]]], list[dict[str, Any]]]
 """Runs of combinations, by the places of their values: the means of these columns, or why there are none."""
@@ -133,7 +133,7 @@ class Search:
             "layer": marks,
         }
         caption = self._sentence()
-        return Figure("front", self.title, caption, spec if width is None and height is None else for_a_page(spec, width, height))
+        return Figure("front", self.title, caption, for_a_page(spec, width, height))
 
     def report(self, folder: str | PathLike[str]) -> None:
         """Writes ``report.html`` into a folder, a page that needs no network, and its chart: what was found, the chart, all trials, and how
@@ -142,7 +142,7 @@ class Search:
         charts = [self.chart()] if any(trial.state == "done" for trial in self.trials) else []
         told = [{"name": one.name, "title": one.title, "caption": one.caption, "spec": one.spec} for one in charts]
         best = [trial for trial in self.trials if trial not in self.front]
-        _native.page(folder, self.title, self._sentence(), self._table([*self.front, *best]), json.dumps(told), self._again)
+        _native.page(path("folder", folder), self.title, self._sentence(), self._table([*self.front, *best]), json.dumps(told), self._again)
 
     def __str__(self) -> str:
         return self.table()
@@ -164,7 +164,6 @@ def search(
 ) -> Search:
     """Tries combinations, each chosen by what those before it gave."""
     columns = [*minimise, *maximise]
-    _check(axes, minimise, maximise, trials, at_once)
     optuna: Any = import_module("optuna")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     directions = ["minimize"] * len(minimise) + ["maximize"] * len(maximise)
@@ -201,21 +200,20 @@ def _choose(trial: Any, key: str, values: list[Any]) -> int:
     return place
 
 
-def _check(
-    axes: Sequence[tuple[str, list[Any]]], minimise: Sequence[str], maximise: Sequence[str], trials: int, at_once: int
+def check(
+    axes: Sequence[tuple[str, list[Any]]], minimise: object, maximise: object, trials: object, at_once: object, seed: object
 ) -> None:
-    def refuse(what: str, found: str, wanted: str) -> None:
-        raise ConfigError(f"{what}: found {found}, wanted {wanted}", [(None, None, what, found, wanted)])
-
-    if isinstance(minimise, str) or isinstance(maximise, str):
-        refuse("minimise or maximise", "a text", "a list of columns")
-    if not [*minimise, *maximise]:
+    """Refuses a search that cannot be."""
+    columns = [column for name, given in (("minimise", minimise), ("maximise", maximise)) for column in texts(name, given, "a list of columns")]
+    if not columns:
         refuse("search", "nothing to minimise or maximise", "a column, such as minimise=[\"write_amplification\"]")
-    twice = [column for n, column in enumerate([*minimise, *maximise]) if column in [*minimise, *maximise][:n]]
+    twice = [column for n, column in enumerate(columns) if column in columns[:n]]
     if twice:
         refuse("search", f"{twice[0]} twice", "each column once")
     if not axes:
         refuse("search", "a study that varies nothing", "varied keys")
-    for what, number in (("trials", trials), ("at_once", at_once)):
-        if type(number) is not int or number < 1:
-            refuse(what, repr(number), "a whole number from 1 on")
+    # Chosen: as many runs as a study may have.
+    whole("trials", trials, 1, 1_000_000)
+    whole("at_once", at_once, 1, 1_000_000)
+    # The sampler of Optuna takes the seed of NumPy's `RandomState`, of 32 bits.
+    whole("seed", seed, 0, 2**32 - 1)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
+from . import _arguments as arguments
 from . import _native
+from ._arguments import refuse
 from ._device import Described, Device
 from ._run import Result, Start, result_of, settings
-from ._workload import Pace, Workload
+from ._workload import Pace, Workload, known
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,7 +67,9 @@ class Session:
         **start: Unpack[Start],
     ) -> None:
         if workload is None:
-            requests = _native.Workload.submitted({**(pace or {})})
+            requests = _native.Workload.submitted(known(dict(arguments.mapping("pace", {} if pace is None else pace, "a dict of a pace, such as {\"queue_depth\": 8}"))))
+        elif pace is not None:
+            refuse("pace", "it beside a workload", "the pace of the workload: wl.Workload(..., queue_depth=8)")
         else:
             requests = Workload.of(workload).native
         self._native = _native.Session(Device.of(device).native, requests, settings(seed, start))
@@ -76,7 +81,8 @@ class Session:
         A request that is refused leaves those before it submitted; the exception says how many.
         """
         if type(times) is int and type(ops) is int and type(sectors) is int and type(lengths) is int:
-            return self._native.submit_one(times, ops, sectors, lengths)
+            with contextlib.suppress(OverflowError):  # a number that no column takes either
+                return self._native.submit_one(times, ops, sectors, lengths)
         from ._columns import columns
 
         standing = self._native.standing
@@ -93,7 +99,7 @@ class Session:
 
         Other threads go on meanwhile. Ctrl-C raises ``KeyboardInterrupt``, and the session can go on from there.
         """
-        return self._native.advance(until, answers, taken)
+        return self._native.advance(*_end(until, answers, taken))
 
     def answers(self) -> NDArray[Any]:
         """The answers since they were last taken, in their order: an array of records with the fields ``time_ps``, ``latency_ps``,
@@ -125,9 +131,16 @@ class Session:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Saves the device as a snapshot, from which ``from_snapshot`` restores it."""
-        self._native.save(path)
+        self._native.save(arguments.path("path", path))
 
     def finish(self) -> Result:
         """Goes on until every request is answered, and ends the session. Returns the result, which is that of a run."""
         native, raised = self._native.finish()
         return result_of(native, None, raised)
+
+
+def _end(until: int | None, answers: int | None, taken: bool) -> tuple[int | None, int | None, bool]:
+    """Where a session goes on to."""
+    time = None if until is None else arguments.whole("until", until, 0)
+    count = None if answers is None else arguments.whole("answers", answers, 1)
+    return time, count, arguments.flag("taken", taken)

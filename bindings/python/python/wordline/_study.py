@@ -222,8 +222,9 @@ class Study:
         """
         from tempfile import TemporaryDirectory
 
-        from ._search import search
+        from ._search import check, search
 
+        check(self._native.axes(), minimise, maximise, trials, at_once, seed)
         given: dict[str, object] = {**_settings(store, seeds, traces), "threads": arguments.whole("threads", threads, 0, _MOST)}
         self._try_designs()
         with TemporaryDirectory() as passing, _place(client, self._designs) as place:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, overload
 
+from ._arguments import text
+
 if TYPE_CHECKING:
     from ._device import Device
 
@@ -47,13 +49,14 @@ class Table:
             self._set(key, value)
 
     def __getitem__(self, key: str) -> Any:
+        text("key", key)
         value = self._get(key)
         if value is None:
             raise KeyError(f"{self._at(key)}: no such key is set")
         return Table(self._device, self._at(key)) if isinstance(value, dict) else value
 
     def __setitem__(self, key: str, value: Value) -> None:
-        self._set(key, value)
+        self._set(text("key", key), value)
 
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and self._get(key) is not None

@@ -7,6 +7,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
 
 from . import _native
+from ._arguments import is_of, path, refuse, shown, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,13 +65,15 @@ class Workload:
     ) -> None:
         source = {"name": name, "trace": trace, "format": format, "trace_options": trace_options}
         given = {key: value for key, value in source.items() if value is not None}
-        self.native = _native.Workload(_known({**given, **pace}))
+        self.native = _native.Workload(known({**given, **pace}))
         self._made: tuple[tuple[Any, ...], dict[str, Any]] = (), {**given, **pace}
         self._described = ", ".join(f"{key}={value!r}" for key, value in {**given, **pace}.items())
 
     @classmethod
     def of(cls, described: Workload | str | None) -> Workload:
         """The workload itself, or that of a name; the embedded trace where there is none."""
+        if not is_of(described, Workload | str | None):
+            refuse("workload", shown(described), "a Workload, or the name of one")
         return described if isinstance(described, Workload) else cls(described)
 
     @classmethod
@@ -83,7 +86,8 @@ class Workload:
         from ._columns import columns
 
         made = cls.__new__(cls)
-        made.native = _native.Workload.given(name, columns(times, ops, sectors, lengths), _known({**pace}))
+        text("name", name)
+        made.native = _native.Workload.given(name, columns(times, ops, sectors, lengths), known({**pace}))
         made._described = f"given, {name!r}"
         made._made = (times, ops, sectors, lengths), {"name": name, **pace}
         return made
@@ -102,9 +106,13 @@ def _restored(columns: tuple[Any, ...], keys: dict[str, Any]) -> Workload:
 _KEYS = frozenset(Pace.__annotations__) | {"name", "trace", "format", "trace_options"}
 
 
-def _known(settings: dict[str, object]) -> dict[str, object]:
-    """The settings, where each has a name that there is."""
-    for key in settings:
+def known(settings: dict[str, object]) -> dict[str, object]:
+    """The settings, where each has a name that there is, and each path is one."""
+    for key, value in settings.items():
+        if key in ("trace", "traces", "times_of") and value is not None:
+            path(key, value)
+        elif isinstance(value, str):
+            text(key, value)
         if key not in _KEYS:
             raise TypeError(f"Workload() got an unexpected keyword argument {key!r}; there are {', '.join(sorted(_KEYS))}")
     return settings
