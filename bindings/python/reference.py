@@ -15,7 +15,7 @@ PAGE = Path(__file__).parent.parent.parent / "docs" / "python-reference.md"
 GROUPS = {
     "Devices": ("Device", "Described", "presets"),
     "Workloads": ("Workload", "Pace", "workloads"),
-    "Runs": ("run", "Start", "Result"),
+    "Runs": ("run", "run_async", "Start", "Result"),
     "Comparisons and charts": ("compare", "Comparison", "Figure", "COLUMN", "PAGE"),
     "Sessions": ("Session", "Standing", "Op", "ANSWER"),
     "Studies": ("Study", "Plan", "StudyTable", "Row", "Cell", "Search", "Trial"),

@@ -42,7 +42,7 @@ mod _native {
         widths, workloads,
     };
     #[pymodule_export]
-    use crate::run::run;
+    use crate::run::{Stop, run};
     #[pymodule_export]
     use crate::session::Session;
     #[pymodule_export]

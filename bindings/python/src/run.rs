@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
@@ -22,9 +23,40 @@ use crate::workload::Workload;
 /// Time between two looks for a signal. Chosen: Ctrl-C is answered long before half a second, and the look costs nothing.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
-/// An observer that ends a run where Python has a signal to handle that raises an exception.
+/// A wish of another thread that a run ends.
+#[pyclass(frozen, module = "wordline._native")]
+#[derive(Clone, Default)]
+pub struct Stop(pub Arc<AtomicBool>);
+
+#[pymethods]
+impl Stop {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Ends the run at its next look.
+    fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Stop {
+    /// The one of the settings, or one that nobody sets.
+    pub fn of(settings: &Settings<'_, '_>) -> PyResult<Self> {
+        let given = settings.get("stop")?;
+        Ok(given
+            .map(|stop| stop.cast_into::<Self>())
+            .transpose()?
+            .map(|stop| stop.get().clone())
+            .unwrap_or_default())
+    }
+}
+
+/// An observer that ends a run where Python has a signal to handle that raises an exception, or another thread wants it to end.
 pub struct Watch {
     look_at: Instant,
+    stop: Stop,
     /// The exception that was raised.
     pub raised: Option<PyErr>,
     /// The calls of a design in Python, which ends the run where it raises an exception.
@@ -33,12 +65,12 @@ pub struct Watch {
 
 impl Watch {
     /// One that begins to look now.
-    pub fn begin() -> Self {
-        Self { look_at: Instant::now() + BETWEEN_LOOKS, raised: None, calls: None }
+    pub fn begin(stop: Stop) -> Self {
+        Self { look_at: Instant::now() + BETWEEN_LOOKS, stop, raised: None, calls: None }
     }
 
     fn goes_on(&mut self) -> bool {
-        if self.raised.is_some() {
+        if self.raised.is_some() || self.stop.0.load(Ordering::Relaxed) {
             return false;
         }
         let now = Instant::now();
@@ -75,13 +107,13 @@ pub fn run(
     settings: &Bound<'_, PyDict>,
     log: bool,
 ) -> PyResult<Ran> {
-    let options = options(&Settings(settings))?;
+    let (options, stop) = (options(&Settings(settings))?, Stop::of(&Settings(settings))?);
     let design =
         Settings(settings).get("design")?.map(|object| with_design(&device.0, &object)).transpose()?;
     let (device, workload) = (design.as_ref().map_or(&device.0, |(device, _)| device), &workload.0);
     let (result, raised) = py.detach(|| {
         let calls = design.as_ref().map(|(_, calls)| Arc::clone(calls));
-        let mut watch = Watch { calls, ..Watch::begin() };
+        let mut watch = Watch { calls, ..Watch::begin(stop) };
         let result = match log {
             true => logged(device, workload, &options, &mut watch).map(|(run, log)| (run, Some(log))),
             false => lab::run(device, workload, &options, &mut watch).map(|run| (run, None)),

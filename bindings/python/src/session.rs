@@ -14,7 +14,7 @@ use crate::columns;
 use crate::device::Device;
 use crate::errors::{of_run, refused};
 use crate::results::Summary;
-use crate::run::{Watch, options, others};
+use crate::run::{Stop, Watch, options, others};
 use crate::settings::Settings;
 use crate::workload::Workload;
 
@@ -65,7 +65,7 @@ impl Session {
     ) -> PyResult<Self> {
         let options = options(&Settings(settings))?;
         let (device, workload) = (&device.0, &workload.0);
-        let mut watch = Watch::begin();
+        let mut watch = Watch::begin(Stop::default());
         let opened = py.detach(|| lab::Session::open_observed(device, workload, &options, &mut watch));
         match (opened, watch.raised) {
             (_, Some(raised)) => Err(raised),
@@ -99,13 +99,14 @@ impl Session {
 
     /// Goes on to a time in picoseconds, or until so many are answered, or all are taken; to rest where nothing is said. True where
     /// that is reached, false at rest before it.
-    #[pyo3(signature = (until, answers, taken))]
+    #[pyo3(signature = (until, answers, taken, stop))]
     fn advance(
         &self,
         py: Python<'_>,
         until: Option<u64>,
         answers: Option<u64>,
         taken: bool,
+        stop: Option<Bound<'_, Stop>>,
     ) -> PyResult<bool> {
         let time = until.map(|ps| Instant::ZERO + Duration::from_ps(ps));
         let until = match (time, answers, taken) {
@@ -122,7 +123,7 @@ impl Session {
                 ));
             }
         };
-        let mut watch = Watch::begin();
+        let mut watch = Watch::begin(stop.map(|stop| stop.get().clone()).unwrap_or_default());
         let reached = self.with(py, |session| session.advance_observed(until, &mut watch))?;
         match watch.raised {
             Some(raised) => Err(raised),
@@ -165,7 +166,7 @@ impl Session {
     /// Goes on to the end. Returns the result, and the exception that ended it early.
     fn finish(&self, py: Python<'_>) -> PyResult<(Option<Summary>, Option<PyErr>)> {
         let session = self.lock()?.take().ok_or_else(finished)?;
-        let mut watch = Watch::begin();
+        let mut watch = Watch::begin(Stop::default());
         match (py.detach(|| session.finish_observed(&mut watch)), watch.raised) {
             (Ok(run), raised) => Ok((Some(Summary(run)), raised)),
             (Err(Error::Stopped), raised) => Ok((None, raised)),

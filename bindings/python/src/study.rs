@@ -17,6 +17,7 @@ use wordline_studies::{self as studies, Elsewhere, Ended, Files, Names, Own, Pro
 
 use crate::designs::PythonDesigns;
 use crate::errors::{of_device, of_run};
+use crate::run::Stop;
 use crate::settings::Settings;
 use crate::values::{to_python, to_table};
 
@@ -147,7 +148,7 @@ impl Study {
         let (study, store) = self.asked(&settings)?;
         let threads = settings.whole::<u32>("threads", 0)?.unwrap_or(0) as usize;
         let again = settings.get("again")?.is_some_and(|value| value.is_truthy().unwrap_or(false));
-        let stop = AtomicBool::new(false);
+        let Stop(stop) = Stop::of(&settings)?;
         let conduct = Conduct { threads, stop: &stop, progress: &|_, _| () };
         let place = place.map(|place| Place { place, raised: Mutex::default() });
         let elsewhere = place.as_ref().map(|place| place as &dyn Elsewhere);

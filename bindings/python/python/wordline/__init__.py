@@ -18,7 +18,7 @@ from ._design import Arriving, Block, Counter, Design, Failure, Moved, Random, R
 from ._device import Described, Device, presets
 from ._errors import ConfigError, ContractError, DesignError, Error, Fault, Finding, Interrupted, TraceError
 from ._log import Log
-from ._run import Result, Start, run
+from ._run import Result, Start, run, run_async
 from ._session import Session, Standing
 from ._study import Cell, Plan, Row, Study, StudyTable
 from ._table import Table, Tables, Value
@@ -78,6 +78,7 @@ __all__ = [
     "counter",
     "presets",
     "run",
+    "run_async",
     "workloads",
 ]
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from os import PathLike
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 from . import _native
 from ._arguments import path, refuse, shown, whole
@@ -154,6 +155,38 @@ def run(
     A ``design`` in Python answers in place of those that the device names. Ctrl-C
     ends the run with `Interrupted`, which has the result of what was answered by then.
     """
+    return result_of(*_ready(device, workload, seed, log, design, start)(None))
+
+
+async def run_async(
+    device: Described | None = None,
+    workload: Workload | str | None = None,
+    *,
+    seed: int = 0,
+    log: bool | str | PathLike[str] = False,
+    design: Design | None = None,
+    **start: Unpack[Start],
+) -> Result:
+    """Does what `run` does in a thread of its own, while other tasks of asyncio go on. Where its task is cancelled the run stops, within some
+    thousands of requests, and its thread ends before the cancellation is over.
+    """
+    from ._async import in_thread
+
+    return result_of(*await in_thread(_ready(device, workload, seed, log, design, start)))
+
+
+Ran: TypeAlias = "tuple[_native.Summary | None, _native.Log | None, BaseException | None]"
+
+
+def _ready(
+    device: Described | None,
+    workload: Workload | str | None,
+    seed: int,
+    log: bool | str | PathLike[str],
+    design: Design | None,
+    start: Start,
+) -> Callable[[_native.Stop | None], Ran]:
+    """A run of which all arguments are checked, and that a stop ends."""
     given = settings(seed, start)
     if design is not None:
         given["design"] = checked("design", design)
@@ -161,7 +194,7 @@ def run(
         given["log"] = path("log", log)
     requests = Workload.of(workload).native
     native = Device.of(requests.usual_preset if device is None else device).native
-    return result_of(*_native.run(native, requests, given, log is True))
+    return lambda stop: _native.run(native, requests, {**given, "stop": stop}, log is True)
 
 
 def result_of(

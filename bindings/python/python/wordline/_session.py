@@ -99,7 +99,16 @@ class Session:
 
         Other threads go on meanwhile. Ctrl-C raises ``KeyboardInterrupt``, and the session can go on from there.
         """
-        return self._native.advance(*_end(until, answers, taken))
+        return self._native.advance(*_end(until, answers, taken), None)
+
+    async def advance_async(self, until: int | None = None, *, answers: int | None = None, taken: bool = False) -> bool:
+        """Does what `advance` does in a thread of its own, while other tasks of asyncio go on. Where its task is cancelled the session stops, within some
+        thousands of requests, before the cancellation is over; it can go on from there.
+        """
+        from ._async import in_thread
+
+        end = _end(until, answers, taken)
+        return await in_thread(lambda stop: self._native.advance(*end, stop))
 
     def answers(self) -> NDArray[Any]:
         """The answers since they were last taken, in their order: an array of records with the fields ``time_ps``, ``latency_ps``,

@@ -191,6 +191,28 @@ class Study:
         with _place(client, self._designs) as place:
             return _table_of(self._native.run(given, place))
 
+    async def run_async(
+        self,
+        *,
+        store: str | PathLike[str] | None = None,
+        seeds: int | None = None,
+        threads: int = 0,
+        again: bool = False,
+        traces: str | PathLike[str] | None = None,
+    ) -> StudyTable:
+        """Does what `run` does in a thread of its own, while other tasks of asyncio go on. Where its task is cancelled the study stops, each of its runs
+        within some thousands of requests, before the cancellation is over; what was done by then is in the store.
+        """
+        from ._async import in_thread
+
+        given = {**_settings(store, seeds, traces), "threads": arguments.whole("threads", threads, 0, _MOST), "again": arguments.flag("again", again)}
+
+        def work(stop: _native.Stop) -> tuple[_native.StudyTable | None, BaseException | None]:
+            self._try_designs()
+            return self._native.run({**given, "stop": stop}, None)
+
+        return _table_of(await in_thread(work))
+
     def _try_designs(self) -> None:
         """Tries each design once, before it runs: one that is another one after a snapshot would give other results elsewhere."""
         for given in () if self._is_tried else self._designs.values():

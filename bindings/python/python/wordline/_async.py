@@ -1,0 +1,45 @@
+"""Work of the native part in tasks of asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from . import _native
+
+T = TypeVar("T")
+
+
+async def in_thread(work: Callable[[_native.Stop], T]) -> T:
+    """The result of some work in a thread of its own. Where the task is cancelled the work is told to stop, and the task ends when the thread has."""
+    loop, stop = asyncio.get_running_loop(), _native.Stop()
+    over: asyncio.Future[None] = loop.create_future()
+    done: list[T] = []
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            done.append(work(stop))
+        except BaseException as error:  # raised again below: a future takes no `StopIteration`
+            raised.append(error)
+        with contextlib.suppress(RuntimeError):  # of a loop that was closed
+            loop.call_soon_threadsafe(over.set_result, None)
+
+    thread = threading.Thread(target=run, name="wordline", daemon=True)
+    thread.start()
+    cancelled: asyncio.CancelledError | None = None
+    while not over.done():
+        try:
+            await asyncio.shield(over)
+        except asyncio.CancelledError as error:
+            stop.set()
+            cancelled = error
+    thread.join()
+    if cancelled is not None:
+        raise cancelled
+    if raised:
+        raise raised[0]
+    return done[0]
