@@ -4,6 +4,7 @@ use wordline_designs::Designs;
 use wordline_designs::ressd::{Overhead, ReSsd, ReSsdFile, WhenAllValid};
 use wordline_kernel::{Duration, Seed};
 use wordline_nand::{BlockSetId, CellMode};
+use wordline_ssd::config::{FtlFile, TwoBitFile};
 use wordline_ssd::space::State;
 use wordline_ssd::{DeviceFile, Operation, contract};
 
@@ -16,7 +17,7 @@ const SECTORS: u64 = 8;
 const PER_SUPER_LAYER: u32 = 4;
 
 /// One plane, of which a block has four layers of two word lines.
-fn one_plane() -> DeviceFile {
+pub fn one_plane() -> DeviceFile {
     let mut file = contract::small_with_two_bits();
     (file.layout.channels, file.layout.dies_per_package) = (1, 1);
     let geometry = &mut file.part.geometry;
@@ -191,6 +192,26 @@ fn a_candidate_without_rewrites_is_opened_again_for_its_next_super_layer() {
 }
 
 #[test]
+fn a_full_candidate_without_rewrites_is_closed() {
+    let mut rig = with_normal_pages("passive_reclaim = false, candidates = 4");
+    let is_spent = |rig: &Rig, block: BlockSetId| {
+        let last = super_layer(rig, block, 1);
+        last.iter().all(|(_, times)| *times == 2)
+    };
+    let (mut suspended, mut closed) = (false, false);
+    for n in 0..400 {
+        write(&mut rig, &[n * n % 21, n * 7 % 19]);
+        for block in hot_blocks(&rig) {
+            let state = rig.device.base().space.state(block);
+            assert!(state != State::Suspended || !is_spent(&rig, block), "{block:?} after {n} writes");
+            suspended |= state == State::Suspended;
+            closed |= state == State::Closed && is_spent(&rig, block);
+        }
+    }
+    assert!(suspended && closed);
+}
+
+#[test]
 fn data_are_as_hot_as_what_they_replace_is_young() {
     // Reads of about 30 us pass the time.
     let ages = "thresholds = ['20ms', '40ms', '60ms'], rewrites = 0";
@@ -263,6 +284,12 @@ fn it_keeps_the_contract_of_designs() {
         let settings =
             ReSsdFile { thresholds: ages, rewrites, candidates, when_all_valid, passive_reclaim: true };
         contract::check(&file, |config| Box::new(ReSsd::new(&settings, config)));
+        // Without a limit on blocks in the two-bit mode.
+        let unlimited = DeviceFile {
+            ftl: FtlFile { two_bit: Some(TwoBitFile::default()), ..file.ftl.clone() },
+            ..file.clone()
+        };
+        contract::check(&unlimited, |config| Box::new(ReSsd::new(&settings, config)));
     }
 }
 

@@ -26,7 +26,7 @@ impl Victims {
         self.policy.preference()
     }
 
-    /// The next victim among the closed blocks of a row, chosen by its design or policy.
+    /// The next victim of a row, chosen by its design, or by the policy among its closed blocks if none of the suspended ones gains more.
     pub(super) fn choose(
         &mut self,
         row: RowId,
@@ -35,7 +35,8 @@ impl Victims {
     ) -> Option<BlockSetId> {
         let (sight, candidates) = (Sight { flash, space }, || space.candidates(row));
         let chosen = policies.victim(candidates, row, sight);
-        let victim = chosen.unwrap_or_else(|| self.policy.choose(candidates(), &mut self.random))?;
+        let by_policy = || space.or_suspended(row, self.policy.choose(candidates(), &mut self.random));
+        let victim = chosen.unwrap_or_else(by_policy)?;
         if space.is_candidate(victim, row) {
             return Some(victim);
         }

@@ -360,7 +360,7 @@ impl Space {
         let Some(order) = self.of(row).order.as_ref().filter(|order| order.suspended.has_room(at)) else {
             return false;
         };
-        if !self.may_open(row, false) {
+        if !self.may_open(row, false) || !self.has_rewrite_left(full) {
             return false;
         }
         let Some(suspended) = self.suspended_of(row, stream, None) else { return false };
@@ -444,6 +444,7 @@ impl Space {
     /// A suspended block of a row is suspended no more; whether it was.
     pub(super) fn end_rest(&mut self, row: RowId, block: BlockSetId) -> bool {
         let at = self.at(row, self.table[block].written_by);
+        self.stop_vacating(row, block);
         self.of_mut(row).order.as_mut().is_some_and(|order| order.suspended.remove(at, block))
     }
 

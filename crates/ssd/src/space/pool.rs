@@ -424,6 +424,7 @@ impl Space {
             if let Some(full) = again.full(at) {
                 self.keep_full(at, row, stream, full, &mut *next);
             }
+            self.close_spent(row, stream);
             self.forget_lost_pages(row, stream);
             let named = self.ask_again(row, stream, &mut *next);
             self.of_mut(row).again.as_mut().expect("it was just there").name(at, named);

@@ -71,6 +71,29 @@ impl Space {
         (takes && self.mode(block) == CellMode::TwoBit).then_some(again)
     }
 
+    /// Whether a word line of the last super layer of a block may be programmed again, now or once it loses a page.
+    pub(super) fn has_rewrite_left(&self, block: BlockSetId) -> bool {
+        self.again_in(block).is_some_and(|again| {
+            let most = again.most(self.table[block].written_by.0);
+            again
+                .in_last_super_layer(block)
+                .any(|line| again.times(block, line).is_some_and(|times| times < most))
+        })
+    }
+
+    /// Closes the suspended blocks of a stream of a row of which each word line is programmed, and none may be programmed again: nothing will
+    /// be written there before an erase.
+    pub(super) fn close_spent(&mut self, row: RowId, stream: StreamId) {
+        let blocks = self.suspended_of(row, stream, None).into_iter().flat_map(|suspended| suspended.iter());
+        let is_spent = |one: &OpenBlock<'_>| {
+            one.written == one.shape.count()
+                && self.table[one.block].programs == 0
+                && !self.has_rewrite_left(one.block)
+        };
+        let spent: Vec<BlockSetId> = blocks.filter(is_spent).map(|one| one.block).collect();
+        spent.into_iter().for_each(|block| self.close(block));
+    }
+
     /// The places of a block that can be written again, a page of each word line at most, once no program of it is under way.
     pub(super) fn places_again(&self, block: BlockSetId) -> impl Iterator<Item = Place> + '_ {
         self.again_in(block).into_iter().flat_map(move |again| {

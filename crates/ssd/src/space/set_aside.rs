@@ -16,6 +16,21 @@ impl Space {
         lists.flatten().map(|rests| rests.block).filter(|block| self.rests(*block))
     }
 
+    /// The victim of a row, of which its policy chose one of the closed blocks: a suspended block if to clean it gains more of what is
+    /// written, or if nothing else is left. The pages of a suspended block that are not written are not lost: it may be opened again.
+    pub(crate) fn or_suspended(&self, row: RowId, closed: Option<BlockSetId>) -> Option<BlockSetId> {
+        let Some(order) = &self.of(row).order else { return closed };
+        let per_block = self.pools.per_block_of(row);
+        let lists = self.streams.all().flat_map(|stream| order.suspended.of(self.at(row, stream)));
+        let gains = lists.filter(|rests| self.is_candidate(rests.block, row)).map(|rests| {
+            let written = rests.place / rests.unit * (per_block / order.shape().count());
+            (written - self.valid(rests.block), rests.block)
+        });
+        let Some((gain, suspended)) = gains.max_by_key(|(gain, _)| *gain) else { return closed };
+        let of_closed = closed.map(|block| per_block - self.valid(block));
+        if of_closed.is_some_and(|of_closed| of_closed >= gain) { closed } else { Some(suspended) }
+    }
+
     /// Whether a block is suspended and no program of it is under way: it can be a victim.
     fn rests(&self, block: BlockSetId) -> bool {
         self.table[block].state == State::Suspended && self.table[block].programs == 0

@@ -163,6 +163,27 @@ fn a_suspended_block_is_a_candidate_when_no_program_of_it_is_under_way() {
 }
 
 #[test]
+fn a_suspended_block_is_the_victim_where_it_gains_more_of_what_is_written() {
+    let mut space = table();
+    let lose = |space: &mut Space, block: BlockSetId, pages: u32| {
+        let first = space.pools().at(block, space.next_valid(block, 0).expect("it holds pages")).0;
+        (first..first + pages).for_each(|page| space.invalidate(Location(page)));
+    };
+    let block = open(&mut space, 3);
+    suspend(&mut space, block);
+    // Nothing of it would be gained but pages that can be written still; and a closed block gains nothing.
+    let closed = open(&mut space, 15);
+    assert_eq!(space.state(closed), State::Closed);
+    assert_eq!(space.or_suspended(ROW, None), Some(block));
+    lose(&mut space, closed, 1);
+    assert_eq!(space.or_suspended(ROW, Some(closed)), Some(closed));
+    lose(&mut space, block, 2);
+    assert_eq!(space.or_suspended(ROW, Some(closed)), Some(block), "two of six pages by one of 32");
+    lose(&mut space, closed, 1);
+    assert_eq!(space.or_suspended(ROW, Some(closed)), Some(closed));
+}
+
+#[test]
 fn a_failure_closes_a_suspended_block() {
     let mut space = table();
     let block = open(&mut space, 1);
