@@ -519,7 +519,7 @@ impl Config {
     /// The blocks of a pool that may be in a mode, for these streams.
     fn mode_share(&self, pool: usize, mode: CellMode, streams: ModeStreams) -> Option<ModeShare> {
         let (blocks, spare) = match mode {
-            CellMode::Slc => self.file.slc_cache_of(pool).map(|cache| (cache.blocks, cache.spare)),
+            CellMode::Slc => self.file.slc_cache_of(pool).map(|cache| (cache.blocks, Some(cache.spare))),
             _ => self.file.two_bit_of(pool).map(|two_bit| (two_bit.blocks, two_bit.spare)),
         }
         .filter(|_| !streams.are_none())?;

@@ -347,8 +347,8 @@ fn more_blocks_with_two_bits_than_spare_ones_make_up_for_are_refused() {
         file.ftl.two_bit = Some(two_bit);
         file.check().map(drop).expect_err("it is too many").to_string()
     };
-    let spare = wrong(TwoBitFile { blocks: 2, spare: 3.5 });
+    let spare = wrong(TwoBitFile { blocks: 2, spare: Some(3.5) });
     assert!(spare.contains("ftl.two_bit.spare: found 3.5, wanted from 0 to 3"), "{spare}");
-    let blocks = wrong(TwoBitFile { blocks: 24, spare: 0.0 });
+    let blocks = wrong(TwoBitFile { blocks: 24, spare: Some(0.0) });
     assert!(blocks.contains("ftl.two_bit.blocks: found 24, wanted fewer than the 24 blocks"), "{blocks}");
 }

@@ -1768,10 +1768,11 @@ class TwoBit(Table):
         self._set("blocks", value)
 
     @property
-    def spare(self) -> float:
+    def spare(self) -> float | None:
         """How many blocks of a row may be in the mode beside those, as a multiple of its other spare blocks. Each gives up only a
         part of its capacity, so that it may be more than 1. None is opened in the mode while the row has fewer free blocks than
-        cleaning starts at. A number. Default: 0.0.
+        cleaning starts at. Left out, streams of the host open as many as they want, whatever is free; those of the collector while
+        the row has more free blocks than that. A number.
         """
         return self._get("spare")
 

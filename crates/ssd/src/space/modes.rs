@@ -48,9 +48,9 @@ pub struct ModeShare {
     pub cost: u32,
     /// Blocks of a row that are spare for the mode.
     pub blocks: u32,
-    /// Fraction of its other spare blocks that may be in the mode as well.
-    pub spare: f64,
-    /// They are opened in it while more blocks than this are free.
+    /// Fraction of its other spare blocks that may be in the mode as well; none where the host may open as many as it wants.
+    pub spare: Option<f64>,
+    /// Those beside, but for ones of the host without a limit, are opened in it while more blocks than this are free.
     pub spare_above: usize,
 }
 
@@ -303,9 +303,15 @@ impl Space {
             return CellMode::Native;
         }
         let (used, share) = (blocks.used[blocks.at(row)], &blocks.share);
+        let is_plenty = self.free(row) > share.spare_above;
         let lasts = used < share.blocks
-            || (self.free(row) > share.spare_above
-                && used - share.blocks < (f64::from(self.other_spare(row, share)) * share.spare) as u32);
+            || match share.spare {
+                None => is_plenty || !self.streams.is_gc(stream),
+                Some(spare) => {
+                    let most = (f64::from(self.other_spare(row, share)) * spare) as u32;
+                    is_plenty && used - share.blocks < most
+                }
+            };
         if lasts { share.mode } else { CellMode::Native }
     }
 

@@ -16,14 +16,15 @@ pub struct TwoBitFile {
     pub blocks: u32,
     /// How many blocks of a row may be in the mode beside those, as a multiple of its other spare blocks. Each gives up only a part of
     /// its capacity, so that it may be more than 1. None is opened in the mode while the row has fewer free blocks than cleaning
-    /// starts at.
-    pub spare: f64,
+    /// starts at. Left out, streams of the host open as many as they want, whatever is free; those of the collector while the row has more
+    /// free blocks than that.
+    pub spare: Option<f64>,
 }
 
 impl Default for TwoBitFile {
     /// One block open and one to be cleaned. Chosen.
     fn default() -> Self {
-        Self { blocks: 2, spare: 0.0 }
+        Self { blocks: 2, spare: None }
     }
 }
 
@@ -47,9 +48,10 @@ impl TwoBitFile {
         // Full blocks in the mode hold two of `bits` pages: so many of them take as much room as the spare ones have.
         let most = f64::from(bits) / f64::from(bits - 2);
         let wanted = format!("from 0 to {most}: a block in the mode gives up {} of {bits} pages", bits - 2);
-        wrong.require((0.0..=most).contains(&self.spare), &format!("{key}.spare"), self.spare, wanted);
+        let spare = self.spare.unwrap_or(most);
+        wrong.require((0.0..=most).contains(&spare), &format!("{key}.spare"), spare, wanted);
         let wanted = format!("at least 1, or {key}.spare above 0");
-        wrong.require(self.blocks > 0 || self.spare > 0.0, &format!("{key}.blocks"), self.blocks, wanted);
+        wrong.require(self.blocks > 0 || spare > 0.0, &format!("{key}.blocks"), self.blocks, wanted);
         let blocks = geometry.blocks_per_plane;
         let wanted = format!("fewer than the {blocks} blocks of a row of planes");
         wrong.require(self.blocks < blocks, &format!("{key}.blocks"), self.blocks, wanted);

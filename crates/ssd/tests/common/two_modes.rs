@@ -30,7 +30,7 @@ pub fn small_with_two_bits() -> DeviceFile {
     file.part.timing.reprogram = Some(us(800));
     file.ftl.over_provisioning = 0.5;
     (file.ftl.gc.start_below_free_blocks, file.ftl.gc.stop_at_free_blocks) = (4, 5);
-    file.ftl.two_bit = Some(TwoBitFile { blocks: 2, spare: 1.0 });
+    file.ftl.two_bit = Some(TwoBitFile { blocks: 2, spare: Some(1.0) });
     file.ftl.recovery.lower_pages = LowerPages::BackedUp;
     file
 }
