@@ -2,5 +2,6 @@
 
 mod centaur;
 mod cubeftl;
+mod liveness;
 mod ressd;
 mod rig;

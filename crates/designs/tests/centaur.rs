@@ -22,7 +22,7 @@ include!("../../ssd/tests/common/small.rs");
 const KIB: u64 = 2;
 
 /// TLC of which a program writes 96 KiB beside SLC with pages of 8 KiB, as in table 2, with few blocks.
-fn two_pools() -> DeviceFile {
+pub fn two_pools() -> DeviceFile {
     let mut file = small();
     let mut slc = file.part.clone();
     slc.geometry.page_size = Bytes::kib(8);

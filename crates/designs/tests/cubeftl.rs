@@ -25,7 +25,7 @@ include!("../../ssd/tests/common/small.rs");
 const SECTORS: u64 = 8;
 
 /// Four layers of four word lines of three bits, in blocks of 192 KiB; cells of cubeFTL's part with as many layers, in such a state.
-fn with_cells(cycles: f64, hours: f64) -> DeviceFile {
+pub fn with_cells(cycles: f64, hours: f64) -> DeviceFile {
     let mut file = small();
     let geometry = &mut file.part.geometry;
     (geometry.bits_per_cell, geometry.one_shot, geometry.planes) = (3, true, 1);

@@ -2,6 +2,7 @@
 
 use toml::Table;
 use wordline_designs::{Designs, DesignsFile};
+use wordline_kernel::metrics::Metrics;
 use wordline_kernel::{Calendar, Instant, Schedule, Seed};
 use wordline_ssd::{BlockDevice, Command, Device, DeviceFile, Event, Operation, Parts};
 
@@ -43,9 +44,14 @@ impl Rig {
         self.device.audit(self.calendar.now() - Instant::ZERO);
     }
 
+    /// All that was measured since the device was made.
+    pub fn metrics(&self) -> Metrics {
+        self.device.metrics(&self.made, self.calendar.now())
+    }
+
     /// A number that was measured since the device was made.
     pub fn measured(&self, name: &str) -> f64 {
-        let metrics = self.device.metrics(&self.made, self.calendar.now());
+        let metrics = self.metrics();
         let found = metrics.get(name).and_then(|value| value.number());
         found.unwrap_or_else(|| panic!("{name} is measured"))
     }
