@@ -3,7 +3,7 @@
 use wordline_designs::Designs;
 use wordline_designs::ressd::{Overhead, ReSsd, ReSsdFile, WhenAllValid};
 use wordline_kernel::{Duration, Seed};
-use wordline_nand::{BlockSetId, CellMode};
+use wordline_nand::{BlockSetId, CellMode, RowId};
 use wordline_ssd::config::{FtlFile, TwoBitFile};
 use wordline_ssd::space::State;
 use wordline_ssd::{DeviceFile, Operation, contract};
@@ -173,6 +173,51 @@ fn the_pages_of_a_candidate_complete_word_lines_of_the_host() {
     // The pages that moved are where they should be.
     (0..25).for_each(|page| rig.submit(Operation::Read, page * SECTORS, SECTORS));
     rig.flush();
+}
+
+#[test]
+fn hot_pages_without_a_place_complete_word_lines_too() {
+    let mut rig = with_normal_pages("");
+    let first = figure_9(&mut rig);
+    write(&mut rig, &[9, 10]);
+    let [_, second] = hot_blocks(&rig)[..] else { panic!("a second hot block") };
+    // The eight pages of the candidate are read. Updates have no page to replace: each takes two of them to a normal block.
+    for _ in 0..50 {
+        rig.submit(Operation::Read, 0, SECTORS);
+        rig.run_down_to(0);
+    }
+    for (n, page) in (11..15).enumerate() {
+        write(&mut rig, &[page]);
+        assert_eq!(rig.measured("flash.unit_programs"), 2.0 * (n as f64 + 1.0));
+        assert_eq!(word_line(&rig, second, 1), ([None, None], 0), "no word line is begun");
+    }
+    assert_eq!((rig.measured("ressd.hot_1"), rig.measured("flash.padding")), (18.0, 0.0));
+    assert_eq!(super_layer(&rig, first, 0), [2, 1, 1, 0].map(|times| ([None, None], times)));
+    // The next one has a place in the candidate.
+    write(&mut rig, &[15]);
+    assert_eq!(word_line(&rig, first, 3), ([Some(15), None], 1));
+}
+
+#[test]
+fn nothing_is_left_in_earlier_super_layers_of_a_candidate_that_was_reclaimed() {
+    let mut rig = with_normal_pages("candidates = 2");
+    let (mut before, mut seen) = (None, 0);
+    for n in 0..4_000_u64 {
+        write(&mut rig, &[n * n % 21, n * 7 % 19]);
+        let space = &rig.device.base().space;
+        let vacated = space.vacated(RowId(0)).map(|block| (block, space.opening_of(block)));
+        if let Some((block, opening)) = before.filter(|before| Some(*before) != vacated)
+            && (space.opening_of(block), space.mode(block)) == (opening, CellMode::TwoBit)
+            && space.word_line(block, PER_SUPER_LAYER).again.is_some()
+            && space.state(block) != State::Victim
+        {
+            seen += 1;
+            let held = super_layer(&rig, block, 0);
+            assert!(held.iter().all(|(pages, _)| *pages == [None, None]), "{block:?} holds {held:?}");
+        }
+        before = vacated;
+    }
+    assert!(seen > 10, "{seen} candidates with two super layers");
 }
 
 #[test]

@@ -192,8 +192,8 @@ impl Design for ReSsd {
         open.iter().find(is_candidate).map(|one| one.block)
     }
 
-    /// When a super layer is begun, the candidate with the fewest valid pages that has a rewrite left: it has places when the super layer is
-    /// full.
+    /// When a super layer is begun, the candidate with the fewest valid pages that has a rewrite left: it has places soon, and then holds
+    /// nothing else.
     fn vacates(
         &mut self,
         open: &[OpenBlock<'_>],

@@ -195,9 +195,10 @@ pub trait Design: State + Send {
     }
 
     /// [`Seam::Frontier`], where word lines of the stream's blocks are programmed again: one of these suspended blocks to be vacated; none if
-    /// they are left as they are. The valid pages of its last super layer are read and programmed with pages of the host that go to the first
-    /// stream of the pool, so that its word lines can be programmed again without an erase. Asked before each word line that
-    /// is not programmed, while the stream has suspended blocks and none of the row is being vacated.
+    /// they are left as they are. Its valid pages are read, those of its last super layer first, and programmed with pages of the host that go
+    /// to the first stream of the pool, so that its word lines can be programmed again without an erase, and it holds nothing soon. A page of
+    /// this stream that has no place to replace another goes there with them, too. Asked before each word line that is not programmed, while
+    /// the stream has suspended blocks and none of the row is being vacated.
     fn vacates(
         &mut self,
         _open: &[OpenBlock<'_>],

@@ -37,6 +37,16 @@ struct Turn {
     full: Option<BlockSetId>,
 }
 
+/// A block that is vacated: its valid pages move, so that its word lines can be programmed again, and it holds nothing soon.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Vacated {
+    pub block: BlockSetId,
+    /// The super layer of which pages move: first the last one, then those before it.
+    pub super_layer: u32,
+    /// Whether the pages of the super layer were listed.
+    is_listed: bool,
+}
+
 /// The word lines of a pool that were, or may be, programmed again.
 pub(super) struct Again {
     /// Where the open blocks of the pool begin among those of the device.
@@ -61,9 +71,8 @@ pub(super) struct Again {
     /// Rows of which the next places are to be named again, in the order in which that was noted.
     unnamed: Vec<RowId>,
     is_unnamed: Vec<bool>,
-    /// The suspended block of each row of which the last super layer is vacated, and whether its pages were listed: they move, so that its
-    /// word lines can be programmed again.
-    vacated: Vec<Option<(BlockSetId, bool)>>,
+    /// The block of each row that is vacated.
+    vacated: Vec<Option<Vacated>>,
 }
 
 state!(Again {
@@ -110,7 +119,12 @@ impl Again {
 
     /// The word lines of the last super layer of a block of which one is programmed.
     pub fn in_last_super_layer(&self, block: BlockSetId) -> std::ops::Range<u32> {
-        let first = self.super_layers[self.block(block)] * self.per_super_layer;
+        self.in_super_layer(self.super_layers[self.block(block)])
+    }
+
+    /// The word lines of a super layer.
+    pub fn in_super_layer(&self, number: u32) -> std::ops::Range<u32> {
+        let first = number * self.per_super_layer;
         first..(first + self.per_super_layer).min(self.per_block)
     }
 
@@ -248,26 +262,38 @@ impl Again {
 
     /// The block of a row that is vacated.
     #[inline]
-    pub fn vacated(&self, row: RowId) -> Option<BlockSetId> {
-        self.vacated[self.row(row)].map(|(block, _)| block)
+    pub fn vacated(&self, row: RowId) -> Option<Vacated> {
+        self.vacated[self.row(row)]
     }
 
-    /// Whether the pages of the block of a row that is vacated are still to be listed.
+    /// Whether the last super layer of a block of a row is vacated.
+    pub fn leaves_last_super_layer(&self, row: RowId, block: BlockSetId) -> bool {
+        let super_layer = self.super_layers[self.block(block)];
+        self.vacated(row).is_some_and(|vacated| (vacated.block, vacated.super_layer) == (block, super_layer))
+    }
+
+    /// Whether pages of the block of a row that is vacated are still to be listed.
     #[inline]
     pub fn is_to_list(&self, row: RowId) -> bool {
-        self.vacated[self.row(row)].is_some_and(|(_, is_listed)| !is_listed)
+        self.vacated(row).is_some_and(|vacated| !vacated.is_listed)
     }
 
-    /// The pages of the block of a row that is vacated are listed.
+    /// The pages of the super layer of a row that is vacated are listed.
     pub fn set_listed(&mut self, row: RowId) {
         let at = self.row(row);
-        self.vacated[at].iter_mut().for_each(|(_, is_listed)| *is_listed = true);
+        self.vacated[at].iter_mut().for_each(|vacated| vacated.is_listed = true);
     }
 
-    /// A block of a row is vacated from now on, or none is.
-    pub fn vacate(&mut self, row: RowId, block: Option<BlockSetId>) {
+    /// A block of a row is vacated from now on, its last super layer first.
+    pub fn vacate(&mut self, row: RowId, block: BlockSetId) {
+        let super_layer = self.super_layers[self.block(block)];
+        self.go_on_vacating(row, Some((block, super_layer)));
+    }
+
+    /// A super layer of a block of a row is vacated from now on, or none is.
+    pub fn go_on_vacating(&mut self, row: RowId, next: Option<(BlockSetId, u32)>) {
         let at = self.row(row);
-        self.vacated[at] = block.map(|block| (block, false));
+        self.vacated[at] = next.map(|(block, super_layer)| Vacated { block, super_layer, is_listed: false });
     }
 
     /// Nothing is open in a row any more.

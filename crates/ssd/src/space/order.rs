@@ -436,7 +436,6 @@ impl Space {
         let Order { suspended, programmed, words, .. } = &mut **order;
         let place = suspended.take(at, block, &mut programmed[slot * *words..][..*words]);
         self.table[block].state = State::Open;
-        self.stop_vacating(row, block);
         self.note(Seen::Resumed { block });
         Some((block, place.expect("it is one of the suspended blocks that were shown")))
     }
@@ -444,7 +443,6 @@ impl Space {
     /// A suspended block of a row is suspended no more; whether it was.
     pub(super) fn end_rest(&mut self, row: RowId, block: BlockSetId) -> bool {
         let at = self.at(row, self.table[block].written_by);
-        self.stop_vacating(row, block);
         self.of_mut(row).order.as_mut().is_some_and(|order| order.suspended.remove(at, block))
     }
 

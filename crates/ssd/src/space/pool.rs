@@ -380,32 +380,16 @@ impl Space {
     /// A block of a row is not vacated any more, if it was.
     pub(super) fn stop_vacating(&mut self, row: RowId, block: BlockSetId) {
         let again = self.of_mut(row).again.as_mut();
-        if let Some(again) = again.filter(|again| again.vacated(row) == Some(block)) {
-            again.vacate(row, None);
+        let again = again.filter(|again| again.vacated(row).is_some_and(|vacated| vacated.block == block));
+        if let Some(again) = again {
+            again.go_on_vacating(row, None);
         }
     }
 
     /// A suspended block of a row is vacated: until nothing of its last super layer is valid, no place of it is named.
     pub(super) fn vacate(&mut self, row: RowId, block: BlockSetId) {
         self.unname_again(row, block);
-        self.of_mut(row).again.as_mut().expect("the caller saw it").vacate(row, Some(block));
-    }
-
-    /// The pages that are to leave the block of a row that is vacated: once, when no program of it is under way.
-    pub fn list_vacated(&mut self, row: RowId) -> Option<(BlockSetId, Vec<Location>)> {
-        let block =
-            self.vacated(row).filter(|block| self.is_to_vacate(row) && self.table[*block].programs == 0)?;
-        self.of_mut(row).again.as_mut().expect("it was just there").set_listed(row);
-        Some((block, self.valid_in_last_super_layer(block).collect()))
-    }
-
-    /// The block of a row that is vacated can be programmed again once nothing of its last super layer is valid.
-    fn end_vacated(&mut self, row: RowId) {
-        if let Some(block) = self.vacated(row)
-            && self.valid_in_last_super_layer(block).next().is_none()
-        {
-            self.of_mut(row).again.as_mut().expect("it was just there").vacate(row, None);
-        }
+        self.of_mut(row).again.as_mut().expect("the caller saw it").vacate(row, block);
     }
 
     /// A row of which the places are to be [named](Self::name_again).
@@ -416,7 +400,7 @@ impl Space {
     /// Has a word line named that the next program of each stream of a row goes to, where some can be programmed again. A block of which
     /// each word line is programmed, and none can be programmed again now, is set aside if its design says so; else it closes.
     pub fn name_again(&mut self, row: RowId, next: NextWordLine<'_>) {
-        self.end_vacated(row);
+        self.go_on_vacating(row);
         for stream in (0..self.streams.host).map(StreamId) {
             let again = self.of(row).again.as_ref();
             let Some(again) = again.filter(|again| again.most(stream.0) > 0) else { continue };

@@ -2,7 +2,7 @@
 
 use wordline_nand::{BlockSetId, CellMode, Location, Pool, RowId};
 
-use super::again::{Again, Place, WordLineFacts};
+use super::again::{Again, Place, Vacated, WordLineFacts};
 use super::{Block, Space, State, StreamId};
 use crate::ensure::ensure;
 use crate::policy::frontier::{self, OpenBlock};
@@ -107,16 +107,17 @@ impl Space {
     }
 
     /// Whether the places of a block can be written now: no program of it is under way, no read of it is queued, which would find the
-    /// new page in the place of the old one, and it is not being vacated.
+    /// new page in the place of the old one, and the super layer that they are in is not being vacated.
     pub(super) fn is_quiet(&self, block: BlockSetId) -> bool {
-        let Block { programs, readers, .. } = self.table[block];
-        programs == 0 && readers == 0 && self.vacated(self.row_of(block)) != Some(block)
+        let (Block { programs, readers, .. }, row) = (self.table[block], self.row_of(block));
+        let leaves = |again: &Again| again.leaves_last_super_layer(row, block);
+        programs == 0 && readers == 0 && !self.of(row).again.as_deref().is_some_and(leaves)
     }
 
     /// The block of a row that is vacated.
     #[inline]
     pub fn vacated(&self, row: RowId) -> Option<BlockSetId> {
-        self.of(row).again.as_ref()?.vacated(row)
+        Some(self.of(row).again.as_ref()?.vacated(row)?.block)
     }
 
     /// Whether the collector has yet to be told the pages of the block of a row that is vacated.
@@ -125,13 +126,43 @@ impl Space {
         self.of(row).again.as_ref().is_some_and(|again| again.is_to_list(row))
     }
 
-    /// The valid pages of the last super layer of a block.
-    pub(super) fn valid_in_last_super_layer(&self, block: BlockSetId) -> impl Iterator<Item = Location> + '_ {
+    /// The valid pages of a super layer of a block.
+    fn valid_in_super_layer(&self, block: BlockSetId, number: u32) -> impl Iterator<Item = Location> + '_ {
         let again = self.each[self.pools.number_of_block(block)].again.as_deref();
-        let lines = again.map_or(0..0, |again| again.in_last_super_layer(block));
+        let lines = again.map_or(0..0, |again| again.in_super_layer(number));
         let unit = 2 * self.side(block);
         let all = (lines.start * unit..lines.end * unit).map(move |place| self.pools.at(block, place));
         all.filter(|page| self.is_valid(*page))
+    }
+
+    /// The pages that are to leave the super layer of a row that is vacated: once, when no program of its block is under way.
+    pub fn list_vacated(&mut self, row: RowId) -> Option<(BlockSetId, Vec<Location>)> {
+        let Vacated { block, super_layer, .. } = self.of(row).again.as_ref()?.vacated(row)?;
+        if !self.is_to_vacate(row) || self.table[block].programs > 0 {
+            return None;
+        }
+        self.of_mut(row).again.as_mut().expect("it was just there").set_listed(row);
+        Some((block, self.valid_in_super_layer(block, super_layer).collect()))
+    }
+
+    /// Once nothing of the super layer of a row that is vacated is valid, the next one before it is that holds something; its block can be
+    /// programmed again meanwhile.
+    pub(super) fn go_on_vacating(&mut self, row: RowId) {
+        let vacated = self.of(row).again.as_ref().and_then(|again| again.vacated(row));
+        let Some(Vacated { block, super_layer, .. }) = vacated else { return };
+        let holds = |number: &u32| self.valid_in_super_layer(block, *number).next().is_some();
+        if holds(&super_layer) {
+            return;
+        }
+        let next = (0..super_layer).rev().find(holds).map(|number| (block, number));
+        self.of_mut(row).again.as_mut().expect("it was just there").go_on_vacating(row, next);
+    }
+
+    /// Whether a program of the host of a stream whose word lines are programmed again goes to a block of the first stream, beside pages of
+    /// the block of the row that is vacated: it would have to begin a word line, though blocks hold cooling data in the place of new ones.
+    pub(crate) fn goes_beside_vacated(&self, row: RowId, stream: StreamId) -> bool {
+        let has_again = self.of(row).again.as_ref().is_some_and(|again| again.most(stream.0) > 0);
+        has_again && self.named_again(row, stream).is_none()
     }
 
     /// The blocks of a stream of a row in which some place can be written now, and its block at work, the one opened first before the
@@ -201,11 +232,13 @@ impl Space {
     pub(super) fn check_again(&self, row: RowId) -> Result<(), String> {
         let Some(again) = &self.of(row).again else { return Ok(()) };
         ensure(again.is_whole(), || "word lines that are programmed again of another device".to_owned())?;
-        let is_suspended = |block: BlockSetId| {
-            self.blocks_of(row).any(|own| own == block) && self.state(block) == State::Suspended
+        let is_vacated = |Vacated { block, super_layer, .. }: Vacated| {
+            self.blocks_of(row).any(|own| own == block)
+                && !matches!(self.state(block), State::Free | State::Victim | State::Bad)
+                && super_layer * again.per_super_layer() < again.per_block()
         };
-        ensure(again.vacated(row).is_none_or(is_suspended), || {
-            format!("row {row} vacates a block that is not suspended")
+        ensure(again.vacated(row).is_none_or(is_vacated), || {
+            format!("row {row} vacates a block that holds nothing")
         })?;
         for stream in self.streams.all() {
             let at = self.at(row, stream);

@@ -133,10 +133,8 @@ impl Writer {
         if core.map.by_block().is_some() {
             return self.work_on(row, core, calendar);
         }
-        let stream = self.queue.lists().stream(list);
         let waiting = self.queue.lists()[list].pages.len() as u32;
-        let beside =
-            if core.reclaim.vacates_any() { self.vacated_beside(row, stream, waiting, core) } else { 0 };
+        let (stream, beside) = self.with_vacated(row, list, core);
         let unit = core.base.space.unit(row, core.base.space.streams().host(stream as u8));
         let complete = waiting + beside >= unit;
         let goes =
@@ -156,9 +154,10 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        let stream = core.base.space.streams().host(self.queue.lists().stream(list) as u8);
+        let (stream, beside) = self.with_vacated(row, list, core);
+        let stream = core.base.space.streams().host(stream as u8);
         let pages = core.base.space.unit(row, stream) as usize;
-        let beside = if core.reclaim.vacates_any() { self.beside(row, list, core) as usize } else { 0 };
+        let beside = if beside > 0 { self.beside(row, (list, stream), beside, core) as usize } else { 0 };
         let over = self.queue.fill(list, pages - beside, self.rows.group_to_fill(row), &mut core.cache);
         if !self.rows.group(row).is_empty() {
             if beside > 0 {
@@ -170,26 +169,40 @@ impl Writer {
         self.queue.pages_over(over, core, calendar);
     }
 
-    /// Pages of the block of a row that is vacated in the next program unit of a list: what the host leaves of it, and a page of each
-    /// word line at least.
+    /// Pages of the block of a row that is vacated in the next program unit of a list, which goes to a stream, of so many that it may take:
+    /// what the host leaves of it, and a page of each word line at least.
     #[inline(never)]
-    fn beside(&self, row: RowId, list: usize, core: &mut Core) -> u32 {
-        let (stream, lists) = (self.queue.lists().stream(list), self.queue.lists());
-        let waiting = lists[list].pages.len() as u32;
-        let unit = core.base.space.unit(row, core.base.space.streams().host(stream as u8));
+    fn beside(&self, row: RowId, (list, stream): (usize, StreamId), may: u32, core: &Core) -> u32 {
+        let (waiting, unit) =
+            (self.queue.lists()[list].pages.len() as u32, core.base.space.unit(row, stream));
         let Pool { geometry, locations, .. } = core.base.config.pools.of_row(row);
         let one_each = locations.of_pages_side_by_side(geometry.planes_per_row);
         let most = unit.saturating_sub(waiting).max(one_each).min(unit - 1);
-        self.vacated_beside(row, stream, waiting, core).min(most)
+        may.min(most)
     }
 
-    /// Pages of the block of a row that is vacated that a program unit may take beside so many of the host: two for each, in the first
-    /// stream of the pool (ReSSD, section 4.2.2).
+    /// The stream that the next program unit of a list goes to in a row, and how many pages it may take of the block of the row that is
+    /// vacated: two for each page of the host, in the first stream of the pool. Pages of a stream whose word lines are programmed again
+    /// go there with them while they have no place to replace another (ReSSD, section 4.2.2).
+    #[inline]
+    fn with_vacated(&self, row: RowId, list: usize, core: &mut Core) -> (usize, u32) {
+        let stream = self.queue.lists().stream(list);
+        if core.reclaim.vacates_any() { self.beside_vacated(row, stream, list, core) } else { (stream, 0) }
+    }
+
     #[inline(never)]
-    fn vacated_beside(&self, row: RowId, stream: usize, of_host: u32, core: &mut Core) -> u32 {
-        let is_first = stream == 0 || self.rows.pool_of(stream - 1) != self.rows.pool_of(stream);
-        let waiting = core.reclaim.vacated(row, &core.base.space);
-        if is_first { waiting.min(2 * of_host) } else { 0 }
+    fn beside_vacated(&self, row: RowId, stream: usize, list: usize, core: &mut Core) -> (usize, u32) {
+        let is_of_pool = |other: &usize| self.rows.pool_of(*other) == self.rows.pool_of(stream);
+        let first = (0..stream).find(is_of_pool).unwrap_or(stream);
+        let of_host = self.queue.lists()[list].pages.len() as u32;
+        let beside = core.reclaim.vacated(row, &core.base.space).min(2 * of_host);
+        let [id, first_id] = [stream, first].map(|stream| core.base.space.streams().host(stream as u8));
+        let goes = || {
+            of_host + beside >= core.base.space.unit(row, first_id)
+                && core.base.space.goes_beside_vacated(row, id)
+                && self.rows.of(first).contains(row)
+        };
+        if stream == first || beside > 0 && goes() { (first, beside) } else { (stream, 0) }
     }
 
     /// Queues the program of the host's group of a row, padded to a whole one.
