@@ -13,6 +13,7 @@ use crate::statistics::Finding;
 use crate::sweep::volume::{VolumeRequests, covering};
 use crate::sweep::{Point, Workload};
 use crate::write_sizes::{self, WriteSizes};
+use wordline_lab::WarmUp;
 use wordline_lab::arrivals::Incoming;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::job::Job;
@@ -147,7 +148,8 @@ impl Bench for Lab {
 /// Those of a run, such as [`Error::Content`] of a trace that cannot be read.
 pub fn simulate(point: &Point, goes_on: impl FnMut() -> bool) -> Result<Summary> {
     let (warm_up, beside) = point.warm_up();
-    let Asked { source, requests, total, pace, extent } = requests_of(point, beside)?;
+    let Asked { source, requests, total, before, pace, extent } = requests_of(point, beside)?;
+    let (warm_up, beside) = if before > 0 { (WarmUp::Requests(before), before) } else { (warm_up, beside) };
     let shape = point.device.shape();
     let precondition = match point.covers_volume {
         true => covering(point.precondition, extent, shape.capacity),
@@ -196,6 +198,8 @@ struct Asked {
     requests: Incoming,
     /// How many requests there are.
     total: u64,
+    /// How many come before these, to bring the device to its state.
+    before: u64,
     /// When they are submitted.
     pace: Pace,
     /// The byte after the last one that they may touch, before they are wrapped into the device.
@@ -216,7 +220,7 @@ fn requests_of(point: &Point, beside: u64) -> Result<Asked> {
                 Incoming::generated(uniform_writes(point, pages, total.saturating_add(beside))),
                 closed(*queue_depth),
             );
-            Ok(Asked { source, requests, total, pace, extent: capacity })
+            Ok(Asked { source, requests, total, before: 0, pace, extent: capacity })
         }
         Workload::Generated(workload) => {
             let generator = workload.generator(Seed(point.seed), capacity).map_err(Error::Config)?;
@@ -229,12 +233,12 @@ fn requests_of(point: &Point, beside: u64) -> Result<Asked> {
                 }
                 (None, _) => open,
             };
-            Ok(Asked { source, requests, total: workload.requests, pace, extent: capacity })
+            Ok(Asked { source, requests, total: workload.requests, before: 0, pace, extent: capacity })
         }
         Workload::Named(named) => {
             let (requests, total, pace) = named.requests(Seed(point.seed), capacity, beside)?;
             let source = Source { name: named.name.clone(), kind: SourceKind::Synthetic };
-            Ok(Asked { source, requests, total, pace, extent: capacity })
+            Ok(Asked { source, requests, total, before: 0, pace, extent: capacity })
         }
         Workload::Replayed { trace: name, queue_depth, requests } => {
             let path = point.traces.as_deref().unwrap_or(Path::new("")).join(name);
@@ -249,15 +253,17 @@ fn requests_of(point: &Point, beside: u64) -> Result<Asked> {
                 source,
                 requests: Incoming::generated(trace.requests.into_iter()),
                 total,
+                before: 0,
                 pace,
                 extent,
             })
         }
         Workload::Volume(volume) => {
             let found = volume.requests(point.traces.as_deref(), point.seed, capacity)?;
-            let VolumeRequests { source, requests, total, extent } = found;
+            let VolumeRequests { source, requests, total, before, extent } = found;
             let requests = Incoming::generated(requests);
-            Ok(Asked { source, requests, total, pace: volume.queue_depth.map_or(open, closed), extent })
+            let pace = volume.queue_depth.map_or(open, closed);
+            Ok(Asked { source, requests, total, before, pace, extent })
         }
     }
 }

@@ -164,6 +164,9 @@ pub struct Volume {
     /// ones.
     #[serde(default = "whole")]
     pub scale: f64,
+    /// How often the device takes it before, which is not measured: its own streams and clock bring it to a state that the volume leaves.
+    #[serde(default)]
+    pub replays: u32,
 }
 
 /// The time that a profile takes.
@@ -453,7 +456,7 @@ fn check_workload(workload: &Workload, wrong: &mut Complaints) {
             wrong.require(*requests != Some(0), "replayed.requests", 0, "at least 1");
             wrong.require(*queue_depth != Some(0), "replayed.queue_depth", 0, "at least 1");
         }
-        Workload::Volume(Volume { profile, queue_depth, scale, duration }) => {
+        Workload::Volume(Volume { profile, queue_depth, scale, duration, replays: _ }) => {
             match Profile::named(profile) {
                 // All requests at once would wait without bound.
                 Ok(found) if queue_depth.is_none() && found.chosen.duration.is_none() => wrong.add(

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use wordline_kernel::{Bytes, Seed};
+use wordline_kernel::{Bytes, Duration, Instant, Seed};
 
 use crate::sweep::{Lasts, Volume};
 use wordline_lab::Precondition;
@@ -17,8 +17,10 @@ pub(crate) struct VolumeRequests {
     pub source: Source,
     /// The requests, all within the device.
     pub requests: Box<dyn Iterator<Item = Request> + Send>,
-    /// How many there are.
+    /// How many of them are measured.
     pub total: u64,
+    /// How many come before these.
+    pub before: u64,
     /// The byte after the last one that any of them touches before it is wrapped.
     pub extent: Bytes,
 }
@@ -39,25 +41,72 @@ impl Volume {
                 trace.requests.truncate(count);
                 let source = trace.source().recorded();
                 let report = trace::fit(&mut trace.requests, capacity, Fit::Wrap)?;
-                let total = trace.requests.len() as u64;
-                let requests = Box::new(trace.requests.into_iter());
-                Ok(VolumeRequests { source, requests, total, extent: report.extent })
+                let (total, before) = self.counts(trace.requests.len() as u64);
+                let pass = move || trace.requests.clone().into_iter();
+                let requests = Box::new(Passes::of(pass, self.replays));
+                Ok(VolumeRequests { source, requests, total, before, extent: report.extent })
             }
             RealOrProfile::Profile(profile) => {
                 let profile = match self.duration {
                     Lasts::AsChosen => *profile,
                     Lasts::AsExtract => profile.as_extract(),
                 };
-                let generator = profile.generator(Seed(seed), self.scale);
+                let pass = {
+                    let (profile, scale) = (profile.clone(), self.scale);
+                    move || profile.generator(Seed(seed), scale)
+                };
+                let generator = pass();
                 let source = Source { name: profile.name.clone(), kind: SourceKind::Profile };
-                let (extent, total) = (generator.span(), generator.size_hint().0 as u64);
+                let extent = generator.span();
+                let (total, before) = self.counts(generator.size_hint().0 as u64);
                 // No request of a profile is as long as any device is large.
-                let requests = Box::new(generator.map(move |mut request| {
+                let requests = Box::new(Passes::of(pass, self.replays).map(move |mut request| {
                     trace::wrap(&mut request, capacity);
                     request
                 }));
-                Ok(VolumeRequests { source, requests, total, extent })
+                Ok(VolumeRequests { source, requests, total, before, extent })
             }
+        }
+    }
+
+    /// How many of its requests are measured, and how many come before these.
+    fn counts(&self, total: u64) -> (u64, u64) {
+        (total, total * u64::from(self.replays))
+    }
+}
+
+/// The requests of a volume pass after pass, each from the last request of the one before on.
+struct Passes<I, F> {
+    /// Those of a pass.
+    pass: F,
+    /// What is left of this one.
+    now: I,
+    /// Passes after it.
+    left: u32,
+    /// When it began.
+    begin: Duration,
+    /// When its last request came.
+    last: Instant,
+}
+
+impl<I, F: FnMut() -> I> Passes<I, F> {
+    fn of(mut pass: F, replays: u32) -> Self {
+        Self { now: pass(), pass, left: replays, begin: Duration::ZERO, last: Instant::ZERO }
+    }
+}
+
+impl<I: Iterator<Item = Request>, F: FnMut() -> I> Iterator for Passes<I, F> {
+    type Item = Request;
+
+    fn next(&mut self) -> Option<Request> {
+        loop {
+            if let Some(request) = self.now.next() {
+                self.last = request.arrival + self.begin;
+                return Some(Request { arrival: self.last, ..request });
+            }
+            self.left = self.left.checked_sub(1)?;
+            self.begin = self.last.since(Instant::ZERO);
+            self.now = (self.pass)();
         }
     }
 }
@@ -79,19 +128,43 @@ mod tests {
     const GIB: Bytes = Bytes(1 << 30);
 
     fn volume(scale: f64) -> Volume {
-        Volume { profile: "centaur/proj_0".into(), queue_depth: Some(32), duration: Lasts::default(), scale }
+        Volume {
+            profile: "centaur/proj_0".into(),
+            queue_depth: Some(32),
+            duration: Lasts::default(),
+            scale,
+            replays: 0,
+        }
     }
 
     #[test]
     fn an_extract_lasts_as_long_as_its_share_of_the_recording() {
         let last = |duration| {
-            let volume = Volume { profile: "ressd/prn_1".into(), queue_depth: None, duration, scale: 0.01 };
+            let volume = Volume {
+                profile: "ressd/prn_1".into(),
+                queue_depth: None,
+                duration,
+                scale: 0.01,
+                replays: 0,
+            };
             let found = volume.requests(None, 1, GIB).expect("a profile");
             found.requests.last().expect("there are requests").arrival.since(wordline_kernel::Instant::ZERO)
         };
         let ratio = last(Lasts::AsExtract).seconds() / last(Lasts::AsChosen).seconds();
         // 31.1% of writes of 13.8 KiB and 4.05 GiB in all: 0.99 of 11.2 million requests.
         assert!((0.087..0.090).contains(&ratio), "{ratio}");
+    }
+
+    #[test]
+    fn a_volume_that_is_replayed_comes_again_from_its_last_request_on() {
+        let [once, thrice] = [0, 2]
+            .map(|replays| Volume { replays, ..volume(0.001) }.requests(None, 1, GIB).expect("a profile"));
+        assert_eq!((thrice.total, thrice.before), (once.total, 2 * once.total));
+        let once: Vec<Request> = once.requests.collect();
+        let last = once.last().expect("there are requests").arrival.since(Instant::ZERO);
+        let of_pass =
+            |pass: u64| once.iter().map(move |one| Request { arrival: one.arrival + last * pass, ..*one });
+        assert!(thrice.requests.eq((0..3).flat_map(of_pass)));
     }
 
     #[test]
