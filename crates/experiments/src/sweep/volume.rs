@@ -79,7 +79,7 @@ impl Volume {
 struct Passes<I, F> {
     /// Those of a pass.
     pass: F,
-    /// What is left of this one.
+    /// The rest of this one.
     now: I,
     /// Passes after it.
     left: u32,

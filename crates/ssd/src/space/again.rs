@@ -47,6 +47,13 @@ pub(super) struct Vacated {
     is_listed: bool,
 }
 
+impl Vacated {
+    /// The pages of the super layer are listed.
+    fn set_listed(&mut self) {
+        self.is_listed = true;
+    }
+}
+
 /// The word lines of a pool that were, or may be, programmed again.
 pub(super) struct Again {
     /// Where the open blocks of the pool begin among those of the device.
@@ -281,7 +288,7 @@ impl Again {
     /// The pages of the super layer of a row that is vacated are listed.
     pub fn set_listed(&mut self, row: RowId) {
         let at = self.row(row);
-        self.vacated[at].iter_mut().for_each(|vacated| vacated.is_listed = true);
+        self.vacated[at].iter_mut().for_each(Vacated::set_listed);
     }
 
     /// A block of a row is vacated from now on, its last super layer first.

@@ -81,19 +81,6 @@ impl Space {
         })
     }
 
-    /// Closes the suspended blocks of a stream of a row of which each word line is programmed, and none may be programmed again: nothing will
-    /// be written there before an erase.
-    pub(super) fn close_spent(&mut self, row: RowId, stream: StreamId) {
-        let blocks = self.suspended_of(row, stream, None).into_iter().flat_map(|suspended| suspended.iter());
-        let is_spent = |one: &OpenBlock<'_>| {
-            one.written == one.shape.count()
-                && self.table[one.block].programs == 0
-                && !self.has_rewrite_left(one.block)
-        };
-        let spent: Vec<BlockSetId> = blocks.filter(is_spent).map(|one| one.block).collect();
-        spent.into_iter().for_each(|block| self.close(block));
-    }
-
     /// The places of a block that can be written again, a page of each word line at most, once no program of it is under way.
     pub(super) fn places_again(&self, block: BlockSetId) -> impl Iterator<Item = Place> + '_ {
         self.again_in(block).into_iter().flat_map(move |again| {
@@ -127,35 +114,16 @@ impl Space {
     }
 
     /// The valid pages of a super layer of a block.
-    fn valid_in_super_layer(&self, block: BlockSetId, number: u32) -> impl Iterator<Item = Location> + '_ {
+    pub(super) fn valid_in_super_layer(
+        &self,
+        block: BlockSetId,
+        number: u32,
+    ) -> impl Iterator<Item = Location> + '_ {
         let again = self.each[self.pools.number_of_block(block)].again.as_deref();
         let lines = again.map_or(0..0, |again| again.in_super_layer(number));
         let unit = 2 * self.side(block);
         let all = (lines.start * unit..lines.end * unit).map(move |place| self.pools.at(block, place));
         all.filter(|page| self.is_valid(*page))
-    }
-
-    /// The pages that are to leave the super layer of a row that is vacated: once, when no program of its block is under way.
-    pub fn list_vacated(&mut self, row: RowId) -> Option<(BlockSetId, Vec<Location>)> {
-        let Vacated { block, super_layer, .. } = self.of(row).again.as_ref()?.vacated(row)?;
-        if !self.is_to_vacate(row) || self.table[block].programs > 0 {
-            return None;
-        }
-        self.of_mut(row).again.as_mut().expect("it was just there").set_listed(row);
-        Some((block, self.valid_in_super_layer(block, super_layer).collect()))
-    }
-
-    /// Once nothing of the super layer of a row that is vacated is valid, the next one before it is that holds something; its block can be
-    /// programmed again meanwhile.
-    pub(super) fn go_on_vacating(&mut self, row: RowId) {
-        let vacated = self.of(row).again.as_ref().and_then(|again| again.vacated(row));
-        let Some(Vacated { block, super_layer, .. }) = vacated else { return };
-        let holds = |number: &u32| self.valid_in_super_layer(block, *number).next().is_some();
-        if holds(&super_layer) {
-            return;
-        }
-        let next = (0..super_layer).rev().find(holds).map(|number| (block, number));
-        self.of_mut(row).again.as_mut().expect("it was just there").go_on_vacating(row, next);
     }
 
     /// Whether a program of the host of a stream whose word lines are programmed again goes to a block of the first stream, beside pages of
