@@ -29,7 +29,7 @@ pub mod parts;
 pub mod physical_device;
 pub mod policy;
 pub mod pools;
-mod precondition;
+pub mod precondition;
 pub mod reclaim;
 mod recovery;
 pub mod scheduling;

@@ -108,12 +108,8 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
     }
 
     fn fill_steady_while(&mut self, seed: Seed, fraction: Option<f64>, look: Look<'_>) -> Option<Steady> {
-        let fraction = fraction.unwrap_or(1.0);
-        if !self.fill_while(fraction, look) {
-            return None;
-        }
-        let pages = (f64::from(self.map.pages()) * fraction) as u32;
-        self.overwrite(seed, pages, look)
+        let pages = (f64::from(self.map.pages()) * fraction.unwrap_or(1.0)) as u32;
+        self.fill_steady(seed, pages.max(1), look)
     }
 
     fn age(&mut self, next: Next<'_>, depth: Option<u32>) -> Option<Agenda<Self::Event>> {

@@ -1,6 +1,6 @@
 //! Filling before a run, with the clock of the device off.
 
-use wordline_kernel::{Calendar, Seed};
+use wordline_kernel::{Calendar, Schedule, Seed};
 use wordline_ssd::PhysicalDevice;
 use wordline_ssd::block_device::Programmed;
 use wordline_ssd::device::{Look, Steady, Written};
@@ -12,8 +12,15 @@ use super::{Event, Pblk};
 /// Pages between two looks. Chosen: some milliseconds.
 const LOOK_EVERY: u64 = 4_096;
 
-/// Rounds of overwrites at the most. Chosen: each writes every page once, on average, and ten are more than a steady state takes to come.
-const ROUNDS: u64 = 10;
+/// Lines' worth of pages that are overwritten between two looks at the write amplification. Chosen: twice as many as are collected at a time, so
+/// that those that were begun before weigh little.
+const LINES_A_WINDOW: u64 = 8;
+
+/// Windows after which the state counts as steady even if it still moves. Chosen: it is close to the steady one from the beginning.
+const MOST_WINDOWS: u64 = 32;
+
+/// A change of the write amplification between windows that counts as none. Chosen: as for SSDs.
+const STEADY_WITHIN: f64 = 0.01;
 
 impl<D: PhysicalDevice> Pblk<D> {
     /// Writes pages with the clock of the device off, until `look` stops it; whether it did not. `before` were written, of `total`.
@@ -33,6 +40,7 @@ impl<D: PhysicalDevice> Pblk<D> {
                 self.make_way(&mut calendar);
             }
             self.write(Page(page));
+            self.limiter.host_wrote(calendar.now());
             self.go_on(&mut calendar);
             if n.is_multiple_of(LOOK_EVERY) && !look(Written { pages: n, filled, expected: total }) {
                 goes_on = false;
@@ -55,27 +63,30 @@ impl<D: PhysicalDevice> Pblk<D> {
         assert!(state(self) != before, "nothing fails with the clock off: {}", self.tell());
     }
 
-    /// Overwrites a first part of the pages at random until the write amplification of one round is within a hundredth of that of the round before.
-    pub(super) fn overwrite(&mut self, seed: Seed, pages: u32, look: Look<'_>) -> Option<Steady> {
+    /// Lays the first `pages` pages as uniform random overwrites leave them, and overwrites pages until write amplification and free lines stand still.
+    pub(super) fn fill_steady(&mut self, seed: Seed, pages: u32, look: Look<'_>) -> Option<Steady> {
+        self.lay(pages, seed.stream("pblk.lay", 0), look).then_some(())?;
         let mut random = seed.stream("pblk.steady", 0);
-        let (mut before, mut overwritten) = (f64::INFINITY, 0);
-        for round in 1..=ROUNDS {
+        let window = LINES_A_WINDOW * u64::from(self.layout.per_line());
+        let (mut before, mut overwritten) = ((f64::INFINITY, self.lines.free_chunks()), 0);
+        while overwritten < MOST_WINDOWS * window {
             let Programmed { host, other } = self.programmed_pages();
-            let draws = (0..pages).map(|_| random.below(u64::from(pages)) as u32).collect::<Vec<_>>();
-            let written = u64::from(pages) * round;
-            if !self.write_untimed(draws.into_iter(), written, written + u64::from(pages), look) {
-                return None;
-            }
-            overwritten += u64::from(pages);
+            let draws = (0..window).map(|_| random.below(u64::from(pages)) as u32);
+            let written = u64::from(pages) + overwritten;
+            self.write_untimed(draws, written, written + window, look).then_some(())?;
+            overwritten += window;
             let now = self.programmed_pages();
             let programs = (now.host - host + now.other - other) as f64;
             let amplification = programs / (now.host - host).max(1) as f64;
-            if (amplification - before).abs() < 0.01 * amplification || round == ROUNDS {
-                return Some(Steady { overwritten, amplification: Some(amplification) });
+            let free = self.lines.free_chunks();
+            let is_still = (amplification - before.0).abs() < STEADY_WITHIN * amplification
+                && free.abs_diff(before.1) <= self.layout.units;
+            before = (amplification, free);
+            if is_still {
+                break;
             }
-            before = amplification;
         }
-        None
+        Some(Steady { overwritten, amplification: Some(before.0) })
     }
 
     /// Pages that were programmed for the host, and for whatever else.

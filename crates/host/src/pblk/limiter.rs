@@ -114,7 +114,7 @@ impl Limiter {
         self.last_write = None;
     }
 
-    /// The shares of host and collector, for a report.
+    /// The shares of host and collector, in entries of the ring.
     pub(super) fn shares(&self) -> [u32; 2] {
         [self.of_host, self.of_collector]
     }

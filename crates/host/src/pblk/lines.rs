@@ -328,16 +328,20 @@ impl Lines {
         debug_assert_eq!(self.table[line].state, LineState::Bad);
     }
 
+    /// Logical blocks for data that a line has with the chunks that are no bad ones.
+    pub(super) fn data_blocks(&self, line: LineId) -> u32 {
+        let strips = self.chunks_of(line) * (self.layout.blocks_per_chunk / self.layout.strip);
+        (strips - self.layout.smeta - self.layout.emeta) * self.layout.strip
+    }
+
     /// Opens a line that was made ready; its sequence number.
     pub(super) fn open(&mut self, line: LineId) -> u32 {
-        let good = self.chunks_of(line);
-        self.free_chunks -= good;
+        self.free_chunks -= self.chunks_of(line);
         self.opened += 1;
         for place in self.layout.places_of(line).map(Place) {
             self.contents[place] = Stamp::PADDING;
         }
-        let strips = good * (self.layout.blocks_per_chunk / self.layout.strip);
-        let blocks = (strips - self.layout.smeta - self.layout.emeta) * self.layout.strip;
+        let blocks = self.data_blocks(line);
         let entry = &mut self.table[line];
         debug_assert!(entry.state == LineState::Open && entry.valid == 0 && entry.pending == 0);
         (entry.sequence, entry.blocks, entry.is_listed) = (self.opened, blocks, false);
@@ -472,6 +476,11 @@ impl Lines {
     /// Lines in a state.
     pub(super) fn in_state(&self, state: LineState) -> u64 {
         self.table.iter().filter(|line| line.state == state).count() as u64
+    }
+
+    /// Valid logical blocks of each closed line.
+    pub(super) fn valid_in_closed(&self) -> impl Iterator<Item = u32> {
+        self.table.iter().filter(|line| line.state == LineState::Closed).map(|line| line.valid)
     }
 
     /// Valid and all logical blocks for data of closed lines, and their number.

@@ -15,6 +15,7 @@ mod durable;
 mod ended;
 mod filling;
 mod front;
+mod laying;
 mod layout;
 mod limiter;
 mod lines;
@@ -130,6 +131,16 @@ impl<D: PhysicalDevice> Pblk<D> {
     /// chooses from.
     pub fn closed_lines(&self) -> [u64; 3] {
         self.lines.closed()
+    }
+
+    /// Valid logical blocks of each of these lines.
+    pub fn valid_in_closed_lines(&self) -> Vec<u32> {
+        self.lines.valid_in_closed().collect()
+    }
+
+    /// Chunks of free lines.
+    pub fn free_chunks(&self) -> u32 {
+        self.lines.free_chunks()
     }
 
     fn update_limiter(&mut self) {

@@ -130,6 +130,24 @@ impl<D: PhysicalDevice> Port<D> {
         Ok(())
     }
 
+    /// Writes to places with the clock of the device off.
+    pub(super) fn put(
+        &mut self,
+        places: &[Place],
+        stamps: &[Stamp],
+        layout: &Layout,
+        calendar: &mut impl Schedule<D::Event>,
+    ) {
+        self.locate(places, layout);
+        let written = self.device.submit(&Command::write(self.sent.next(), &self.blocks, stamps), calendar);
+        let has_failed = |answer: &Answer| answer.failure.is_some();
+        assert!(
+            written.is_ok() && !self.device.answers().iter().any(has_failed),
+            "chunks that are in order take all of their blocks with the clock off: {written:?}"
+        );
+        self.device.forget_answers();
+    }
+
     /// The device refused a command: it counts as failed.
     pub(super) fn fail(&mut self, sent: Sent) {
         self.failed.push_back(sent);

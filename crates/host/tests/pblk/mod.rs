@@ -4,5 +4,6 @@ mod amplification;
 mod buffered;
 mod closed_form;
 mod cuts;
+mod laid;
 mod random;
 pub mod rig;

@@ -9,7 +9,7 @@ use wordline_nand::faults::FaultFile;
 use wordline_nand::geometry::Layout;
 use wordline_nand::part::{ArrayTiming, BusFile, DieGeometry, PartFile, PowerDraw};
 use wordline_nand::{Interface, Pairing};
-use wordline_ssd::device::{Content, FILLED, NOTHING, ZEROES};
+use wordline_ssd::device::{Content, FILLED, NOTHING, Steady, ZEROES};
 use wordline_ssd::open_channel::FailuresFile;
 use wordline_ssd::open_channel::buffer::{BufferFile, Completion};
 use wordline_ssd::open_channel::failures::EarlyClose;
@@ -237,6 +237,14 @@ impl<D: BlockDevice> Host<D> {
     pub fn fill(&mut self) {
         assert!(self.device.fill_while(1.0, &mut |_| true));
         self.pages.fill(Known::of(FILLED));
+    }
+
+    /// Brings a first part of the pages to their steady state before the run.
+    pub fn fill_steady(&mut self, fraction: f64) -> Steady {
+        let steady = self.device.fill_steady_while(Seed(1), Some(fraction), &mut |_| true);
+        let filled = (f64::from(self.pages()) * fraction) as usize;
+        self.pages[..filled].fill(Known::of(FILLED));
+        steady.expect("nobody stops it")
     }
 
     pub fn write(&mut self, page: u32) {

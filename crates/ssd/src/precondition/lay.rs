@@ -214,13 +214,13 @@ impl<'a> Layer<'a> {
 /// Part of a list, scattered: the items `first + parts * k`, or those that are named, with `k` in an order that hops through the range by a
 /// step without common divisor.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Share<'a> {
+pub struct Share<'a> {
     first: u32,
     parts: u32,
     /// The items, where they are named.
     named: Option<&'a [u32]>,
     /// How many there are.
-    pub(super) count: u32,
+    pub count: u32,
     step: u64,
 }
 
@@ -231,7 +231,7 @@ impl<'a> Share<'a> {
     }
 
     /// Part `first` of `parts` of this many items.
-    pub(super) fn new(first: u32, parts: u32, items: u32) -> Self {
+    pub fn new(first: u32, parts: u32, items: u32) -> Self {
         let count = items.saturating_sub(first).div_ceil(parts);
         // Near the golden section of the range, so that neighbours end up far apart.
         let near = (f64::from(count) * 0.618_033_988_75) as u64;
@@ -241,7 +241,7 @@ impl<'a> Share<'a> {
     }
 
     /// Its item of a number.
-    pub(super) fn item(&self, n: u32) -> u32 {
+    pub fn item(&self, n: u32) -> u32 {
         let k = (u64::from(n) * self.step % u64::from(self.count.max(1))) as u32;
         self.named.map_or(self.first + self.parts * k, |named| named[k as usize])
     }

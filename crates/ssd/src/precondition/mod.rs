@@ -7,7 +7,7 @@
 mod ageing;
 mod in_place;
 mod lay;
-mod shape;
+pub mod shape;
 mod uniform;
 mod watched;
 
@@ -15,6 +15,7 @@ use crate::device::Device;
 use crate::map::LogicalPage;
 
 use lay::Layer;
+pub use lay::Share;
 use watched::Watched;
 pub use watched::{Look, Steady, Written};
 

@@ -14,7 +14,7 @@ const DIGITS: u32 = 24;
 
 /// How the blocks of a row came about, and which of them still stand.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Shape {
+pub struct Shape {
     /// Age between the writing of one block and of the next.
     spacing: f64,
     limit: Limit,
@@ -33,7 +33,7 @@ enum Limit {
 
 impl Shape {
     /// The shape of `blocks` blocks, each of this many extents, of which the part `valid` is valid.
-    pub(super) fn of(preference: Preference, blocks: f64, per_block: u32, valid: f64) -> Self {
+    pub fn of(preference: Preference, blocks: f64, per_block: u32, valid: f64) -> Self {
         let valid = valid.clamp(1e-6, 1.0 - 1e-9);
         match preference {
             Preference::Oldest => Self::by_age(blocks, valid),
@@ -48,33 +48,22 @@ impl Shape {
         }
     }
 
-    /// The mean of `exp(-a)` over ages up to that of the victim, `-ln(u)`, is `(1 - u) / -ln(u)`.
-    fn by_age(blocks: f64, valid: f64) -> Self {
-        let u = bisect(1e-12, 1.0 - 1e-9, |u| (1.0 - u) / -libm::log(u) < valid);
-        Self { spacing: -libm::log(u) / blocks, limit: Limit::Age }
+    /// The part of a victim that is valid on average, where blocks of this many extents, of which the part `valid` is valid, are cleaned by the
+    /// fewest valid ones.
+    pub fn valid_in_victims(per_block: u32, valid: f64) -> f64 {
+        let valid = valid.clamp(1e-6, 1.0 - 1e-9);
+        level_of(&lives(per_block), valid).map_or_else(|| oldest(valid), |level| level / f64::from(per_block))
     }
 
-    /// A block passes from `i` valid extents to `i - 1` at the rate `i`, so that it stands for a time of `1 / i` with as many, until
-    /// it has so few that it is cleaned: `m + 1` in the part `q` of the cases, else `m`. None if more is invalid than in a
-    /// row whose victims hold nothing.
+    fn by_age(blocks: f64, valid: f64) -> Self {
+        Self { spacing: -libm::log(oldest(valid)) / blocks, limit: Limit::Age }
+    }
+
     fn by_valid(blocks: f64, per_block: u32, valid: f64) -> Option<Self> {
-        let mut until = vec![0.0];
-        for i in 1..=per_block {
-            until.push(until[i as usize - 1] + 1.0 / f64::from(i));
-        }
-        let all = f64::from(per_block);
-        let split = |level: f64| (level as u32, level - f64::from(level as u32));
-        let life = |level: f64| {
-            let (m, q) = split(level);
-            until[per_block as usize] - until[m as usize + 1] + (1.0 - q) / f64::from(m + 1)
-        };
-        let share = |level: f64| (all - level) / (all * life(level));
-        if share(0.0) > valid {
-            return None;
-        }
-        let level = bisect(0.0, all - 1.0, |level| share(level) < valid);
-        let (m, q) = split(level.min(all - 1.0));
-        Some(Self { spacing: life(level) / blocks, limit: Limit::Valid(m, q) })
+        let until = lives(per_block);
+        let level = level_of(&until, valid)?;
+        let (m, q) = split(level);
+        Some(Self { spacing: life(&until, level) / blocks, limit: Limit::Valid(m, q) })
     }
 
     /// Whether a block of this age stands that holds this many valid extents.
@@ -84,6 +73,12 @@ impl Shape {
             Limit::Valid(m, q) => valid > m + u32::from(random.unit() < q),
             Limit::Rate(rate) => random.unit() < libm::exp(-rate * age),
         }
+    }
+
+    /// Whether a block with fewer extents than others never has more than those are cleaned with. It is cleaned as soon as anything of it is invalid, so
+    /// that it is there as it was written, or written again.
+    fn is_short(&self, written: u32, per_block: u32) -> bool {
+        written < per_block && matches!(self.limit, Limit::Valid(m, _) if written <= m + 1)
     }
 
     /// How many lives of a block after its writing hardly any stands. Chosen: of lives with an exponential tail a part in three
@@ -96,33 +91,27 @@ impl Shape {
         }
     }
 
-    /// Which extents are valid of the blocks of a row, the youngest of which holds only the first `open` of `per_block`, or all of
-    /// them where that is 0: `valid` of them all.
-    pub(super) fn draw(
-        &self,
-        blocks: u32,
-        per_block: u32,
-        open: u32,
-        valid: u64,
-        random: &mut Stream,
-    ) -> Drawn {
-        let mut drawn = self.stand(blocks, per_block, open, random);
+    /// Which extents are valid of blocks of this many, of each of which as many are `written` as is said, oldest blocks first: `valid` of them all.
+    pub fn draw(&self, per_block: u32, written: Vec<u32>, valid: u64, random: &mut Stream) -> Drawn {
+        let mut drawn = self.stand(per_block, written, random);
         drawn.settle(valid, random);
         drawn
     }
 
     /// The blocks that stand of those that were written one after the other, the youngest first, with as many valid extents
     /// as they have by chance. The oldest, which are missing where fewer stand than are wanted, are drawn at the mean age of a victim.
-    fn stand(&self, blocks: u32, per_block: u32, open: u32, random: &mut Stream) -> Drawn {
-        let mut drawn = Drawn::new(blocks, per_block, open);
-        let written = if open > 0 { f64::from(open) / f64::from(per_block) } else { 1.0 };
-        let life = f64::from(blocks);
-        let (mut left, mut born) = (blocks, 0.0);
+    fn stand(&self, per_block: u32, written: Vec<u32>, random: &mut Stream) -> Drawn {
+        let mut drawn = Drawn::new(per_block, written);
+        let mut left = drawn.blocks();
+        let life = f64::from(left);
+        let youngest = f64::from(drawn.written.last().copied().unwrap_or(per_block)) / f64::from(per_block);
+        let mut born = 0.0;
         while left > 0 {
-            let middle = if born == 0.0 { written / 2.0 } else { written + born - 0.5 };
+            let middle = if born == 0.0 { youngest / 2.0 } else { youngest + born - 0.5 };
             let age = self.spacing * if middle <= life * self.longest() { middle } else { life };
             let held = drawn.fill(left - 1, libm::exp(-age), random);
-            if born == 0.0 || self.stands(age, held, random) {
+            let is_short = self.is_short(drawn.written(left - 1), per_block);
+            if born == 0.0 || self.stands(age, held, random) || is_short {
                 left -= 1;
             }
             born += 1.0;
@@ -131,37 +120,78 @@ impl Shape {
     }
 }
 
+/// The part of the oldest block that is valid where the part `valid` of all is: the mean of `exp(-a)` over ages up to that of the victim,
+/// `-ln(u)`, is `(1 - u) / -ln(u)`.
+fn oldest(valid: f64) -> f64 {
+    bisect(1e-12, 1.0 - 1e-9, |u| (1.0 - u) / -libm::log(u) < valid)
+}
+
+/// A block passes from `i` valid extents to `i - 1` at the rate `i`, so that it stands for a time of `1 / i` with as many: the sums of these times
+/// from 1 on.
+fn lives(per_block: u32) -> Vec<f64> {
+    let mut until = vec![0.0];
+    for i in 1..=per_block {
+        until.push(until[i as usize - 1] + 1.0 / f64::from(i));
+    }
+    until
+}
+
+/// A level as the extents that a victim has, and the part of the victims that has one more.
+fn split(level: f64) -> (u32, f64) {
+    (level as u32, level - f64::from(level as u32))
+}
+
+/// How long a block stands that is cleaned when it has so few valid extents: `m + 1` in the part `q` of the cases, else `m`.
+fn life(until: &[f64], level: f64) -> f64 {
+    let (m, q) = split(level);
+    until[until.len() - 1] - until[m as usize + 1] + (1.0 - q) / f64::from(m + 1)
+}
+
+/// The valid extents of a victim where the part `valid` of all is valid, by the [times](lives) that a block stands. None if more is invalid than in
+/// a row whose victims hold nothing.
+fn level_of(until: &[f64], valid: f64) -> Option<f64> {
+    let all = (until.len() - 1) as f64;
+    let share = |level: f64| (all - level) / (all * life(until, level));
+    if share(0.0) > valid {
+        return None;
+    }
+    Some(bisect(0.0, all - 1.0, |level| share(level) < valid).min(all - 1.0))
+}
+
 /// Which extents of the blocks of a row are valid, a bit each, oldest blocks first.
 #[derive(Debug)]
-pub(super) struct Drawn {
+pub struct Drawn {
     bits: Vec<u64>,
     /// Words of a block.
     words: usize,
-    blocks: u32,
-    per_block: u32,
-    /// Extents of the youngest block.
-    of_last: u32,
+    /// Extents that are written of each block, and of those before it.
+    written: Vec<u32>,
+    before: Vec<u64>,
 }
 
 impl Drawn {
-    fn new(blocks: u32, per_block: u32, open: u32) -> Self {
+    fn new(per_block: u32, written: Vec<u32>) -> Self {
         let words = per_block.div_ceil(u64::BITS) as usize;
-        let of_last = if open > 0 { open } else { per_block };
-        Self { bits: vec![0; words * blocks as usize], words, blocks, per_block, of_last }
+        let before = written.iter().scan(0, |all, of_block| {
+            let before = *all;
+            *all += u64::from(*of_block);
+            Some(before)
+        });
+        Self { bits: vec![0; words * written.len()], words, before: before.collect(), written }
     }
 
     /// How many blocks there are.
     pub(super) fn blocks(&self) -> u32 {
-        self.blocks
+        self.written.len() as u32
     }
 
     /// Extents that are written of a block.
     pub(super) fn written(&self, block: u32) -> u32 {
-        if block + 1 == self.blocks { self.of_last } else { self.per_block }
+        self.written[block as usize]
     }
 
     /// Whether an extent of a block is valid.
-    pub(super) fn is_valid(&self, block: u32, extent: u32) -> bool {
+    pub fn is_valid(&self, block: u32, extent: u32) -> bool {
         self.bits[self.words * block as usize + (extent / u64::BITS) as usize] >> (extent % u64::BITS) & 1
             == 1
     }
@@ -188,13 +218,13 @@ impl Drawn {
 
     /// Makes extents valid or invalid, drawn at random, until `valid` are valid, or all.
     fn settle(&mut self, valid: u64, random: &mut Stream) {
-        let written: u64 = (0..self.blocks).map(|block| u64::from(self.written(block))).sum();
+        let written: u64 = self.written.iter().copied().map(u64::from).sum();
         let wanted = valid.min(written);
         let mut held = self.held();
         while held != wanted {
             let at = random.below(written);
-            let (block, extent) =
-                ((at / u64::from(self.per_block)) as u32, (at % u64::from(self.per_block)) as u32);
+            let block = self.before.partition_point(|before| *before <= at) as u32 - 1;
+            let extent = (at - self.before[block as usize]) as u32;
             if self.is_valid(block, extent) == (held > wanted) {
                 let word = self.words * block as usize + (extent / u64::BITS) as usize;
                 self.bits[word] ^= 1 << (extent % u64::BITS);
@@ -236,7 +266,8 @@ mod tests {
         let (blocks, per_block) = (2_000, 64);
         let shape = Shape::of(preference, f64::from(blocks), per_block, 0.7);
         let valid = u64::from(blocks * per_block) * 7 / 10;
-        let drawn = shape.draw(blocks, per_block, 0, valid, &mut Seed(1).stream("test.shape", 0));
+        let written = vec![per_block; blocks as usize];
+        let drawn = shape.draw(per_block, written, valid, &mut Seed(1).stream("test.shape", 0));
         let held = |block| (0..per_block).filter(|extent| drawn.is_valid(block, *extent)).count() as u32;
         (0..blocks).map(held).collect()
     }
@@ -256,7 +287,7 @@ mod tests {
         for preference in [Preference::Oldest, Preference::Fewest, Preference::Drawn] {
             let shape = Shape::of(preference, 2_000.0, 64, 0.7);
             let mut random = Seed(2).stream("test.shape", 0);
-            let held = shape.stand(2_000, 64, 0, &mut random).held();
+            let held = shape.stand(64, vec![64; 2_000], &mut random).held();
             assert!(held.abs_diff(89_600) < 900, "{preference:?}: {held}");
         }
     }
@@ -272,6 +303,25 @@ mod tests {
         // Cleaned are those with the fewest, so that none has fewer.
         let least = held.iter().min().copied().unwrap_or_default();
         assert!((26..=32).contains(&least), "{least}");
+    }
+
+    #[test]
+    fn blocks_that_are_shorter_than_the_victims_of_others_stand_too() {
+        let shape = Shape::of(Preference::Fewest, 390.0, 64, 0.9);
+        let written: Vec<u32> = (0..400).map(|block| if block < 380 { 64 } else { 32 }).collect();
+        let valid = (written.iter().sum::<u32>() * 9 / 10).into();
+        let drawn = shape.draw(64, written, valid, &mut Seed(4).stream("test.shape", 0));
+        let held = |block: u32| (0..64).filter(|extent| drawn.is_valid(block, *extent)).count();
+        assert_eq!((0..400).map(held).sum::<usize>() as u64, valid);
+        assert!((380..400).all(|block| (24..=32).contains(&held(block))), "they are young");
+    }
+
+    #[test]
+    fn victims_are_as_valid_as_the_equations_say() {
+        // Of large blocks as in the order of writing; of a block of two the victim has one: a life of a half, and one of two is lost in it.
+        let large = Shape::valid_in_victims(100_000, 0.5 / std::f64::consts::LN_2);
+        assert!((large - 0.5).abs() < 1e-3, "{large}");
+        assert!((Shape::valid_in_victims(2, 1.0) - 0.5).abs() < 1e-3);
     }
 
     #[test]

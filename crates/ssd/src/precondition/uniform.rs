@@ -408,7 +408,9 @@ impl Layer<'_> {
         }
         let (laid, full) = (u64::from(filling.share.count).min(room), room as f64 / f64::from(per_block));
         let shape = Shape::of(preference, full, per_block, laid as f64 / room as f64);
-        self.blocks(row, filling, &shape.draw(blocks, per_block, open, laid, random));
+        let mut written = vec![per_block; blocks as usize];
+        written.iter_mut().last().filter(|_| open > 0).into_iter().for_each(|youngest| *youngest = open);
+        self.blocks(row, filling, &shape.draw(per_block, written, laid, random));
         laid as u32
     }
 
