@@ -5,6 +5,7 @@ mod numbered;
 pub mod pblk;
 pub mod queue;
 pub mod raid5;
+mod recorded;
 pub mod zones;
 
 pub use queue::{Arrival, HostQueue, Pace, Source, Spread, Submission};

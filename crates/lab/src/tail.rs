@@ -52,7 +52,9 @@ pub struct TailPart {
     /// A stage, as in `time` of the run. In place of `gc_wait` and `die_wait` stands what the die worked on meanwhile, as
     /// `behind_erase`, and `behind_other` for what is not known: more than 1,024 commands ago, or the way of a suspension.
     /// Of an array `raid_wait`, `raid_reads` and `raid_log` come first: it waited for a row or another command, for blocks that parity or a
-    /// lost block follows from, and for the partial parity log. In `buffer_while` the work alone.
+    /// lost block follows from, and for the partial parity log. Of a host above an open-channel device or zones `rate_limiter` and
+    /// `line_wait` come first: it waited for its share of the write buffer, of which garbage collection has the rest, and for a line or a
+    /// chunk to be made ready. In `buffer_while` the work alone.
     pub name: String,
     /// Microseconds.
     pub us: f64,
@@ -166,6 +168,8 @@ fn name_above(part: Above) -> &'static str {
         Above::Wait => "raid_wait",
         Above::Reads => "raid_reads",
         Above::Log => "raid_log",
+        Above::Limiter => "rate_limiter",
+        Above::Line => "line_wait",
     }
 }
 
@@ -178,9 +182,11 @@ pub(crate) fn time_of_sample(tail: &device::Tail) -> Vec<(&'static str, [f64; 2]
     });
     let above = Above::ALL
         .map(|part| (name_above(part), all.each_ref().map(|sums| sums.mean(sums.0.above[part as usize]))));
+    // An array has no limiter, and a host FTL no rows.
+    let above = above.into_iter().filter(|(_, means)| means.iter().any(|us| *us > 0.0));
     let parts = Component::ALL
         .map(|part| (part.name(), all.each_ref().map(|sums| sums.mean(sums.0.parts[part as usize]))));
-    above.into_iter().chain(parts).collect()
+    above.chain(parts).collect()
 }
 
 /// Sums of the time of requests, in picoseconds.

@@ -11,7 +11,7 @@ use wordline_kernel::{Duration, Instant};
 use wordline_nand::Span;
 use wordline_ssd::command::RequestId;
 use wordline_ssd::device::DieCommand;
-use wordline_ssd::timeline::{AnsweredRequest, Levels, Recorded};
+use wordline_ssd::timeline::{AnsweredRequest, Levels, Recorded, Tracks};
 use wordline_ssd::{BlockDevice, SECTOR};
 
 use crate::error::{Error, Result};
@@ -114,6 +114,8 @@ struct Events {
     reads: BTreeMap<RequestId, Vec<(u32, u32, Instant)>>,
     /// Arrows so far.
     arrows: u64,
+    /// The devices of an array; one or none where there is no array.
+    devices: Vec<Tracks>,
 }
 
 impl Recorder {
@@ -159,7 +161,7 @@ impl Recorder {
             return Err(Error::Argument {
                 what: "the time line".into(),
                 found: "a device whose work is not recorded".into(),
-                wanted: "an SSD; arrays and hosts with an FTL are not recorded".into(),
+                wanted: "a device of flash: an SSD, an array of them, or a host above an open-channel device or zones".into(),
             });
         }
         self.is_on = is_on;
@@ -201,6 +203,7 @@ impl Recorder {
 
 impl Events {
     fn add_all(&mut self, recorded: Recorded) {
+        self.devices = recorded.devices;
         recorded.commands.into_iter().for_each(|command| self.command(command));
         for (span, channel) in &recorded.stages {
             self.stage(span, *channel);
@@ -269,10 +272,31 @@ impl Events {
         free as u32
     }
 
+    /// The device of an array that has a channel or a die, as `of` counts them, and its number there; none where there is no array.
+    fn own(&self, number: u32, of: impl Fn(&Tracks) -> u32) -> Option<(usize, u32)> {
+        let mut first = 0;
+        for (device, tracks) in self.devices.iter().enumerate().filter(|_| self.devices.len() > 1) {
+            if number < first + of(tracks) {
+                return Some((device, number - first));
+            }
+            first += of(tracks);
+        }
+        None
+    }
+
+    /// A die in words: by its number in its device.
+    fn die(&self, die: u32) -> u32 {
+        self.own(die, |tracks| tracks.dies).map_or(die, |(_, own)| own)
+    }
+
     /// The process of a channel.
     fn channel(&mut self, channel: u32) -> u32 {
         let process = HOST + 1 + channel;
-        self.process(process, &format!("channel {channel}"));
+        let name = match self.own(channel, |tracks| tracks.channels) {
+            Some((device, channel)) => format!("device {device} channel {channel}"),
+            None => format!("channel {channel}"),
+        };
+        self.process(process, &name);
         process
     }
 
@@ -280,9 +304,10 @@ impl Events {
         let DieCommand { die, from, to, work, channel, block, planes, requests } = command;
         let process = self.channel(channel);
         let track = 2 + die.0 * TRACKS_OF_A_DIE;
-        self.thread(process, track, || format!("die {}", die.0));
+        let own = self.die(die.0);
+        self.thread(process, track, || format!("die {own}"));
         let name = tail::work_in_words(work.name(), false);
-        let arguments = format!("\"die\":{},\"block\":{},\"planes\":{planes}", die.0, block.0);
+        let arguments = format!("\"die\":{own},\"block\":{},\"planes\":{planes}", block.0);
         self.slice((process, track), &name, from, to, &arguments);
         for id in requests {
             self.reads.entry(id).or_default().push((process, track, from));
@@ -291,8 +316,8 @@ impl Events {
 
     fn stage(&mut self, span: &Span, channel: u32) {
         let process = self.channel(channel);
-        let die = span.die.0;
-        let arguments = format!("\"die\":{die},\"command\":{}", span.command);
+        let (die, own) = (span.die.0, self.die(span.die.0));
+        let arguments = format!("\"die\":{own},\"command\":{}", span.command);
         if is_on_bus(span.stage) {
             self.thread(process, 1, || "bus".into());
             self.slice((process, 1), span.stage.name(), span.begin, span.end(), &arguments);
@@ -301,7 +326,7 @@ impl Events {
         let first = 3 + die * TRACKS_OF_A_DIE;
         let lane = self.lane(process, first, span.begin, span.end()).min(TRACKS_OF_A_DIE - 2);
         let more = if lane == 0 { String::new() } else { format!(" ({})", lane + 1) };
-        self.thread(process, first + lane, || format!("die {die} array{more}"));
+        self.thread(process, first + lane, || format!("die {own} array{more}"));
         self.slice((process, first + lane), span.stage.name(), span.begin, span.end(), &arguments);
     }
 

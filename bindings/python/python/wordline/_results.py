@@ -781,7 +781,9 @@ class TailPart:
     """A stage, as in `time` of the run. In place of `gc_wait` and `die_wait` stands what the die worked on meanwhile, as
     `behind_erase`, and `behind_other` for what is not known: more than 1,024 commands ago, or the way of a suspension. Of an
     array `raid_wait`, `raid_reads` and `raid_log` come first: it waited for a row or another command, for blocks that parity or a
-    lost block follows from, and for the partial parity log. In `buffer_while` the work alone.
+    lost block follows from, and for the partial parity log. Of a host above an open-channel device or zones `rate_limiter` and
+    `line_wait` come first: it waited for its share of the write buffer, of which garbage collection has the rest, and for a line
+    or a chunk to be made ready. In `buffer_while` the work alone.
     """
     us: float
     """Microseconds."""

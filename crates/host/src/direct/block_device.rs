@@ -3,11 +3,13 @@
 use wordline_kernel::{Calendar, Digest, Duration, Instant, Metrics, Schedule, Seed};
 use wordline_ssd::ageing::{self, Ages};
 use wordline_ssd::block_device::{Next, Oldest, Programmed, Shape};
-use wordline_ssd::device::{Content, Look, Recovered, Steady, Written};
+use wordline_ssd::device::{Content, Look, Recovered, Steady, Tail, Written};
 use wordline_ssd::metrics::Detail;
 use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{Answer, BlockDevice, Command, Operation, PhysicalDevice, PowerCut};
+use wordline_ssd::timeline::Recorded;
+use wordline_ssd::{Answer, BlockDevice, Command, Gauges, Operation, PhysicalDevice, PowerCut};
 
+use super::explained::Explainer;
 use super::metrics::Mark;
 use super::{Direct, Event, Power};
 
@@ -58,6 +60,30 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
 
     fn forget_answers(&mut self) {
         self.requests.answers.clear();
+        self.explainer.iter_mut().for_each(|explainer| explainer.tail.forget_each());
+    }
+
+    /// A device that tells nothing leaves nothing to explain. What is known of requests under way stays known for another tail.
+    fn explain(&mut self, tail: Tail) {
+        if let Some(explainer) = &mut self.explainer {
+            explainer.tail = tail;
+            return;
+        }
+        let tells = self.device.tell_times();
+        self.explainer = tells.then(|| Box::new(Explainer::of(tail)));
+    }
+
+    fn tail(&self) -> Option<&Tail> {
+        self.explainer.as_ref().map(|explainer| &explainer.tail)
+    }
+
+    fn record(&mut self, on: bool) -> bool {
+        self.recorder.switch(on);
+        self.device.record(on)
+    }
+
+    fn take_recorded(&mut self) -> Recorded {
+        self.recorder.take(self.device.take_recorded())
     }
 
     fn outstanding(&self) -> usize {
@@ -75,6 +101,7 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
             sent.held().for_each(|place| self.places.let_go(place));
         }
         self.heads.forget();
+        self.explainer.iter_mut().for_each(|explainer| explainer.forget());
         self.power = Power::Off;
         if let Some(followed) = &mut self.followed {
             followed.carried.clear();
@@ -184,6 +211,12 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
 
     fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail {
         self.device.detail(&mark.device, now)
+    }
+
+    /// A chunk that holds nothing which is needed is free: it is reset when it is written next.
+    fn gauges(&self, now: Instant) -> Gauges {
+        let below = self.device.gauges(now);
+        Gauges { free_blocks: self.places.free_chunks().min(below.good_blocks), ..below }
     }
 
     fn lengths(&self) -> Vec<usize> {

@@ -9,6 +9,7 @@
 mod audit;
 mod block_device;
 mod config;
+mod explained;
 mod heads;
 mod metrics;
 mod places;
@@ -24,9 +25,12 @@ use wordline_ssd::device::{Content, Recovered};
 use wordline_ssd::physical_device::{Answer, Chunk, Command, LogicalBlock};
 use wordline_ssd::{PhysicalDevice, SECTOR};
 
+use explained::Explainer;
 use heads::Heads;
 use places::{Place, Places};
 use requests::Requests;
+
+use crate::recorded::Recorder;
 
 use crate::numbered::Numbered;
 
@@ -134,12 +138,15 @@ pub struct Direct<D> {
     blocks: Vec<LogicalBlock>,
     answered: Vec<Answer>,
     followed: Option<Box<Followed>>,
+    /// None where latencies are not explained.
+    explainer: Option<Box<Explainer>>,
+    recorder: Recorder,
 }
 
 state!(Direct<D: State> {
     values { sent, heads, requests, flushes, power, recovery, counts, digest }
     parts { device, places }
-    fixed { layout, sectors_of_a_page, is_volatile, blocks, answered, followed }
+    fixed { layout, sectors_of_a_page, is_volatile, blocks, answered, followed, explainer, recorder }
 });
 
 /// The contents of pages, where they are followed.
@@ -171,6 +178,8 @@ impl<D: PhysicalDevice> Direct<D> {
             blocks: Vec::new(),
             answered: Vec::new(),
             followed: None,
+            explainer: None,
+            recorder: Recorder::default(),
         }
     }
 
@@ -223,6 +232,7 @@ impl<D: PhysicalDevice> Direct<D> {
             let mut any = !answers.is_empty();
             for answer in answers.drain(..) {
                 let sent = self.sent.remove(answer.tag);
+                self.note_told(answer.tag, sent.work);
                 self.answer_came(&answer, sent, calendar);
             }
             self.answered = answers;

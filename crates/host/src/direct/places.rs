@@ -84,6 +84,11 @@ impl Places {
         self.held[chunk as usize] == 0
     }
 
+    /// Chunks that hold nothing that is needed.
+    pub(super) fn free_chunks(&self) -> u64 {
+        self.held.iter().filter(|held| **held == 0).count() as u64
+    }
+
     /// A version of a page was written to a place; with `flushes` a power cut may lose it, so many were sent by now.
     pub(super) fn written(&mut self, page: u32, version: u32, place: Place, flushes: Option<u64>) {
         if version <= self.versions[page as usize] {

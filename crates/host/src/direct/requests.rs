@@ -43,6 +43,7 @@ impl<D: PhysicalDevice> Direct<D> {
         let (submitted, is_forced) = (calendar.now(), command.fua && self.is_volatile);
         let request = Request { command, submitted, parts: 1, failed: false, is_forced };
         let number = self.requests.all.add(request);
+        self.note_came(number);
         match command.operation {
             Operation::Read | Operation::Compare => self.read(number, &command, calendar),
             Operation::Write | Operation::WriteZeroes => self.write(number, &command),
@@ -347,7 +348,19 @@ impl<D: PhysicalDevice> Direct<D> {
         let latency = now - submitted;
         self.digest.add(u64::from(command.tag));
         self.digest.add(latency.ps());
-        self.requests.answers.push(Answer { command, latency, failed });
+        let answer = Answer { command, latency, failed };
+        self.requests.answers.push(answer);
+        self.note_answered(number, answer, submitted);
+        self.record(number, answer, submitted);
+    }
+
+    fn record(&mut self, number: u32, answer: Answer, submitted: Instant) {
+        let (device, places) = (&self.device, &self.places);
+        let levels = || {
+            let below = device.gauges(submitted + answer.latency);
+            (below.buffered_pages as u32, places.free_chunks().min(below.good_blocks))
+        };
+        self.recorder.note(number, (answer, submitted), levels);
     }
 
     /// Fails what waits for chunks that never get free; whether there was something.

@@ -3,13 +3,16 @@
 use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule, Seed};
 use wordline_ssd::ageing::{self, Ages};
 use wordline_ssd::block_device::{Next, Oldest, Programmed, Shape};
-use wordline_ssd::device::{Content, Look, Recovered, Steady};
+use wordline_ssd::device::{Content, Look, Recovered, Steady, Tail};
 use wordline_ssd::metrics::Detail;
 use wordline_ssd::snapshot::Agenda;
-use wordline_ssd::{Answer, BlockDevice, Command, PhysicalDevice, PowerCut};
+use wordline_ssd::timeline::Recorded;
+use wordline_ssd::{Answer, BlockDevice, Command, Gauges, PhysicalDevice, PowerCut};
 
+use super::explained::Explainer;
 use super::metrics::Mark;
 use super::recovery::Power;
+use super::ring::Origin;
 use super::{Event, Pblk};
 
 impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
@@ -50,12 +53,35 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
         }
     }
 
+    /// A device that tells nothing leaves nothing to explain. What is known of commands under way stays known for another tail.
+    fn explain(&mut self, tail: Tail) {
+        if let Some(explainer) = &mut self.explainer {
+            return explainer.tell_to(tail);
+        }
+        let tells = self.port.device.tell_times();
+        self.explainer = tells.then(|| Box::new(Explainer::of(tail)));
+    }
+
+    fn tail(&self) -> Option<&Tail> {
+        self.explainer.as_ref().map(|explainer| explainer.tail())
+    }
+
+    fn record(&mut self, on: bool) -> bool {
+        self.recorder.switch(on);
+        self.port.device.record(on)
+    }
+
+    fn take_recorded(&mut self) -> Recorded {
+        self.recorder.take(self.port.device.take_recorded())
+    }
+
     fn answers(&self) -> &[Answer] {
         self.front.answers()
     }
 
     fn forget_answers(&mut self) {
         self.front.forget_answers();
+        self.explainer.iter_mut().for_each(|explainer| explainer.forget_answers());
     }
 
     fn outstanding(&self) -> usize {
@@ -78,6 +104,7 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
         self.lines.forget();
         self.writer.forget();
         self.collector.forget();
+        self.explainer.iter_mut().for_each(|explainer| explainer.forget());
         if let Some(followed) = &mut self.followed {
             followed.forget();
         }
@@ -157,6 +184,23 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
 
     fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail {
         self.device().detail(&mark.device, now)
+    }
+
+    /// Chunks of lines, which the FTL resets when it opens them: those of free lines count as free before that.
+    fn gauges(&self, now: Instant) -> Gauges {
+        let below = self.device().gauges(now);
+        if below.good_blocks == 0 {
+            return below;
+        }
+        let good = self.lines.ids().map(|line| u64::from(self.lines.chunks_of(line))).sum();
+        Gauges {
+            free_blocks: self.lines.free_chunks().into(),
+            good_blocks: good,
+            buffered_pages: self.ring.of(Origin::Host).into(),
+            victim_pages: self.victim_pages,
+            victim_valid_pages: self.counts.valid_in_victims,
+            ..below
+        }
     }
 
     fn lengths(&self) -> Vec<usize> {

@@ -11,7 +11,7 @@ use wordline_ssd::physical_device::{Answer, MOST_BLOCKS};
 
 use super::layout::{LineId, Page, Place};
 use super::limiter::Pressure;
-use super::lines::List;
+use super::lines::{LineState, List};
 use super::map::{Address, Map};
 use super::port::{Sent, Work};
 use super::ring::{LOST, Origin, Ring, page_of};
@@ -139,6 +139,9 @@ impl<D: PhysicalDevice> Pblk<D> {
     pub(super) fn collect(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let mut any = false;
         while let Some(line) = self.lines.next_emptied() {
+            // One that was collected was counted when it was selected.
+            let of_line = self.lines.get(line);
+            self.victim_pages += u64::from(of_line.blocks) * u64::from(of_line.state != LineState::Collected);
             self.lines.free(line, self.durable.point());
             self.counts.lines_freed += 1;
             self.update_limiter();
@@ -171,6 +174,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         let Some(line) = self.lines.victim(only_failed) else { return false };
         self.counts.lines_collected += 1;
         self.counts.valid_in_victims += u64::from(self.lines.get(line).valid);
+        self.victim_pages += u64::from(self.lines.get(line).blocks);
         self.lines.refer(line);
         // The list of a line with a write error is kept in memory.
         let list = match self.lines.list_of(line) {

@@ -158,6 +158,8 @@ impl<D: PhysicalDevice> Pblk<D> {
         let (submitted, next) = (calendar.now(), pages.start);
         let request = Request { command, submitted, reads: 0, next, failed: false, is_limited: false };
         let number = self.front.all.add(request);
+        self.note_time(submitted);
+        self.note_came(number, command.operation == Operation::Flush);
         match command.operation {
             Operation::Read | Operation::Compare => self.read(number, &command, calendar),
             Operation::Write | Operation::WriteZeroes if !pages.is_empty() => {
@@ -249,6 +251,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         request.reads -= 1;
         request.failed |= failed;
         if request.reads == 0 {
+            self.note_read(number);
             self.done(number, calendar);
         }
     }
@@ -270,7 +273,12 @@ impl<D: PhysicalDevice> Pblk<D> {
         let latency = now - submitted;
         self.digest.add(u64::from(command.tag));
         self.digest.add(latency.ps());
-        self.front.answers.push(Answer { command, latency, failed });
+        let answer = Answer { command, latency, failed };
+        self.front.answers.push(answer);
+        self.note_answered(number, answer, submitted);
+        let (ring, lines) = (&self.ring, &self.lines);
+        self.recorder
+            .note(number, (answer, submitted), || (ring.of(Origin::Host), lines.free_chunks().into()));
     }
 
     /// Takes pages of writes into the ring as long as there is room; whether it took any.
@@ -300,6 +308,7 @@ impl<D: PhysicalDevice> Pblk<D> {
             self.front.all.get_mut(number).next = next + count;
             if next + count == end {
                 self.front.writes.pop_front();
+                self.note_taken(number);
                 self.forget_carried(command.tag);
                 match command.fua {
                     true => self.front.flushes.push_back((self.ring.head(), number)),
@@ -368,6 +377,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         let mut any = false;
         let covered = self.durable.covered(self.ring.synced());
         while let Some(number) = self.front.take_flushed(covered) {
+            self.note_flushed(number);
             self.done(number, calendar);
             any = true;
         }

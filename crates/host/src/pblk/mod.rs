@@ -13,6 +13,7 @@ mod config;
 mod contents;
 mod durable;
 mod ended;
+mod explained;
 mod filling;
 mod front;
 mod laying;
@@ -42,6 +43,7 @@ pub(crate) use writer::OPEN_LINES;
 use collector::Collector;
 use contents::Followed;
 use durable::Durable;
+use explained::Explainer;
 use front::Front;
 use limiter::Limiter;
 use lines::Lines;
@@ -50,6 +52,8 @@ use port::{Port, Sent, Work};
 use recovery::{Power, Recovery};
 use ring::Ring;
 use writer::Writer;
+
+use crate::recorded::Recorder;
 
 /// Events of the FTL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,12 +83,17 @@ pub struct Pblk<D> {
     counts: Counts,
     digest: Digest,
     followed: Option<Box<Followed>>,
+    /// Logical blocks for data of lines that were collected, or freed without that.
+    victim_pages: u64,
+    /// None where latencies are not explained.
+    explainer: Option<Box<Explainer>>,
+    recorder: Recorder,
 }
 
 state!(Pblk<D: State> {
     values { counts, digest }
     parts { port, map, ring, limiter, lines, writer, collector, front, durable, recovery }
-    fixed { layout, command_time, sectors_of_a_page, followed }
+    fixed { layout, command_time, sectors_of_a_page, followed, victim_pages, explainer, recorder }
 });
 
 impl<D: PhysicalDevice> Pblk<D> {
@@ -105,6 +114,9 @@ impl<D: PhysicalDevice> Pblk<D> {
             counts: Counts::default(),
             digest: Digest::default(),
             followed: None,
+            victim_pages: 0,
+            explainer: None,
+            recorder: Recorder::default(),
             port: Port::new(device),
             layout,
         };
@@ -149,6 +161,7 @@ impl<D: PhysicalDevice> Pblk<D> {
 
     /// Does what can be done now: what the FTL has to do, and what of the host waits for that.
     fn go_on(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
+        self.note_time(calendar.now());
         loop {
             let mut any = self.take_answers(calendar);
             any |= self.collect(calendar);
@@ -157,7 +170,7 @@ impl<D: PhysicalDevice> Pblk<D> {
             any |= self.make_durable(calendar);
             any |= self.end_flushes(calendar);
             if !any && !self.break_stall(calendar) {
-                return;
+                return self.note_reasons();
             }
         }
     }
@@ -184,9 +197,11 @@ impl<D: PhysicalDevice> Pblk<D> {
         let answers = self.port.take_answers();
         for answer in &answers {
             let sent = self.port.take(answer);
+            self.note_told(answer.tag);
             self.answered(answer, sent, calendar);
         }
         self.port.give_answers_back(answers);
+        self.note_refusals();
         while let Some((answer, sent)) = self.port.take_failed() {
             self.answered(&answer, sent, calendar);
         }

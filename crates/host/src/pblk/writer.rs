@@ -92,6 +92,11 @@ impl Writer {
         }
     }
 
+    /// Whether there is a line that takes data.
+    pub(super) fn has_line(&self) -> bool {
+        self.current.is_some()
+    }
+
     /// The line that is made ready, which counts as free.
     pub(super) fn next_line(&self) -> Option<LineId> {
         self.next.as_ref().map(|next| next.line)

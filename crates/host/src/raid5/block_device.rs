@@ -8,6 +8,7 @@ use wordline_ssd::design::WrongAnswer;
 use wordline_ssd::device::{Content, Look, Recovered, Steady, Tail, Written};
 use wordline_ssd::metrics::{Detail, MemberDetail};
 use wordline_ssd::snapshot::Agenda;
+use wordline_ssd::timeline::Recorded;
 use wordline_ssd::{Answer, BlockDevice, Command, Gauges, SECTOR};
 
 use super::explained::Explainer;
@@ -95,6 +96,17 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         members.iter_mut().for_each(|member| member.explain(Tail::of_each()));
         let explain = members.iter().all(|member| member.tail().is_some());
         self.explainer = explain.then(|| Box::new(Explainer::of(tail, self.heads.count())));
+    }
+
+    fn record(&mut self, on: bool) -> bool {
+        self.recorder.switch(on);
+        self.members.devices_mut().iter_mut().fold(true, |all, member| member.record(on) && all)
+    }
+
+    fn take_recorded(&mut self) -> Recorded {
+        let members = self.members.devices_mut().iter_mut().map(|member| member.take_recorded());
+        let members = Recorded::join(members);
+        self.recorder.take(members)
     }
 
     fn tail(&self) -> Option<&Tail> {
@@ -297,7 +309,7 @@ impl<D: Ages> BlockDevice for Raid5<D> {
     }
 
     fn gauges(&self, now: Instant) -> Gauges {
-        Gauges::join(self.devices().iter().map(|device| device.gauges(now)))
+        self.members.gauges(now)
     }
 
     fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail {

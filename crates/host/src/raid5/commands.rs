@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use wordline_kernel::{Instant, Schedule};
-use wordline_ssd::{Answer, BlockDevice, Command, Operation};
+use wordline_ssd::{Answer, BlockDevice, Command, Gauges, Operation};
 
 use super::heads::{HeadId, Step};
 use super::members::{Over, Why};
@@ -217,6 +217,12 @@ impl<D: BlockDevice> Raid5<D> {
             explainer.note(answer, submitted);
         }
         self.answers.push(answer);
+        let members = &self.members;
+        let levels = || {
+            let Gauges { buffered_pages, free_blocks, .. } = members.gauges(now);
+            (buffered_pages as u32, free_blocks)
+        };
+        self.recorder.note(number, (answer, submitted), levels);
     }
 
     /// A row is to be worked on, as soon as it has a head.

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::snapshot::State;
-use wordline_kernel::{Schedule, state};
+use wordline_kernel::{Instant, Schedule, state};
 use wordline_ssd::ageing::Ages;
 use wordline_ssd::device::{Content, Explained, Tail};
-use wordline_ssd::{BlockDevice, Command, Operation};
+use wordline_ssd::{BlockDevice, Command, Gauges, Operation};
 
 use super::Event;
 use super::heads::HeadId;
@@ -196,6 +196,11 @@ impl<D: BlockDevice> Members<D> {
     /// The devices, spares and those that failed among them.
     pub fn devices(&self) -> &[D] {
         &self.devices
+    }
+
+    /// The readings of all of them together.
+    pub fn gauges(&self, now: Instant) -> Gauges {
+        Gauges::join(self.devices.iter().map(|device| device.gauges(now)))
     }
 
     /// The devices, to be changed.

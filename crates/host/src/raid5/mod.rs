@@ -54,6 +54,8 @@ pub use settings::{ArrayFile, FailureFile, Parity, Settings, check_members};
 use sync::Sync;
 use timers::Timers;
 
+use crate::recorded::Recorder;
+
 /// An event of an array whose devices have events `E`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event<E> {
@@ -185,12 +187,13 @@ pub struct Raid5<D> {
     followed: Option<Box<Followed>>,
     /// None unless the commands of the host are explained.
     explainer: Option<Box<Explainer>>,
+    recorder: Recorder,
 }
 
 state!(Raid5<D: State> {
     values { sync, timers, power, counts, digest, answers, covering, labels, intervals }
     parts { members, heads, requests, intent, log, lost }
-    fixed { settings, batch, followed, explainer }
+    fixed { settings, batch, followed, explainer, recorder }
 });
 
 /// The counts of an array at some time.
@@ -240,6 +243,7 @@ impl<D: BlockDevice> Raid5<D> {
             batch: Vec::new(),
             followed: None,
             explainer: None,
+            recorder: Recorder::default(),
         }
     }
 

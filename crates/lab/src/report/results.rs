@@ -117,6 +117,7 @@ pub fn stage(name: &str) -> String {
         "raid_wait" => "wait in the array".to_owned(),
         "raid_reads" => "reads for parity".to_owned(),
         "raid_log" => "parity log".to_owned(),
+        "line_wait" => "wait for line".to_owned(),
         "buffer" => "write buffer".to_owned(),
         "gc_wait" => "wait for GC".to_owned(),
         "die_wait" => "wait for die".to_owned(),

@@ -100,16 +100,49 @@ fn the_window_of_the_slowest_request_holds_it() {
     );
 }
 
+/// The small devices that are no SSD by itself.
+fn others() -> [(&'static str, Device); 4] {
+    ["raid5-tiny", "pblk", "zns-tlc", "ft-passd-open-channel"]
+        .map(|name| (name, Device::preset(name).expect("it is there")))
+}
+
+#[test]
+fn arrays_and_hosts_above_devices_without_an_ftl_have_a_time_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, device) in others() {
+        let path = folder.path().join(format!("{name}.json"));
+        let options = RunOptions {
+            precondition: Some(crate::Precondition::Filled(0.1)),
+            ..with(&path, Window::Between(Duration::ZERO, Duration::from_ms(20)))
+        };
+        let load = Workload { requests: Some(400), ..load() };
+        let summary = run(&device, &load, &options, &mut Unobserved).expect("a run");
+        let events = events(&path);
+        let on = |of_host: bool| slices(&events).filter(|slice| (slice["pid"] == HOST) == of_host).count();
+        assert!(on(true) > 10 && on(false) > 50, "{name}: {} of the host, {} of dies", on(true), on(false));
+        let named = |start: &str| {
+            events
+                .iter()
+                .filter_map(|event| event["args"]["name"].as_str())
+                .any(|name| name.starts_with(start))
+        };
+        assert_eq!(named("device 1 channel 0"), name == "raid5-tiny", "{name}");
+        let plain = RunOptions { timeline: None, ..options };
+        let plain = run(&device, &load, &plain, &mut Unobserved).expect("a run");
+        assert_eq!(plain.digest, summary.digest, "nothing depends on the time line of {name}");
+    }
+}
+
 #[test]
 fn what_cannot_be_recorded_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("none.json");
-    let device = Device::preset("null").or_else(|_| Device::preset("raid5-tlc")).expect("one is there");
+    let device = Device::preset("fixed-latency").expect("it is there");
     let options = RunOptions {
         precondition: Some(crate::Precondition::Empty),
         ..with(&path, Window::Between(Duration::ZERO, Duration::from_ms(1)))
     };
-    let error = run(&device, &load(), &options, &mut Unobserved).expect_err("an array").to_string();
+    let error = run(&device, &load(), &options, &mut Unobserved).expect_err("no flash").to_string();
     assert!(error.contains("a device whose work is not recorded"), "{error}");
     assert!(!path.exists(), "nothing half-written stays");
 

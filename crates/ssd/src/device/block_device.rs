@@ -88,8 +88,7 @@ impl BlockDevice for Device {
 
     fn take_recorded(&mut self) -> Recorded {
         let (requests, levels) = self.front.take_recorded();
-        let (commands, stages) = self.core.base.flash.take_recorded();
-        Recorded { requests, commands, stages, levels }
+        Recorded { requests, levels, ..self.core.base.flash.take_recorded() }
     }
 
     #[inline]

@@ -36,6 +36,7 @@ use crate::config::ReadRetryFile;
 use crate::ensure::ensure;
 use crate::faults::OfPools;
 use crate::policy::tuner::Tuner;
+use crate::timeline::{Recorded, Tracks};
 use at_once::AtOnce;
 use decoder::Decoders;
 use history::History;
@@ -187,12 +188,17 @@ impl Flash {
     }
 
     /// The commands recorded so far, and their stages, each with the channel of its die.
-    pub(crate) fn take_recorded(&mut self) -> (Vec<DieCommand>, Vec<(Span, u32)>) {
+    pub(crate) fn take_recorded(&mut self) -> Recorded {
         let commands = self.history.as_mut().map(|history| history.take_recorded());
         let spans = self.chips.take_spans();
         let pools = self.chips.pools();
         let on_channel = |span: Span| (span, pools.of_die(span.die).geometry.channel_of(span.die).0);
-        (commands.unwrap_or_default(), spans.into_iter().map(on_channel).collect())
+        Recorded {
+            commands: commands.unwrap_or_default(),
+            stages: spans.into_iter().map(on_channel).collect(),
+            devices: vec![Tracks { channels: pools.channels(), dies: pools.dies() }],
+            ..Recorded::default()
+        }
     }
 
     /// The time of all dies by their work since their commands are kept, of those that are over.

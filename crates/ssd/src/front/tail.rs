@@ -31,6 +31,10 @@ pub enum Above {
     Reads,
     /// A log was written.
     Log,
+    /// It was held by a rate limiter, which keeps room for garbage collection.
+    Limiter,
+    /// It waited for a line or a chunk to be made ready.
+    Line,
 }
 
 /// How many [parts above a device](Above) there are.
@@ -38,7 +42,7 @@ pub const ABOVE: usize = Above::ALL.len();
 
 impl Above {
     /// All of them, in the order in which they come.
-    pub const ALL: [Self; 3] = [Self::Wait, Self::Reads, Self::Log];
+    pub const ALL: [Self; 5] = [Self::Wait, Self::Reads, Self::Log, Self::Limiter, Self::Line];
 }
 
 /// A request, and where its time went.
@@ -312,6 +316,15 @@ impl Explained {
         Self { device: Some(device), ..self }
     }
 
+    /// The same, with the rest of its latency in a component, and what it waited behind no longer than its wait. A bug if the parts exceed it.
+    #[must_use]
+    pub fn rested(mut self, component: Component) -> Self {
+        let known = self.above.iter().chain(&self.parts).fold(Duration::ZERO, |sum, part| sum + *part);
+        assert!(known <= self.answer.latency, "the parts of a command's time exceed it: {self:?}");
+        self.parts[component as usize] += self.answer.latency - known;
+        self.capped()
+    }
+
     /// The time that the request waited for its die.
     pub fn die_wait(&self) -> Duration {
         self.parts[Component::GcWait as usize] + self.parts[Component::DieWait as usize]
@@ -319,7 +332,8 @@ impl Explained {
 
     /// The same, in which what it waited behind is no longer than its wait. It can be longer where a command was suspended or tried
     /// again: then the die worked for others while the time was counted as its own.
-    fn capped(mut self) -> Self {
+    #[must_use]
+    pub fn capped(mut self) -> Self {
         let mut left = self.die_wait();
         if let Some(behind) = &mut self.behind {
             for time in &mut behind.by_work {

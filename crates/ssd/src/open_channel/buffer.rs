@@ -350,6 +350,11 @@ impl Buffers {
         [units.len(), *granted as usize]
     }
 
+    /// Units that have space, those of chunks that are out of use among them.
+    pub(super) fn held(&self) -> u32 {
+        self.queues.iter().map(|queue| queue.granted + queue.stranded.len() as u32).sum()
+    }
+
     /// Whether a queue is empty.
     pub(super) fn is_empty(&self, queue: u32) -> bool {
         self.queues[queue as usize].units.is_empty()

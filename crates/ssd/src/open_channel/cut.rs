@@ -30,6 +30,7 @@ impl OpenChannel {
             self.policies.tuner.forget();
         }
         self.digest.add(now.ps());
+        self.commands.teller.iter_mut().for_each(|teller| **teller = Default::default());
         let is_protected = self.config.file.buffer.as_ref().is_some_and(|buffer| buffer.protected);
         let forgotten = self.buffers.forget(is_protected);
         self.counts.blocks_lost += u64::from(self.config.geometry.ws_min) * forgotten.lost.len() as u64;

@@ -7,6 +7,7 @@ use wordline_kernel::Instant;
 use wordline_nand::{DieId, Location, Stamp};
 
 use super::spans::Spans;
+use super::telling::Teller;
 use crate::physical_device::{Answer, Command, Failure, LogicalBlock, Operation};
 
 /// Where a command is on its way over the link.
@@ -120,6 +121,9 @@ pub(super) struct Commands {
     /// The dies that a command is started on. Between two events there are none.
     #[serde(skip)]
     pub(super) dies: Vec<DieId>,
+    /// None where the times of commands are not told.
+    #[serde(skip)]
+    pub(super) teller: Option<Box<Teller>>,
 }
 
 impl Commands {

@@ -26,6 +26,7 @@ mod progress;
 mod repairs;
 mod resets;
 mod spans;
+mod telling;
 mod writes;
 
 use serde::{Deserialize, Serialize};
@@ -34,7 +35,7 @@ use wordline_nand::{BlockSetId, DieId, Done, Layers, Location, Operation as Work
 
 use crate::command::RequestId;
 use crate::device::Recovered;
-use crate::flash::{self, Class, Flash, Outcome, Task, Ticket};
+use crate::flash::{self, Class, Flash, Outcome, Task, Ticket, Waited};
 use crate::physical_device::{
     Answer, Chunk, ChunkState, Command, Failure, LogicalBlock, Notice, Notification, Operation,
 };
@@ -270,6 +271,10 @@ impl OpenChannel {
 
     /// The device begins with a command.
     fn arrive(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
+        let submitted = self.commands.get(number).submitted;
+        if let Some(teller) = &mut self.commands.teller {
+            teller.begun(number, submitted, calendar.now(), self.flash.worked());
+        }
         let command = self.commands.get_mut(number);
         command.stage = Stage::Working;
         // Until all of its parts are known, the command itself is one.
@@ -367,7 +372,7 @@ impl OpenChannel {
                 Outcome::Done => false,
                 Outcome::Unread(_) | Outcome::Failed | Outcome::Refused => true,
             };
-            self.task_over(&task, failed, calendar);
+            self.task_over(&task, done, failed, calendar);
         }
         self.start(done.die, calendar);
         self.serve_idle(calendar);
@@ -382,16 +387,31 @@ impl OpenChannel {
         self.flash.start(die, &*self.policies.tuner, &mut calendar.within(Event::Flash));
     }
 
-    fn task_over(&mut self, task: &Task, failed: bool, calendar: &mut impl Schedule<Event>) {
+    fn task_over(&mut self, task: &Task, done: &Done, failed: bool, calendar: &mut impl Schedule<Event>) {
         match task.ticket {
             Ticket::Scan(_) => self.scan_read_over(calendar),
             Ticket::Reclaim(..) | Ticket::TableUnit(_) => self.repair_over(task, failed, calendar),
-            Ticket::HostUnit(_) => self.program_over(task, failed, calendar),
-            Ticket::Request(RequestId(number)) if task.operation == Work::Erase => {
-                self.erase_over(number, task, failed, calendar);
+            Ticket::HostUnit(_) => {
+                let unit = self.buffers.at_die(self.config.pools.die_of(task.location).0);
+                let waits = unit.and_then(|id| self.buffers.get(id).command);
+                waits.into_iter().for_each(|number| self.note_task(number, task, done, calendar.now()));
+                self.program_over(task, failed, calendar);
             }
-            Ticket::Request(RequestId(number)) => self.read_over(number, task, failed, calendar),
+            Ticket::Request(RequestId(number)) => {
+                self.note_task(number, task, done, calendar.now());
+                match task.operation {
+                    Work::Erase => self.erase_over(number, task, failed, calendar),
+                    _ => self.read_over(number, task, failed, calendar),
+                }
+            }
             other => unreachable!("{other:?} is nothing that this device asks for"),
+        }
+    }
+
+    /// A task that a command waits for is over.
+    fn note_task(&mut self, number: u32, task: &Task, done: &Done, now: Instant) {
+        if let Some(teller) = &mut self.commands.teller {
+            teller.task(number, self.flash.spent(task, done, now), Waited::of(done.die, task));
         }
     }
 
@@ -439,6 +459,7 @@ impl OpenChannel {
         if !self.commands.part_over(number) {
             return;
         }
+        self.commands.teller.iter_mut().for_each(|teller| teller.ended(number, calendar.now()));
         let command = self.commands.get_mut(number);
         command.stage = Stage::Reporting;
         if command.operation == Operation::Flush && self.buffers.has_stranded() {
@@ -460,7 +481,11 @@ impl OpenChannel {
     }
 
     fn answer(&mut self, number: u32, calendar: &mut impl Schedule<Event>) {
-        self.answers.push(self.commands.answer(number, calendar.now(), self.flash.takes_time()));
+        let answer = self.commands.answer(number, calendar.now(), self.flash.takes_time());
+        if let Some(teller) = &mut self.commands.teller {
+            teller.answered(number, &answer, &self.flash);
+        }
+        self.answers.push(answer);
         self.serve_idle(calendar);
     }
 

@@ -5,12 +5,15 @@ use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule};
 use super::{Event, Mark, OpenChannel};
 use crate::block_device::Oldest;
 use crate::device::Recovered;
-use crate::flash;
+use crate::flash::{self, ByWork};
+use crate::gauges::Gauges;
 use crate::metrics::Detail;
 use crate::physical_device::{
-    Answer, Chunk, ChunkType, Command, Descriptor, Geometry, Notification, PhysicalDevice, PowerCut, Refusal,
+    Answer, Chunk, ChunkState, ChunkType, Command, Descriptor, Geometry, Notification, PhysicalDevice,
+    PowerCut, Refusal, Told,
 };
 use crate::snapshot::Agenda;
+use crate::timeline::Recorded;
 
 impl PhysicalDevice for OpenChannel {
     type Event = Event;
@@ -145,6 +148,47 @@ impl PhysicalDevice for OpenChannel {
 
     fn detail(&self, mark: &Mark, now: Instant) -> Detail {
         self.detail_since(mark, now)
+    }
+
+    fn gauges(&self, now: Instant) -> Gauges {
+        let (mut free, mut good) = (0, 0);
+        for (_, entry) in self.chunks.iter() {
+            free += u64::from(entry.state == ChunkState::Free);
+            good += u64::from(entry.state != ChunkState::Offline);
+        }
+        Gauges {
+            arrays: self.chips().array_busy(now).map(Duration::from_ps).collect(),
+            free_blocks: free,
+            good_blocks: good,
+            buffered_pages: u64::from(self.buffers.held() * self.config.geometry.ws_min),
+            ..Gauges::default()
+        }
+    }
+
+    fn record(&mut self, on: bool) -> bool {
+        self.flash.record(on);
+        true
+    }
+
+    fn take_recorded(&mut self) -> Recorded {
+        let mut recorded = self.flash.take_recorded();
+        // Their numbers are those of vector commands.
+        recorded.commands.iter_mut().for_each(|command| command.requests.clear());
+        recorded
+    }
+
+    fn tell_times(&mut self) -> bool {
+        self.flash.keep_history();
+        self.commands.teller = Some(Box::default());
+        true
+    }
+
+    fn take_told(&mut self, tag: u32) -> Option<Told> {
+        self.commands.teller.as_mut()?.take(tag)
+    }
+
+    fn worked(&self) -> ByWork {
+        self.flash.worked()
     }
 
     fn lengths(&self) -> Vec<usize> {

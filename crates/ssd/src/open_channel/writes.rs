@@ -57,7 +57,10 @@ impl OpenChannel {
             match self.link.as_mut().filter(|_| self.flash.takes_time()) {
                 Some(link) => {
                     let bytes = self.config.geometry.block_size.0 * u64::from(self.config.geometry.ws_min);
-                    calendar.at(link.bring(bytes, calendar.now()), Event::Unit(id));
+                    let at = link.bring(bytes, calendar.now());
+                    calendar.at(at, Event::Unit(id));
+                    let time = at - calendar.now();
+                    self.commands.teller.iter_mut().for_each(|teller| teller.brought(number, time));
                 }
                 None => self.unit_here(id, calendar),
             }

@@ -12,6 +12,7 @@
 mod chunk;
 mod command;
 mod geometry;
+mod told;
 
 use std::fmt;
 
@@ -23,12 +24,16 @@ use wordline_nand::TornBy;
 
 use crate::block_device::Oldest;
 use crate::device::Recovered;
+use crate::flash::ByWork;
+use crate::gauges::Gauges;
 use crate::metrics::Detail;
 use crate::snapshot::{self, Agenda};
+use crate::timeline::Recorded;
 
 pub use chunk::{ChunkState, ChunkType, Descriptor, Notice, Notification};
 pub use command::{Answer, Command, Failure, MOST_BLOCKS, Operation, Refusal};
 pub use geometry::{Capabilities, Chunk, Geometry, LogicalBlock, Times};
+pub use told::Told;
 
 /// The commands and operations that a power cut stopped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -135,6 +140,37 @@ pub trait PhysicalDevice: State {
 
     /// The metrics of the device from `mark` to `now`, by channel, die, block and component.
     fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail;
+
+    /// Its readings at `now`, for the course of a run. Devices that have none to tell return the default.
+    fn gauges(&self, _now: Instant) -> Gauges {
+        Gauges::default()
+    }
+
+    /// From now on the commands of its dies are [recorded](Self::take_recorded), or no longer; whether the device can. Nothing that it does
+    /// depends on it.
+    fn record(&mut self, _on: bool) -> bool {
+        false
+    }
+
+    /// The commands of its dies and their stages since it was last asked; which requests they are for is not known here.
+    fn take_recorded(&mut self) -> Recorded {
+        Recorded::default()
+    }
+
+    /// From now on the time of commands is [told](Self::take_told); whether the device can. Nothing that it does depends on it.
+    fn tell_times(&mut self) -> bool {
+        false
+    }
+
+    /// Where the time of the answered command of this tag went, told once; none where it is not told.
+    fn take_told(&mut self, _tag: u32) -> Option<Told> {
+        None
+    }
+
+    /// The time of all dies by their work since times are told; nothing where they are not.
+    fn worked(&self) -> ByWork {
+        ByWork::default()
+    }
 
     /// The lengths of the lists whose lengths follow from the configuration, of those that a state brings with it.
     fn lengths(&self) -> Vec<usize>;

@@ -15,6 +15,7 @@ impl<D: PhysicalDevice> Zoned<D> {
     pub(super) fn cut(&mut self, now: Instant) -> PowerCut {
         let torn = self.device.power_cut(now).torn;
         self.device.forget_answers();
+        self.outbox.teller.iter_mut().for_each(|teller| **teller = Default::default());
         self.digest.add(now.ps());
         for zone in self.table.ids() {
             let lost = self.bodies[zone].forget(self.config.is_protected);

@@ -8,6 +8,7 @@ use wordline_nand::Stamp;
 
 use super::command::{Operation, Status};
 use super::table::ZoneId;
+use super::telling::Teller;
 use crate::physical_device::{self, Failure};
 
 /// The face that a command came through.
@@ -173,11 +174,15 @@ pub(super) struct Outbox {
     pub(super) answers: Vec<super::command::Answer>,
     pub(super) chunk_answers: Vec<physical_device::Answer>,
     pub(super) notifications: Vec<physical_device::Notification>,
+    /// None where the times of commands are not told.
+    #[serde(skip)]
+    pub(super) teller: Option<Box<Teller>>,
 }
 
 impl Outbox {
     /// A command is over.
     pub(super) fn add(&mut self, command: InFlight, now: Instant) {
+        self.teller.iter_mut().for_each(|teller| teller.note_answered(&command, now));
         match command.face {
             Face::Zones(operation) => self.answers.push(command.answer(operation, now)),
             Face::Chunks(operation) => self.chunk_answers.push(command.chunk_answer(operation, now)),

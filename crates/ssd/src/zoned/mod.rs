@@ -18,6 +18,7 @@ mod metrics;
 mod physical_device;
 mod resets;
 mod table;
+mod telling;
 mod writes;
 
 use wordline_kernel::snapshot::State;

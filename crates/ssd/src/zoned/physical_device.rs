@@ -10,12 +10,15 @@ use super::table::{ZoneId, ZoneState};
 use crate::block_device::Oldest;
 use crate::device::Recovered;
 use crate::ensure::ensure;
+use crate::flash::ByWork;
+use crate::gauges::Gauges;
 use crate::metrics::Detail;
 use crate::physical_device::{
     Answer, Chunk, ChunkState, ChunkType, Command, Descriptor, Geometry, LogicalBlock, MOST_BLOCKS,
-    Notification, Operation, PhysicalDevice, PowerCut, Refusal,
+    Notification, Operation, PhysicalDevice, PowerCut, Refusal, Told,
 };
 use crate::snapshot::Agenda;
+use crate::timeline::Recorded;
 
 /// The state of a zone as that of a chunk.
 fn state_of(state: ZoneState) -> ChunkState {
@@ -254,6 +257,32 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
 
     fn detail(&self, mark: &Self::Mark, now: Instant) -> Detail {
         self.device.detail(&mark.device, now)
+    }
+
+    fn gauges(&self, now: Instant) -> Gauges {
+        self.device.gauges(now)
+    }
+
+    fn record(&mut self, on: bool) -> bool {
+        self.device.record(on)
+    }
+
+    fn take_recorded(&mut self) -> Recorded {
+        self.device.take_recorded()
+    }
+
+    fn tell_times(&mut self) -> bool {
+        let tells = self.device.tell_times();
+        self.outbox.teller = tells.then(Box::default);
+        tells
+    }
+
+    fn take_told(&mut self, tag: u32) -> Option<Told> {
+        self.outbox.teller.as_mut()?.take(tag)
+    }
+
+    fn worked(&self) -> ByWork {
+        self.device.worked()
     }
 
     fn lengths(&self) -> Vec<usize> {

@@ -206,6 +206,9 @@ impl<D: PhysicalDevice> Zoned<D> {
 
     /// Takes an answer of the device below.
     pub(super) fn answered(&mut self, answer: &physical::Answer, calendar: &mut impl Schedule<D::Event>) {
+        if let Some(teller) = &mut self.outbox.teller {
+            teller.note_below(self.device.take_told(answer.tag), calendar.now());
+        }
         match self.sent.remove(answer.tag) {
             Work::Write { zone, piece, first, kept } => {
                 self.written(zone, (piece, (first, kept)), answer, calendar);

@@ -1,0 +1,38 @@
+//! The commands of a host that were answered, for time lines.
+
+use wordline_kernel::Instant;
+use wordline_ssd::Answer;
+use wordline_ssd::command::RequestId;
+use wordline_ssd::timeline::{AnsweredRequest, Levels, Recorded};
+
+/// Records the commands of a host above a device; nothing while it is off.
+#[derive(Debug, Default)]
+pub(crate) struct Recorder(Option<Box<Recorded>>);
+
+impl Recorder {
+    /// Switches it on, or off and forgets what it has.
+    pub fn switch(&mut self, on: bool) {
+        self.0 = on.then(Box::default);
+    }
+
+    /// A command with this number is answered; `levels` tells how full the device is: pages in the buffer, and free blocks.
+    pub fn note(
+        &mut self,
+        number: u32,
+        (answer, submitted): (Answer, Instant),
+        levels: impl FnOnce() -> (u32, u64),
+    ) {
+        if let Some(recorded) = &mut self.0 {
+            let at = submitted + answer.latency;
+            recorded.requests.push(AnsweredRequest { id: RequestId(number), submitted, answer });
+            let (buffered, free) = levels();
+            recorded.levels.push(Levels { at, buffered, free });
+        }
+    }
+
+    /// The commands recorded so far, with the work of the device below.
+    pub fn take(&mut self, below: Recorded) -> Recorded {
+        let own = self.0.as_mut().map(|recorded| std::mem::take(&mut **recorded)).unwrap_or_default();
+        Recorded { requests: own.requests, levels: own.levels, ..below }
+    }
+}
