@@ -34,7 +34,7 @@ pub use known::{Known, Rows};
 pub use library::{Entry, Library};
 pub use options::{Options, SEEDS};
 pub use run::{run, run_changed};
-pub use show::chart::{Chart, ChartFile, Shape, charts, label};
+pub use show::chart::{Chart, ChartFile, KeyAxis, Shape, charts, label};
 pub use show::page::write_report;
 pub use show::table::{digest, first_digest, grid, markdown, markdown_summary, summary, table};
 pub use statistics::Finding;

@@ -9,7 +9,7 @@
   // The colours of the page, light or dark, and what fits into so many pixels.
   const theme = (width) => {
     const [ink, soft, line] = ["ink", "soft", "line"].map(colour);
-    const category = Array.from({ length: 20 }, (_, n) => colour("series-" + (n + 1)));
+    const category = Array.from({ length: 33 }, (_, n) => colour("series-" + (n + 1)));
     const ramp = [colour("ramp-low"), colour("ramp-high")];
     return {
       aria: false, // the figure is one picture with a name, and its numbers stand below it
@@ -19,7 +19,7 @@
         labelColor: soft, titleColor: ink, gridColor: line, domainColor: line, tickColor: line, titleFontWeight: 500,
         labelFontSize: 11, titleFontSize: 12, titlePadding: 8, titleLimit: Math.max(width - 40, 160),
       },
-      axisY: { labelLimit: Math.min(280, Math.round(width * 0.35)), titleLimit: 300 },
+      axisY: { labelLimit: Math.min(280, Math.round(width * 0.45)), titleLimit: 300 },
       header: { labelColor: ink, titleColor: soft, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500, labelLimit: width - 40 },
       legend: {
         labelColor: ink, titleColor: ink, orient: "top", labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500,
@@ -28,9 +28,22 @@
         layout: { direction: width < 560 ? "vertical" : "horizontal", margin: 4 },
       },
       view: { stroke: line },
+      style: { "cell-high": { color: colour("paper") } },
       mark: { color: category[0], aria: false },
+      rule: { color: category[0] },
+      text: { color: ink },
       range: { category, heatmap: ramp, ramp },
     };
+  };
+
+  // Colours that a chart names by their number, and those of numbers on a heat map, are the page's.
+  const recolour = (spec, encoding) => {
+    const numbers = spec.usermeta?.series;
+    if (numbers) encoding.color.scale.range = numbers.map((n) => colour("series-" + n));
+    if (!spec.config?.style) return;
+    delete spec.config.style;
+    // From here on the shade is nearer to the ink than to the paper.
+    for (const param of spec.params ?? []) if (param.name === "dark_from" && dark.matches) param.value = 0.4;
   };
 
   const labels = (spec, field) => [...new Set(spec.data.values.map((row) => String(row[field])))];
@@ -78,6 +91,7 @@
     const figure = document.getElementById("chart-" + name);
     const width = figure.clientWidth;
     const { title, description, ...own } = structuredClone(spec); // the page has both as text
+    recolour(own, own.encoding ?? own.spec?.encoding);
     legends(own, own.encoding ?? own.spec?.encoding, width);
     const place = document.createElement("div");
     place.className = "drawing";

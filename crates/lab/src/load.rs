@@ -31,6 +31,22 @@ pub enum Precondition {
     Workload(Option<f64>),
 }
 
+impl Precondition {
+    /// The state in words, for titles.
+    pub fn in_words(self) -> String {
+        let percent = |fraction: f64| format!("{} %", (1e4 * fraction).round() / 1e2);
+        match self {
+            Self::Empty => "empty".into(),
+            Self::Filled(fraction) if fraction >= 1.0 => "filled once".into(),
+            Self::Filled(fraction) => format!("{} filled", percent(fraction)),
+            Self::Steady => "steady state".into(),
+            Self::SteadyTo(fraction) => format!("steady state of {}", percent(fraction)),
+            Self::Workload(None) => "steady state of the workload".into(),
+            Self::Workload(Some(drives)) => format!("after {drives} drive writes of the workload"),
+        }
+    }
+}
+
 /// How a device comes to its state before the first request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Start {

@@ -4,6 +4,7 @@
 //! [`Store`], a folder that is the truth about what was run: a study that was stopped, extended or run twice does only what is missing.
 //! A [`Table`] gathers them.
 
+mod charts;
 mod file;
 mod flat;
 mod memory;
@@ -19,11 +20,12 @@ mod task;
 mod tests;
 mod values;
 
+pub use charts::charts;
 pub use file::{Asked, Designs, Repeat, Study, Until, Written};
 pub use name::{Input, Names};
 pub use own::{Own, Placed, Watched};
 pub use run::{Elsewhere, Ended, Plan, Progress, Tried, plan, run, run_at};
-pub use show::{charts, text, write_report};
+pub use show::{text, write_report};
 pub use store::{Checked, Damage, Files, Moved, Record, State, Store, check, repair};
 pub use table::{Cell, Row, RunsForm, Table, Told};
 pub use task::{Task, TraceOf, carry_out};

@@ -1,14 +1,13 @@
 //! The table of a study for a terminal, and as a page with charts.
 
 use serde_json::Value as Json;
-use wordline_experiments::{
-    ChartFile, Experiment, Kind, Known, Measured, Outcome, Shape, grid, label, settings,
-};
+use wordline_experiments::{grid, label};
 use wordline_lab::error::Result;
 use wordline_lab::output::ReportFolder;
 use wordline_lab::provenance::Provenance;
-use wordline_lab::report::{Again, Chart, Report, Section, Sheet, SheetCell, made_by};
+use wordline_lab::report::{Again, Chart, Report, Section, Sheet, SheetCell, escaped, hardware_of, made_by};
 
+use crate::charts::charts;
 use crate::file::Study;
 use crate::table::{Cell, Row, Table, Told, plain};
 
@@ -26,7 +25,8 @@ fn digits(value: f64, half: Option<f64>) -> String {
     format!("{value:.places$}")
 }
 
-fn shown(cell: &Cell) -> String {
+/// A cell with its interval.
+pub(crate) fn shown(cell: &Cell) -> String {
     match (cell.mean, cell.half) {
         (None, _) if cell.is_unknown() => "unknown".to_owned(),
         (None, _) => "-".to_owned(),
@@ -95,11 +95,6 @@ fn told(table: &Table) -> Vec<String> {
     unknown.chain(table.notes().into_iter().map(|told| line("note: ", told))).collect()
 }
 
-/// The charts of a study: one of each column over the first varied key.
-pub fn charts(study: &Study, table: &Table) -> Vec<Chart> {
-    wordline_experiments::charts(&experiment(study, table), &outcome(study, table))
-}
-
 /// Writes a report into a folder: `report.html` with the charts and the table; `table.json`; `charts/NAME.vl.json`.
 ///
 /// # Errors
@@ -130,6 +125,7 @@ pub(crate) fn page(study: &Study, table: &Table, provenance: &Provenance, charts
     let command = provenance.command_line();
     let report = Report {
         title: &table.title,
+        about: hardware(table),
         verdict: verdict(table),
         notes: errors(table).into_iter().chain(told(table)).collect(),
         charts,
@@ -142,6 +138,31 @@ pub(crate) fn page(study: &Study, table: &Table, provenance: &Provenance, charts
         ..Report::default()
     };
     report.html()
+}
+
+/// The most devices whose hardware a page lists. Chosen: what is read before the charts.
+const LISTED: usize = 4;
+
+/// The capacity and geometry of the devices that were run, each once, in HTML.
+fn hardware(table: &Table) -> String {
+    let mut all: Vec<String> = Vec::new();
+    for run in table.devices() {
+        let told =
+            hardware_of(run.0, run.1).map_or_else(|| run.0.to_owned(), |text| format!("{}: {text}", run.0));
+        if !all.contains(&told) {
+            all.push(told);
+        }
+    }
+    let more = all.len().saturating_sub(LISTED);
+    let mut out: String = all
+        .iter()
+        .take(LISTED)
+        .map(|one| format!("<p class=\"soft hardware\">{}.</p>\n", escaped(one)))
+        .collect();
+    if more > 0 {
+        out += &format!("<p class=\"soft\">And {more} more, by the varied keys.</p>\n");
+    }
+    out
 }
 
 /// How much was run, and where each column is least and greatest.
@@ -222,63 +243,6 @@ fn sheet(table: &Table) -> Sheet {
     };
     let rows = table.rows.iter().map(row).collect();
     Sheet { name: "All combinations".into(), heads: heads(table), rows }
-}
-
-/// The charts of a study are those of an experiment without expected values.
-fn experiment(study: &Study, table: &Table) -> Experiment {
-    let chart = |column: &String| ChartFile {
-        name: column.replace('.', "-"),
-        title: column.clone(),
-        caption: "Means over the seeds.".into(),
-        shape: Shape::Curves {
-            column: column.clone(),
-            unit: column.clone(),
-            along: table.axes[0].clone(),
-            by: table.axes.get(1).cloned(),
-            panel: table.axes.get(2).cloned(),
-            per: toml::Table::new(),
-        },
-        at: toml::Table::new(),
-    };
-    // More than three varied keys do not fit into a chart.
-    let drawn = if (1..=3).contains(&table.axes.len()) { &table.columns[..] } else { &[] };
-    Experiment {
-        id: study.title.clone(),
-        path: study.path.clone(),
-        text: study.text.clone(),
-        title: study.title.clone(),
-        source: String::new(),
-        claims: Vec::new(),
-        left_open: Vec::new(),
-        kind: Kind::Sweep(Box::new(study.sweep.clone())),
-        changes: Default::default(),
-        expect: Vec::new(),
-        charts: drawn.iter().map(chart).collect(),
-        known: Known::default(),
-    }
-}
-
-fn outcome(study: &Study, table: &Table) -> Outcome {
-    let mut outcome = Outcome::new(&study.title);
-    for row in &table.rows {
-        let mut values = Json::Object(Default::default());
-        for column in &table.columns {
-            if let Some(mean) = row.cell(column).mean {
-                put(&mut values, column, mean);
-            }
-        }
-        outcome.points.push(Measured { at: settings(&row.at), values });
-    }
-    outcome
-}
-
-/// Puts a number where a name with dots leads to.
-fn put(values: &mut Json, path: &str, number: f64) {
-    let mut inside = values;
-    for key in path.split('.') {
-        inside = &mut inside[key];
-    }
-    *inside = number.into();
 }
 
 #[cfg(test)]

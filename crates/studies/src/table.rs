@@ -198,6 +198,26 @@ impl Table {
         distinct_notes(self.rows.iter().flat_map(Row::notes))
     }
 
+    /// The name and the configuration of the device of each combination, of its first run that has a result.
+    pub(crate) fn devices(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.rows.iter().filter_map(|row| {
+            let summary = row.runs.iter().find_map(|run| run.record.summary.as_ref())?;
+            Some((summary.get("device")?.as_str()?, summary.get("configuration")?.as_str()?))
+        })
+    }
+
+    /// The texts that the results of its runs have at a JSON pointer, each once.
+    pub(crate) fn told(&self, pointer: &str) -> Vec<String> {
+        let mut all: Vec<String> = Vec::new();
+        let summaries = self.each().filter_map(|run| run.record.summary.as_ref());
+        for text in summaries.filter_map(|summary| summary.pointer(pointer)?.as_str()) {
+            if all.iter().all(|known| known != text) {
+                all.push(text.to_owned());
+            }
+        }
+        all
+    }
+
     /// Why cells of its columns are unknown: each column with a reason, once for each kind.
     pub fn unknown(&self) -> Vec<Told> {
         let of_columns = |unknown: &Unknown| self.columns.contains(&unknown.metric);

@@ -380,6 +380,17 @@ impl Sweep {
         wrong.0.into_iter().map(|complaint| (complaint.key, complaint.found, complaint.wanted)).collect()
     }
 
+    /// The state before its runs in words; none where it is varied.
+    pub fn state_in_words(&self) -> Option<String> {
+        if self.vary.iter().any(|axis| [PRECONDITION, SNAPSHOT].contains(&axis.key.as_str())) {
+            return None;
+        }
+        Some(match &self.from_snapshot {
+            Some(path) => format!("from snapshot {}", path.file_name().unwrap_or_default().display()),
+            None => precondition(self.precondition, &self.workload).in_words(),
+        })
+    }
+
     /// The columns wanted in place of one that no device of its types has.
     pub fn astray(&self, column: &str) -> Option<String> {
         column::astray_in_summary(&self.registry, column)

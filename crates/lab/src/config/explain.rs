@@ -41,6 +41,22 @@ pub(crate) fn sections(config: &Config, designs: &Chosen) -> Vec<Section> {
     sections.into_iter().flatten().collect()
 }
 
+/// A geometry in words.
+pub(crate) fn geometry_in_words(geometry: &Geometry) -> String {
+    let count = |number: u32, what: &str| {
+        format!("{} {what}{}", Quantity::Count(number.into()), if number == 1 { "" } else { "s" })
+    };
+    format!(
+        "{}, {}, {} of {} blocks of {} pages of {}",
+        count(geometry.channels, "channel"),
+        count(geometry.dies(), "die"),
+        count(geometry.dies() * geometry.rows_per_die * geometry.planes_per_row, "plane"),
+        Quantity::Count(geometry.blocks_per_plane.into()),
+        Quantity::Count(geometry.pages_per_block.into()),
+        human(geometry.page_size),
+    )
+}
+
 type Rows = Vec<(String, String)>;
 
 fn row(what: impl Into<String>, value: impl Into<String>) -> (String, String) {

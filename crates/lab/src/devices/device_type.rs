@@ -12,7 +12,7 @@ use wordline_ssd::BlockDevice;
 use wordline_ssd::block_device::Shape;
 
 use crate::config::embedded::Embedded;
-use crate::config::explain::{self, Section};
+use crate::config::explain::{self, Section, geometry_in_words};
 use crate::config::read::Keys;
 
 /// A type of device: a configuration of it that was checked.
@@ -104,12 +104,20 @@ pub struct ChipsInfo {
     pub dies: u32,
     /// Bytes of their flash.
     pub bytes: u64,
+    /// Their geometry in words.
+    #[serde(skip)]
+    pub geometry: String,
 }
 
 impl ChipsInfo {
     /// Those of a pool.
     pub fn of(pool: &Pool) -> Self {
         let Pool { part, geometry, .. } = pool;
-        Self { part: part.name.clone(), dies: geometry.dies(), bytes: geometry.capacity().0 }
+        Self {
+            part: part.name.clone(),
+            dies: geometry.dies(),
+            bytes: geometry.capacity().0,
+            geometry: geometry_in_words(geometry),
+        }
     }
 }

@@ -3,8 +3,13 @@
 mod charts;
 #[cfg(test)]
 mod colours;
+#[cfg(test)]
+mod drawn;
+#[cfg(test)]
+mod drawn_tests;
 mod figures;
 mod frame;
+mod hardware;
 mod markup;
 mod numbers;
 mod page;
@@ -32,8 +37,9 @@ use crate::error::Result;
 use crate::output::ReportFolder;
 use crate::summary::Summary;
 
-pub use charts::{Chart, SCHEMA, charts};
+pub use charts::{Chart, LATENCY_LABELS, SCHEMA, charts, latency_channel, stage_scale};
 pub use frame::{Again, Report, list, made_by};
+pub use hardware::{hardware, of_configuration as hardware_of};
 pub use markup::{Section, add, escaped};
 pub use page::{Origin, html};
 pub use print::{Width, for_a_page, printed};

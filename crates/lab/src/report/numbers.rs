@@ -26,7 +26,13 @@ impl<'a> Channel<'a> {
         let own = channel["title"].as_str().or_else(|| axis.iter().find_map(|axis| axis["title"].as_str()));
         let is_time =
             axis.iter().any(|axis| axis["labelExpr"].as_str().is_some_and(|expr| expr.contains("µs")));
-        let unit = if is_time { " (µs)" } else { "" };
+        let is_size =
+            axis.iter().any(|axis| axis["labelExpr"].as_str().is_some_and(|expr| expr.contains("KiB")));
+        let unit = match (is_time, is_size) {
+            (true, _) => " (µs)",
+            (_, true) => " (B)",
+            _ => "",
+        };
         let is_percent =
             axis.iter().any(|axis| axis["format"].as_str().is_some_and(|format| format.ends_with('p')));
         Some(Self { field, title: own.unwrap_or(field).to_owned() + unit, is_percent })
@@ -41,7 +47,8 @@ impl<'a> Channel<'a> {
                 number => three_digits(number),
             },
             Value::String(text) => text.clone(),
-            Value::Null => "–".to_owned(),
+            // A cell says why it has no value.
+            Value::Null => row["state"].as_str().unwrap_or("–").to_owned(),
             other => other.to_string(),
         }
     }
@@ -52,13 +59,21 @@ struct Layout<'a> {
     series: Vec<Channel<'a>>,
     place: Option<Channel<'a>>,
     value: Channel<'a>,
+    /// Half of the interval of the value, where rows have one.
+    half: Option<Channel<'a>>,
 }
 
 impl<'a> Layout<'a> {
     fn of(spec: &'a Value) -> Option<Self> {
-        let encoding = if spec["spec"].is_object() { &spec["spec"]["encoding"] } else { &spec["encoding"] };
+        let plot = if spec["spec"].is_object() { &spec["spec"] } else { spec };
+        let encoding = &plot["encoding"];
+        // The shades of a map whose sides are amounts.
+        let shade = &plot["layer"][0]["encoding"]["color"];
         let is_amount = |name: &&str| encoding[*name]["type"] == "quantitative";
-        let valued = ["y", "x", "color"].into_iter().find(is_amount)?;
+        let valued = match shade["type"] == "quantitative" {
+            true => "color",
+            false => ["y", "x", "color"].into_iter().find(is_amount)?,
+        };
         let places: &[&str] = match valued {
             "y" => &["x"],
             "x" => &["y"],
@@ -66,7 +81,11 @@ impl<'a> Layout<'a> {
         };
         let place = places.first().and_then(|name| Channel::of(&encoding[*name]));
         let others = places.iter().skip(1).chain(&["color", "strokeDash", "shape", "xOffset"]);
-        let others = others.filter(|name| **name != valued).map(|name| &encoding[*name]);
+        // A channel of one layer alone: dashes are of lines.
+        let channel = |name: &str| {
+            if encoding[name].is_object() { &encoding[name] } else { &plot["layer"][0]["encoding"][name] }
+        };
+        let others = others.filter(|name| **name != valued).map(|name| channel(name));
         let mut series: Vec<Channel> = Vec::new();
         for channel in std::iter::once(&spec["facet"]).chain(others).filter_map(Channel::of) {
             let is_new = place.as_ref().is_none_or(|place| place.field != channel.field)
@@ -75,13 +94,21 @@ impl<'a> Layout<'a> {
                 series.push(channel);
             }
         }
-        Some(Self { series, place, value: Channel::of(&encoding[valued])? })
+        let value = Channel::of(&encoding[valued]).or_else(|| Channel::of(shade))?;
+        let rows = spec["data"]["values"].as_array().map_or(&[][..], Vec::as_slice);
+        let has_half = rows.iter().any(|row| row["half"].is_number());
+        let half = has_half.then(|| Channel {
+            field: "half",
+            title: format!("± {} (95 %)", value.title),
+            is_percent: value.is_percent,
+        });
+        Some(Self { series, place, value, half })
     }
 
     /// The rows of each series, in the order in which they begin.
     fn groups<'b>(&self, rows: &'b [Value]) -> Vec<(Vec<String>, Vec<&'b Value>)> {
         let mut groups: Vec<(Vec<String>, Vec<&Value>)> = Vec::new();
-        for row in rows.iter().filter(|row| row[self.value.field].is_number()) {
+        for row in rows.iter().filter(|row| row[self.value.field].is_number() || row["state"].is_string()) {
             let name: Vec<String> = self.series.iter().map(|channel| channel.text(row)).collect();
             match groups.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, members)) => members.push(row),
@@ -125,7 +152,7 @@ pub fn table(spec: &Value) -> String {
         }
     };
     let mut out = format!("<table><caption>{caption}</caption><thead><tr>");
-    let channels = layout.series.iter().chain(&layout.place).chain([&layout.value]);
+    let channels = layout.series.iter().chain(&layout.place).chain([&layout.value]).chain(&layout.half);
     for channel in channels {
         add(&mut out, format_args!("<th scope=\"col\">{}</th>", escaped(&channel.title)));
     }
@@ -133,7 +160,11 @@ pub fn table(spec: &Value) -> String {
     for (name, rows) in chosen {
         for row in rows {
             let rest = layout.place.iter().chain([&layout.value]).map(|channel| channel.text(row));
-            let cells = name.iter().cloned().chain(rest);
+            let half = layout.half.iter().map(|half| match row["half"].is_number() {
+                true => half.text(row),
+                false => "–".to_owned(),
+            });
+            let cells = name.iter().cloned().chain(rest).chain(half);
             out += "<tr>";
             cells.for_each(|cell| add(&mut out, format_args!("<td>{}</td>", escaped(&cell))));
             out += "</tr>\n";
@@ -204,6 +235,17 @@ mod tests {
             "facet": { "field": "panel", "title": "operation" }, "spec": { "encoding": { "x": { "field": "x", "type": "ordinal" },
                 "y": { "field": "value", "type": "quantitative", "axis": { "format": ".3~p" } } } } });
         assert_eq!(cells(&table(&spec)), [["reads", "1", "25.0 %"]]);
+    }
+
+    #[test]
+    fn a_cell_without_a_value_says_why_and_intervals_have_a_column() {
+        let row = |x: u32, value: Option<f64>, half: Option<f64>, state: &str| json!({ "x": x, "y": 4, "value": value, "half": half, "state": state });
+        let spec = json!({ "data": { "values": [row(1, Some(1.5), Some(0.25), "known"), row(2, None, None, "unknown")] },
+            "encoding": { "x": { "field": "x", "type": "quantitative" }, "y": { "field": "y", "type": "quantitative" } },
+            "layer": [{ "encoding": { "color": { "field": "value", "type": "quantitative", "title": "IOPS" } } }] });
+        let table = table(&spec);
+        assert_eq!(cells(&table), [["4", "1", "1.50", "0.250"], ["4", "2", "unknown", "–"]]);
+        assert!(table.contains("± IOPS (95 %)"), "{table}");
     }
 
     #[test]

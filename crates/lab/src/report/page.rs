@@ -5,6 +5,7 @@ use std::slice::from_ref;
 
 use super::charts::charts;
 use super::frame::{Again, Report, made_by};
+use super::hardware::hardware;
 use super::markup::{Section, add, breakable, escaped, scrolled};
 use super::quantity::Quantity;
 use super::results::{self, Group, results};
@@ -65,9 +66,12 @@ fn verdict(runs: &[Summary]) -> Vec<String> {
 fn about(run: &Summary, named: bool) -> String {
     let warn = if run.outcome == Outcome::Complete { "" } else { " warn" };
     let name = if named { format!("{} on {} ", run.workload.name, run.device) } else { String::new() };
+    let hardware = hardware(run).map_or_else(String::new, |text| {
+        format!(" <span class=\"soft hardware\">{}: {}.</span>", escaped(&run.device), escaped(&text))
+    });
     format!(
         "<p>{}<span class=\"tag\">{}</span> <span class=\"tag{warn}\">{}</span> \
-         <span class=\"soft\">{} simulated{}, seed {}, digest <code>{}</code></span></p>\n",
+         <span class=\"soft\">{} simulated{}, seed {}, digest <code>{}</code>.</span>{hardware}</p>\n",
         escaped(&name),
         results::kind(run),
         results::outcome(run),

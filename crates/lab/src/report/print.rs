@@ -64,7 +64,7 @@ pub fn for_a_page(spec: &Value, width: f64, height: Option<f64>) -> Value {
     plot["width"] = (if is_of_panels { width - BESIDE } else { width }).into();
     plot["height"] = match (height, is_stepped) {
         (Some(height), _) => height.into(),
-        (None, true) => json!({ "step": STEP }),
+        (None, true) => json!({ "step": if has_two_lines(plot) { 2.0 * STEP } else { STEP } }),
         (None, false) => (RATIO * width * if is_of_panels { 0.5 } else { 1.0 }).round().into(),
     };
     legends(&mut whole, width);
@@ -75,6 +75,17 @@ pub fn for_a_page(spec: &Value, width: f64, height: Option<f64>) -> Value {
     config(&mut whole, width);
     whole
 }
+
+/// Whether the labels of its rows have two lines each.
+fn has_two_lines(plot: &Value) -> bool {
+    plot["encoding"]["y"]["axis"]["labelExpr"].as_str().is_some_and(|text| text.starts_with("split("))
+}
+
+/// Legends of a chart that is less wide stand below each other. Chosen: two names of runs do not fit beside each other.
+const STACKED: f64 = 400.0;
+
+/// The colours of series that the style sheet has.
+pub(super) const COLOURS: usize = 33;
 
 /// Text of that size, and the colours of pages.
 fn config(spec: &mut Value, width: f64) {
@@ -94,9 +105,12 @@ fn config(spec: &mut Value, width: f64) {
         "axisY": { "labelLimit": (0.42 * width).round() },
         "header": text,
         "legend": with(json!({ "orient": "top", "symbolSize": 40, "labelLimit": width - SYMBOL, "titleLimit": width,
-            "gradientLength": 0.5 * width, "gradientThickness": 6 })),
+            "gradientLength": 0.5 * width, "gradientThickness": 6,
+            "layout": { "direction": if width < STACKED { "vertical" } else { "horizontal" }, "margin": 4 } })),
         "mark": { "color": colour("series-1") },
-        "range": { "category": (1..=20).map(|n| colour(&format!("series-{n}"))).collect::<Vec<_>>(), "heatmap": ramp, "ramp": ramp },
+        "rule": { "color": colour("series-1") },
+        "text": { "color": colour("ink"), "fontSize": TEXT },
+        "range": { "category": (1..=COLOURS).map(|n| colour(&format!("series-{n}"))).collect::<Vec<_>>(), "heatmap": ramp, "ramp": ramp },
     });
     let own = spec["config"].as_object().cloned().unwrap_or_default();
     spec["config"] = all;
@@ -104,7 +118,7 @@ fn config(spec: &mut Value, width: f64) {
 }
 
 /// A colour of the light page.
-fn colour(name: &str) -> &'static str {
+pub(super) fn colour(name: &str) -> &'static str {
     let found = STYLE.split_once(&format!("--{name}: ")).and_then(|(_, rest)| rest.split(';').next());
     found.expect("the style sheet has the colour")
 }

@@ -52,7 +52,7 @@ fn text_has_a_contrast_of_four_and_a_half_and_drawings_one_of_three_in_light_and
         pairs.extend(["ink", "soft", "accent"].map(|text| (text.to_owned(), ground, 4.5)));
     }
     pairs.push(("warn-ink".to_owned(), "warn", 4.5));
-    pairs.extend((1..=20).map(|n| (format!("series-{n}"), "paper", 3.0)));
+    pairs.extend((1..=super::print::COLOURS).map(|n| (format!("series-{n}"), "paper", 3.0)));
     for (palette, page) in palettes(STYLE).into_iter().zip(["light", "dark"]) {
         for (colour, ground, least) in &pairs {
             let found = contrast(palette[colour.as_str()], palette[ground]);

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Chart, charts, sample};
 use crate::summary::{Summary, Window};
-use crate::{Device, Precondition, RunOptions, Unobserved, Workload, run};
+use crate::{Device, Precondition, RunOptions, Selection, Unobserved, WarmUp, Workload, run};
 
 /// A run of a preset with a load of its own name, whose drive is full before it.
 fn measured(preset: &str, load: &str, requests: u64) -> Summary {
@@ -16,6 +16,28 @@ fn measured(preset: &str, load: &str, requests: u64) -> Summary {
         ..RunOptions::default()
     };
     run(&device, &load, &options, &mut Unobserved).expect("a run")
+}
+
+/// Small devices under a host: pblk over an open-channel device, the same over zones, and a host without an FTL.
+fn under_a_host() -> [(&'static str, Device); 3] {
+    let small = |preset: &str, set: &[&str]| {
+        let set = set.iter().map(|one| format!("open_channel.part.geometry.{one}")).collect::<Vec<_>>();
+        let more = match preset {
+            "pblk" => vec!["over_provisioning=0.4"],
+            "zns-tlc" => {
+                vec!["zones.capacity=9MiB", "open_channel.failures.reserve=0.2", "over_provisioning=0.5"]
+            }
+            _ => Vec::new(),
+        };
+        let set = set.into_iter().chain(more.into_iter().map(String::from)).collect();
+        let selection = Selection { preset: Some(preset.into()), set, ..Selection::default() };
+        Device::load(&selection).unwrap_or_else(|error| panic!("{error}"))
+    };
+    [
+        ("pblk", small("pblk", &["blocks_per_plane=16", "pages_per_block=12"])),
+        ("zones", small("zns-tlc", &["blocks_per_plane=40", "pages_per_block=48", "layers=4"])),
+        ("open channel", small("ft-passd-open-channel", &["blocks_per_plane=24", "pages_per_block=12"])),
+    ]
 }
 
 fn rows(chart: &Chart) -> &[Value] {
@@ -51,6 +73,74 @@ fn every_chart_of_every_report_adds_up_to_its_counter() {
     hold(&[measured("raid5-tiny", "mixed-70-30", 3_000)]);
 }
 
+/// It takes seconds: three devices with their hosts, until their lines are collected.
+#[test]
+fn devices_under_a_host_have_charts_over_time_and_name_what_their_requests_waited_for() {
+    for (name, device) in under_a_host() {
+        let load = Workload { requests: Some(4_000), ..Workload::named("mixed-70-30") };
+        // Requests that are under way when the measurement begins are not explained.
+        let options = RunOptions {
+            precondition: Some(Precondition::Filled(1.0)),
+            slowest: Some(100),
+            warm_up: Some(WarmUp::None),
+            ..RunOptions::default()
+        };
+        let run = run(&device, &load, &options, &mut Unobserved).expect("a run");
+        hold(&[run.clone()]);
+        let course = &run.windows.course;
+        assert!(
+            !course.free.is_empty() && course.free.iter().any(|free| *free < 1.0),
+            "{name}: {:?}",
+            course.free
+        );
+        assert_eq!(course.dies.busy_percent.len(), run.die_utilisation.len(), "{name}");
+        let names: Vec<String> = charts(&[run.clone()]).into_iter().map(|chart| chart.name).collect();
+        for chart in ["free-blocks", "die-map", "time", "tail-parts"] {
+            assert!(names.iter().any(|name| name == chart), "{name}: no {chart}: {names:?}");
+        }
+        let tail = run.tail.as_ref().unwrap_or_else(|| panic!("{name} explains its requests"));
+        for slow in &tail.requests {
+            let sum: f64 = slow.time.iter().map(|part| part.us).sum();
+            assert!((sum - slow.latency_us).abs() < 1e-6 * slow.latency_us, "{name}: {sum} of {slow:?}");
+        }
+        let part = |operation: &str, name: &str| -> f64 {
+            let ranges = tail.ranges.iter().filter(|range| range.operation == operation);
+            let parts = ranges.flat_map(|range| range.time.iter().map(|part| (range.requests as f64, part)));
+            parts.filter(|(_, part)| part.name == name).map(|(requests, part)| requests * part.us).sum()
+        };
+        for operation in ["read", "write"] {
+            assert_eq!(part(operation, "queue"), 0.0, "{name}: all of the time of a {operation} is named");
+        }
+        assert!(part("read", "array") > 0.0, "{name}: reads wait for the flash");
+        if name == "pblk" {
+            let victims = course.victim_pages.iter().sum::<u64>();
+            assert!(victims > 0, "lines are collected");
+            assert!(part("write", "rate_limiter") > 0.0, "writes are held for the collector");
+        } else {
+            assert!(
+                part("write", "buffer") + part("write", "array") + part("write", "line_wait") > 0.0,
+                "{name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn explaining_changes_nothing_of_a_device_under_a_host() {
+    for (name, device) in under_a_host() {
+        let digest = |slowest: Option<u32>| {
+            let load = Workload { requests: Some(500), ..Workload::named("mixed-70-30") };
+            let options = RunOptions {
+                precondition: Some(Precondition::Filled(1.0)),
+                slowest,
+                ..RunOptions::default()
+            };
+            run(&device, &load, &options, &mut Unobserved).expect("a run").digest
+        };
+        assert_eq!(digest(Some(100)), digest(None), "{name}");
+    }
+}
+
 #[test]
 fn victims_hold_at_least_the_pages_that_are_moved_out_of_them() {
     let run = measured("tiny", "mixed-70-30", 40_000);
@@ -82,6 +172,12 @@ fn a_window_between_two_gaps_is_drawn_as_a_point() {
     let isolated = rows(&chart).iter().filter(|row| row["isolated"] == true).count();
     assert_eq!(isolated, 150, "each second one of 300");
     assert_eq!(chart.spec["layer"][1]["transform"], json!([{ "filter": "datum.isolated" }]));
+    let several = drawn(&[with_gaps(4_096), sample::mixed()], "write-amplification");
+    assert_eq!(
+        several.spec["layer"][0]["encoding"]["strokeDash"]["field"], "kind",
+        "lines alone have dashes"
+    );
+    assert!(several.spec["encoding"]["strokeDash"].is_null());
     let whole = drawn(&[sample::mixed()], "throughput");
     assert!(whole.spec["mark"].is_object() && rows(&whole).iter().all(|row| row["isolated"].is_null()));
 }

@@ -13,10 +13,12 @@ use crate::sweep::axes::check_along;
 pub use wordline_lab::report::Chart;
 use wordline_lab::report::SCHEMA;
 
+mod axis;
 mod label;
 mod paper;
 mod points;
 
+pub use axis::KeyAxis;
 pub use label::label;
 
 /// A chart as an experiment names it.

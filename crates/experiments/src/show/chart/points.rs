@@ -1,12 +1,12 @@
 //! Charts of what was measured at every point.
 
 use serde_json::{Value as Json, json};
-use wordline_kernel::Bytes;
 
 use crate::judge::column::follow;
 use crate::judge::outcome::{Measured, Trace, Value};
+use crate::show::chart::axis::KeyAxis;
 use crate::show::chart::label::of_text;
-use wordline_lab::report::SCHEMA;
+use wordline_lab::report::{SCHEMA, stage_scale};
 
 fn place<'a>(at: &'a [(String, Value)], key: &str) -> Option<&'a Value> {
     at.iter().find(|(name, _)| name == key).map(|(_, value)| value)
@@ -31,15 +31,7 @@ fn values(points: &[&Measured], key: &str) -> Vec<Value> {
     all
 }
 
-/// Whether values are amounts, so that a line between them says something: numbers and sizes.
-fn are_amounts(values: &[Value]) -> bool {
-    values.iter().all(|value| match value {
-        Value::Number(_) => true,
-        Value::Text(text) => text.parse::<Bytes>().is_ok(),
-    })
-}
-
-/// A field of varied values, at equal distances: amounts such as 1, 2, 4 and 8 double mostly.
+/// A field of varied values beside each other, in the order of the experiment.
 fn axis(field: &str, title: &str, values: &[Value]) -> Json {
     let long = values.iter().map(|value| value.to_string().len()).max().unwrap_or_default() > 6;
     let angle = if long { -30 } else { 0 };
@@ -108,29 +100,32 @@ pub(crate) fn curves(
     panel: Option<&str>,
 ) -> Json {
     let of = |point: &Measured, key: Option<&str>| key.and_then(|key| place(&point.at, key)).map(drawn);
+    let places = values(points, along);
+    let amounts = KeyAxis::of(&places);
     let row = |point: &&Measured| {
         let value = value(point)?;
+        let at = of(point, Some(along));
+        let place = amounts.as_ref().and_then(|axis| axis.place(at.as_ref()?)).map(Value::Number);
         Some(json!({
-            "x": of(point, Some(along)), "by": of(point, by), "panel": of(point, panel), "value": value,
+            "x": place.or(at), "by": of(point, by), "panel": of(point, panel), "value": value,
         }))
     };
-    let places = values(points, along);
-    let is_line = are_amounts(&places);
-    let mark = match is_line {
-        true => json!({ "type": "line", "point": true, "tooltip": true }),
-        false => json!({ "type": "bar", "tooltip": true }),
+    let mark = match amounts {
+        Some(_) => json!({ "type": "line", "point": true, "tooltip": true }),
+        None => json!({ "type": "bar", "tooltip": true }),
     };
+    let x = amounts.as_ref().map_or_else(|| axis("x", along, &places), |amounts| amounts.channel("x", along));
     let mut spec = json!({
         "mark": mark,
         "encoding": {
-            "x": axis("x", along, &places),
+            "x": x,
             "y": { "field": "value", "type": "quantitative", "title": unit },
         }
     });
     if let Some(by) = by {
         let colour = json!({ "field": "by", "type": "nominal", "title": by, "sort": values(points, by) });
         spec["encoding"]["color"] = colour;
-        if !is_line {
+        if amounts.is_none() {
             spec["encoding"]["xOffset"] = json!({ "field": "by", "sort": values(points, by) });
         }
     }
@@ -158,7 +153,7 @@ pub(crate) fn stacked(
         .iter()
         .flat_map(|point| columns.iter().enumerate().filter_map(move |column| row(point, column)))
         .collect();
-    let spec = json!({
+    let mut spec = json!({
         "mark": { "type": "bar", "tooltip": true },
         "encoding": {
             "x": axis("x", along, &values(points, along)),
@@ -167,15 +162,32 @@ pub(crate) fn stacked(
             "order": { "field": "order" },
         }
     });
-    panels(spec, panel.map(|key| (key, values(points, key))), data)
+    let stages: Vec<(String, String)> = columns
+        .iter()
+        .map(|column| (part_of(column, columns).to_owned(), telling(column, columns)))
+        .collect();
+    let colours = stage_scale(&stages);
+    if let Some((scale, _)) = &colours {
+        spec["encoding"]["color"]["scale"] = scale.clone();
+    }
+    let mut whole = panels(spec, panel.map(|key| (key, values(points, key))), data);
+    if let Some((_, numbers)) = colours {
+        whole["usermeta"] = numbers;
+    }
+    whole
 }
 
-/// The part of a column's name that tells it from the others, as a stage is written.
+/// That part as a stage is written.
 fn telling(column: &str, all: &[String]) -> String {
+    part_of(column, all).replace('_', " ").to_uppercase()
+}
+
+/// The part of a column's name that tells it from the others.
+fn part_of<'a>(column: &'a str, all: &[String]) -> &'a str {
     let parts = || column.split('.').enumerate();
     let differs = |(n, part): &(usize, &str)| all.iter().any(|other| other.split('.').nth(*n) != Some(*part));
     let part = parts().find(differs).or(parts().last()).map_or(column, |(_, part)| part);
-    part.trim_end_matches("_us").replace('_', " ").to_uppercase()
+    part.trim_end_matches("_us")
 }
 
 /// The length of every stage, one behind the other.

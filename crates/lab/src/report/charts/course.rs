@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::chart::{Chart, Runs, chart, shown};
+use super::chart::{Chart, Runs, chart, shown, shown_number};
 use super::die_grid::{Across, Shade, die_grid};
 use super::over_time::{Axis, Clock, Lines, Scale, length, line, time_unit};
 use super::sums::{Counted, DIGITS, Sum, Weights};
@@ -13,7 +13,7 @@ use crate::summary::Summary;
 pub fn free(runs: &Runs<'_>) -> Option<Chart> {
     const KINDS: [&str; 1] = ["free"];
     let values = |run: &Summary| run.windows.course.free.iter().map(|free| (Some(*free), 1.0)).collect();
-    let lines = lines(runs, KINDS[0], "/windows/course/free", values);
+    let lines = lines(runs, KINDS[0], |_| "/windows/course/free", values);
     line(
         runs,
         "free-blocks",
@@ -32,13 +32,17 @@ pub fn victims(runs: &Runs<'_>) -> Option<Chart> {
         let both = victim_pages.iter().zip(victim_valid_pages);
         both.map(|(all, valid)| ((*all > 0).then(|| *valid as f64 / *all as f64), *all as f64)).collect()
     };
-    let lines = lines(runs, KINDS[0], "/flash/gc_victim_valid_pages", values);
+    let counter = |run: &Summary| match run.metrics.get("pblk.valid_in_victims") {
+        Some(_) => "/pblk/valid_in_victims",
+        None => "/flash/gc_victim_valid_pages",
+    };
+    let lines = lines(runs, KINDS[0], counter, values);
     line(
         runs,
         "victims-valid",
         "Valid pages of victims over time",
-        "Of the pages of the victims that were erased in the window, the part that was valid when garbage collection selected them. The \
-         fewer, the less a free block costs. A gap is a window in which no victim was erased.",
+        "Of the pages of the victims that were erased in the window, of a host FTL those that it selected, the part that was valid when garbage \
+         collection selected them. The fewer, the less a free block costs. A gap is a window without a victim.",
         lines,
         &Axis { title: "Valid pages (part)", kinds: &KINDS, scale: Scale::Linear },
     )
@@ -49,7 +53,7 @@ pub fn victims(runs: &Runs<'_>) -> Option<Chart> {
 fn lines(
     runs: &Runs<'_>,
     kind: &'static str,
-    counter: &str,
+    counter: impl Fn(&Summary) -> &'static str,
     values: impl Fn(&Summary) -> Vec<(Option<f64>, f64)>,
 ) -> Lines {
     let clock = Clock::of(runs);
@@ -64,7 +68,7 @@ fn lines(
             json!({ "run": label, "kind": kind, "time": shown(clock.place(run, n as f64 * width)),
                 "value": value.map_or(Value::Null, shown) })
         }));
-        sums.push(Sum::of(n, "value", &[("run", label)]).weighted(Weights::Rows(weights)).is([counter]));
+        sums.push(Sum::of(n, "value", &[("run", label)]).weighted(Weights::Rows(weights)).is([counter(run)]));
     }
     Lines { rows, sums }
 }
@@ -91,9 +95,8 @@ pub fn dies(runs: &Runs<'_>, index: usize) -> Option<Chart> {
     let axis = format!("Simulated time ({unit})");
     let across = Across {
         field: "time",
-        step: shown(column),
+        step: shown_number(column),
         title: &axis,
-        format: ",.3~g",
         tooltip: json!({ "field": "time", "type": "quantitative", "title": format!("from ({unit})"), "format": ",.4~g" }),
     };
     let shade = Shade {
@@ -127,8 +130,11 @@ fn busy_time(index: usize, run: &Summary) -> Sum {
     let weights = cells.flat_map(|(row, cells)| (0..cells.len()).map(move |n| (row, n)));
     let weights = weights.map(|(row, n)| of_cell(row, n)).collect();
     let busy: f64 = run.die_utilisation.iter().sum();
-    // Half of a per cent of each die's time, and what the ends of windows leave.
-    let within = (0.01 * dies as f64 / busy.max(1e-9)).max(DIGITS);
+    // Half of a per cent of each die's time, and what the ends of windows leave: a window without an answer has what is around it.
+    let windows = &run.windows.windows;
+    let without =
+        windows.iter().filter(|window| window.requests == 0).count() as f64 / windows.len().max(1) as f64;
+    let within = (0.01 * dies as f64 / busy.max(1e-9)).max(DIGITS) + without;
     let counted = Counted::Product(vec!["/die_utilisation".into(), "/simulated_seconds".into()]);
     Sum { run: index, rows: Vec::new(), field: None, weights: Weights::Rows(weights), counted, within }
 }

@@ -2,16 +2,16 @@
 
 use serde_json::{Value, json};
 
+use super::chart::shown_number;
+
 /// The columns of a grid.
 pub(super) struct Across<'a> {
     /// The field that they are named by, and what one of them counts of it.
     pub field: &'a str,
     /// See [`field`](Self::field).
-    pub step: Value,
-    /// The title of the axis, and the format of its numbers.
+    pub step: f64,
+    /// The title of the axis.
     pub title: &'a str,
-    /// See [`title`](Self::title).
-    pub format: &'a str,
     /// The entry of a column in the tooltip of a cell.
     pub tooltip: Value,
 }
@@ -26,7 +26,8 @@ pub(super) struct Shade<'a> {
     pub tooltip: Value,
 }
 
-/// A grid of so many columns and rows, whose cells are the data of the chart, row by row.
+/// A grid of so many columns and rows, whose cells are the data of the chart, row by row. A cell reaches into the next one, which covers that: what
+/// draws cells side by side leaves light lines between them, which look like data.
 pub(super) fn die_grid(
     columns: usize,
     rows: usize,
@@ -34,7 +35,8 @@ pub(super) fn die_grid(
     across: Across<'_>,
     shade: Shade<'_>,
 ) -> Value {
-    let Across { field, step, title, format, tooltip } = across;
+    let Across { field, step, title, tooltip } = across;
+    let end = shown_number(columns as f64 * step);
     json!({
         "height": (rows * 6).clamp(60, 400),
         "transform": [
@@ -43,13 +45,14 @@ pub(super) fn die_grid(
             { "calculate": format!("datum.index % {columns}"), "as": "column" },
             { "calculate": format!("floor(datum.index / {columns})"), "as": "row" },
             { "calculate": format!("datum.column * {step}"), "as": field },
+            { "calculate": format!("(datum.column + 1.5) * {step}"), "as": "until" },
             { "calculate": format!("datum.row * {dies_a_row}"), "as": "die" },
         ],
-        "mark": { "type": "rect", "tooltip": true },
+        "mark": { "type": "rect", "tooltip": true, "clip": true },
         "encoding": {
-            "x": { "field": field, "type": "ordinal", "title": title,
-                "axis": { "labelAngle": 0, "labelOverlap": true, "labelSeparation": 24, "ticks": false,
-                    "labelExpr": format!("format(datum.value, '{format}')") } },
+            "x": { "field": field, "type": "quantitative", "title": title, "scale": { "domain": [0, end], "nice": false },
+                "axis": { "grid": false, "tickCount": 8, "tickMinStep": if step.fract() == 0.0 { 1 } else { 0 }, "labelOverlap": true } },
+            "x2": { "field": "until" },
             "y": { "field": "die", "type": "ordinal", "title": "Die",
                 "axis": { "labelOverlap": true, "labelSeparation": 6, "ticks": false,
                     "labelExpr": "format(datum.value, ',')" } },

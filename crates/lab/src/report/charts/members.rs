@@ -38,10 +38,10 @@ pub fn written(runs: &Runs<'_>) -> Option<Chart> {
         "Bytes that the array sent to each of its devices, by what they are.",
         rows,
         json!({
-            "height": { "step": step(bars.len()) },
+            "height": { "step": step(runs, bars.len()) },
             "mark": "bar",
             "encoding": {
-                "y": { "field": "bar", "type": "nominal", "title": null, "sort": bars },
+                "y": { "field": "bar", "type": "nominal", "title": null, "sort": bars, "axis": runs.part_labels() },
                 "x": { "field": "size", "type": "quantitative", "stack": "zero", "title": "Written, in MiB" },
                 "color": { "field": "kind", "type": "nominal", "title": null,
                     "scale": { "domain": ["data", "parity"] } },
@@ -64,10 +64,10 @@ pub fn worn(runs: &Runs<'_>) -> Option<Chart> {
         "Mean erases of a block of each device in the run. Bars of one length are even wear.",
         rows,
         json!({
-            "height": { "step": step(bars.len()) },
+            "height": { "step": step(runs, bars.len()) },
             "mark": "bar",
             "encoding": {
-                "y": { "field": "bar", "type": "nominal", "title": null, "sort": bars },
+                "y": { "field": "bar", "type": "nominal", "title": null, "sort": bars, "axis": runs.part_labels() },
                 "x": { "field": "erases", "type": "quantitative", "title": "Erases of a block in the run" },
                 "tooltip": [{ "field": "bar", "title": "of" }, { "field": "role" },
                     { "field": "erases", "type": "quantitative", "format": ",.4~g" },
@@ -91,7 +91,8 @@ fn sums(runs: &Runs<'_>, field: &'static str, weight: f64, counter: &str) -> Vec
     runs.iter().enumerate().flat_map(of_run).collect()
 }
 
-/// The height of a bar, where there are so many.
-fn step(bars: usize) -> usize {
-    (200 / bars.max(1)).clamp(14, 40) // chosen: as the bars of times, and closer where there are many
+/// The height of a bar, where there are so many. Chosen: as the bars of times, and closer where there are many; labels of several runs have two
+/// lines.
+fn step(runs: &Runs<'_>, bars: usize) -> usize {
+    (200 / bars.max(1)).clamp(if runs.are_several() { 28 } else { 14 }, 40)
 }

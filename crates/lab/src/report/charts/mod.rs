@@ -9,6 +9,7 @@ mod latency;
 mod members;
 mod over_time;
 mod parts;
+mod stages;
 mod sums;
 mod tail;
 mod wear;
@@ -16,7 +17,8 @@ mod wear;
 use crate::summary::Summary;
 use chart::Runs;
 
-pub use chart::{Chart, SCHEMA};
+pub use chart::{Chart, LATENCY_LABELS, SCHEMA, latency_channel};
+pub use stages::stage_scale;
 
 /// All charts of the runs that have something to show, in the order of a report.
 pub fn charts(runs: &[Summary]) -> Vec<Chart> {

@@ -191,8 +191,9 @@ pub(super) fn line(
     let mut parts = json!({ "encoding": encoding });
     if has_isolated {
         // A line has no length where both neighbours are gaps.
+        let dash = encoding_of_line(&mut parts["encoding"]);
         let point = json!({ "mark": { "type": "point", "filled": true, "size": 20 }, "transform": [{ "filter": "datum.isolated" }] });
-        parts["layer"] = json!([{ "mark": mark }, point]);
+        parts["layer"] = json!([{ "mark": mark, "encoding": dash }, point]);
     } else {
         parts["mark"] = mark;
     }
@@ -201,6 +202,12 @@ pub(super) fn line(
     }
     let drawn = chart(name, title, &(caption.to_owned() + &clock.caption(runs)), rows, parts)?;
     Some(drawn.adding(sums))
+}
+
+/// The part of an encoding that is of lines alone, taken out of it: a legend of dashes is not that of points.
+fn encoding_of_line(encoding: &mut Value) -> Value {
+    let dash = encoding.as_object_mut().and_then(|encoding| encoding.remove("strokeDash"));
+    dash.map_or_else(|| json!({}), |dash| json!({ "strokeDash": dash, "detail": { "field": "kind" } }))
 }
 
 /// Marks the rows of which neither neighbour in the same line has a value. Whether there are any.
@@ -247,7 +254,7 @@ fn ratio_channel(rows: &[Value], title: &str) -> Value {
     json!({
         "field": "value", "type": "quantitative",
         "scale": { "type": "symlog", "constant": 1, "domain": [0, ticks.last()], "nice": false },
-        "axis": { "title": format!("{title} (logarithmic)"), "values": ticks, "format": ",~g", "labelOverlap": true },
+        "axis": { "title": format!("{title} (logarithmic)"), "values": ticks, "labelExpr": "format(datum.value, ',')", "labelOverlap": "parity" },
     })
 }
 

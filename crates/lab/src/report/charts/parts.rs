@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::chart::{Chart, LATENCY_LABELS, Runs, chart, latency_text, shown};
+use super::stages::stage_scale;
 use super::sums::{DIGITS, Sum};
 use crate::report::results;
 use crate::summary::Summary;
@@ -10,7 +11,13 @@ use crate::summary::Summary;
 /// Where the requests' time went.
 pub fn time(runs: &Runs<'_>) -> Option<Chart> {
     let mut rows = Vec::new();
-    let mut stages: Vec<String> = Vec::new();
+    // A legend of stages in which no request spent time has nothing to say.
+    let shares = || runs.all.iter().flat_map(|run| &run.time);
+    let is_spent: Vec<&str> = shares()
+        .filter(|share| share.read_us > 0.0 || share.write_us > 0.0)
+        .map(|share| share.name.as_str())
+        .collect();
+    let mut stages: Vec<(String, String)> = Vec::new();
     let mut bars: Vec<String> = Vec::new();
     let mut sums = Vec::new();
     for (n, (run, label)) in runs.iter().enumerate() {
@@ -19,23 +26,25 @@ pub fn time(runs: &Runs<'_>) -> Option<Chart> {
                 continue;
             }
             let bar = runs.prefixed(label, kind);
-            for share in &run.time {
+            for share in run.time.iter().filter(|share| is_spent.contains(&share.name.as_str())) {
                 let stage = results::stage(&share.name);
                 let us = if kind == "reads" { share.read_us } else { share.write_us };
-                let order = stages.iter().position(|known| *known == stage).unwrap_or_else(|| {
-                    stages.push(stage.clone());
+                let order = stages.iter().position(|(known, _)| *known == share.name).unwrap_or_else(|| {
+                    stages.push((share.name.clone(), stage.clone()));
                     stages.len() - 1
                 });
                 rows.push(json!({ "bar": bar, "stage": stage, "us": shown(us), "order": order }));
             }
             let mean = format!("/host/{}_latency_us/mean", kind.trim_end_matches('s'));
             if !run.time.is_empty() {
-                let within = if run.members.is_empty() { DIGITS } else { SAMPLED };
+                let is_sampled = !run.members.is_empty() || run.metrics.get("vector.reads").is_some();
+                let within = if is_sampled { SAMPLED } else { DIGITS };
                 sums.push(Sum { within, ..Sum::of(n, "us", &[("bar", &bar)]).is([mean]) });
             }
             bars.push(bar);
         }
     }
+    let (colours, numbers) = stage_scale(&stages).expect("the time of a request is by stage");
     chart(
         "time",
         "Where the time of a request went",
@@ -44,13 +53,14 @@ pub fn time(runs: &Runs<'_>) -> Option<Chart> {
         json!({
             "height": { "step": (200 / bars.len().max(1)).clamp(26, 80) },
             "transform": [{ "calculate": latency_text("us"), "as": "time" }],
+            "usermeta": numbers,
             "mark": "bar",
             "encoding": {
-                "y": { "field": "bar", "type": "nominal", "title": null, "sort": bars },
+                "y": { "field": "bar", "type": "nominal", "title": null, "sort": bars, "axis": runs.part_labels() },
                 "x": { "field": "us", "type": "quantitative", "stack": "zero",
                     "axis": { "title": "Mean time a request", "labelExpr": LATENCY_LABELS, "tickCount": 6,
                         "labelOverlap": true } },
-                "color": { "field": "stage", "type": "nominal", "title": null, "scale": { "domain": stages },
+                "color": { "field": "stage", "type": "nominal", "title": null, "scale": colours,
                     "legend": { "columns": if runs.are_several() { 3 } else { 4 } } },
                 "order": { "field": "order", "type": "quantitative" },
                 "tooltip": [{ "field": "bar", "title": "of" }, { "field": "stage" },
@@ -150,7 +160,7 @@ pub fn dies(runs: &Runs<'_>) -> Option<Chart> {
     }
     let (rows, order) = cells(runs);
     let most = greatest(runs, |run| &run.die_utilisation);
-    let step = if order.len() > 16 { 14 } else { 22 };
+    let step = if runs.are_several() || order.len() <= 16 { 22 } else { 14 };
     chart(
         "dies",
         "Utilisation of the dies",
@@ -162,7 +172,7 @@ pub fn dies(runs: &Runs<'_>) -> Option<Chart> {
             "encoding": {
                 "x": { "field": "column", "type": "ordinal", "title": "Die of the row",
                     "axis": { "labelAngle": 0, "labelOverlap": true } },
-                "y": { "field": "row", "type": "nominal", "title": null, "sort": order },
+                "y": { "field": "row", "type": "nominal", "title": null, "sort": order, "axis": runs.part_labels() },
                 "color": { "field": "busy", "type": "quantitative", "title": "Time busy",
                     "scale": { "domain": [0, most] }, "legend": { "format": ".3~p" } },
                 "tooltip": [{ "field": "row", "title": "of" }, { "field": "die" },

@@ -3,15 +3,13 @@
 use serde_json::{Value, json};
 
 use super::chart::{Chart, Runs, chart, latency_text, shown};
+use super::stages::{OTHERS, stage_scale};
 use super::sums::Sum;
 use crate::report::tail;
 use crate::tail::{TailPart, part_names};
 
-/// Classes that have a colour of their own.
-const COLOURS: usize = 20;
-
-/// The part that the smallest ones are together, where there are more parts than colours.
-const OTHERS: &str = "other parts";
+/// The most classes of a chart. Chosen: a legend of more is not read.
+const CLASSES: usize = 20;
 
 /// A bar for each range of percentiles, as long as the mean latency in it: parts of the whole, since the ranges differ by powers of ten.
 pub fn by_percentile(runs: &Runs<'_>) -> Option<Chart> {
@@ -22,7 +20,7 @@ pub fn by_percentile(runs: &Runs<'_>) -> Option<Chart> {
         for (place, range) in told.ranges.iter().enumerate() {
             let bar = runs.prefixed(
                 label,
-                &format!("{}s, p{} to p{}", range.operation, range.from_percentile, range.to_percentile),
+                &format!("{}s, p{}–p{}", range.operation, range.from_percentile, range.to_percentile),
             );
             let mean = format!("/tail/ranges/{place}/latency_us");
             sums.push(Sum::of(n, "us", &[("bar", &bar)]).is([mean]));
@@ -37,6 +35,7 @@ pub fn by_percentile(runs: &Runs<'_>) -> Option<Chart> {
         captions.extend(tail::sentences(run).iter().map(|text| runs.prefixed(label, &capitalised(text))));
     }
     let present = parts_of(&mut rows);
+    let (colours, numbers) = stage_scale(&present).expect("parts of a tail are stages");
     let caption = "Of requests by percentile of their latency, the parts of their mean time; what the die worked on while they waited for it is \
                    a part each.";
     let caption = std::iter::once(caption.to_owned()).chain(captions.into_iter().map(|text| text + "."));
@@ -46,14 +45,15 @@ pub fn by_percentile(runs: &Runs<'_>) -> Option<Chart> {
         &caption.collect::<Vec<_>>().join(" "),
         rows,
         json!({
-            "height": { "step": if bars.len() > 12 { 16 } else { 24 } },
+            "height": { "step": if runs.are_several() { 32 } else { 24 } },
             "transform": [{ "calculate": latency_text("us"), "as": "time" }],
+            "usermeta": numbers,
             "mark": "bar",
             "encoding": {
-                "y": { "field": "bar", "type": "nominal", "title": null, "sort": bars },
+                "y": { "field": "bar", "type": "nominal", "title": null, "sort": bars, "axis": runs.part_labels() },
                 "x": { "field": "us", "type": "quantitative", "stack": "normalize",
                     "axis": { "title": "Part of the time of a request", "format": "%", "tickCount": 6 } },
-                "color": { "field": "part", "type": "nominal", "title": null, "scale": { "domain": present },
+                "color": { "field": "part", "type": "nominal", "title": null, "scale": colours,
                     "legend": { "columns": if runs.are_several() { 2 } else { 3 }, "labelLimit": 260 } },
                 "order": { "field": "order", "type": "quantitative" },
                 "tooltip": [{ "field": "bar", "title": "of" }, { "field": "part" },
@@ -64,25 +64,25 @@ pub fn by_percentile(runs: &Runs<'_>) -> Option<Chart> {
     .map(|chart| chart.adding(sums))
 }
 
-/// The parts of these cells in their order, as many as there are colours: the smallest become one.
-fn parts_of(rows: &mut [Value]) -> Vec<String> {
+/// The parts of these cells in their order, each by its name and in words; the smallest of more than a chart has classes become one.
+fn parts_of(rows: &mut [Value]) -> Vec<(String, String)> {
     let of_part = |rows: &[Value], part: &str| -> f64 {
         let own = rows.iter().filter(|row| row["part"] == *part);
         own.filter_map(|row| row["us"].as_f64()).sum()
     };
-    let names = part_names().map(|(name, _)| tail::part(&name));
-    let mut present: Vec<String> =
-        names.filter(|part| rows.iter().any(|row| row["part"] == **part)).collect();
-    if present.len() > COLOURS {
+    let names = part_names().map(|(name, _)| (name.clone(), tail::part(&name)));
+    let mut present: Vec<(String, String)> =
+        names.filter(|(_, part)| rows.iter().any(|row| row["part"] == **part)).collect();
+    if present.len() > CLASSES {
         let mut by_time = present.clone();
-        by_time.sort_by(|a, b| of_part(rows, b).total_cmp(&of_part(rows, a)));
-        let small = by_time.split_off(COLOURS - 1);
-        for row in rows.iter_mut().filter(|row| small.iter().any(|part| row["part"] == **part)) {
+        by_time.sort_by(|(_, a), (_, b)| of_part(rows, b).total_cmp(&of_part(rows, a)));
+        let small = by_time.split_off(CLASSES - 1);
+        for row in rows.iter_mut().filter(|row| small.iter().any(|(_, part)| row["part"] == **part)) {
             row["part"] = json!(OTHERS);
             row["order"] = json!(part_names().count());
         }
         present.retain(|part| !small.contains(part));
-        present.push(OTHERS.into());
+        present.push((OTHERS.into(), OTHERS.into()));
     }
     present
 }
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_smallest_parts_are_one_where_there_are_more_than_colours() {
+    fn the_smallest_parts_are_one_where_there_are_more_than_classes() {
         let row = |part: usize| {
             let name = tail::part(&part_names().nth(part).expect("a part").0);
             json!({ "part": name, "us": part + 1, "order": part })
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(parts_of(&mut few).len(), 20);
         let mut many: Vec<Value> = (0..23).map(row).collect();
         let parts = parts_of(&mut many);
-        assert_eq!((parts.len(), parts[19].as_str()), (20, OTHERS));
+        assert_eq!((parts.len(), parts[19].0.as_str()), (20, OTHERS));
         let others: u64 =
             many.iter().filter(|row| row["part"] == OTHERS).filter_map(|row| row["us"].as_u64()).sum();
         assert_eq!(others, 1 + 2 + 3 + 4, "the four smallest of 23");

@@ -108,9 +108,8 @@ fn map(runs: &Runs<'_>, index: usize, part: Option<String>, erases: &[f64], dies
     );
     let across = Across {
         field: "block",
-        step: json!(grid.blocks_a_cell),
+        step: grid.blocks_a_cell as f64,
         title: "Block of the die",
-        format: ",",
         tooltip: json!({ "field": "block", "title": "block, from" }),
     };
     let shade = Shade {

@@ -1,0 +1,76 @@
+//! The colours of stages: each stage of a request, and each work that one waits behind, has one in all charts.
+
+use serde_json::{Value, json};
+
+use crate::report::print::colour;
+
+/// The part that the smallest ones are together, where there are more parts than a chart has classes.
+pub(super) const OTHERS: &str = "other parts";
+
+/// Stages and works by the number of their colour, counted from 1: those that most runs have come first, whose colours differ most.
+const STAGES: [&str; 33] = [
+    "array",
+    "bus",
+    "buffer",
+    "queue",
+    "controller",
+    "link",
+    "gc_wait",
+    "die_wait",
+    "mapping",
+    "retries",
+    "decoding",
+    "behind_host_read",
+    "behind_host_program",
+    "behind_cleaning_read",
+    "behind_cleaning_program",
+    "behind_erase",
+    "behind_fill_read",
+    "behind_map_read",
+    "behind_map_program",
+    OTHERS,
+    "raid_wait",
+    "raid_reads",
+    "raid_log",
+    "behind_prefetch",
+    "behind_scan",
+    "behind_folding_read",
+    "behind_folding_program",
+    "behind_levelling_read",
+    "behind_levelling_program",
+    "behind_vacating_read",
+    "behind_vacating_program",
+    "rate_limiter",
+    "line_wait",
+];
+
+/// The colour scale of stages, each by its name in results and in words, and the numbers of the colours by which a dark page finds its own; none
+/// where one of them is no stage.
+pub fn stage_scale(stages: &[(String, String)]) -> Option<(Value, Value)> {
+    let number = |name: &str| {
+        let name = if name == "behind_other" { "die_wait" } else { name };
+        STAGES.iter().position(|stage| *stage == name).map(|place| place + 1)
+    };
+    let numbers: Vec<usize> = stages.iter().map(|(name, _)| number(name)).collect::<Option<_>>()?;
+    let domain: Vec<&str> = stages.iter().map(|(_, words)| words.as_str()).collect();
+    let range: Vec<&str> = numbers.iter().map(|number| colour(&format!("series-{number}"))).collect();
+    Some((json!({ "domain": domain, "range": range }), json!({ "series": numbers })))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tail::part_names;
+
+    #[test]
+    fn every_part_of_a_tail_and_every_stage_has_a_colour_of_its_own() {
+        let names = part_names().map(|(name, _)| name).filter(|name| name != "behind_other");
+        let names: Vec<String> = names.chain(["gc_wait", "die_wait", OTHERS].map(String::from)).collect();
+        let stages: Vec<(String, String)> = names.iter().map(|name| (name.clone(), name.clone())).collect();
+        let (scale, numbers) = stage_scale(&stages).expect("all are known");
+        let range = scale["range"].as_array().expect("colours");
+        assert!(range.iter().enumerate().all(|(n, colour)| !range[..n].contains(colour)), "{scale}");
+        assert_eq!(numbers["series"].as_array().map(Vec::len), Some(names.len()));
+        assert_eq!(stage_scale(&[("no_stage".into(), "no stage".into())]), None);
+    }
+}

@@ -1,0 +1,47 @@
+//! Charts as they are drawn, for tests: the texts of each in their places, and those that are cut off, outside, or over each other.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::{Chart, for_a_page};
+use serde_json::{Value, json};
+
+/// The widths at which charts are drawn, in points: a column of a paper, its page, and what a page of 400 pixels leaves a chart.
+pub const WIDTHS: [f64; 3] = [238.0, 493.0, 368.0];
+
+/// A line that begins with one of these tells what is wrong with a chart.
+const WRONG: [&str; 4] = ["  TAKES", "  OUTSIDE", "  OVER EACH OTHER", "  CUT OFF"];
+
+/// The texts of charts at a width; none, said loudly, where there is no Python with the package that draws charts.
+pub fn layout(charts: &[Chart], width: f64) -> Option<String> {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python/bin");
+    let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap_or_default());
+    let python = |arguments: &[&str]| {
+        let mut command = Command::new("python3");
+        command
+            .args(arguments)
+            .env("PATH", &path)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    };
+    let has_package = python(&["-c", "import vl_convert"]).output().is_ok_and(|ended| ended.status.success());
+    if !has_package {
+        eprintln!("SKIPPED: no python3 with the package vl-convert-python: `make python` installs it");
+        return None;
+    }
+    let one = |chart: &Chart| json!({ "name": chart.name, "width": width, "spec": for_a_page(&chart.spec, width, None) });
+    let asked = charts.iter().map(one).collect::<Value>().to_string();
+    let mut child = python(&["-c", include_str!("layout.py")]).spawn().expect("it was just tried");
+    child.stdin.take().expect("it is piped").write_all(asked.as_bytes()).expect("it reads all");
+    let ended = child.wait_with_output().expect("it ends");
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    Some(String::from_utf8(ended.stdout).expect("Python writes text"))
+}
+
+/// The lines of a layout that say what is wrong.
+pub fn wrong(layout: &str) -> Vec<&str> {
+    layout.lines().filter(|line| WRONG.iter().any(|wrong| line.starts_with(wrong))).collect()
+}

@@ -1,0 +1,54 @@
+//! The hardware of a device in a sentence: capacity and geometry, for pages and titles.
+
+use super::quantity::Quantity;
+use crate::device::Device;
+use crate::devices::{ChipsInfo, Registry};
+use crate::summary::Summary;
+
+/// The capacity and the geometry of the device of a run, from its configuration; none where that names a design from outside, which only its
+/// own program knows.
+pub fn hardware(run: &Summary) -> Option<String> {
+    of_configuration(&run.device, &run.configuration)
+}
+
+/// The same of a configuration as text.
+pub fn of_configuration(name: &str, configuration: &str) -> Option<String> {
+    let device = Device::of_keys(&Registry::default(), name, configuration.parse().ok()?).ok()?;
+    let shape = device.configured.shape();
+    let mut chips: Vec<(ChipsInfo, usize)> = Vec::new();
+    for one in device.configured.chips() {
+        match chips.iter_mut().find(|(known, _)| *known == one) {
+            Some((_, count)) => *count += 1,
+            None => chips.push((one, 1)),
+        }
+    }
+    let of_chips = chips.into_iter().map(|(ChipsInfo { part, geometry, .. }, count)| {
+        let times = if count == 1 { String::new() } else { format!("{count} × ") };
+        format!("{times}{part}: {geometry}")
+    });
+    let capacity = format!("capacity {}", Quantity::Bytes(shape.capacity.0 as f64));
+    Some(std::iter::once(capacity).chain(of_chips).collect::<Vec<_>>().join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample;
+
+    #[test]
+    fn the_hardware_is_capacity_and_geometry() {
+        let of = |preset: &str| {
+            let device = Device::preset(preset).expect("it is embedded");
+            of_configuration(preset, &device.text).expect("it loads again")
+        };
+        let tiny = of("tiny");
+        assert!(
+            tiny.starts_with("capacity ") && tiny.contains(" channel") && tiny.contains(" pages of "),
+            "{tiny}"
+        );
+        let array = of("raid5-tiny");
+        assert!(array.contains("× "), "equal members are counted: {array}");
+        assert!(of("ft-passd-open-channel").contains(" blocks of "), "all devices of flash have one");
+        assert_eq!(hardware(&sample::mixed()), None, "a configuration that is none");
+    }
+}

@@ -1,0 +1,411 @@
+//! The charts of a study: each column over the varied keys, with its intervals, and what is unknown.
+//!
+//! A key whose values are amounts has an axis of numbers. Two keys of amounts with enough values make a heat map, other second keys a panel for each
+//! value, and a third key, too; the second one has a line for each value then.
+
+use serde_json::{Value as Json, json};
+use wordline_experiments::{KeyAxis, Value, label, settings};
+use wordline_lab::report::{Chart, LATENCY_LABELS, SCHEMA, latency_channel};
+
+use crate::charts::words::{About, Column, key_in_words};
+use crate::file::Study;
+use crate::show::shown;
+use crate::table::{Cell, Row, Table};
+
+mod words;
+
+/// The fewest values of each of two keys that make a heat map. Chosen: with fewer, panels of lines show the intervals too.
+const HEAT_MAP: usize = 4;
+
+/// The most values along an axis that have an error bar each; more have a band. Chosen: bars stand apart still in a column of a paper.
+const BARS: usize = 24;
+
+/// The part of the side of a heat map that a character of a number takes. Chosen: text of eight points in the plot of a column of a paper, some
+/// 170 points wide.
+const CHARACTER: f64 = 0.027;
+
+/// Greatest values of more than this many times the least have a logarithmic axis. Chosen: the least have a twentieth of the height then.
+const SPREAD: f64 = 20.0;
+
+/// The part of the range of a heat map from which on numbers are light: of the colours of a light page. A dark page has its own.
+const DARK_FROM: f64 = 0.65;
+
+/// The charts of a study; of more than three varied keys there are none.
+pub fn charts(study: &Study, table: &Table) -> Vec<Chart> {
+    let about = About::of(study, table);
+    let keys: Vec<Key> = table.axes.iter().map(|axis| Key::of(axis, table)).collect();
+    if !(1..=3).contains(&keys.len()) {
+        return Vec::new();
+    }
+    table.columns.iter().filter_map(|column| chart(&keys, table, column, &about)).collect()
+}
+
+/// A varied key.
+struct Key<'a> {
+    name: &'a str,
+    words: String,
+    /// Its values, each once, in their order.
+    values: Vec<Value>,
+    labels: Vec<String>,
+    /// None where its values are no amounts.
+    axis: Option<KeyAxis>,
+}
+
+impl<'a> Key<'a> {
+    fn of(name: &'a str, table: &Table) -> Self {
+        let (mut values, mut labels) = (Vec::new(), Vec::new());
+        for row in &table.rows {
+            let (Some(own), Some(at)) = (row.at.get(name), value_of(row, name)) else { continue };
+            if !values.contains(&at) {
+                values.push(at);
+                labels.push(label(own));
+            }
+        }
+        Self { name, words: key_in_words(name), axis: KeyAxis::of(&values), values, labels }
+    }
+
+    /// The place of a row along this key: its amount, or its label.
+    fn place(&self, row: &Row) -> Json {
+        let value = value_of(row, self.name);
+        match self.axis.as_ref().zip(value).and_then(|(axis, value)| axis.place(&value)) {
+            Some(amount) => json!(amount),
+            None => json!(self.label(row)),
+        }
+    }
+
+    fn label(&self, row: &Row) -> String {
+        row.at.get(self.name).map_or_else(String::new, label)
+    }
+
+    /// The encoding of the places in a field.
+    fn channel(&self, field: &str) -> Json {
+        let long = self.labels.iter().map(|label| label.chars().count()).max().unwrap_or(0) > 6;
+        match &self.axis {
+            Some(axis) => axis.channel(field, &self.words),
+            None => json!({ "field": field, "type": "ordinal", "title": self.words, "sort": self.labels,
+                "axis": { "labelAngle": if long { -30 } else { 0 }, "labelLimit": 200 } }),
+        }
+    }
+}
+
+fn value_of(row: &Row, key: &str) -> Option<Value> {
+    settings(&row.at).into_iter().find(|(name, _)| name == key).map(|(_, value)| value)
+}
+
+fn chart(keys: &[Key<'_>], table: &Table, column: &str, about: &About) -> Option<Chart> {
+    let of_column = Column::of(column);
+    let cells: Vec<(&Row, Cell)> = table.rows.iter().map(|row| (row, row.cell(column))).collect();
+    if cells.iter().all(|(_, cell)| cell.mean.is_none()) {
+        return None;
+    }
+    let mut spec = match keys {
+        [one, other] if are_map(one, other) => heat_map([one, other], &cells, &of_column),
+        [one] => lines(one, None, None, &cells, &of_column),
+        // Amounts are read along an axis.
+        [one, other] if one.axis.is_none() && other.axis.is_some() => {
+            lines(other, None, Some(one), &cells, &of_column)
+        }
+        [one, other] => lines(one, None, Some(other), &cells, &of_column),
+        [one, other, third, ..] => lines(one, Some(other), Some(third), &cells, &of_column),
+        [] => return None,
+    };
+    let by: Vec<&str> = keys.iter().map(|key| key.words.as_str()).collect();
+    let title = format!("{} by {}", of_column.words, by.join(" and "));
+    let caption = told(&cells) + &about.varied(column);
+    spec["title"] = json!({ "text": title, "subtitle": about.runs, "anchor": "start" });
+    spec["description"] = caption.as_str().into();
+    let title = format!("{title}: {}", about.runs);
+    Some(Chart { name: column.replace('.', "-"), title, caption, spec, sums: Vec::new() })
+}
+
+fn capitalised(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// The caption's words on intervals and on what is not known.
+fn told(cells: &[(&Row, Cell)]) -> String {
+    let seeds = cells.iter().map(|(row, _)| row.seeds()).max().unwrap_or(0);
+    let mut text = match seeds {
+        0 | 1 => "One seed: there is no interval. ".to_owned(),
+        seeds => format!("Means over {seeds} seeds with the 95 % interval of the mean. "),
+    };
+    let is = |wanted: &str| cells.iter().any(|(row, cell)| state(row, cell) == wanted);
+    if is(UNKNOWN) {
+        text += "A question mark stands where runs cannot answer: the notes say why. ";
+    }
+    if is(FAILED) {
+        text += "A cross stands where no run has a value. ";
+    }
+    text
+}
+
+const KNOWN: &str = "known";
+const UNKNOWN: &str = "unknown";
+const FAILED: &str = "no value";
+
+/// Whether a cell is known.
+fn state(_: &Row, cell: &Cell) -> &'static str {
+    match cell.mean {
+        Some(_) => KNOWN,
+        None if cell.is_unknown() => UNKNOWN,
+        None => FAILED,
+    }
+}
+
+fn sign(state: &str) -> &'static str {
+    match state {
+        UNKNOWN => "?",
+        FAILED => "×",
+        _ => "",
+    }
+}
+
+/// The data of a cell, without its place.
+fn data(row: &Row, cell: &Cell) -> Json {
+    let state = state(row, cell);
+    let end = |way: f64| cell.mean.zip(cell.half).map(|(mean, half)| mean + way * half);
+    json!({ "value": cell.mean, "low": end(-1.0), "high": end(1.0), "half": cell.half, "state": state,
+        "sign": sign(state), "text": if state == KNOWN { shown(cell) } else { state.to_owned() } })
+}
+
+/// The tooltip: the values of the keys, and the value with its interval.
+fn tooltip(keys: &[(&str, &str)], column: &Column) -> Json {
+    let keys = keys.iter().map(|(field, title)| json!({ "field": field, "title": title, "type": "nominal" }));
+    keys.chain([json!({ "field": "text", "title": column.title(), "type": "nominal" })]).collect()
+}
+
+/// A line along a key of amounts, or bars where it has none; a colour for each value of `by`, and a panel for each of `panel`.
+fn lines(
+    along: &Key<'_>,
+    by: Option<&Key<'_>>,
+    panel: Option<&Key<'_>>,
+    cells: &[(&Row, Cell)],
+    column: &Column,
+) -> Json {
+    let row = |(row, cell): &(&Row, Cell)| {
+        let mut data = data(row, cell);
+        (data["x"], data["at"]) = (along.place(row), json!(along.label(row)));
+        if let Some(by) = by {
+            let lane = by.labels.iter().position(|label| *label == by.label(row)).unwrap_or(0);
+            (data["by"], data["lane"]) = (json!(by.label(row)), json!(lane));
+        }
+        if let Some(panel) = panel {
+            data["panel"] = json!(panel.label(row));
+        }
+        data
+    };
+    let mut rows: Vec<Json> = cells.iter().map(row).collect();
+    if along.axis.is_some() {
+        rows.sort_by(|a, b| a["x"].as_f64().unwrap_or(0.0).total_cmp(&b["x"].as_f64().unwrap_or(0.0)));
+    }
+    let (y, lowest) = value_channel(&rows, column, along.axis.is_some());
+    let own = [Some(("at", along)), by.map(|by| ("by", by)), panel.map(|panel| ("panel", panel))];
+    let told: Vec<(&str, &str)> =
+        own.into_iter().flatten().map(|(field, key)| (field, key.words.as_str())).collect();
+    let mut encoding = json!({ "x": along.channel("x"), "y": y, "tooltip": tooltip(&told, column) });
+    if let Some(by) = by {
+        encoding["color"] =
+            json!({ "field": "by", "type": "nominal", "title": by.words, "scale": { "domain": by.labels } });
+        if along.axis.is_none() {
+            encoding["xOffset"] = json!({ "field": "by", "sort": by.labels });
+        }
+    }
+    let mark = match along.axis {
+        Some(_) => json!({ "type": "line", "point": { "size": 36 }, "strokeWidth": 1.5 }),
+        None => json!({ "type": "bar" }),
+    };
+    let mut layer = vec![json!({ "mark": mark })];
+    if rows.iter().any(|row| row["half"].is_number()) {
+        layer.insert(usize::from(along.axis.is_none()), interval(along, column));
+    }
+    let without = rows.iter_mut().filter(|row| row["state"] != KNOWN);
+    if without.map(|row| row["base"] = json!(lowest)).count() > 0 {
+        layer.push(signs(column));
+    }
+    panels(json!({ "encoding": encoding, "layer": layer }), panel, rows)
+}
+
+/// The intervals: an error bar each, or a band where there are many.
+fn interval(along: &Key<'_>, column: &Column) -> Json {
+    let many = along.axis.as_ref().is_some_and(|axis| axis.len() > BARS);
+    let mark = if many {
+        json!({ "type": "errorband", "opacity": 0.25 })
+    } else if along.axis.is_some() {
+        json!({ "type": "errorbar", "ticks": { "size": 6 } })
+    } else {
+        // Over bars of the same colour.
+        json!({ "type": "errorbar", "ticks": { "size": 6, "color": "#444444" }, "color": "#444444" })
+    };
+    let mut interval = json!({
+        "transform": [{ "filter": "isValid(datum.half)" }],
+        "mark": mark,
+        "encoding": { "y": { "field": "low", "type": "quantitative", "title": column.title() }, "y2": { "field": "high" } },
+    });
+    if along.axis.is_none() {
+        interval["encoding"]["color"] = json!({ "value": "#444444" });
+    }
+    interval
+}
+
+/// A sign above the axis for each place without a value, those of several lines beside each other.
+fn signs(column: &Column) -> Json {
+    json!({
+        "transform": [{ "filter": "datum.state != 'known'" }],
+        "mark": { "type": "text", "fontSize": 12, "fontWeight": "bold", "dy": -8, "dx": { "expr": "10 * (datum.lane || 0)" } },
+        "encoding": { "y": { "field": "base", "type": "quantitative", "title": column.title() }, "text": { "field": "sign", "type": "nominal" } },
+    })
+}
+
+/// The encoding of the values, and the least on its axis.
+fn value_channel(rows: &[Json], column: &Column, may_be_logarithmic: bool) -> (Json, f64) {
+    let ends = rows.iter().flat_map(|row| ["value", "low", "high"].map(|field| row[field].as_f64()));
+    let ends: Vec<f64> = ends.flatten().collect();
+    let (least, most) =
+        ends.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), end| (least.min(*end), most.max(*end)));
+    let is_logarithmic = may_be_logarithmic && least > 0.0 && most > SPREAD * least;
+    if is_logarithmic && column.is_latency {
+        let ends: Vec<Json> = [least, most].map(|us| json!({ "value": us })).into();
+        let channel = latency_channel(&ends, "value", &column.title());
+        let lowest = channel["scale"]["domain"][0].as_f64().unwrap_or(least);
+        return (channel, lowest);
+    }
+    let mut axis = json!({ "labelOverlap": true });
+    if column.is_latency {
+        axis["labelExpr"] = LATENCY_LABELS.into();
+    }
+    if is_logarithmic {
+        let lowest = libm::pow(10.0, libm::log10(least).floor());
+        axis["format"] = ",~g".into();
+        let title = format!("{} (logarithmic)", column.title());
+        let scale = json!({ "type": "log", "domainMin": lowest });
+        return (
+            json!({ "field": "value", "type": "quantitative", "title": title, "scale": scale, "axis": axis }),
+            lowest,
+        );
+    }
+    let scale = json!({ "zero": true });
+    let channel = json!({ "field": "value", "type": "quantitative", "title": column.title(), "scale": scale, "axis": axis });
+    (channel, least.min(0.0))
+}
+
+/// The chart once, or for each value of a key beside each other, all with one axis.
+fn panels(spec: Json, panel: Option<&Key<'_>>, rows: Vec<Json>) -> Json {
+    let mut whole = json!({ "$schema": SCHEMA, "data": { "values": rows } });
+    let mut spec = spec;
+    match panel {
+        None => {
+            (whole["width"], whole["height"]) = (json!(560), json!(260));
+            for part in ["encoding", "layer"] {
+                whole[part] = spec[part].take();
+            }
+        }
+        Some(key) => {
+            (spec["width"], spec["height"]) = (json!(260), json!(180));
+            whole["facet"] =
+                json!({ "field": "panel", "type": "nominal", "title": key.words, "sort": key.labels });
+            whole["columns"] = json!(2);
+            whole["spec"] = spec;
+        }
+    }
+    whole
+}
+
+/// Whether two keys make a heat map.
+fn are_map(one: &Key<'_>, other: &Key<'_>) -> bool {
+    [one, other].iter().all(|key| key.axis.as_ref().is_some_and(|axis| axis.len() >= HEAT_MAP))
+}
+
+/// A cell for each combination of two keys, as wide and high as their amounts lie apart.
+fn heat_map([across, up]: [&Key<'_>; 2], cells: &[(&Row, Cell)], column: &Column) -> Json {
+    let values = || cells.iter().filter_map(|(_, cell)| cell.mean);
+    let (least, most) = values()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), one| (least.min(one), most.max(one)));
+    let sides = [across, up].map(Side::of);
+    let row = |(row, cell): &(&Row, Cell)| {
+        let mut data = data(row, cell);
+        for ((key, side), [at, from, to, text]) in
+            [across, up].into_iter().zip(&sides).zip([["x", "x0", "x1", "at"], ["y", "y0", "y1", "by"]])
+        {
+            let place = key.place(row);
+            let [begin, end] = side.cell(place.as_f64().unwrap_or(0.0));
+            (data[from], data[to], data[at], data[text]) =
+                (json!(begin), json!(end), place, json!(key.label(row)));
+        }
+        let shade = cell.mean.map(|mean| if most > least { (mean - least) / (most - least) } else { 0.0 });
+        data["shade"] = json!(shade);
+        data["number"] =
+            json!(cell.mean.map_or_else(|| sign(state(row, cell)).to_owned(), |mean| column.short(mean)));
+        data
+    };
+    let rows: Vec<Json> = cells.iter().map(row).collect();
+    let [x, y] = [(across, "x"), (up, "y")].map(|(key, field)| {
+        let mut channel = key.channel(field);
+        channel["scale"].as_object_mut().expect("an axis has a scale").remove("padding");
+        channel
+    });
+    let begin =
+        |key: &Key<'_>, field: &str| json!({ "field": field, "type": "quantitative", "title": key.words });
+    let ends = json!({ "x": begin(across, "x0"), "y": begin(up, "y0"), "x2": { "field": "x1" }, "y2": { "field": "y1" } });
+    let mut of_known = ends.clone();
+    let labels = match column.is_latency {
+        true => LATENCY_LABELS.replace("'~g'", "'.3~g'").replace("',~g'", "',.3~g'"),
+        false => "format(datum.value, ',.4~r')".to_owned(),
+    };
+    of_known["color"] = json!({ "field": "value", "type": "quantitative", "title": column.title(),
+        "scale": { "domain": [least, most], "nice": false }, "legend": { "labelExpr": labels } });
+    let longest =
+        rows.iter().filter_map(|row| row["number"].as_str()).map(|number| number.chars().count()).max();
+    let has_room = sides[0].axis.narrowest() >= CHARACTER * longest.unwrap_or(0) as f64;
+    let numbers = |style: &str, filter: &str| {
+        json!({ "transform": [{ "filter": filter }],
+            "mark": { "type": "text", "style": style },
+            "encoding": { "text": { "field": "number", "type": "nominal" } } })
+    };
+    let mut layer = vec![
+        json!({ "transform": [{ "filter": "datum.state == 'known'" }], "mark": "rect", "encoding": of_known }),
+        json!({ "transform": [{ "filter": "datum.state != 'known'" }],
+            "mark": { "type": "rect", "color": "#888888", "fillOpacity": 0.12, "stroke": "#888888", "strokeDash": [3, 3] },
+            "encoding": ends }),
+        numbers("cell-without", "datum.state != 'known'"),
+    ];
+    if has_room {
+        layer.push(numbers("cell-low", "datum.state == 'known' && datum.shade < dark_from"));
+        layer.push(numbers("cell-high", "datum.state == 'known' && datum.shade >= dark_from"));
+    }
+    let told = [("at", across.words.as_str()), ("by", up.words.as_str())];
+    json!({
+        "$schema": SCHEMA, "width": 560, "height": 260,
+        "params": [{ "name": "dark_from", "value": DARK_FROM }],
+        "data": { "values": rows },
+        "encoding": { "x": x, "y": y, "tooltip": tooltip(&told, column) },
+        "layer": layer,
+        "config": { "view": { "stroke": null }, "style": { "cell-high": { "color": "#ffffff" } } },
+    })
+}
+
+/// The side of a heat map: its axis with the edges of its cells.
+struct Side<'a> {
+    axis: &'a KeyAxis,
+    amounts: Vec<f64>,
+    edges: Vec<f64>,
+}
+
+impl<'a> Side<'a> {
+    fn of(key: &'a Key<'_>) -> Self {
+        let axis = key.axis.as_ref().expect("a heat map is of amounts");
+        let mut amounts: Vec<f64> = key.values.iter().filter_map(|value| axis.place(value)).collect();
+        amounts.sort_by(f64::total_cmp);
+        amounts.dedup();
+        Self { axis, amounts, edges: axis.edges() }
+    }
+
+    /// The edges of the cell of an amount.
+    fn cell(&self, amount: f64) -> [f64; 2] {
+        let n = self.amounts.iter().position(|other| *other == amount).unwrap_or(0);
+        [self.edges[n], self.edges[n + 1]]
+    }
+}
+
+#[cfg(test)]
+mod tests;
