@@ -56,10 +56,11 @@ fn pages_fit_all_widths_light_and_dark_and_load_nothing() {
             let found = browser.ask("document.documentElement.scrollWidth");
             assert_eq!(found, width, "{at}");
             assert_eq!(browser.ask("performance.getEntriesByType('resource').length"), 0, "{at}");
-            let [tall, collided, alike] = [TALL, COLLIDED, ALIKE].map(|script| browser.ask(script));
+            let [tall, collided, alike, cut] = [TALL, COLLIDED, ALIKE, CUT].map(|script| browser.ask(script));
             assert_eq!(tall, json!([]), "numbers that do not stand in a line, {at}");
             assert_eq!(collided, json!([]), "labels of an axis that lie over each other, {at}");
             assert_eq!(alike, json!([]), "classes of a legend with one colour and one form, {at}");
+            assert_eq!(cut, json!([]), "texts of charts that are cut off, {at}");
         }
         let charts = browser.ask("document.querySelector('.charts')?.clientWidth ?? 2560");
         assert!(charts.as_u64() > Some(2_300), "{}: charts take {charts} of 2560 pixels", page.display());
@@ -94,6 +95,16 @@ const ALIKE: &str = "[...document.querySelectorAll('.chart svg .role-legend')].f
         ['fill', 'stroke', 'd', 'stroke-dasharray'].map(name => path.getAttribute(name)).join(' '));
     return looks.filter((one, n) => looks.indexOf(one) !== n);
 })";
+
+/// Texts of charts that are cut off: those that are shortened in the data are whole.
+const CUT: &str = "(() => {
+    const data = document.getElementById('charts-data').textContent;
+    const lines = [...document.querySelectorAll('.chart svg text')].flatMap(text => {
+        const parts = [...text.querySelectorAll('tspan')];
+        return (parts.length ? parts : [text]).map(part => part.textContent);
+    });
+    return lines.filter(line => line.includes('…') && !data.includes(line.replaceAll('<', '\\\\u003c')));
+})()";
 
 #[test]
 fn tables_are_sorted_filtered_and_copied() {
