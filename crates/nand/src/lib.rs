@@ -94,7 +94,9 @@ pub mod span;
 pub mod unit;
 
 pub use cell_mode::CellMode;
-pub use chips::{AtCut, Chips, Command, Done, Event, Operation, Refusal, Stamp, TornBy};
+pub use chips::{
+    AtCut, Chips, Command, DieTimes, Done, Event, Operation, Refusal, Stamp, TimeFactors, TornBy,
+};
 pub use energy::{EnergyReport, Stage};
 pub use faults::{Fault, FaultFile, Faults};
 pub use geometry::{BlockSetId, ChannelId, DieId, Geometry, PageId, PlaneBlock, RowId};

@@ -16,6 +16,7 @@ use wordline_nand::TornBy;
 use crate::command::{Answer, Command, SECTOR};
 use crate::design::WrongAnswer;
 use crate::device::{Content, Look, Recovered, Steady};
+use crate::factors::{TimeFactors, Unchanged};
 use crate::front::Tail;
 use crate::gauges::Gauges;
 use crate::metrics::Detail;
@@ -135,6 +136,15 @@ pub trait BlockDevice: State {
     /// Where the time of requests went, one by one; none where they are not [explained](Self::explain).
     fn tail(&self) -> Option<&Tail> {
         None
+    }
+
+    /// From its next commands on the device takes its times with these factors, in place of those before: its state is one that the times it
+    /// was made with brought about. A device whose times were changed cannot be saved.
+    ///
+    /// # Errors
+    /// The reason, where it has no times of a kind of which the factor is not one. Then the device is good for nothing.
+    fn change_times(&mut self, _factors: &TimeFactors) -> Result<(), Unchanged> {
+        Err("the times of a device of this type cannot be changed")
     }
 
     /// From now on its work is [recorded](Self::take_recorded), or no longer; whether the device can. Nothing that it does

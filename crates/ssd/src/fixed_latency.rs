@@ -13,6 +13,7 @@ use crate::ageing::Ages;
 use crate::block_device::{BlockDevice, Oldest, Programmed, Shape};
 use crate::command::{Answer, Command, Operation, SECTOR};
 use crate::device::{Content, Look, PowerCut, Recovered, Steady, ZEROES};
+use crate::factors::{TimeFactors, Unchanged, none_of};
 use crate::metrics::Detail;
 use crate::snapshot::Agenda;
 use volatile::Volatile;
@@ -192,6 +193,15 @@ impl BlockDevice for FixedLatency {
         }
         self.under_way.insert(number, (command, calendar.now()));
         calendar.after(self.latency, Done(number));
+    }
+
+    /// Its latency is that of a controller.
+    fn change_times(&mut self, factors: &TimeFactors) -> Result<(), Unchanged> {
+        let TimeFactors { controller, read, program, erase, bus, gc, link } = *factors;
+        self.latency = controller.of(self.latency);
+        [read, program, erase, bus, gc, link]
+            .into_iter()
+            .try_for_each(|factor| none_of(factor, "the device has a latency and nothing else"))
     }
 
     fn follow_contents(&mut self) {

@@ -5,8 +5,9 @@ mod detail;
 use wordline_kernel::chart::Drawn;
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Duration, Instant, Metric, Metrics};
-use wordline_nand::EnergyReport;
+use wordline_nand::{DieTimes, EnergyReport};
 
+pub(crate) use detail::bus_waits;
 pub use detail::{Detail, DieDetail, MemberDetail, PoolDetail};
 
 use crate::base::Base;
@@ -32,6 +33,8 @@ pub struct Mark {
     links: Vec<Duration>,
     buses: Vec<Duration>,
     arrays: Vec<Duration>,
+    dies: Vec<DieTimes>,
+    bus_waits: Duration,
     /// Those of designs.
     designs: Vec<(&'static Metric, Value)>,
     /// Their charts, and the time.
@@ -57,6 +60,8 @@ impl Mark {
             charts: base.policies.designs.charts().collect(),
             at: now,
             arrays: chips.array_busy(now).map(Duration::from_ps).collect(),
+            dies: chips.die_times(now).collect(),
+            bus_waits: bus_waits(chips),
         }
     }
 }

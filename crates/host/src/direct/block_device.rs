@@ -7,7 +7,9 @@ use wordline_ssd::device::{Content, Look, Recovered, Steady, Tail, Written};
 use wordline_ssd::metrics::Detail;
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::timeline::Recorded;
-use wordline_ssd::{Answer, BlockDevice, Command, Gauges, Operation, PhysicalDevice, PowerCut};
+use wordline_ssd::{
+    Answer, BlockDevice, Command, Gauges, Operation, PhysicalDevice, PowerCut, TimeFactors, Unchanged,
+};
 
 use super::explained::Explainer;
 use super::metrics::Mark;
@@ -52,6 +54,10 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
                 }
             }
         }
+    }
+
+    fn change_times(&mut self, factors: &TimeFactors) -> Result<(), Unchanged> {
+        self.device.change_times(factors)
     }
 
     fn answers(&self) -> &[Answer] {

@@ -7,7 +7,9 @@ use wordline_ssd::device::{Content, Look, Recovered, Steady, Tail};
 use wordline_ssd::metrics::Detail;
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::timeline::Recorded;
-use wordline_ssd::{Answer, BlockDevice, Command, Gauges, PhysicalDevice, PowerCut};
+use wordline_ssd::{
+    Answer, BlockDevice, Command, Gauges, PhysicalDevice, PowerCut, TimeFactors, Unchanged,
+};
 
 use super::explained::Explainer;
 use super::metrics::Mark;
@@ -73,6 +75,12 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
 
     fn take_recorded(&mut self) -> Recorded {
         self.recorder.take(self.port.device.take_recorded())
+    }
+
+    /// The time of the host for a command is that of a controller.
+    fn change_times(&mut self, factors: &TimeFactors) -> Result<(), Unchanged> {
+        self.command_time = factors.controller.of(self.command_time);
+        self.port.device.change_times(factors)
     }
 
     fn answers(&self) -> &[Answer] {

@@ -9,7 +9,7 @@ use wordline_ssd::device::{Content, Look, Recovered, Steady, Tail, Written};
 use wordline_ssd::metrics::{Detail, MemberDetail};
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::timeline::Recorded;
-use wordline_ssd::{Answer, BlockDevice, Command, Gauges, SECTOR};
+use wordline_ssd::{Answer, BlockDevice, Command, Gauges, SECTOR, TimeFactors, Unchanged};
 
 use super::explained::Explainer;
 use super::heads::Step;
@@ -88,6 +88,11 @@ impl<D: Ages> BlockDevice for Raid5<D> {
             own => self.timer(own, calendar),
         }
         self.go_on(calendar);
+    }
+
+    /// The array itself takes no time.
+    fn change_times(&mut self, factors: &TimeFactors) -> Result<(), Unchanged> {
+        self.members.devices_mut().iter_mut().try_for_each(|member| member.change_times(factors))
     }
 
     /// Members that explain nothing leave nothing to tell.

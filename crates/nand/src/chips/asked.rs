@@ -191,7 +191,8 @@ impl Chips {
             return data_sheet;
         }
         let mode = self.mode_at(&work.command, stage, page);
-        let (begin, times) = (begin.max(work.pipeline.array_ready_at), usize::from(work.times));
+        let begin = begin.max(work.pipeline.array_ready_at);
+        let kind = usize::from(work.times) % self.kinds_of_times();
         let suspended = self.suspended[die].as_ref().map(|suspended| suspended.command.page);
         let Self { modes, pools, wiring, .. } = self;
         let pool = pools.of_die(die);
@@ -202,7 +203,7 @@ impl Chips {
         let taking_part = pool.geometry.plane_blocks(block, first..first + planes);
         blocks.iter_mut().zip(taking_part).for_each(|(at, block)| *at = block);
         let modes = modes.as_mut().expect("it is asked");
-        let part = modes.views.get(times.wrapping_sub(pools.count())).map_or(&pool.part, |view| &view.part);
+        let part = modes.views.get(kind.wrapping_sub(pools.count())).map_or(&pool.part, |view| &view.part);
         let asks = modes.asks.as_mut().expect("it is asked");
         let (blocks, nothing) = (&blocks[..planes as usize], &Parameters::DATA_SHEET);
         let work = Work { stage, part, mode, page: number, blocks, parameters: nothing, begin, data_sheet };

@@ -7,6 +7,7 @@
 mod again;
 mod asked;
 mod bus;
+mod changed;
 mod command;
 mod counts;
 mod cut;
@@ -25,8 +26,10 @@ mod suspend;
 #[cfg(test)]
 mod tests;
 mod times;
+mod worked;
 
 use bus::Bus;
+use changed::Changed;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Duration, Instant, Schedule, Seed, state};
 
@@ -38,6 +41,7 @@ use crate::geometry::{ChannelId, DieId, Geometry};
 use crate::{CellMode, LatencyModel, Part, Pool, Pools};
 
 pub(crate) use bus::LATCHES_IN_A_ROW;
+pub use changed::TimeFactors;
 pub use command::{Command, Done, Operation};
 pub use counts::Counts;
 pub use cut::{AtCut, TornBy};
@@ -50,6 +54,7 @@ pub use refusal::Refusal;
 pub(crate) use refusal::fits;
 use suspend::Suspended;
 use times::{Opening, Times};
+pub use worked::DieTimes;
 
 /// Events of chips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -127,8 +132,11 @@ impl Default for Wiring {
 pub struct Chips {
     pools: Pools,
     wiring: Wiring,
-    /// The times of each pool, then those of the cell modes.
+    /// The times of each pool, then those of the cell modes; then the same as they are changed, of dies that are not marked and of those that
+    /// are.
     times: Vec<Times>,
+    /// None until times are changed.
+    changed: Option<Box<Changed>>,
     /// None until blocks may be in other cell modes than the native one.
     modes: Option<Box<Modes>>,
     buses: Column<ChannelId, Bus>,
@@ -149,7 +157,7 @@ pub struct Chips {
 state!(Chips {
     values { buses, dies, behind, suspended, counts, serial }
     parts { pages, faults, modes }
-    fixed { pools, wiring, times, recorder, backs_up }
+    fixed { pools, wiring, times, changed, recorder, backs_up }
 });
 
 impl Chips {
@@ -183,6 +191,7 @@ impl Chips {
         let on = |die| Die::on(pools.of_die(die).geometry.channel_of(die), pools.number_of(die) as u8);
         Self {
             times: times_of(&pools, &wiring),
+            changed: None,
             modes: None,
             buses: Column::filled(pools.channels() as usize, Bus::new(on_channel)),
             dies: Column::from_fn(dies, on),
@@ -269,7 +278,7 @@ impl Chips {
         let work = &mut self.dies[die];
         work.begin(command, Step::Opening, self.serial, calendar.now());
         self.serial = self.serial.wrapping_add(1);
-        if self.modes.is_some() {
+        if self.modes.is_some() || self.changed.is_some() {
             self.choose_times(die);
         }
         if goes_on {
@@ -446,6 +455,7 @@ impl Chips {
         };
         let setting = if stage == Stage::Ton { work.setting } else { Duration::ZERO };
         let time = if self.modes.is_some() { self.ask(die, (stage, page), time, begin) } else { time };
+        let time = self.times[usize::from(self.dies[die].times)].in_array(stage, time);
         self.run_array(die, begin, time + setting, stage, calendar);
     }
 

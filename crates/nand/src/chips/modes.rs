@@ -121,6 +121,7 @@ impl Chips {
 
     /// Works out the times of the modes that are offered.
     pub(super) fn note_mode_times(&mut self) {
+        assert!(self.changed.is_none(), "times are changed when all of them are known");
         let Self { modes, pools, times, wiring, .. } = self;
         times.truncate(pools.count());
         for View { pool, mode, spelled, part } in modes.iter().flat_map(|modes| &modes.views) {
@@ -165,11 +166,12 @@ impl Chips {
     /// is spelled in.
     #[inline(never)]
     pub(super) fn choose_times(&mut self, die: DieId) {
+        let Die { pool, command, .. } = self.dies[die];
         if self.modes.as_ref().is_none_or(|modes| modes.views.is_empty()) {
             // No other mode is offered than the native one.
+            self.dies[die].times = self.as_changed(die, usize::from(pool)) as u8;
             return;
         }
-        let Die { pool, command, .. } = self.dies[die];
         let mode = self.mode_of(&command);
         if let (Some(_), Operation::Program | Operation::ProgramCache) = (command.mode, command.operation) {
             let block = self.pools.block_of_page(command.page);
@@ -178,14 +180,16 @@ impl Chips {
             }
         }
         let view = self.modes.as_ref().and_then(|modes| modes.find(pool, mode, command.mode.is_some()));
-        self.dies[die].times = view.map_or(pool, |view| (self.pools.count() + view) as u8);
+        let kind = view.map_or(usize::from(pool), |view| self.pools.count() + view);
+        self.dies[die].times = self.as_changed(die, kind) as u8;
     }
 
     /// The part and the times that hold for the present command of a die.
     pub(super) fn seen_by(&self, die: DieId) -> (&Part, &Times) {
         let at = usize::from(self.dies[die].times);
+        let kind = at % self.kinds_of_times();
         let part = match &self.modes {
-            Some(modes) if at >= self.pools.count() => &modes.views[at - self.pools.count()].part,
+            Some(modes) if kind >= self.pools.count() => &modes.views[kind - self.pools.count()].part,
             _ => &self.pool_of(die).part,
         };
         (part, &self.times[at])

@@ -107,6 +107,7 @@ impl Chips {
         let rests = begin.max(self.dies[die].pipeline.array_ready_at);
         let from = if turns { rests + turn } else { rests };
         let time = if self.modes.is_some() { self.ask(die, (stage, page), time, from) } else { time };
+        let time = self.times[usize::from(self.dies[die].times)].in_array(stage, time);
         let work = &mut self.dies[die];
         let working = match (step, operation) {
             (Step::Turn, Operation::ReadCache { .. }) => {

@@ -125,7 +125,7 @@ impl Chips {
         let work = &mut self.dies[die];
         work.begin(command, Step::Resume, serial, calendar.now());
         (work.suspends, work.bus, work.bus_wait, work.array) = (suspends, bus, bus_wait, array);
-        if self.modes.is_some() {
+        if self.modes.is_some() || self.changed.is_some() {
             self.choose_times(die);
         }
         self.ask_for_bus(die, calendar);
@@ -133,7 +133,7 @@ impl Chips {
 
     /// Time from the suspend to the array's rest.
     fn rest(&self, die: DieId, stage: Stage) -> Duration {
-        let [program, erase] = self.times[usize::from(self.dies[die].pool)].rest;
+        let [program, erase] = self.times[usize::from(self.dies[die].times)].rest;
         if stage == Stage::Ber { erase } else { program }
     }
 

@@ -1,8 +1,9 @@
 //! The times of all holds of the bus and of the array, worked out once.
 
-use wordline_kernel::{Bytes, Duration, Instant};
+use wordline_kernel::{Bytes, Duration, Factor, Instant};
 
 use super::bus::Bus;
+use super::changed::TimeFactors;
 use super::command::Command;
 use super::{Operation, Step, Wiring, hold_of};
 use crate::chain::{self, BusTimes, Cycle, Hold, Shape};
@@ -49,13 +50,15 @@ pub(super) struct Opening {
 /// Times that do not depend on where a page is, by hold and number of planes, and the array's by page type.
 #[derive(Clone, Debug)]
 pub(super) struct Times {
-    clocks: Clocks,
+    pub(super) clocks: Clocks,
+    /// The factors with which they are those of the part, and that of commands of marked dies; none where they are.
+    pub(super) factors: Option<(TimeFactors, Factor)>,
     bus: BusTiming,
-    holds: Vec<[HoldTimes; Hold::ALL.len()]>,
+    pub(super) holds: Vec<[HoldTimes; Hold::ALL.len()]>,
     /// By number of planes and kind of operation; worked out of the others.
     openings: Vec<[Opening; Operation::KINDS]>,
     /// Data out without the last cycle, which brings the burst, and the wait of that one, by number of planes.
-    data_out_base: Vec<(HoldTimes, Duration)>,
+    pub(super) data_out_base: Vec<(HoldTimes, Duration)>,
     /// Bytes of full pages, by number of planes.
     full: Vec<Bytes>,
     pub(super) shared_enable: bool,
@@ -112,16 +115,18 @@ impl Times {
             rest: part.timing.suspend.map(nand),
             resume: nand(LunTimes::of(part).resume),
             clocks,
+            factors: None,
         };
         times.note_openings();
         times
     }
 
     /// Works out the openings again.
-    fn note_openings(&mut self) {
-        let sense = self.same_sense.map(|time| (Stage::Ton, time));
-        let write = self.same_write.map(|time| (Stage::Tin, time));
-        let erase = (!self.asks).then_some((Stage::Ber, self.erase));
+    pub(super) fn note_openings(&mut self) {
+        let known = |stage, time| (stage, self.in_array(stage, time));
+        let sense = self.same_sense.map(|time| known(Stage::Ton, time));
+        let write = self.same_write.map(|time| known(Stage::Tin, time));
+        let erase = (!self.asks).then(|| known(Stage::Ber, self.erase));
         let arrays = [sense, None, write, None, None, erase];
         let of_planes = |holds: &[HoldTimes; Hold::ALL.len()]| {
             let opening =
@@ -171,6 +176,11 @@ impl Times {
         &self.partial.2
     }
 
+    /// Forgets the last data out of a part of a page.
+    pub(super) fn forget_partial(&mut self) {
+        self.partial = (0, Bytes(0), HoldTimes::default());
+    }
+
     #[inline(never)]
     fn note_partial(&mut self, command: &Command) {
         self.partial = (command.planes, command.bytes, self.data_out(command));
@@ -189,7 +199,7 @@ impl Times {
             return *self.hold(Hold::DataOut, command.planes);
         }
         let (mut times, wait) = self.data_out_base[at];
-        let last = self.clocks.host.whole(wait + self.bus.burst_out(command.bytes));
+        let last = self.clocks.host.whole(self.in_burst(wait + self.bus.burst_out(command.bytes)));
         times.by_stage[3] += last.ps();
         times.total += last;
         times
@@ -245,7 +255,8 @@ impl Times {
 
     /// The time of one cycle, in whole periods of the controller's clock.
     pub(super) fn cycle(&self, part: &Part, cycle: Cycle) -> (crate::Stage, Duration) {
-        timed(part, self.clocks, cycle)
+        let (stage, time) = timed(part, self.clocks, cycle);
+        (stage, self.in_burst(time))
     }
 }
 

@@ -15,6 +15,7 @@ use crate::command::Command;
 use crate::config::{Config, Protection};
 use crate::contents::{Contents, Mutant};
 use crate::event::Event;
+use crate::factors::TimeFactors;
 use crate::faults::Faults;
 use crate::flash::Flash;
 use crate::gauges::Gauges;
@@ -137,6 +138,14 @@ impl Base {
     /// Where the time of the reads and programs went that wrote the buffer out, for each pool.
     pub(crate) fn written_back(&self) -> &[WriteBack] {
         &self.written_back
+    }
+
+    /// From the next commands on flash and firmware take their times with these factors.
+    pub(crate) fn change_times(&mut self, factors: &TimeFactors) {
+        self.flash.change_times(factors);
+        let file = &mut self.config.file;
+        file.front.command_time = factors.controller.of(file.front.command_time);
+        file.buffer.access_time = factors.controller.of(file.buffer.access_time);
     }
 
     /// From now on it is known what the sectors hold.

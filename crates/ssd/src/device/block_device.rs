@@ -10,6 +10,7 @@ use crate::block_device::{BlockDevice, Next, Oldest, Programmed, Shape};
 use crate::command::{Answer, Command, RequestId};
 use crate::design::WrongAnswer;
 use crate::engines::Core;
+use crate::factors::{TimeFactors, Unchanged};
 use crate::flash;
 use crate::front::Tail;
 use crate::gauges::Gauges;
@@ -78,6 +79,11 @@ impl BlockDevice for Device {
 
     fn tail(&self) -> Option<&Tail> {
         self.front.tail()
+    }
+
+    fn change_times(&mut self, factors: &TimeFactors) -> Result<(), Unchanged> {
+        self.core.base.change_times(factors);
+        self.front.change_link(factors.link)
     }
 
     fn record(&mut self, on: bool) -> bool {

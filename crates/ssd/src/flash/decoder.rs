@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Bytes, Duration, Instant, id, state};
+use wordline_kernel::{Bytes, Duration, Factor, Instant, id, state};
 use wordline_nand::{Done, Operation, Pool, Pools};
 
 use super::setup::Setup;
@@ -89,6 +89,13 @@ impl Decoders {
         };
         let queues = vec![Queue::default(); count as usize];
         codes.iter().any(Option::is_some).then(|| Box::new(Self { each, codes, queues, over: None }))
+    }
+
+    /// From now on decoding takes its time with this factor.
+    pub fn change_times(&mut self, factor: Factor) {
+        for code in self.codes.iter_mut().flatten() {
+            (code.hard, code.soft) = (factor.of(code.hard), factor.of(code.soft));
+        }
     }
 
     /// How many there are.

@@ -34,6 +34,7 @@ pub use ticket::{Class, Purpose, Ticket};
 use crate::Config;
 use crate::config::ReadRetryFile;
 use crate::ensure::ensure;
+use crate::factors::TimeFactors;
 use crate::faults::OfPools;
 use crate::policy::tuner::Tuner;
 use crate::timeline::{Recorded, Tracks};
@@ -145,6 +146,12 @@ impl Flash {
             // Sets of parameters are there from the beginning, or never.
             self.chips.set_parameters(1, Parameters::DATA_SHEET);
         }
+    }
+
+    /// From the next commands on chips and decoders take their times with these factors.
+    pub(crate) fn change_times(&mut self, factors: &TimeFactors) {
+        self.chips.change_times(&factors.of_chips());
+        self.decoders.iter_mut().for_each(|decoders| decoders.change_times(factors.controller));
     }
 
     /// Lets the word lines of a block be programmed in any order.

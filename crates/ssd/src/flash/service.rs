@@ -5,6 +5,7 @@ use wordline_nand::{CellMode, Command, DieId, Done, Geometry, Operation, PageId,
 
 use super::decoder::{DecoderId, Decoders};
 use super::task::{Task, TaskId};
+use super::ticket::Ticket;
 use super::{Event, Flash};
 use crate::policy::tuner::{ProgrammedPage, Tuner};
 
@@ -113,6 +114,7 @@ impl Flash {
             history.begin(die, calendar.now());
         }
         let (operation, page, again) = (first.operation, first.page, first.again);
+        let collects = matches!(first.ticket, Ticket::Reclaim(..));
         let (mut planes, mut bytes) = (first.planes, u64::from(first.bytes));
         if first.following().is_some() {
             (planes, bytes) = queues.current_reads(die, geometry.page_size);
@@ -134,6 +136,9 @@ impl Flash {
         }
         if self.tunes_programs && operation == Operation::Program {
             command = self.tuned(die, command, tuner);
+        }
+        if self.chips.has_marks() {
+            self.chips.mark(die, collects);
         }
         self.chips.begin(die, command, &mut calendar.within(Event::Chips));
     }
@@ -188,6 +193,8 @@ impl Flash {
             if let Some(history) = &mut self.history {
                 history.begin(die, calendar.now());
             }
+            let collects = matches!(self.queues.current(die).ticket, Ticket::Reclaim(..));
+            self.chips.mark(die, collects);
             self.chips.resume(die, &mut calendar.within(Event::Chips));
         }
     }

@@ -4,7 +4,7 @@
 //! one waiting; transfers that wait for their turn are served in the order in which they asked.
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Duration, Instant, state};
+use wordline_kernel::{Duration, Factor, Instant, state};
 
 use super::config::{FrontFile, Interface, PcieFile, SataFile};
 
@@ -92,6 +92,12 @@ impl Wire {
     /// 1.5, 3 or 6 Gb/s, ten bits for eight (Serial ATA specification, physical layer).
     fn sata(link: &SataFile) -> Self {
         Self { ps: 10 * 1_000_000, bytes: 1_500 << (link.generation - 1) }
+    }
+
+    /// The same with a factor on its times, exact to a thousandth.
+    fn with(self, factor: Factor) -> Self {
+        const EXACT: u64 = 1_000;
+        Self { ps: factor.of(Duration::from_ps(self.ps * EXACT)).ps(), bytes: self.bytes * EXACT }
     }
 
     fn time(self, bytes: u64) -> Duration {
@@ -217,6 +223,20 @@ impl Link {
             data: [written, read],
             taken_until: [Instant::ZERO; 2],
             busy: [Duration::ZERO; 2],
+        }
+    }
+
+    /// From now on everything takes its time with this factor.
+    pub fn change_times(&mut self, factor: Factor) {
+        self.wire = self.wire.with(factor);
+        for message in [&mut self.submission, &mut self.fetch, &mut self.completion] {
+            message.on_wire = message.on_wire.map(|time| factor.of(time));
+            message.delay = factor.of(message.delay);
+        }
+        for data in &mut self.data {
+            for time in [&mut data.beside, &mut data.asking, &mut data.first, &mut data.delay] {
+                *time = factor.of(*time);
+            }
         }
     }
 

@@ -22,7 +22,7 @@ mod write;
 
 use std::fmt;
 
-use wordline_kernel::{Instant, Schedule, state};
+use wordline_kernel::{Factor, Instant, Schedule, state};
 
 use crate::base::Base;
 use crate::command::{Answer, Command, Operation, RequestId};
@@ -30,6 +30,7 @@ use crate::config::Config;
 use crate::engines::Core;
 use crate::ensure::ensure;
 use crate::event::Event;
+use crate::factors::{NO_LINK, Unchanged, none_of};
 use crate::timeline::{AnsweredRequest, Levels};
 use crate::writer::Writer;
 use commands::Commands;
@@ -175,6 +176,18 @@ impl Front {
         if let Some(id) = self.commands.submit(command, core, calendar) {
             self.begin(id, core, writer, calendar);
         }
+    }
+
+    /// From now on the link takes its times with this factor.
+    ///
+    /// # Errors
+    /// The reason, where it is not one and there is no link.
+    pub(crate) fn change_link(&mut self, factor: Factor) -> Result<(), Unchanged> {
+        match self.commands.port.as_deref_mut() {
+            Some(port) => port.change_link(factor),
+            None => return none_of(factor, NO_LINK),
+        }
+        Ok(())
     }
 
     /// A step of a command on the link is over.

@@ -1,7 +1,7 @@
 //! The port of a device with a link: the way of a command from its submission to the device and of its answer back.
 
 use serde::{Deserialize, Serialize};
-use wordline_kernel::{Duration, Id, Instant, state};
+use wordline_kernel::{Duration, Factor, Id, Instant, state};
 
 use super::config::{Arbitration, FrontFile, Interface};
 use super::link::{Link, Way};
@@ -85,6 +85,11 @@ impl Port {
     /// The link.
     pub fn link(&self) -> &Link {
         &self.link
+    }
+
+    /// From now on the link takes its times with this factor.
+    pub fn change_link(&mut self, factor: Factor) {
+        self.link.change_times(factor);
     }
 
     /// Where a command is.

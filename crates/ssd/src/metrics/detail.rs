@@ -1,7 +1,7 @@
 //! Metrics of a device by channel, die, block and component, which do not fit into single numbers.
 
 use wordline_kernel::{Duration, Instant, Metrics};
-use wordline_nand::{EnergyReport, Pool};
+use wordline_nand::{Chips, DieTimes, EnergyReport, Pool};
 
 use super::{ENERGY_OF_POOL, Mark, energy, programs};
 use crate::base::Base;
@@ -27,6 +27,10 @@ pub struct Detail {
     pub buses: Vec<Duration>,
     /// For how long each die's array was busy.
     pub arrays: Vec<Duration>,
+    /// For how long each die sensed, programmed, erased and held its bus.
+    pub dies: Vec<DieTimes>,
+    /// For how long dies waited for the buses of their channels, all together.
+    pub bus_waits: Duration,
     /// Its pools of flash.
     pub pools: Vec<PoolDetail>,
     /// The devices that it is made of; none where it is not.
@@ -99,6 +103,8 @@ impl Detail {
             links: since(link_busy(front, now), &mark.links),
             buses: since(chips.bus_busy(now).map(Duration::from_ps).collect(), &mark.buses),
             arrays: since(chips.array_busy(now).map(Duration::from_ps).collect(), &mark.arrays),
+            dies: chips.die_times(now).zip(&mark.dies).map(|(now, before)| now.since(before)).collect(),
+            bus_waits: bus_waits(chips).saturating_sub(mark.bus_waits),
             pools: pools(base, mark, &energy),
             members: Vec::new(),
         }
@@ -113,6 +119,8 @@ impl Detail {
             all.links.extend(device.links);
             all.buses.extend(device.buses);
             all.arrays.extend(device.arrays);
+            all.dies.extend(device.dies);
+            all.bus_waits += device.bus_waits;
             all.pools.extend(device.pools);
             all.members.extend(device.members);
         }
@@ -123,6 +131,11 @@ impl Detail {
 /// For how long each direction of the link was taken; none without a link.
 pub(super) fn link_busy(front: &Front, now: Instant) -> Vec<Duration> {
     front.link().map_or_else(Vec::new, |link| link.busy(now).collect())
+}
+
+/// For how long dies waited for the buses, in holds that have begun.
+pub(crate) fn bus_waits(chips: &Chips) -> Duration {
+    Duration::from_ps(chips.bus_waited().sum())
 }
 
 fn since(now: Vec<Duration>, before: &[Duration]) -> Vec<Duration> {

@@ -1,7 +1,7 @@
 //! The link between host and device: what a command puts on it, and when it is through. A direction carries one thing at a time, in the
 //! order in which it was asked for.
 
-use wordline_kernel::{Instant, state};
+use wordline_kernel::{Duration, Factor, Instant, state};
 
 use crate::front::config::PcieFile;
 use crate::front::link::{Link, Way};
@@ -19,6 +19,16 @@ state!(HostLink {
 impl HostLink {
     pub(super) fn new(file: &PcieFile) -> Self {
         Self { link: Link::pcie(file) }
+    }
+
+    /// From now on everything takes its time with this factor.
+    pub(super) fn change_times(&mut self, factor: Factor) {
+        self.link.change_times(factor);
+    }
+
+    /// For how long each direction was taken until `now`.
+    pub(super) fn busy(&self, now: Instant) -> Vec<Duration> {
+        self.link.busy(now).collect()
     }
 
     /// The host tells the device of a command: when it knows.

@@ -2,7 +2,7 @@
 
 use wordline_kernel::metrics::Unit;
 use wordline_kernel::{Duration, Instant, Metric, Metrics, counters};
-use wordline_nand::{BlockSetId, EnergyReport, Pool};
+use wordline_nand::{BlockSetId, DieTimes, EnergyReport, Pool};
 
 use super::OpenChannel;
 use super::chunks::ChunkId;
@@ -12,7 +12,7 @@ use super::spans::{RetriesUntil, Until};
 use crate::faults::Faults;
 use crate::flash;
 use crate::lifetime::Worn;
-use crate::metrics::{Detail, DieDetail, PoolDetail};
+use crate::metrics::{Detail, DieDetail, PoolDetail, bus_waits};
 use crate::physical_device::{ChunkState, Operation};
 
 counters! {
@@ -154,8 +154,11 @@ pub struct Mark {
     chips: wordline_nand::chips::Counts,
     energy: EnergyReport,
     worn: Worn,
+    links: Vec<Duration>,
     buses: Vec<Duration>,
     arrays: Vec<Duration>,
+    dies: Vec<DieTimes>,
+    bus_waits: Duration,
 }
 
 impl OpenChannel {
@@ -168,8 +171,11 @@ impl OpenChannel {
             chips: self.chips().counts(),
             energy: self.chips().energy(now - Instant::ZERO),
             worn: self.worn(),
+            links: self.link.as_ref().map_or_else(Vec::new, |link| link.busy(now)),
             buses: self.chips().bus_busy(now).map(Duration::from_ps).collect(),
             arrays: self.chips().array_busy(now).map(Duration::from_ps).collect(),
+            dies: self.chips().die_times(now).collect(),
+            bus_waits: bus_waits(self.chips()),
         }
     }
 
@@ -224,6 +230,9 @@ impl OpenChannel {
         Detail {
             energy,
             pools: vec![self.pool_detail(mark, &now, &energy)],
+            dies: now.dies.iter().zip(&mark.dies).map(|(now, before)| now.since(before)).collect(),
+            bus_waits: now.bus_waits.saturating_sub(mark.bus_waits),
+            links: since(now.links, &mark.links),
             buses: since(now.buses, &mark.buses),
             arrays: since(now.arrays, &mark.arrays),
             ..Detail::default()

@@ -5,6 +5,7 @@ use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule};
 use super::{Event, Mark, OpenChannel};
 use crate::block_device::Oldest;
 use crate::device::Recovered;
+use crate::factors::{NO_GC, NO_LINK, TimeFactors, Unchanged, none_of};
 use crate::flash::{self, ByWork};
 use crate::gauges::Gauges;
 use crate::metrics::Detail;
@@ -98,6 +99,15 @@ impl PhysicalDevice for OpenChannel {
 
     fn start_clock(&mut self) {
         self.flash.start_clock();
+    }
+
+    fn change_times(&mut self, factors: &TimeFactors) -> Result<(), Unchanged> {
+        self.flash.change_times(factors);
+        match &mut self.link {
+            Some(link) => link.change_times(factors.link),
+            None => none_of(factors.link, NO_LINK)?,
+        }
+        none_of(factors.gc, NO_GC)
     }
 
     fn power_cut(&mut self, now: Instant) -> PowerCut {

@@ -24,6 +24,7 @@ use wordline_nand::TornBy;
 
 use crate::block_device::Oldest;
 use crate::device::Recovered;
+use crate::factors::{TimeFactors, Unchanged};
 use crate::flash::ByWork;
 use crate::gauges::Gauges;
 use crate::metrics::Detail;
@@ -101,6 +102,15 @@ pub trait PhysicalDevice: State {
 
     /// From now on commands take their time.
     fn start_clock(&mut self);
+
+    /// From its next commands on the device takes its times with these factors, in place of those before. A device whose times were changed
+    /// cannot be saved.
+    ///
+    /// # Errors
+    /// The reason, where it has no times of a kind of which the factor is not one. Then the device is good for nothing.
+    fn change_times(&mut self, _factors: &TimeFactors) -> Result<(), Unchanged> {
+        Err("the times of a device of this type cannot be changed")
+    }
 
     /// Cuts the power at `now`. The caller forgets all events of this device; it takes no command until it has
     /// [recovered](Self::recover). The next place to write in a chunk is in its report then. No write is lost that was answered as flushed,

@@ -10,6 +10,7 @@ use super::table::{ZoneId, ZoneState};
 use crate::block_device::Oldest;
 use crate::device::Recovered;
 use crate::ensure::ensure;
+use crate::factors::{TimeFactors, Unchanged};
 use crate::flash::ByWork;
 use crate::gauges::Gauges;
 use crate::metrics::Detail;
@@ -202,6 +203,10 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
 
     fn start_clock(&mut self) {
         self.device.start_clock();
+    }
+
+    fn change_times(&mut self, factors: &TimeFactors) -> Result<(), Unchanged> {
+        self.device.change_times(factors)
     }
 
     fn power_cut(&mut self, now: Instant) -> PowerCut {

@@ -1,0 +1,208 @@
+//! Chips whose times are changed while they are in use: a question to a device that was brought into a state by the times that it had.
+//!
+//! The changed times are beside those that the parts have. A die takes them with its next command, so that a command under way ends as it
+//! began. Commands of a die that is [marked](Chips::mark) have a factor more.
+
+use wordline_kernel::{Column, Duration, Factor};
+
+use super::times::{HoldTimes, Times};
+use super::{Chips, Stage};
+use crate::geometry::DieId;
+
+/// Factors on the times of the commands of chips. Times to suspend and to copy are among those of what is suspended and copied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TimeFactors {
+    /// On sensing (tR).
+    pub read: Factor,
+    /// On programming (tPROG).
+    pub program: Factor,
+    /// On erasing (tBERS).
+    pub erase: Factor,
+    /// On everything for which a command holds the bus: latches, waits and data.
+    pub bus: Factor,
+    /// On all of this in commands of dies that are marked.
+    pub marked: Factor,
+}
+
+impl TimeFactors {
+    /// The factor on work of the array.
+    fn of_array(&self, stage: Stage) -> Factor {
+        match stage {
+            Stage::Ton => self.read,
+            Stage::Ber => self.erase,
+            _ => self.program,
+        }
+    }
+}
+
+/// The dies that are marked.
+#[derive(Clone, Debug)]
+pub(super) struct Changed {
+    marked: Column<DieId, bool>,
+}
+
+impl Chips {
+    /// From their next commands on dies take the times of their parts with these factors.
+    pub fn change_times(&mut self, factors: &TimeFactors) {
+        self.times.truncate(self.kinds_of_times());
+        let changed = |marked| self.times.iter().map(move |times| times.changed(factors, marked));
+        let both: Vec<Times> = changed(false).chain(changed(true)).collect();
+        self.times.extend(both);
+        assert!(self.times.len() <= usize::from(u8::MAX), "a die names its times with a byte");
+        self.changed = Some(Box::new(Changed { marked: Column::filled(self.dies.len(), false) }));
+    }
+
+    /// Whether times were [changed](Self::change_times), so that marks count.
+    #[inline]
+    pub fn has_marks(&self) -> bool {
+        self.changed.is_some()
+    }
+
+    /// Marks the next commands of a die, or marks them no longer.
+    pub fn mark(&mut self, die: DieId, marked: bool) {
+        if let Some(changed) = &mut self.changed {
+            changed.marked[die] = marked;
+        }
+    }
+
+    /// How many times there are before those that are changed: of the pools, and of the cell modes.
+    pub(super) fn kinds_of_times(&self) -> usize {
+        self.pools.count() + self.modes.as_ref().map_or(0, |modes| modes.views.len())
+    }
+
+    /// The number of the times that hold for the next command of a die, where those of the parts have the number `kind`.
+    pub(super) fn as_changed(&self, die: DieId, kind: usize) -> usize {
+        let factors = self.changed.as_ref().map(|changed| 1 + usize::from(changed.marked[die]));
+        kind + factors.unwrap_or(0) * self.kinds_of_times()
+    }
+}
+
+impl HoldTimes {
+    /// The same with another time for each of its stages.
+    fn each(&self, change: impl Fn(Duration) -> Duration) -> Self {
+        let by_stage = self.by_stage.map(|ps| change(Duration::from_ps(ps)).ps());
+        Self { by_stage, total: Duration::from_ps(by_stage.iter().sum()) }
+    }
+}
+
+impl Times {
+    /// The same with these factors, of dies that are marked or not.
+    fn changed(&self, factors: &TimeFactors, marked: bool) -> Self {
+        let (host, nand) = (self.clocks.host, self.clocks.nand);
+        let more = if marked { factors.marked } else { Factor::ONE };
+        let mut times = self.clone();
+        times.factors = Some((*factors, more));
+        let bus = |time: Duration| host.whole(more.of(factors.bus.of(time)));
+        let array = |stage: Stage, time: Duration| nand.whole(more.of(factors.of_array(stage).of(time)));
+        times.holds.iter_mut().flatten().for_each(|hold| *hold = hold.each(bus));
+        times.data_out_base.iter_mut().for_each(|(hold, _)| *hold = hold.each(bus));
+        times.forget_partial();
+        (times.select, times.turnaround) = (bus(self.select), bus(self.turnaround));
+        (times.turn, times.resume) = (array(Stage::Tin, self.turn), array(Stage::Tin, self.resume));
+        times.rest = [array(Stage::Tin, self.rest[0]), array(Stage::Ber, self.rest[1])];
+        times.note_openings();
+        times
+    }
+
+    /// The time for which the array works in this stage, where it takes `time` by the part.
+    #[inline]
+    pub(super) fn in_array(&self, stage: Stage, time: Duration) -> Duration {
+        match &self.factors {
+            None => time,
+            Some((factors, more)) => self.clocks.nand.whole(more.of(factors.of_array(stage).of(time))),
+        }
+    }
+
+    /// The same of a burst of data, with the wait before it.
+    pub(super) fn in_burst(&self, time: Duration) -> Duration {
+        self.factors.as_ref().map_or(time, |(factors, more)| more.of(factors.bus.of(time)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wordline_kernel::{Bytes, Calendar};
+
+    use super::*;
+    use crate::chips::{Command, Operation};
+    use crate::geometry::Layout;
+    use crate::part::tests::mqsim_file;
+    use crate::{BlockSetId, Pools};
+
+    const DIE: DieId = DieId(0);
+
+    fn chips() -> Chips {
+        let part = mqsim_file().check().expect("the part is sound");
+        let geometry = Layout::on_one_channel(1, Some(1)).check(&part).expect("the layout is sound");
+        Chips::new(Pools::of_pages(part, geometry))
+    }
+
+    /// The times on the bus and in the array of an erase, a program and a read of a whole page and of 4 KiB.
+    fn times(chips: &mut Chips) -> Vec<(u64, u64)> {
+        let mut calendar = Calendar::new();
+        let page = chips.geometry().page(BlockSetId(0), 0);
+        let commands = [
+            (Operation::Erase, Bytes(0)),
+            (Operation::Program, Bytes::kib(8)),
+            (Operation::Read, Bytes::kib(8)),
+            (Operation::Read, Bytes::kib(4)),
+        ];
+        let mut carry_out = |(operation, bytes)| {
+            chips.registers(DIE).fill(crate::Stamp { logical: 7, version: 1 });
+            chips.begin(DIE, Command::new(operation, page, 1, bytes), &mut calendar);
+            loop {
+                let event = calendar.advance().expect("the command ends");
+                if let Some(done) = chips.handle(event, &mut calendar) {
+                    return (done.bus.ps(), done.array.ps());
+                }
+            }
+        };
+        commands.map(&mut carry_out).into()
+    }
+
+    /// Whether a time is `percent` of another, but for the rounding of the stages of a hold.
+    fn is(percent: u64, time: u64, of: u64) -> bool {
+        (time * 100).abs_diff(of * percent) <= 400
+    }
+
+    #[test]
+    fn each_factor_changes_its_own_times_and_no_other() {
+        let (part, tenth) = (times(&mut chips()), Factor::percent(90));
+        let none = TimeFactors::default();
+        for (n, factors) in [
+            TimeFactors { erase: tenth, ..none },
+            TimeFactors { program: tenth, ..none },
+            TimeFactors { read: tenth, ..none },
+            TimeFactors { bus: tenth, ..none },
+        ]
+        .iter()
+        .enumerate()
+        {
+            let mut chips = chips();
+            chips.change_times(factors);
+            for (at, (now, before)) in times(&mut chips).into_iter().zip(&part).enumerate() {
+                let bus = if n == 3 { 90 } else { 100 };
+                let array = if at.min(2) == n { 90 } else { 100 };
+                assert!(is(bus, now.0, before.0), "{factors:?}: {now:?} of {before:?} on the bus");
+                assert!(is(array, now.1, before.1), "{factors:?}: {now:?} of {before:?} in the array");
+            }
+        }
+    }
+
+    #[test]
+    fn only_commands_of_a_die_that_is_marked_have_the_factor_of_those() {
+        let part = times(&mut chips());
+        let mut chips = chips();
+        let marked = TimeFactors { marked: Factor::percent(50), ..TimeFactors::default() };
+        chips.change_times(&marked);
+        assert_eq!(times(&mut chips), part);
+        chips.mark(DIE, true);
+        for (now, before) in times(&mut chips).into_iter().zip(&part) {
+            assert!(is(50, now.0, before.0) && is(50, now.1, before.1), "{now:?} of {before:?}");
+        }
+        chips.mark(DIE, false);
+        assert_eq!(times(&mut chips), part);
+        chips.change_times(&TimeFactors::default());
+        assert_eq!(times(&mut chips), part, "factors take the place of those before");
+    }
+}
