@@ -62,8 +62,8 @@ fn open_fields(engine: &Engine, file: &File) -> Vec<Offence> {
 }
 
 /// The most fields of the device, those of what lends its engines together counted, and lines of the files that implement it. It was 932
-/// lines; `docs/engines.md` says what is left of them. Explaining and recording are thirty of them.
-const WIRING: (usize, usize) = (14, 500);
+/// lines; `docs/engines.md` says what is left of them. Explaining, recording and changing times are thirty-six of them.
+const WIRING: (usize, usize) = (14, 506);
 
 /// Methods that give a part of an engine away to be changed, by their names: a field by another name.
 fn handed_out(file: &File) -> Vec<Offence> {

@@ -38,31 +38,14 @@ impl TimeFactors {
 /// The dies that are marked.
 #[derive(Clone, Debug)]
 pub(super) struct Changed {
-    marked: Column<DieId, bool>,
+    pub(super) marked: Column<DieId, bool>,
 }
 
 impl Chips {
-    /// From their next commands on dies take the times of their parts with these factors.
-    pub fn change_times(&mut self, factors: &TimeFactors) {
-        self.times.truncate(self.kinds_of_times());
-        let changed = |marked| self.times.iter().map(move |times| times.changed(factors, marked));
-        let both: Vec<Times> = changed(false).chain(changed(true)).collect();
-        self.times.extend(both);
-        assert!(self.times.len() <= usize::from(u8::MAX), "a die names its times with a byte");
-        self.changed = Some(Box::new(Changed { marked: Column::filled(self.dies.len(), false) }));
-    }
-
     /// Whether times were [changed](Self::change_times), so that marks count.
     #[inline]
     pub fn has_marks(&self) -> bool {
         self.changed.is_some()
-    }
-
-    /// Marks the next commands of a die, or marks them no longer.
-    pub fn mark(&mut self, die: DieId, marked: bool) {
-        if let Some(changed) = &mut self.changed {
-            changed.marked[die] = marked;
-        }
     }
 
     /// How many times there are before those that are changed: of the pools, and of the cell modes.
@@ -87,7 +70,7 @@ impl HoldTimes {
 
 impl Times {
     /// The same with these factors, of dies that are marked or not.
-    fn changed(&self, factors: &TimeFactors, marked: bool) -> Self {
+    pub(super) fn changed(&self, factors: &TimeFactors, marked: bool) -> Self {
         let (host, nand) = (self.clocks.host, self.clocks.nand);
         let more = if marked { factors.marked } else { Factor::ONE };
         let mut times = self.clone();

@@ -7,6 +7,7 @@
 use wordline_kernel::{Column, state};
 
 use super::asked::Asks;
+use super::changed::{Changed, TimeFactors};
 use super::die::Die;
 use super::partly::Partly;
 use super::times::Times;
@@ -131,6 +132,23 @@ impl Chips {
         assert!(times.len() <= usize::from(u8::MAX), "a die names its times with a byte");
         if let Some(asks) = modes.as_ref().and_then(|modes| modes.asks.as_ref()) {
             times.iter_mut().for_each(|times| times.ask(asks.of_sensing()));
+        }
+    }
+
+    /// From their next commands on dies take the times of their parts with these factors.
+    pub fn change_times(&mut self, factors: &TimeFactors) {
+        self.times.truncate(self.kinds_of_times());
+        let changed = |marked| self.times.iter().map(move |times| times.changed(factors, marked));
+        let both: Vec<Times> = changed(false).chain(changed(true)).collect();
+        self.times.extend(both);
+        assert!(self.times.len() <= usize::from(u8::MAX), "a die names its times with a byte");
+        self.changed = Some(Box::new(Changed { marked: Column::filled(self.dies.len(), false) }));
+    }
+
+    /// Marks the next commands of a die, or marks them no longer.
+    pub fn mark(&mut self, die: DieId, marked: bool) {
+        if let Some(changed) = &mut self.changed {
+            changed.marked[die] = marked;
         }
     }
 

@@ -70,8 +70,7 @@ pub(super) struct Times {
     asks: bool,
     /// For each page of a block the page of its word line that is copied first, where that is done, and what it takes to
     /// program the copy.
-    lower: Vec<Option<u32>>,
-    backup: Duration,
+    lower: (Vec<Option<u32>>, Duration),
     /// The last data out that were not of full pages, their planes and bytes: they mostly are of one length.
     partial: (u32, Bytes, HoldTimes),
     erase: Duration,
@@ -105,8 +104,7 @@ impl Times {
             same_write: latency.same_program().map(nand),
             asks: false,
             latency,
-            lower: Vec::new(),
-            backup: Duration::ZERO,
+            lower: Default::default(),
             partial: (0, Bytes(0), HoldTimes::default()),
             erase: nand(part.timing.erase),
             select: clocks.host.whole(part.bus.t_cs),
@@ -229,9 +227,9 @@ impl Times {
     fn write_of(&self, geometry: &Geometry, page: PageId, planes: u32) -> Duration {
         let (number, blocks) = address(geometry, page, planes);
         let time = self.clocks.nand.whole(self.latency.program(number, blocks));
-        let Some(lower) = self.lower.get(number as usize).copied().flatten() else { return time };
+        let Some(lower) = self.lower.0.get(number as usize).copied().flatten() else { return time };
         let (_, blocks) = address(geometry, page, planes);
-        time + self.clocks.nand.whole(self.latency.read(lower, blocks)) + self.backup
+        time + self.clocks.nand.whole(self.latency.read(lower, blocks)) + self.lower.1
     }
 
     /// From now on, programs of pages that share their cells take as much longer as a copy takes of the page of the same
@@ -239,9 +237,9 @@ impl Times {
     pub(super) fn back_up_lower_pages(&mut self, part: &Part) {
         let pages = part.pages();
         let before = |page: u32| pages.partners(page).filter(|other| *other < page).max();
-        self.lower = (0..part.geometry.pages_per_block).map(before).collect();
+        let lower = (0..part.geometry.pages_per_block).map(before).collect();
         let slc = part.timing.slc.as_ref().map_or(part.timing.program[0].least, |slc| slc.program);
-        self.backup = self.clocks.nand.whole(slc);
+        self.lower = (lower, self.clocks.nand.whole(slc));
         self.same_write = None;
         self.note_openings();
     }
