@@ -282,7 +282,7 @@ impl<D: BlockDevice> Measurements<D> {
             notes: notes.into_iter().chain(worn_out).chain(failing).chain(drifting).chain(of_units).collect(),
             unknown: Vec::new(),
         };
-        let mut summary = Summary { verdict: verdict::of(&summary, load.pace), ..summary };
+        let mut summary = Summary { verdict: verdict::of(&summary, load.pace, &detail), ..summary };
         flash.into_iter().for_each(|flash| unknown::take_out(&mut summary, flash));
         summary
     }

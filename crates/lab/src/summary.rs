@@ -166,12 +166,14 @@ pub enum Bound {
     Cleaning,
     /// The host: it did not ask for more.
     Host,
+    /// What bound it does not follow from the run alone.
+    Unknown,
 }
 
 /// The bound of a run, and how near it came to that.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Verdict {
-    /// The part or work that bound it: `arrays`, `buses`, `link`, `cleaning` or `host`.
+    /// The part or work that bound it: `arrays`, `buses`, `link`, `cleaning` or `host`; `unknown` where the run does not show it.
     pub bound: Bound,
     /// The busiest kind of part of the device: `arrays`, `buses` or `link`.
     pub busiest: Bound,

@@ -1,68 +1,110 @@
-//! The verdict on a run: what bound it, and how near to its bound it came.
+//! The verdict on a run: what bound it, as far as the run itself tells.
+//!
+//! A run is one point: that something else would have brought more, it cannot show. Two laws of queueing networks say when a point is
+//! enough. A part that is busy for the fraction U of a run lets no load through that is more than 1/U times as fast, however many requests
+//! are outstanding (the utilisation law; Denning and Buzen, "The operational analysis of queueing network models", ACM Computing Surveys
+//! 10(3), 1978). And N requests outstanding, which take S in all without waiting, D of it in the busiest part, are served at N / (S + (N - 1) D)
+//! at the least (the balanced job bound; Zahorjan, Sevcik, Eager and Galler, "Balanced job bound analysis of queueing networks",
+//! Communications of the ACM 25(2), 1982). Where neither decides it, the verdict is that it is not known, and [`why`](crate::why) asks the device.
+
+mod evidence;
 
 use wordline_host::Pace;
+use wordline_ssd::metrics::Detail;
 
 use crate::report::Quantity;
-use crate::summary::{Bound, Summary, Verdict, WriteBack};
+use crate::summary::{Bound, Summary, Verdict};
+use evidence::{Evidence, Part};
 
-/// The fraction of a run from which on a part of the device that was busy is what bound it. Chosen: a queue in front of a part that is
-/// busy for less than this is short.
-const FULL: f64 = 0.85;
+/// The fraction of a run from which on a part that is busy for it in the mean does not let twice the requests outstanding bring a fifth more.
+/// By the utilisation law it is 1 / 1.2, if a request takes as much of the part however many are outstanding. Chosen: it may take 8 % less, as
+/// with more of them outstanding more writes merge in the buffer, and more pages fill a program.
+const FULL: f64 = 0.9;
 
-/// The part of the time of the arrays from which on cleaning is what they were busy with. Chosen: more than all else.
-const MOSTLY: f64 = 0.5;
+/// The gain of twice the requests outstanding from which on the host can be what bounds a run: a fifth.
+const GAIN: f64 = 1.2;
+
+/// The same of a single part among others. Chosen: chance makes one of many busier than the rest, but hardly as busy as this.
+const ALMOST_ALWAYS: f64 = 0.95;
+
+/// By how much of a whole one share has to be greater than another to be called the greater one. Chosen: twice what elasticities of 100,000
+/// requests are mostly uncertain by.
+const LEAD: f64 = 0.1;
+
+/// The share of the requests' time that may be waits for something that lets no more through (room in the buffer, a place in the device,
+/// garbage collection), so that the host can be what bounds a run. Chosen: so little of it binds most requests not.
+const MOST_HELD_UP: f64 = 0.25;
+
+/// Waits for buses that are worth a word, as a fraction of a run. Chosen: what is seen in a number of three digits.
+const SEEN: f64 = 0.005;
+
+/// The mean latency as a part of a run by the times of its requests, up to which the device kept up with them. Chosen: it was behind by twice
+/// this at the end if it was behind ever more.
+const KEPT_UP: f64 = 0.01;
 
 /// The verdict on a run at a pace; none where nothing was answered, and of a device that has no parts that can be busy.
-pub(crate) fn of(run: &Summary, pace: Pace) -> Option<Verdict> {
-    let kinds = [
-        (Bound::Arrays, &run.die_utilisation),
-        (Bound::Buses, &run.channel_utilisation),
-        (Bound::Link, &run.link_utilisation),
-    ];
-    let busy = |parts: &[f64]| parts.iter().copied().fold(0.0, f64::max);
-    let (busiest, parts) = kinds
-        .into_iter()
-        .filter(|(_, parts)| !parts.is_empty())
-        .max_by(|a, b| busy(a.1).total_cmp(&busy(b.1)))
-        .filter(|_| run.host.requests > 0)?;
+pub(crate) fn of(run: &Summary, pace: Pace, detail: &Detail) -> Option<Verdict> {
+    let evidence = Evidence::of(run, pace, detail);
+    let (busiest, part) = evidence.busiest().filter(|_| run.host.requests > 0)?;
     let stage = longest(run);
     let mut verdict = Verdict {
-        bound: Bound::Host,
+        bound: bound(run, pace, &evidence),
         busiest,
-        busy: busy(parts),
-        mean_busy: parts.iter().sum::<f64>() / parts.len() as f64,
-        cleaning: cleaning(run),
+        busy: part.most,
+        mean_busy: part.mean,
+        cleaning: evidence.cleaning,
         stage: stage.as_ref().map(|(name, _)| (*name).to_owned()),
         stage_share: stage.map_or(0.0, |(_, share)| share),
         text: String::new(),
     };
-    verdict.bound = bound(run, &verdict);
-    verdict.text = sentence(&verdict, pace);
+    verdict.text = sentence(&verdict, pace, &evidence);
     Some(verdict)
 }
 
-fn bound(run: &Summary, verdict: &Verdict) -> Bound {
-    let cleans = verdict.cleaning.is_some_and(|share| share >= MOSTLY);
-    match verdict.busiest {
-        _ if verdict.busy < FULL && waits_for_cleaning(run, verdict) => Bound::Cleaning,
-        _ if verdict.busy < FULL => Bound::Host,
-        Bound::Arrays if cleans => Bound::Cleaning,
-        busiest => busiest,
+impl Part {
+    /// Whether nothing lets much more through.
+    fn is_full(self) -> bool {
+        self.mean >= FULL || self.most >= ALMOST_ALWAYS
     }
 }
 
-/// Whether requests spent most of their time waiting for garbage collection: themselves, or for room in the buffer, whose pages did.
-fn waits_for_cleaning(run: &Summary, verdict: &Verdict) -> bool {
-    let of_buffer = |times: &WriteBack| {
-        let program = &times.program;
-        let others = [program.mapping_us, program.die_wait_us, program.bus_us, program.array_us];
-        program.commands > 0 && others.iter().all(|other| program.gc_wait_us > *other)
-    };
-    match verdict.stage.as_deref() {
-        Some("gc_wait") => true,
-        Some("buffer") => run.write_back.iter().any(of_buffer),
-        _ => false,
+fn bound(run: &Summary, pace: Pace, evidence: &Evidence) -> Bound {
+    let is_full = |part: Option<Part>| part.is_some_and(Part::is_full);
+    let [dies, buses, link] = [evidence.dies, evidence.buses, evidence.link].map(is_full);
+    match (dies || evidence.held >= FULL, buses, link) {
+        (true, false, false) => of_dies(evidence),
+        // Dies that would have time for more wait for buses that have none.
+        (_, true, false) if !dies => Bound::Buses,
+        (false, false, true) => Bound::Link,
+        (false, false, false) if is_host(run, pace, evidence) => Bound::Host,
+        _ => Bound::Unknown,
     }
+}
+
+/// What binds dies that are full: the greatest share of their time, if it leads. Their waits for the bus become less with its time.
+fn of_dies(evidence: &Evidence) -> Bound {
+    let shares = evidence.dies_spend;
+    let array = shares.sensing.max(shares.programming).max(shares.erasing);
+    let cleaning = evidence.cleaning.unwrap_or(0.0) * (1.0 - shares.bus) + evidence.moved * shares.bus;
+    let leads = |share: f64, others: [f64; 2]| others.iter().all(|other| share > other + LEAD);
+    match () {
+        () if leads(cleaning, [array, shares.bus]) => Bound::Cleaning,
+        () if leads(array, [shares.bus, 0.0]) => Bound::Arrays,
+        () if leads(shares.bus, [array, cleaning]) => Bound::Buses,
+        () => Bound::Unknown,
+    }
+}
+
+/// Whether the host surely bounds a run on a device without a part that is full.
+fn is_host(run: &Summary, pace: Pace, evidence: &Evidence) -> bool {
+    let Some(stages) = &evidence.stages else { return false };
+    if let Pace::Open { .. } = pace {
+        return stages.mean_seconds <= KEPT_UP * run.simulated_seconds;
+    }
+    let outstanding = (run.host.iops * stages.mean_seconds).max(1.0);
+    let most = evidence.parts().map(|(_, part)| part.most).fold(evidence.held, f64::max);
+    let gain = 2.0 / (stages.service + (2.0 - 1.0 / outstanding) * most);
+    stages.held_up <= MOST_HELD_UP && gain >= GAIN && gain.log2() > stages.longest_service
 }
 
 /// The stage in which requests spent most of their time, and its part of it.
@@ -74,28 +116,11 @@ fn longest(run: &Summary) -> Option<(&str, f64)> {
     Some((longest.0, longest.1 / all))
 }
 
-/// The part of the time of the arrays that went into garbage collection.
-fn cleaning(run: &Summary) -> Option<f64> {
-    let collected = run.metrics.number("flash.gc_array_us")? * 1e-6;
-    let all = run.die_utilisation.iter().sum::<f64>() * run.simulated_seconds;
-    // The time of each command of the collector is rounded to a microsecond.
-    (all > 0.0).then(|| (collected / all).min(1.0))
-}
-
-fn sentence(verdict: &Verdict, pace: Pace) -> String {
-    let (parts, part) = match verdict.busiest {
-        Bound::Buses => ("the buses of the channels", "a channel's bus"),
-        Bound::Link => ("the link to the host", "the link to the host"),
-        _ => ("the arrays of the dies", "a die's array"),
-    };
-    let [busy, mean] = [verdict.busy, verdict.mean_busy].map(Quantity::Fraction);
-    let how_busy = match verdict.busiest {
-        Bound::Link => format!("busy {busy} of the run"),
-        _ => format!("busy {mean} of the run in the mean, the busiest {busy}"),
-    };
+fn sentence(verdict: &Verdict, pace: Pace, evidence: &Evidence) -> String {
     let cleaning = verdict.cleaning.filter(|share| *share > 0.0).map_or_else(String::new, |share| {
         format!("; {} of the time of the arrays went into cleaning", Quantity::Fraction(share))
     });
+    let how = |kind: Bound| format!("{}{cleaning}", how_busy(kind, evidence));
     match verdict.bound {
         Bound::Host => {
             let why = match pace {
@@ -103,92 +128,52 @@ fn sentence(verdict: &Verdict, pace: Pace) -> String {
                 Pace::BySource => "whose jobs did not ask for more",
                 Pace::Closed { .. } | Pace::Bursts { .. } => "which had no more requests outstanding",
             };
+            let (part, busy) = match verdict.busiest {
+                Bound::Buses => ("a channel's bus", verdict.busy),
+                Bound::Link => ("the link to the host", verdict.busy),
+                _ => ("a die", verdict.busy),
+            };
+            let busy = Quantity::Fraction(busy);
             format!(
                 "the host, {why}: the busiest part of the device, {part}, was busy {busy} of the run{cleaning}"
             )
         }
-        Bound::Cleaning if verdict.busy < FULL => {
-            format!("cleaning, which requests waited for: {parts} were {how_busy}{cleaning}")
+        Bound::Cleaning => format!("cleaning: {}", how(Bound::Arrays)),
+        Bound::Arrays => format!("the arrays of the dies: {}", how(Bound::Arrays)),
+        Bound::Buses => format!("the buses of the channels: {}", how(verdict.busiest)),
+        Bound::Link => format!("the link to the host: {}", how(Bound::Link)),
+        Bound::Unknown => {
+            format!("not known from this run, see `wordline why`: {}{}", how(verdict.busiest), waits(verdict))
         }
-        Bound::Cleaning => format!("cleaning: {parts} were {how_busy}{cleaning}"),
-        Bound::Link => format!("{parts}: it was {how_busy}{cleaning}"),
-        Bound::Arrays | Bound::Buses => format!("{parts}: they were {how_busy}{cleaning}"),
     }
+}
+
+/// How busy the parts of a kind were.
+fn how_busy(kind: Bound, evidence: &Evidence) -> String {
+    let Some((_, part)) = evidence.parts().find(|(of, _)| *of == kind) else { return String::new() };
+    let [most, mean] = [part.most, part.mean].map(Quantity::Fraction);
+    match kind {
+        Bound::Link => format!("it was busy {most} of the run"),
+        Bound::Buses => format!("the buses were busy {mean} of the run in the mean, the busiest {most}"),
+        _ => {
+            let (work, share) = evidence.dies_spend.longest();
+            let (share, held) = (Quantity::Fraction(share), Quantity::Fraction(evidence.held));
+            let waits = evidence.held - part.mean > SEEN;
+            let held = if waits { format!(", {held} with waits for their buses") } else { String::new() };
+            format!(
+                "the dies were busy {mean} of the run in the mean, the busiest {most}{held}, and {share} of that {work}"
+            )
+        }
+    }
+}
+
+/// Where requests spent most of their time, for a run of which it is not known what bound it.
+fn waits(verdict: &Verdict) -> String {
+    verdict.stage.as_ref().map_or_else(String::new, |stage| {
+        let share = Quantity::Fraction(verdict.stage_share);
+        format!("; requests spent {share} of their time on: {}", crate::report::stage(stage))
+    })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::report::sample;
-    use crate::summary::TimeShare;
-
-    const CLOSED: Pace = Pace::Closed { depth: 4, think: wordline_kernel::Duration::ZERO };
-
-    /// A run with these utilisations of dies, channels and link, and this part of the time in each stage.
-    fn run(busy: [f64; 3], stages: &[(&str, f64)]) -> Summary {
-        let [dies, channels, link] = busy;
-        let time = |(name, us): &(&str, f64)| TimeShare { name: (*name).into(), read_us: *us, write_us: *us };
-        Summary {
-            die_utilisation: vec![dies / 2.0, dies],
-            channel_utilisation: vec![channels],
-            link_utilisation: vec![link],
-            time: stages.iter().map(time).collect(),
-            ..sample::mixed()
-        }
-    }
-
-    fn bound_of(run: &Summary) -> Bound {
-        of(run, CLOSED).expect("it has parts").bound
-    }
-
-    #[test]
-    fn a_part_that_is_full_binds_and_else_the_host() {
-        let stages = [("array", 10.0), ("bus", 30.0)];
-        let verdict = of(&run([0.9, 0.95, 0.2], &stages), CLOSED).expect("it has parts");
-        assert_eq!((verdict.bound, verdict.busiest, verdict.busy), (Bound::Buses, Bound::Buses, 0.95));
-        assert_eq!((verdict.stage.as_deref(), verdict.stage_share), (Some("bus"), 0.75));
-        assert_eq!(bound_of(&run([0.2, 0.1, 0.9], &stages)), Bound::Link);
-        let verdict = of(&run([0.8, 0.1, 0.2], &stages), CLOSED).expect("it has parts");
-        assert_eq!((verdict.bound, verdict.busiest), (Bound::Host, Bound::Arrays));
-        assert!((verdict.mean_busy - 0.6).abs() < 1e-9);
-        assert!(
-            verdict.text.starts_with("the host, which had no more requests outstanding"),
-            "{}",
-            verdict.text
-        );
-        let open = of(&run([0.8, 0.1, 0.2], &stages), Pace::Open { time_scale: 1.0 }).expect("it has parts");
-        assert!(open.text.contains("came at their own times"), "{}", open.text);
-    }
-
-    #[test]
-    fn arrays_that_mostly_clean_are_bound_by_cleaning_and_so_are_requests_that_wait_for_it() {
-        let stages = [("array", 10.0), ("gc_wait", 5.0)];
-        let mut full = run([0.9, 0.1, 0.1], &stages);
-        full.metrics.set("flash.gc_array_us", 1e6);
-        // So long that the time of the collector is this part of that of the arrays.
-        let cleaned = |part: f64| {
-            let collected = full.metrics.number("flash.gc_array_us").expect("a metric") * 1e-6;
-            let simulated_seconds = collected / part / full.die_utilisation.iter().sum::<f64>();
-            of(&Summary { simulated_seconds, ..full.clone() }, CLOSED).expect("it has parts")
-        };
-        let share = |verdict: &Verdict| verdict.cleaning.expect("it cleans");
-        assert!((share(&cleaned(0.3)) - 0.3).abs() < 1e-9);
-        assert_eq!((cleaned(0.49).bound, cleaned(0.51).bound), (Bound::Arrays, Bound::Cleaning));
-        assert_eq!(bound_of(&run([0.3, 0.1, 0.1], &[("array", 10.0), ("gc_wait", 15.0)])), Bound::Cleaning);
-        assert_eq!(bound_of(&run([0.3, 0.1, 0.1], &[("array", 20.0), ("gc_wait", 15.0)])), Bound::Host);
-    }
-
-    #[test]
-    fn a_device_without_parts_and_a_run_without_requests_have_none() {
-        let without = Summary {
-            die_utilisation: Vec::new(),
-            channel_utilisation: Vec::new(),
-            link_utilisation: Vec::new(),
-            ..sample::mixed()
-        };
-        assert_eq!(of(&without, CLOSED), None);
-        let mut idle = sample::mixed();
-        idle.host.requests = 0;
-        assert_eq!(of(&idle, CLOSED), None);
-    }
-}
+mod tests;

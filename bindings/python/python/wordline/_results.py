@@ -1045,9 +1045,9 @@ class Unknown:
 class Verdict:
     """The bound of a run, and how near it came to that."""
 
-    bound: Literal["arrays", "buses", "link", "cleaning", "host"]
-    """The part or work that bound it: `arrays`, `buses`, `link`, `cleaning` or `host`."""
-    busiest: Literal["arrays", "buses", "link", "cleaning", "host"]
+    bound: Literal["arrays", "buses", "link", "cleaning", "host", "unknown"]
+    """The part or work that bound it: `arrays`, `buses`, `link`, `cleaning` or `host`; `unknown` where the run does not show it."""
+    busiest: Literal["arrays", "buses", "link", "cleaning", "host", "unknown"]
     """The busiest kind of part of the device: `arrays`, `buses` or `link`."""
     busy: float
     """Fraction of the run during which the busiest part of this kind was busy: a die, a channel, a direction of the link."""

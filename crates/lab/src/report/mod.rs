@@ -44,6 +44,7 @@ pub use markup::{Section, add, escaped};
 pub use page::{Origin, html};
 pub use print::{Width, for_a_page, printed};
 pub use quantity::{Quantity, three_digits};
+pub(crate) use results::stage;
 pub use sheet::{Sheet, SheetCell, of_tables};
 pub use statistics::statistics;
 pub use terminal::{comparison, table};

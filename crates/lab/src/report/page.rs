@@ -11,7 +11,7 @@ use super::quantity::Quantity;
 use super::results::{self, Group, results};
 use super::{sheet, told, words};
 use crate::provenance::TraceFile;
-use crate::summary::{Outcome, Summary};
+use crate::summary::{Bound, Outcome, Summary};
 
 /// The data by which a reader can repeat the runs of a report.
 #[derive(Clone, Copy, Debug)]
@@ -56,8 +56,11 @@ fn verdict(runs: &[Summary]) -> Vec<String> {
     let labels = results::labels(runs);
     let compared = if runs.len() > 1 { words::compared(runs) } else { Vec::new() };
     let bound = runs.iter().zip(&labels).filter_map(|(run, label)| {
-        let text = &run.verdict.as_ref()?.text;
-        Some(if runs.len() > 1 { format!("{label}: bound by {text}.") } else { format!("Bound by {text}.") })
+        let verdict = run.verdict.as_ref()?;
+        let is_known = verdict.bound != Bound::Unknown;
+        let (text, bound) = (&verdict.text, if is_known { "bound by" } else { "what bound it is" });
+        let single = if is_known { "Bound by" } else { "What bound it is" };
+        Some(if runs.len() > 1 { format!("{label}: {bound} {text}.") } else { format!("{single} {text}.") })
     });
     compared.into_iter().chain(bound).collect()
 }

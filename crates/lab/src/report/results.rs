@@ -108,6 +108,7 @@ pub fn bound(run: &Summary) -> &'static str {
         Some(Bound::Link) => "link",
         Some(Bound::Cleaning) => "cleaning",
         Some(Bound::Host) => "host",
+        Some(Bound::Unknown) => "not known",
     }
 }
 

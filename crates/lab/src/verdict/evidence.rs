@@ -1,0 +1,179 @@
+//! What a run tells of its bound: how busy the parts of the device were, and where requests spent their time.
+
+use wordline_host::Pace;
+use wordline_kernel::Duration;
+use wordline_nand::DieTimes;
+use wordline_ssd::metrics::Detail;
+
+use crate::summary::{Bound, Summary};
+
+/// How busy the parts of a kind were, as fractions of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part {
+    /// The busiest.
+    pub most: f64,
+    /// In the mean.
+    pub mean: f64,
+}
+
+impl Part {
+    /// That of parts with these fractions, in the stretches of a run in which the host has something to do; none without parts.
+    fn of(fractions: &[f64], factor: f64) -> Option<Self> {
+        let mean = fractions.iter().sum::<f64>() / fractions.len().max(1) as f64;
+        let most = fractions.iter().copied().fold(0.0, f64::max);
+        let whole = |fraction: f64| (fraction * factor).min(1.0);
+        (!fractions.is_empty()).then(|| Self { most: whole(most), mean: whole(mean) })
+    }
+}
+
+/// The shares of what dies do in the time in which they can take no other command: they do something, or wait for the bus.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spent {
+    pub sensing: f64,
+    pub programming: f64,
+    pub erasing: f64,
+    /// With the waits for it.
+    pub bus: f64,
+}
+
+impl Spent {
+    fn of(dies: &[DieTimes], bus_waits: Duration) -> Self {
+        let all: DieTimes = dies.iter().copied().sum();
+        let held = (all.busy() + bus_waits).seconds().max(1e-12);
+        let share = |time: Duration| time.seconds() / held;
+        Self {
+            sensing: share(all.sensing),
+            programming: share(all.programming),
+            erasing: share(all.erasing),
+            bus: share(all.bus + bus_waits),
+        }
+    }
+
+    /// The work of the arrays that took longest, and its share.
+    pub fn longest(&self) -> (&'static str, f64) {
+        let work = [("sensing", self.sensing), ("programming", self.programming), ("erasing", self.erasing)];
+        work.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or_default()
+    }
+}
+
+/// Where requests spent their time, by shares of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stages {
+    /// The mean time of a request, in seconds.
+    pub mean_seconds: f64,
+    /// Waiting for what lets no more through: a place in the device, room in the buffer, garbage collection, a stripe.
+    pub held_up: f64,
+    /// All but waits for dies: the most that can have been service.
+    pub service: f64,
+    /// The greatest share of one stage in which requests are served, with the waits for it that are counted there.
+    pub longest_service: f64,
+}
+
+/// Stages in which a request is served, though it may wait there as well.
+const SERVING: [&str; 7] = ["link", "controller", "mapping", "bus", "array", "decoding", "retries"];
+
+impl Stages {
+    /// None where nobody knows.
+    fn of(run: &Summary) -> Option<Self> {
+        let (reads, writes) = (run.host.reads as f64, run.host.writes as f64);
+        let time = |read_us: f64, write_us: f64| read_us * reads + write_us * writes;
+        let of: Vec<(&str, f64)> =
+            run.time.iter().map(|share| (&*share.name, time(share.read_us, share.write_us))).collect();
+        let all: f64 = of.iter().map(|(_, time)| time).sum();
+        if all <= 0.0 {
+            return None;
+        }
+        let serving = || of.iter().filter(|(name, _)| SERVING.contains(name)).map(|(_, time)| time / all);
+        let for_dies: f64 =
+            of.iter().filter(|(name, _)| *name == "die_wait").map(|(_, time)| time / all).sum();
+        let served: f64 = serving().sum();
+        Some(Self {
+            mean_seconds: all / (reads + writes).max(1.0) * 1e-6,
+            held_up: (1.0 - served - for_dies).max(0.0),
+            service: 1.0 - for_dies,
+            longest_service: serving().fold(0.0, f64::max),
+        })
+    }
+}
+
+/// All that a run tells.
+#[derive(Clone, Debug)]
+pub struct Evidence {
+    /// Dies with a command in the array or on the bus, without waits for the bus.
+    pub dies: Option<Part>,
+    /// The mean fraction of a die with waits for the bus: for so long it could take no other command.
+    pub held: f64,
+    pub buses: Option<Part>,
+    pub link: Option<Part>,
+    pub dies_spend: Spent,
+    /// The part of the time of the arrays that went into garbage collection; none where they were idle.
+    pub cleaning: Option<f64>,
+    /// The part of the data on the buses that garbage collection read and programmed, by pages.
+    pub moved: f64,
+    /// None where nobody knows where requests spent their time.
+    pub stages: Option<Stages>,
+}
+
+impl Evidence {
+    pub fn of(run: &Summary, pace: Pace, detail: &Detail) -> Self {
+        // In pauses of the host nothing is busy for it.
+        let factor = match pace {
+            Pace::Bursts { on, off, .. } => (on + off).seconds() / on.seconds(),
+            _ => 1.0,
+        };
+        let seconds = run.simulated_seconds.max(1e-12);
+        let dies: Vec<f64> = detail.dies.iter().map(|die| die.busy().seconds() / seconds).collect();
+        let waits = detail.bus_waits.seconds() / seconds / dies.len().max(1) as f64;
+        let part = Part::of(&dies, factor);
+        Self {
+            held: part.map_or(0.0, |part| (part.mean + waits * factor).min(1.0)),
+            dies: part,
+            buses: Part::of(&run.channel_utilisation, factor),
+            link: Part::of(&run.link_utilisation, factor),
+            dies_spend: Spent::of(&detail.dies, detail.bus_waits),
+            cleaning: cleaning(run),
+            moved: moved(run),
+            stages: Stages::of(run),
+        }
+    }
+
+    /// The kinds of parts that there are.
+    pub fn parts(&self) -> impl Iterator<Item = (Bound, Part)> + '_ {
+        let kinds = [(Bound::Arrays, self.dies), (Bound::Buses, self.buses), (Bound::Link, self.link)];
+        kinds.into_iter().filter_map(|(bound, part)| Some((bound, part?)))
+    }
+
+    /// The kind of which one part was busiest.
+    pub fn busiest(&self) -> Option<(Bound, Part)> {
+        self.parts().max_by(|a, b| a.1.most.total_cmp(&b.1.most))
+    }
+}
+
+/// The part of the time of the arrays that went into garbage collection.
+fn cleaning(run: &Summary) -> Option<f64> {
+    let collected = run.metrics.number("flash.gc_array_us")? * 1e-6;
+    let all = run.die_utilisation.iter().sum::<f64>() * run.simulated_seconds;
+    // The time of each command of the collector is rounded to a microsecond.
+    (all > 0.0).then(|| (collected / all).min(1.0))
+}
+
+/// Pages that cross the buses for others than garbage collection, by the names of their metrics.
+const OTHERS: [&str; 8] = [
+    "flash.host_reads",
+    "flash.fill_reads",
+    "flash.read_ahead_reads",
+    "flash.translation_reads",
+    "flash.host_programs",
+    "flash.unit_programs",
+    "flash.translation_programs",
+    "flash.padding",
+];
+
+/// The part of the pages on the buses that garbage collection read and programmed; pages that moved inside their chips are none.
+fn moved(run: &Summary) -> f64 {
+    let count = |name: &str| run.metrics.number(name).unwrap_or(0.0);
+    // Each is read and programmed.
+    let moved = 2.0 * (count("flash.gc_programs") - count("flash.gc_copied"));
+    let others: f64 = OTHERS.iter().map(|name| count(name)).sum();
+    moved.max(0.0) / (moved.max(0.0) + others).max(1.0)
+}
