@@ -122,7 +122,11 @@ mod tests {
 
     /// The times on the bus and in the array of an erase, a program and a read of a whole page and of 4 KiB.
     fn times(chips: &mut Chips) -> Vec<(u64, u64)> {
-        let mut calendar = Calendar::new();
+        times_from(chips, &mut Calendar::new())
+    }
+
+    /// The same, on chips that were used before.
+    fn times_from(chips: &mut Chips, calendar: &mut Calendar<crate::chips::Event>) -> Vec<(u64, u64)> {
         let page = chips.geometry().page(BlockSetId(0), 0);
         let commands = [
             (Operation::Erase, Bytes(0)),
@@ -132,10 +136,10 @@ mod tests {
         ];
         let mut carry_out = |(operation, bytes)| {
             chips.registers(DIE).fill(crate::Stamp { logical: 7, version: 1 });
-            chips.begin(DIE, Command::new(operation, page, 1, bytes), &mut calendar);
+            chips.begin(DIE, Command::new(operation, page, 1, bytes), calendar);
             loop {
                 let event = calendar.advance().expect("the command ends");
-                if let Some(done) = chips.handle(event, &mut calendar) {
+                if let Some(done) = chips.handle(event, calendar) {
                     return (done.bus.ps(), done.array.ps());
                 }
             }
@@ -175,7 +179,8 @@ mod tests {
     #[test]
     fn only_commands_of_a_die_that_is_marked_have_the_factor_of_those() {
         let part = times(&mut chips());
-        let mut chips = chips();
+        let (mut chips, mut calendar) = (chips(), Calendar::new());
+        let mut times = |chips: &mut Chips| times_from(chips, &mut calendar);
         let marked = TimeFactors { marked: Factor::percent(50), ..TimeFactors::default() };
         chips.change_times(&marked);
         assert_eq!(times(&mut chips), part);

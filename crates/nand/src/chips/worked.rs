@@ -1,4 +1,4 @@
-//! What each die spent its time on.
+//! The time of each die by what it did.
 
 use wordline_kernel::{Duration, Instant};
 
