@@ -81,15 +81,18 @@ fn bound(run: &Summary, pace: Pace, evidence: &Evidence) -> Bound {
     }
 }
 
-/// What binds dies that are full: the greatest share of their time, if it leads. Their waits for the bus become less with its time.
+/// The bound of dies that are full: the greatest share of their time, if it leads. Their waits for the bus become less with its time.
 fn of_dies(evidence: &Evidence) -> Bound {
     let shares = evidence.dies_spend;
     let array = shares.sensing.max(shares.programming).max(shares.erasing);
+    // Waits become less by more than the time of the bus, and arrays that are faster wait for longer: at most by as much again, chosen.
+    let waits = evidence.dies.map_or(0.0, |dies| (evidence.held - dies.mean).max(0.0));
+    let bus = shares.bus + 2.0 * waits;
     let cleaning = evidence.cleaning.unwrap_or(0.0) * (1.0 - shares.bus) + evidence.moved * shares.bus;
     let leads = |share: f64, others: [f64; 2]| others.iter().all(|other| share > other + LEAD);
     match () {
-        () if leads(cleaning, [array, shares.bus]) => Bound::Cleaning,
-        () if leads(array, [shares.bus, 0.0]) => Bound::Arrays,
+        () if leads(cleaning, [array, bus]) => Bound::Cleaning,
+        () if leads(array, [bus, 0.0]) => Bound::Arrays,
         () if leads(shares.bus, [array, cleaning]) => Bound::Buses,
         () => Bound::Unknown,
     }
@@ -104,7 +107,7 @@ fn is_host(run: &Summary, pace: Pace, evidence: &Evidence) -> bool {
     let outstanding = (run.host.iops * stages.mean_seconds).max(1.0);
     let most = evidence.parts().map(|(_, part)| part.most).fold(evidence.held, f64::max);
     let gain = 2.0 / (stages.service + (2.0 - 1.0 / outstanding) * most);
-    stages.held_up <= MOST_HELD_UP && gain >= GAIN && gain.log2() > stages.longest_service
+    stages.held_up <= MOST_HELD_UP && gain >= GAIN && libm::log2(gain) > stages.longest_service
 }
 
 /// The stage in which requests spent most of their time, and its part of it.

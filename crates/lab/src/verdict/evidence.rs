@@ -1,4 +1,4 @@
-//! What a run tells of its bound: how busy the parts of the device were, and where requests spent their time.
+//! Evidence of a run for its bound: how busy the parts of the device were, and where requests spent their time.
 
 use wordline_host::Pace;
 use wordline_kernel::Duration;

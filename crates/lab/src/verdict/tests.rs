@@ -8,7 +8,7 @@ use crate::summary::TimeShare;
 
 const CLOSED: Pace = Pace::Closed { depth: 4, think: Duration::ZERO };
 
-/// What the dies of a run spend their time on in equal parts of programming and the bus.
+/// Dies that spend equal parts of their time on programming and on the bus.
 const HALF: Spent = Spent { sensing: 0.0, programming: 0.5, erasing: 0.0, bus: 0.5 };
 const MOSTLY_PROGRAMMING: Spent = Spent { programming: 0.8, bus: 0.15, sensing: 0.05, erasing: 0.0 };
 
@@ -109,7 +109,7 @@ fn waits_for_the_bus_keep_a_die_from_other_commands_and_are_the_time_of_the_bus(
     assert_eq!(of_waits([0.6, 0.7, 0.1], HALF, 0).bound, Bound::Unknown);
     assert_eq!(of_waits([0.6, 0.7, 0.1], HALF, 350).bound, Bound::Buses);
     // As `pageftl` under `proxy`: programs of a third, and the bus with its waits.
-    let thirds = Spent { sensing: 0.3, programming: 0.35, erasing: 0.0, bus: 0.35 };
+    let thirds = Spent { sensing: 0.35, programming: 0.45, erasing: 0.0, bus: 0.2 };
     let none_leads = of_waits([0.89, 0.6, 0.1], thirds, 100);
     assert_eq!(none_leads.bound, Bound::Unknown);
     assert!(none_leads.text.contains("99.0 % with waits for their buses"), "{}", none_leads.text);
