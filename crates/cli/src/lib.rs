@@ -29,6 +29,7 @@ mod snapshot;
 mod store;
 mod sweep;
 mod trace;
+mod why;
 mod workloads;
 
 #[cfg(test)]
@@ -77,6 +78,7 @@ struct Program {
 #[derive(Subcommand)]
 enum Command {
     Run(run::Arguments),
+    Why(why::Arguments),
     Compare(compare::Arguments),
     Snapshot(snapshot::Arguments),
     Config(config::Arguments),
@@ -111,6 +113,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
     screen::set_loudness(if arguments.verbose { screen::Loudness::Verbose } else { loudness });
     let result = std::panic::catch_unwind(AssertUnwindSafe(|| match arguments.command {
         Command::Run(arguments) => run::handle(arguments, &registry),
+        Command::Why(arguments) => why::handle(arguments, &registry),
         Command::Compare(arguments) => compare::handle(arguments, &registry),
         Command::Snapshot(arguments) => snapshot::handle(arguments, &registry),
         Command::Config(arguments) => config::handle(arguments, &registry),

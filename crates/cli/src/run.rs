@@ -115,7 +115,7 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
 }
 
 /// The device of a snapshot, with changes.
-fn device_of(file: &Path, settings: &[String], registry: &Registry) -> Result<Device, Error> {
+pub fn device_of(file: &Path, settings: &[String], registry: &Registry) -> Result<Device, Error> {
     if is_standard(file) {
         return Err(Error::Argument {
             what: "--from-snapshot".into(),

@@ -15,6 +15,7 @@ use crate::sweep::{Point, Workload};
 use crate::write_sizes::{self, WriteSizes};
 use wordline_lab::WarmUp;
 use wordline_lab::arrivals::Incoming;
+use wordline_lab::change::Change;
 use wordline_lab::error::{Error, Result};
 use wordline_lab::job::Job;
 use wordline_lab::load::{CutAfter, Load, Start};
@@ -170,6 +171,7 @@ pub fn simulate(point: &Point, goes_on: impl FnMut() -> bool) -> Result<Summary>
         namespace: 0,
         stream: point.generated().map_or(0, |workload| workload.stream),
         seed: point.seed,
+        change: Change::default(),
         log: None,
         slowest: None,
         timeline: None,

@@ -20,6 +20,9 @@ wordline_trace::input_errors! {
         /// The user stopped it before there was anything to tell.
         #[error("stopped before the first request")]
         Stopped,
+        /// A change of something that a device or a host does not have: the reason.
+        #[error("it cannot be changed: {0}")]
+        Unchanged(&'static str),
         /// A design or a policy gave an answer that was not allowed. The text holds the reproducer.
         #[error("{0}")]
         WrongAnswer(String),
@@ -63,7 +66,11 @@ impl Error {
             }
             Self::Content { path: file, found, wanted } => one(path(file), None, None, found, wanted),
             Self::Argument { what, found, wanted } => one(None, None, Some(what.clone()), found, wanted),
-            Self::Stuck(_) | Self::Stopped | Self::WrongAnswer(_) | Self::Invariant(_) => Vec::new(),
+            Self::Stuck(_)
+            | Self::Stopped
+            | Self::Unchanged(_)
+            | Self::WrongAnswer(_)
+            | Self::Invariant(_) => Vec::new(),
         }
     }
 }

@@ -25,6 +25,7 @@
 //! | read the result, as JSON names it | [`Summary`]; [`report`] |
 //! | add a type of device, or a design, of a crate of your own | [`Registry`]; [`devices`] |
 //! | run many side by side | [`sweep`] |
+//! | ask what bounds a run, by what a change brings | [`why`](why::why) |
 //!
 //! One run has one thread, and its result is a function of device, workload and seed. This crate knows files, but no terminal.
 
@@ -33,6 +34,7 @@ pub mod arrivals;
 mod by_job;
 pub mod caught;
 pub mod cells;
+pub mod change;
 pub mod config;
 mod course;
 mod device;
@@ -77,6 +79,7 @@ pub mod until;
 mod verdict;
 mod warm_up;
 mod wear;
+pub mod why;
 pub mod words;
 pub mod workload;
 

@@ -7,6 +7,7 @@ use wordline_host::{Pace, Spread};
 use wordline_kernel::Duration;
 
 use crate::arrivals::{Incoming, Passes};
+use crate::change::Change;
 use crate::provenance::{Fingerprint, Provenance};
 use crate::summary::Source;
 use crate::trace::workload::Precondition as Wished;
@@ -114,6 +115,8 @@ pub struct Load {
     pub trace_file: Option<Fingerprint>,
     /// Things that are known only when the last request has come.
     pub late_notes: LateNotes,
+    /// The change of device and host once the device is in its state.
+    pub change: Change,
     /// The requests once more, to warm the device up with; none where they come once.
     pub passes: Option<Passes>,
 }

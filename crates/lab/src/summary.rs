@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use wordline_kernel::Metrics;
 use wordline_kernel::chart::{Chart, Drawn, Over};
-
 pub use wordline_trace::{Source, SourceKind};
 
 use crate::course::Course;
@@ -130,8 +129,7 @@ pub struct Simulator {
 impl Summary {
     /// Why the metric of a name with dots is unknown; none where it is not.
     pub fn why_unknown(&self, metric: &str) -> Option<&str> {
-        let found = self.unknown.iter().find(|unknown| unknown.metric == metric);
-        found.map(|unknown| unknown.reason.as_str())
+        self.unknown.iter().find(|unknown| unknown.metric == metric).map(|unknown| unknown.reason.as_str())
     }
 
     /// Seconds of simulated time in which the device took requests: all but recoveries after power cuts.
@@ -166,7 +164,7 @@ pub enum Bound {
     Cleaning,
     /// The host: it did not ask for more.
     Host,
-    /// What bound it does not follow from the run alone.
+    /// Not known from the run alone.
     Unknown,
 }
 

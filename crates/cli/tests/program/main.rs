@@ -26,6 +26,7 @@ mod snapshots;
 mod store;
 mod sweep;
 mod traces;
+mod why;
 mod zones;
 
 use std::io::Write;

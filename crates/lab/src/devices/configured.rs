@@ -89,7 +89,8 @@ impl<T: DeviceType> Configured for T {
         let began = Instant::now();
         observer.phase(PRECONDITIONING, pages_to_fill(start, &DeviceType::shape(self)));
         let mut load = load;
-        let prepared = Prepared::of(self, start, &mut load, observer)?;
+        let mut prepared = Prepared::of(self, start, &mut load, observer)?;
+        load.change.make(&mut prepared.device, &mut load.pace)?;
         Ok(Box::new(Running::begin(prepared, load, opened, began, observer)))
     }
 

@@ -15,6 +15,7 @@ use wordline_ssd::SECTOR;
 use wordline_ssd::block_device::Shape;
 
 use crate::arrivals::Passes;
+use crate::change::Change;
 use crate::device::{DEFAULT_PRESET, Device};
 use crate::devices::Configured;
 use crate::error::{Error, Result};
@@ -181,6 +182,7 @@ impl Workload {
             late_notes: ready.late_notes,
             provenance: options.provenance.clone(),
             trace_file: ready.trace_file,
+            change: Change::default(),
             passes: self.passes(capacity, options.seed),
         };
         Ok(Job { device: Arc::clone(&device.configured), start, load })
@@ -211,18 +213,26 @@ impl Workload {
 
     /// The requests once more, as often as is wanted; none of what is read from standard input, or is submitted.
     fn passes(&self, capacity: Bytes, seed: u64) -> Option<Passes> {
+        if self.is_read_once() {
+            return None;
+        }
         let again = self.clone();
-        let comes_once = |path: &Path| is_standard(path) || !path.is_file();
+        Some(Box::new(move |pass| {
+            // The popular addresses do not follow from the seed: a pass draws other requests of the same kind.
+            let drawn = Seed(seed).stream("lab.pass", pass).below(u64::MAX);
+            let wanted = Wanted { capacity, seed, drawn, beside: 0 };
+            Ok(again.ready(&wanted, &mut Unobserved)?.requests.in_order())
+        }))
+    }
+
+    /// Whether its requests come once: from standard input or a pipe, or from a caller.
+    pub(crate) fn is_read_once(&self) -> bool {
+        let comes_once = |path: &Path| is_standard(path) || path.exists() && !path.is_file();
         match &self.origin {
-            Origin::Submitted => None,
-            Origin::Trace(path, _) if comes_once(path) => None,
-            Origin::Named(name) if is_standard(Path::new(name)) => None,
-            _ => Some(Box::new(move |pass| {
-                // The popular addresses do not follow from the seed: a pass draws other requests of the same kind.
-                let drawn = Seed(seed).stream("lab.pass", pass).below(u64::MAX);
-                let wanted = Wanted { capacity, seed, drawn, beside: 0 };
-                Ok(again.ready(&wanted, &mut Unobserved)?.requests.in_order())
-            })),
+            Origin::Submitted => true,
+            Origin::Trace(path, _) => comes_once(path),
+            Origin::Named(name) => is_standard(Path::new(name)),
+            _ => false,
         }
     }
 

@@ -1,0 +1,81 @@
+//! `wordline why`: what bounds a run, by what changes of the device and of the host bring.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use wordline_lab::sweep::Conduct;
+use wordline_lab::why::{self, REQUESTS};
+use wordline_lab::{Error, Registry, Workload};
+
+use crate::arguments::{DeviceArguments, WorkloadArguments, whole};
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::output::JsonArgument;
+use crate::progress::{Steps, Watch};
+use crate::run::device_of;
+use crate::screen;
+
+const EXAMPLES: &str = "\
+Examples:
+  wordline why --preset nvme-tlc --workload mixed-70-30
+  wordline why --preset tiny --workload randread-4k --queue-depth 1 --requests 20000
+  wordline why --from-snapshot steady.snap --workload mixed-70-30 --json why.json";
+
+/// Says what bounds a run, by repeating it with one thing changed at a time.
+///
+/// The run is repeated on a device in the same state, with sensing, programming, erasing, the buses, the link, the controller and garbage
+/// collection each a tenth faster, and with a host that asks for a tenth more and for twice as much. The table has what each brought, and how
+/// much of the relative change that is (the elasticity). Runs have 100,000 requests if not given.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    #[command(flatten)]
+    device: DeviceArguments,
+    #[command(flatten)]
+    workload: WorkloadArguments,
+    /// Runs on the device of a snapshot, as it was saved; see `wordline snapshot`. Where a device is named as well, it
+    /// must be the same.
+    #[arg(long, value_name = "FILE", conflicts_with = "precondition")]
+    from_snapshot: Option<PathBuf>,
+    #[command(flatten)]
+    json: JsonArgument,
+    /// Runs this many side by side; as many as there are cores if not given.
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = whole::<u32, 0>)]
+    threads: u32,
+    /// Shows no progress bar. There is none either where standard error is no terminal.
+    #[arg(long)]
+    no_progress: bool,
+}
+
+/// Runs the command.
+pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> {
+    let workload = arguments.workload.workload()?;
+    let workload = Workload { requests: workload.requests.or(Some(REQUESTS)), ..workload };
+    let mut options = arguments.workload.options();
+    if let Some(until) = &options.until {
+        return Err(Failure::Error(Error::Argument {
+            what: "--until".into(),
+            found: until.column.clone(),
+            wanted: "none: each run has the same number of requests, which --requests sets".into(),
+        }));
+    }
+    let device = match (&arguments.from_snapshot, arguments.device.unnamed()) {
+        (Some(file), Some(settings)) => device_of(file, settings, registry)?,
+        _ => arguments.device.device(registry, workload.origin.usual_preset())?,
+    };
+    options.from_snapshot = arguments.from_snapshot;
+    let json = arguments.json.open()?;
+    interrupt::looks(true);
+    let steps = Steps::new(&device.name, arguments.no_progress);
+    let conduct = Conduct {
+        threads: arguments.threads as usize,
+        stop: interrupt::flag(),
+        progress: &|done, total| steps.show(done, total),
+    };
+    let mut watch = Watch::new(&device.name, arguments.no_progress);
+    let answer = why::why(&device, &workload, &options, &conduct, &mut watch)?;
+    drop(watch);
+    drop(steps);
+    interrupt::take();
+    json.or_table(&answer, || why::table(&answer, screen::width()))
+}

@@ -1,0 +1,112 @@
+//! A change of a device and of its host between the preparation of the device and the first request: a question what it brings. What came
+//! before is the same with it and without it.
+
+use wordline_host::Pace;
+use wordline_kernel::Factor;
+use wordline_ssd::{BlockDevice, TimeFactors};
+
+use crate::error::{Error, Result};
+
+/// A change, of times of the device or of the demand of the host.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    /// The times of the device.
+    pub times: TimeFactors,
+    /// How much the host asks for, as a multiple: requests outstanding in a closed loop, requests a second in an open one.
+    pub demand: f64,
+}
+
+impl Default for Change {
+    /// Nothing.
+    fn default() -> Self {
+        Self { times: TimeFactors::default(), demand: 1.0 }
+    }
+}
+
+impl Change {
+    /// The change of the times of a device.
+    pub fn of_times(times: TimeFactors) -> Self {
+        Self { times, ..Self::default() }
+    }
+
+    /// A host that asks for so many times as much.
+    pub fn of_demand(demand: f64) -> Self {
+        Self { demand, ..Self::default() }
+    }
+
+    /// The same for a device that has no link to the host.
+    pub(crate) fn without_link(self) -> Self {
+        Self { times: TimeFactors { link: Factor::ONE, ..self.times }, ..self }
+    }
+
+    /// Changes a device that is ready, and the pace at which it will get its requests.
+    ///
+    /// # Errors
+    /// [`Error::Unchanged`] where there is no such thing to be changed.
+    pub(crate) fn make(&self, device: &mut impl BlockDevice, pace: &mut Pace) -> Result<()> {
+        if self.times != TimeFactors::default() {
+            device.change_times(&self.times).map_err(Error::Unchanged)?;
+        }
+        *pace = self.of_pace(*pace).map_err(Error::Unchanged)?;
+        Ok(())
+    }
+
+    /// A pace with the change of the demand: of a depth at least by one.
+    ///
+    /// # Errors
+    /// The reason for which it cannot be changed.
+    pub fn of_pace(&self, pace: Pace) -> std::result::Result<Pace, &'static str> {
+        if self.demand == 1.0 {
+            return Ok(pace);
+        }
+        let more =
+            |depth: u32| ((f64::from(depth) * self.demand).round() as u32).max(depth.saturating_add(1));
+        match pace {
+            Pace::Closed { depth, think } => Ok(Pace::Closed { depth: more(depth), think }),
+            Pace::Bursts { depth, on, off } => Ok(Pace::Bursts { depth: more(depth), on, off }),
+            Pace::Open { time_scale: 0.0 } => Err("all requests come at once"),
+            Pace::Open { time_scale } => Ok(Pace::Open { time_scale: time_scale / self.demand }),
+            Pace::BySource => {
+                Err("the jobs of a job file say themselves how many requests they have outstanding")
+            }
+        }
+    }
+
+    /// How much the demand of a pace is changed, as a multiple: of a small depth it is more than was asked for.
+    ///
+    /// # Errors
+    /// The reason for which it cannot be changed.
+    pub fn ratio(&self, pace: Pace) -> std::result::Result<f64, &'static str> {
+        let changed = self.of_pace(pace)?;
+        Ok(match (pace, changed) {
+            (Pace::Closed { depth: before, .. }, Pace::Closed { depth, .. })
+            | (Pace::Bursts { depth: before, .. }, Pace::Bursts { depth, .. }) => {
+                f64::from(depth) / f64::from(before)
+            }
+            _ => self.demand,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wordline_kernel::Duration;
+
+    #[test]
+    fn a_depth_grows_by_one_at_least_and_the_times_of_an_open_loop_shrink() {
+        let tenth = Change::of_demand(1.1);
+        let closed = |depth| Pace::Closed { depth, think: Duration::ZERO };
+        for (depth, wanted) in [(1, 2), (4, 5), (32, 35), (128, 141)] {
+            assert_eq!(tenth.of_pace(closed(depth)), Ok(closed(wanted)));
+            assert_eq!(tenth.ratio(closed(depth)), Ok(f64::from(wanted) / f64::from(depth)));
+        }
+        assert_eq!(Change::of_demand(2.0).of_pace(closed(32)), Ok(closed(64)));
+        let open = Pace::Open { time_scale: 1.0 };
+        assert_eq!(Change::of_demand(2.0).of_pace(open), Ok(Pace::Open { time_scale: 0.5 }));
+        assert!(
+            tenth.of_pace(Pace::BySource).is_err() && tenth.of_pace(Pace::Open { time_scale: 0.0 }).is_err()
+        );
+        assert_eq!(Change::default().of_pace(Pace::BySource), Ok(Pace::BySource));
+    }
+}

@@ -1,0 +1,172 @@
+//! The answer: elasticities of what was measured, and which of them is the bound.
+
+use wordline_host::Pace;
+
+use super::sample::{BATCHES, Sample};
+use super::{Asked, Asking, Cause, Effect, Elasticity, First, Why};
+use crate::student::Mean;
+
+/// The gain of twice the demand from which on the host can be what bounds a run: a fifth.
+const GAIN: f64 = 1.2;
+
+/// The least elasticity of a bound. Chosen: a tenth less then brings a hundredth.
+const LEAST: f64 = 0.1;
+
+/// A change, what it brought, and that batch by batch.
+struct Measured {
+    effect: Effect,
+    /// Elasticities of the batches; empty where they are not known.
+    batches: Vec<f64>,
+}
+
+/// The answer to what was asked.
+pub fn of(asked: &Asked<'_>, first: &First, samples: Vec<(Cause, Asking)>) -> Why {
+    let First { sample: first, pace, queues, source, .. } = first;
+    let (pace, queues) = (*pace, usize::from(*queues));
+    let count = comparable(first, pace, queues, &samples);
+    let times = first.batches(count);
+    let seconds: f64 = times.iter().sum();
+    let measured: Vec<Measured> =
+        samples.into_iter().map(|(cause, sample)| measured(cause, sample, pace, first, count)).collect();
+    let (bound, text) = bound(&measured);
+    let p99 = |kind| first.p99(kind, count).map(|(value, _)| value);
+    Why {
+        device: asked.device.name.clone(),
+        workload: source.clone(),
+        seed: asked.options.seed,
+        queue_depth: match pace {
+            Pace::Closed { depth, .. } | Pace::Bursts { depth, .. } => Some(depth),
+            Pace::Open { .. } | Pace::BySource => None,
+        },
+        left_out: first.left_out,
+        requests: count as u64,
+        batches: BATCHES,
+        iops: count as f64 / seconds.max(1e-12),
+        read_p99_us: p99(0),
+        write_p99_us: p99(1),
+        bound,
+        text,
+        effects: measured.into_iter().map(|measured| measured.effect).collect(),
+        verdict: first.verdict.clone(),
+    }
+}
+
+/// How many completions are compared: all but those at the end, when no more than these are outstanding; the same in each run.
+fn comparable(first: &Sample, pace: Pace, queues: usize, samples: &[(Cause, Asking)]) -> usize {
+    let lengths = samples.iter().filter_map(|(_, sample)| Some(sample.as_ref().ok()?.completions.len()));
+    let least = lengths.fold(first.completions.len(), usize::min);
+    let outstanding = match pace {
+        Pace::Closed { depth, .. } | Pace::Bursts { depth, .. } => 2 * depth as usize * queues,
+        Pace::Open { .. } | Pace::BySource => 0,
+    };
+    // Of a run that is short beside its depth half is compared all the same.
+    least.saturating_sub(outstanding).max(least / 2)
+}
+
+fn measured(cause: Cause, sample: Asking, pace: Pace, first: &Sample, count: usize) -> Measured {
+    let change = cause.change();
+    // The gain if nothing else counted, as a logarithm: of a time the inverse of its factor.
+    let (factor, whole) = match change.ratio(pace) {
+        Ok(ratio) if change.demand != 1.0 => (ratio, libm::log(ratio)),
+        _ => (0.9, libm::log(1.0 / 0.9)),
+    };
+    let nothing = |unknown: Option<String>| Effect {
+        cause,
+        factor,
+        iops: None,
+        elasticity: None,
+        read_p99: None,
+        write_p99: None,
+        unknown,
+    };
+    let sample = match sample {
+        Ok(sample) => sample,
+        Err(reason) => return Measured { effect: nothing(Some(reason)), batches: Vec::new() },
+    };
+    let (before, after) = (first.batches(count), sample.batches(count));
+    let gain = before.iter().sum::<f64>() / after.iter().sum::<f64>().max(1e-12);
+    let batches = elasticities(&before, &after, whole);
+    let p99 = |kind| {
+        let ((before, of_before), (after, of_after)) = (first.p99(kind, count)?, sample.p99(kind, count)?);
+        let half = half(&elasticities(&of_before, &of_after, whole));
+        (before > 0.0 && after > 0.0).then(|| Elasticity { value: libm::log(before / after) / whole, half })
+    };
+    let elasticity = Elasticity { value: libm::log(gain) / whole, half: half(&batches) };
+    let effect = Effect {
+        iops: Some(gain),
+        elasticity: Some(elasticity),
+        read_p99: p99(0),
+        write_p99: p99(1),
+        ..nothing(None)
+    };
+    Measured { effect, batches }
+}
+
+/// The elasticities of batches, of which each lasted so long before and after a change; empty where one took no time.
+fn elasticities(before: &[f64], after: &[f64], whole: f64) -> Vec<f64> {
+    let pairs = before.iter().zip(after);
+    let each = pairs
+        .map(|(before, after)| (*before > 0.0 && *after > 0.0).then(|| libm::log(before / after) / whole));
+    each.collect::<Option<_>>().unwrap_or_default()
+}
+
+fn half(batches: &[f64]) -> Option<f64> {
+    if batches.is_empty() { None } else { Mean::of(batches).half }
+}
+
+/// The bound, if there is one that leads, and a sentence about it.
+fn bound(all: &[Measured]) -> (Option<Cause>, String) {
+    let twice = all.iter().find(|one| one.effect.cause == Cause::HostTwice).and_then(|one| one.effect.iops);
+    let is_host = twice.is_some_and(|gain| gain >= GAIN);
+    let value = |one: &Measured| one.effect.elasticity.map_or(f64::NEG_INFINITY, |known| known.value);
+    let may = |one: &&Measured| {
+        let Effect { cause, elasticity, .. } = &one.effect;
+        cause.is_candidate() && elasticity.is_some() && (*cause != Cause::Host || is_host)
+    };
+    let mut candidates: Vec<&Measured> = all.iter().filter(may).collect();
+    candidates.sort_by(|a, b| value(b).total_cmp(&value(a)));
+    let twice = twice.map_or_else(
+        || "whether more requests outstanding would bring more is not known".to_owned(),
+        |gain| format!("twice the demand of the host brings {}", percent(gain)),
+    );
+    let [best, rest @ ..] = &candidates[..] else {
+        return (None, "not known: nothing could be changed".into());
+    };
+    let name = best.effect.cause.name();
+    if value(best) < LEAST {
+        return (None, format!("not known: no change of a tenth brings a hundredth; {twice}"));
+    }
+    match rest.iter().find(|other| !leads(best, other)) {
+        Some(other) => {
+            let (first, second) = (value(best), value(other));
+            let other = other.effect.cause.name();
+            let text = format!(
+                "not known: {name} or {other}, whose elasticities {first:.2} and {second:.2} differ by no more than chance; {twice}"
+            );
+            (None, text)
+        }
+        None => {
+            let text = format!("{name}: an elasticity of {:.2}; {twice}", value(best));
+            (Some(best.effect.cause), text)
+        }
+    }
+}
+
+/// Whether one elasticity is greater than another by more than chance, batch by batch.
+fn leads(best: &Measured, other: &Measured) -> bool {
+    let value = |one: &Measured| one.effect.elasticity.map_or(0.0, |known| known.value);
+    let lead = value(best) - value(other);
+    let differences: Vec<f64> =
+        best.batches.iter().zip(&other.batches).map(|(best, other)| best - other).collect();
+    match half(&differences) {
+        Some(half) => lead > half,
+        // Nothing is known of chance: what leads by a tenth leads.
+        None => lead > LEAST,
+    }
+}
+
+/// A multiple as what it adds, in percent.
+pub fn percent(gain: f64) -> String {
+    let more = (gain - 1.0) * 100.0;
+    format!("{more:+.1} %")
+}

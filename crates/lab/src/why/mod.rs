@@ -1,0 +1,242 @@
+//! The bound of a run, by experiment: the run is repeated with one thing changed at a time, and the change that brings most is the bound.
+//!
+//! Every run begins with the same device in the same state: it is prepared with the times that it has, and the change comes after that, before
+//! the first request. So does what is left out of the beginning; the first run says how much that is. All runs have the same requests. The
+//! *elasticity* of the requests a second is the logarithm of their ratio over the logarithm of the ratio of what was changed: 1 where a tenth
+//! less time brings as many requests a second more as if nothing else took any time, 0 where it brings nothing. The elasticities of all
+//! times of a closed loop without think time add up to 1, for a device of which everything is faster does the same in less time.
+//!
+//! The measured requests are cut into batches by the number of completions, and each batch is compared with the same one of the first run; 95 %
+//! intervals are those of Student's t over the batches. A bound is named if it leads by more than chance.
+
+mod answer;
+mod question;
+mod sample;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use wordline_host::Pace;
+
+use crate::arrivals::Incoming;
+use crate::change::Change;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::job::{Job, RunOptions};
+use crate::observer::{Observer, While};
+use crate::output::is_standard;
+use crate::summary::{Outcome, Source, Verdict};
+use crate::sweep::{self, Conduct};
+use crate::transient::WarmUp;
+use crate::workload::Workload;
+use sample::Sample;
+
+pub use question::Cause;
+pub use text::table;
+
+/// Requests of each run where nobody says it. Chosen: elasticities are then known to a few hundredths.
+pub const REQUESTS: u64 = 100_000;
+
+/// Why an application does not ask for more.
+const THREADS: &str = "each thread of an application waits for the answer to its own request, and with more threads it is another \
+                       workload; --queue-depth keeps as many outstanding as it says";
+
+/// The bound of a run, and what was measured for it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Why {
+    /// Name of the device.
+    pub device: String,
+    /// Where the requests came from.
+    pub workload: Source,
+    /// The seed of all random streams.
+    pub seed: u64,
+    /// Requests outstanding in each queue of a closed loop; null in an open loop, and where jobs have depths of their own.
+    #[schemars(with = "u32")]
+    pub queue_depth: Option<u32>,
+    /// Requests at the beginning of each run that are left out.
+    pub left_out: u64,
+    /// Requests of each run that are measured.
+    pub requests: u64,
+    /// Batches into which they are cut.
+    pub batches: usize,
+    /// Requests a second without a change.
+    pub iops: f64,
+    /// The 99th percentile of the latency of reads without a change, in microseconds; null where it is not known.
+    #[schemars(with = "f64")]
+    pub read_p99_us: Option<f64>,
+    /// The same of writes.
+    #[schemars(with = "f64")]
+    pub write_p99_us: Option<f64>,
+    /// The bound: the cause of the greatest elasticity; null where that is not known.
+    #[schemars(with = "Cause")]
+    pub bound: Option<Cause>,
+    /// The bound in a sentence, or why it is not known.
+    pub text: String,
+    /// The effect of each change.
+    pub effects: Vec<Effect>,
+    /// The verdict of the run alone on its bound; null where it says nothing.
+    #[schemars(with = "Verdict")]
+    pub verdict: Option<Verdict>,
+}
+
+/// The effect of a change.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Effect {
+    /// The thing that was changed.
+    pub cause: Cause,
+    /// The factor: on a time, or on how much the host asks for.
+    pub factor: f64,
+    /// Requests a second with the change, as a multiple; null where it is not known.
+    #[schemars(with = "f64")]
+    pub iops: Option<f64>,
+    /// Their elasticity.
+    #[schemars(with = "Elasticity")]
+    pub elasticity: Option<Elasticity>,
+    /// The elasticity of the 99th percentile of the latency of reads, with the sign of a gain: positive where it is shorter.
+    #[schemars(with = "Elasticity")]
+    pub read_p99: Option<Elasticity>,
+    /// The same of writes.
+    #[schemars(with = "Elasticity")]
+    pub write_p99: Option<Elasticity>,
+    /// Why what is null is not known; null where everything is.
+    #[schemars(with = "String")]
+    pub unknown: Option<String>,
+}
+
+/// A relative gain for a relative change.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Elasticity {
+    /// The elasticity over all measured requests.
+    pub value: f64,
+    /// Half of its 95 % interval, from the batches; null where there is one.
+    #[schemars(with = "f64")]
+    pub half: Option<f64>,
+}
+
+impl Why {
+    /// The effect of a change.
+    pub fn effect(&self, cause: Cause) -> Option<&Effect> {
+        self.effects.iter().find(|effect| effect.cause == cause)
+    }
+
+    /// The elasticity of the requests a second to a cause.
+    pub fn elasticity(&self, cause: Cause) -> Option<f64> {
+        self.effect(cause).and_then(|effect| Some(effect.elasticity?.value))
+    }
+}
+
+/// Asks what bounds a run of this workload on this device. The observer watches the first run; those with changes go side by side.
+///
+/// # Errors
+/// Those of [`run`](crate::run()); [`Error::Argument`] for a workload that is read once, or whose device fails requests; [`Error::Stopped`] if
+/// the user stopped it.
+pub fn why(
+    device: &Device,
+    workload: &Workload,
+    options: &RunOptions,
+    conduct: &Conduct<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Why> {
+    let asked = Asked { device, workload, options };
+    let first = asked.first(observer)?;
+    let questions = Cause::ALL;
+    let one = |cause: &Cause| asked.again(*cause, &first, conduct.stop);
+    let samples = sweep::run(&questions, conduct, one)?;
+    let samples: Vec<Asking> = samples.into_iter().collect::<Option<_>>().ok_or(Error::Stopped)?;
+    Ok(answer::of(&asked, &first, questions.into_iter().zip(samples).collect()))
+}
+
+/// The run that is asked about.
+struct Asked<'a> {
+    device: &'a Device,
+    workload: &'a Workload,
+    options: &'a RunOptions,
+}
+
+/// The run without a change.
+struct First {
+    sample: Sample,
+    pace: Pace,
+    /// Queues that the host uses.
+    queues: u16,
+    /// Whether the requests are those of threads that wait for answers to their own.
+    has_threads: bool,
+    source: Source,
+}
+
+/// A run with a change, or why there is none.
+type Asking = std::result::Result<Sample, String>;
+
+impl Asked<'_> {
+    /// The run without a change.
+    fn first(&self, observer: &mut dyn Observer) -> Result<First> {
+        let snapshot = self.options.from_snapshot.as_deref();
+        if self.workload.is_read_once() || snapshot.is_some_and(is_standard) {
+            return Err(wrong("an input that is read once", "files, which every run can read"));
+        }
+        let job = self.job(self.options.warm_up, Change::default(), observer)?;
+        let (pace, queues, source) = (job.load.pace, job.load.spread.queues, job.load.source.clone());
+        let has_threads = matches!(job.load.requests, Incoming::ByThread(_));
+        let sample = Sample::take(job, observer)?;
+        match sample.outcome {
+            Outcome::Interrupted => Err(Error::Stopped),
+            Outcome::ReadOnly => Err(wrong("a device at the end of its life", "one that takes requests")),
+            Outcome::Complete if sample.failed > 0 => {
+                Err(wrong("a run of which requests failed", "one of which none does"))
+            }
+            Outcome::Complete if sample.completions.is_empty() => Err(wrong(
+                "no request after those that are left out",
+                "more requests, or a shorter --warm-up",
+            )),
+            Outcome::Complete => Ok(First { sample, pace, queues, has_threads, source }),
+        }
+    }
+
+    /// The run once more with a change.
+    fn again(&self, cause: Cause, first: &First, stop: &AtomicBool) -> Result<Asking> {
+        let (change, left_out) = (cause.change(), first.sample.left_out);
+        if let Err(reason) = change.of_pace(first.pace) {
+            return Ok(Err(reason.into()));
+        }
+        if change.demand != 1.0 && first.has_threads {
+            return Ok(Err(THREADS.into()));
+        }
+        let mut observer = While(|| !stop.load(Ordering::Relaxed));
+        let warm_up = if left_out > 0 { WarmUp::Requests(left_out) } else { WarmUp::None };
+        let mut take = |change| Sample::take(self.job(Some(warm_up), change, &mut observer)?, &mut observer);
+        let taken = match take(change) {
+            // All times are those that there are.
+            Err(Error::Unchanged(_)) if cause == Cause::AllTimes => take(change.without_link()),
+            taken => taken,
+        };
+        match taken {
+            Err(Error::Unchanged(reason)) => Ok(Err(reason.into())),
+            Ok(sample) if sample.outcome == Outcome::Interrupted => Err(Error::Stopped),
+            Ok(sample) if sample.outcome == Outcome::ReadOnly || sample.failed > 0 => {
+                Ok(Err("with the change, requests fail".into()))
+            }
+            taken => taken.map(Ok),
+        }
+    }
+
+    fn job(&self, warm_up: Option<WarmUp>, change: Change, observer: &mut dyn Observer) -> Result<Job> {
+        let RunOptions { seed, precondition, from_snapshot, provenance, .. } = self.options.clone();
+        let options =
+            RunOptions { seed, precondition, warm_up, from_snapshot, provenance, ..RunOptions::default() };
+        let mut job = self.workload.job(self.device, &options, observer)?;
+        job.load.change = change;
+        Ok(job)
+    }
+}
+
+fn wrong(found: &str, wanted: &str) -> Error {
+    Error::Argument {
+        what: "the run whose bound is asked for".into(),
+        found: found.into(),
+        wanted: wanted.into(),
+    }
+}

@@ -1,0 +1,105 @@
+//! The changes, one thing at a time.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_kernel::Factor;
+use wordline_ssd::TimeFactors;
+
+use crate::change::Change;
+
+/// The factor on a time: a tenth less.
+const LESS: Factor = Factor::percent(90);
+
+/// A possible bound of a run, and the change that shows whether it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// Sensing (tR).
+    ReadTime,
+    /// Programming (tPROG).
+    ProgramTime,
+    /// Erasing (tBERS).
+    EraseTime,
+    /// The buses of the channels: commands, addresses, waits and data.
+    Buses,
+    /// The link to the host.
+    Link,
+    /// The controller: firmware, access to the buffer, decoding.
+    Controller,
+    /// The commands of garbage collection, in the array and on the bus.
+    Cleaning,
+    /// The host: requests outstanding, or requests a second by their times.
+    Host,
+    /// Twice as much of the host.
+    HostTwice,
+    /// Sensing, programming and erasing together.
+    Arrays,
+    /// All of these times together.
+    AllTimes,
+}
+
+impl Cause {
+    /// All of them.
+    pub const ALL: [Self; 11] = [
+        Self::ReadTime,
+        Self::ProgramTime,
+        Self::EraseTime,
+        Self::Buses,
+        Self::Link,
+        Self::Controller,
+        Self::Cleaning,
+        Self::Host,
+        Self::HostTwice,
+        Self::Arrays,
+        Self::AllTimes,
+    ];
+
+    /// Whether it may be named as a bound. The others are for comparison.
+    pub fn is_candidate(self) -> bool {
+        !matches!(self, Self::HostTwice | Self::Arrays | Self::AllTimes)
+    }
+
+    /// Its name in tables and sentences.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ReadTime => "sensing (tR)",
+            Self::ProgramTime => "programming (tPROG)",
+            Self::EraseTime => "erasing (tBERS)",
+            Self::Buses => "buses of the channels",
+            Self::Link => "link to the host",
+            Self::Controller => "controller",
+            Self::Cleaning => "garbage collection",
+            Self::Host => "host",
+            Self::HostTwice => "host, twice",
+            Self::Arrays => "arrays (tR, tPROG, tBERS)",
+            Self::AllTimes => "all times of the device",
+        }
+    }
+
+    /// The change that asks for it.
+    pub fn change(self) -> Change {
+        let none = TimeFactors::default();
+        let times = match self {
+            Self::ReadTime => TimeFactors { read: LESS, ..none },
+            Self::ProgramTime => TimeFactors { program: LESS, ..none },
+            Self::EraseTime => TimeFactors { erase: LESS, ..none },
+            Self::Buses => TimeFactors { bus: LESS, ..none },
+            Self::Link => TimeFactors { link: LESS, ..none },
+            Self::Controller => TimeFactors { controller: LESS, ..none },
+            Self::Cleaning => TimeFactors { gc: LESS, ..none },
+            Self::Host => return Change::of_demand(1.1),
+            Self::HostTwice => return Change::of_demand(2.0),
+            Self::Arrays => TimeFactors { read: LESS, program: LESS, erase: LESS, ..none },
+            Self::AllTimes => TimeFactors {
+                read: LESS,
+                program: LESS,
+                erase: LESS,
+                bus: LESS,
+                link: LESS,
+                controller: LESS,
+                ..none
+            },
+        };
+        Change::of_times(times)
+    }
+}

@@ -1,0 +1,84 @@
+//! The answer as a table.
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use wordline_kernel::{counted, grouped};
+
+use super::answer::percent;
+use super::{Effect, Elasticity, Why};
+use crate::report::Quantity;
+
+/// Columns of an ordinary terminal; texts are not folded to less, chosen.
+const LEAST: u16 = 40;
+
+/// The answer for a terminal of so many columns.
+pub fn table(why: &Why, columns: u16) -> String {
+    let p99 = |name: &str, us: Option<f64>| us.map(|us| format!("p99 of {name} {}", Quantity::Latency(us)));
+    let measured: Vec<String> =
+        [p99("reads", why.read_p99_us), p99("writes", why.write_p99_us)].into_iter().flatten().collect();
+    let outstanding = |depth: u32| format!(", {} outstanding", counted(depth.into(), "request"));
+    let depth = why.queue_depth.map_or_else(String::new, outstanding);
+    let mut text = format!(
+        "{} on {}{depth}: {} IOPS{}{}\n{} measured after {} that are left out, seed {}\n\n",
+        why.workload.name,
+        why.device,
+        Quantity::Number(why.iops),
+        if measured.is_empty() { "" } else { "; " },
+        measured.join(", "),
+        counted(why.requests, "request"),
+        grouped(&why.left_out.to_string()),
+        why.seed,
+    );
+    text += &rows(why);
+    text + "\n\n" + &sentences(why, columns) + "\n"
+}
+
+fn rows(why: &Why) -> String {
+    let mut table = plain();
+    table.set_header(["changed", "to", "IOPS", "elasticity", "of p99, reads", "of p99, writes"]);
+    for effect in &why.effects {
+        let Effect { cause, factor, iops, elasticity, read_p99, write_p99, .. } = effect;
+        let gain = iops.map_or_else(|| "not known".to_owned(), percent);
+        let to = format!("{:.0} %", factor * 100.0);
+        let elasticities = [elasticity, read_p99, write_p99].map(|known| shown(*known));
+        table.add_row([cause.name().to_owned(), to, gain].into_iter().chain(elasticities));
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    lines_of(&table)
+}
+
+/// The bound, what the run alone says, and why what is not known is not.
+fn sentences(why: &Why, columns: u16) -> String {
+    let mut table = plain();
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(columns.max(LEAST));
+    let bound = if why.bound.is_some() { "Bound by" } else { "What bounds it" };
+    table.add_row([bound, &why.text]);
+    if let Some(verdict) = &why.verdict {
+        table.add_row(["The run alone says", &verdict.text]);
+    }
+    for effect in &why.effects {
+        if let Some(reason) = &effect.unknown {
+            table.add_row(["Not known", &format!("{}: {reason}", effect.cause.name())]);
+        }
+    }
+    lines_of(&table)
+}
+
+fn plain() -> Table {
+    let mut table = Table::new();
+    table.force_no_tty().load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table
+}
+
+fn lines_of(table: &Table) -> String {
+    table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+}
+
+fn shown(elasticity: Option<Elasticity>) -> String {
+    match elasticity {
+        None => "–".into(),
+        Some(Elasticity { value, half: None }) => format!("{value:.2}"),
+        Some(Elasticity { value, half: Some(half) }) => format!("{value:.2} ± {half:.2}"),
+    }
+}
