@@ -104,11 +104,11 @@ impl Times {
 
 #[cfg(test)]
 mod tests {
-    use wordline_kernel::{Bytes, Calendar};
+    use wordline_kernel::{Bytes, Calendar, Schedule};
 
     use super::*;
     use crate::chips::{Command, Operation};
-    use crate::geometry::Layout;
+    use crate::geometry::{ChannelId, Layout};
     use crate::part::tests::mqsim_file;
     use crate::{BlockSetId, Pools};
 
@@ -125,8 +125,10 @@ mod tests {
         times_from(chips, &mut Calendar::new())
     }
 
-    /// The same, on chips that were used before.
+    /// The same, on chips that were used before, once their bus has turned round.
     fn times_from(chips: &mut Chips, calendar: &mut Calendar<crate::chips::Event>) -> Vec<(u64, u64)> {
+        calendar.at(calendar.now() + Duration::from_ms(1), crate::chips::Event::BusFree(ChannelId(0)));
+        calendar.advance();
         let page = chips.geometry().page(BlockSetId(0), 0);
         let commands = [
             (Operation::Erase, Bytes(0)),
