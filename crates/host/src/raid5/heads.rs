@@ -138,6 +138,8 @@ pub struct Turns {
     pub raw: bool,
     /// Blocks that are being written change the data or the parity.
     pub changes: bool,
+    /// Blocks were lost, and are others from now on than those that the parity on its member is of.
+    pub lost: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -96,10 +96,12 @@ impl<D: BlockDevice> Raid5<D> {
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
         let head = self.heads.get_mut(id);
-        let rewrite = std::mem::take(&mut head.rewrite);
-        // A block that is written as it should be already, of a member that is rebuilt or as a repair, leaves the parity right.
+        let (rewrite, was_lost) = (std::mem::take(&mut head.rewrite), std::mem::take(&mut head.turns.lost));
+        // A block that is written as it should be already, of a member that is rebuilt or as a repair, leaves the parity right. One that was
+        // lost does not: a power cut may keep what stands in for it and not the parity of that.
         let is_rebuild = matches!(self.sync, Some(Sync { task: Task::Rebuild { .. }, .. }));
-        let changes = blocks != 0 && !(is_rebuild && head.job == Job::Sync) || rewrite.count_ones() > 1;
+        let changes =
+            blocks != 0 && !(is_rebuild && head.job == Job::Sync) || rewrite.count_ones() > 1 || was_lost;
         let blocks = (blocks | rewrite) & self.members.writable();
         if blocks == 0 {
             return self.job_over(id, calendar);

@@ -213,6 +213,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
         if lost != 0 || !one {
             self.log.forget(row.row);
+            self.heads.get_mut(id).turns.lost = true;
         }
         if row.untrusted {
             // From now on the block is what the others and the parity say, or the parity is computed anew.
