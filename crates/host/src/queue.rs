@@ -35,17 +35,20 @@ pub enum Pace {
         off: Duration,
     },
     /// As soon as the source has them: it keeps the time and the number outstanding itself.
-    BySource,
+    BySource {
+        /// Whether it leaves a device that keeps up with it time without any request.
+        pauses: bool,
+    },
 }
 
 impl Pace {
     /// Whether the host leaves a device that keeps up with it time without any request: by the times of a trace, between bursts, and while it
-    /// thinks. A source of its own is taken for one that always has something to do.
+    /// thinks.
     pub fn has_pauses(&self) -> bool {
         match self {
             Self::Open { .. } | Self::Bursts { .. } => true,
             Self::Closed { think, .. } => *think > Duration::ZERO,
-            Self::BySource => false,
+            Self::BySource { pauses } => *pauses,
         }
     }
 
@@ -53,7 +56,7 @@ impl Pace {
     pub fn submits_by(&self, arrival: &Arrival, time: Instant) -> bool {
         match self {
             Self::Open { time_scale } => scaled(arrival.time, *time_scale) <= time,
-            Self::Closed { .. } | Self::Bursts { .. } | Self::BySource => true,
+            Self::Closed { .. } | Self::Bursts { .. } | Self::BySource { .. } => true,
         }
     }
 
@@ -61,7 +64,7 @@ impl Pace {
     pub fn submits_before(&self, arrival: &Arrival, time: Instant) -> bool {
         match self {
             Self::Open { time_scale } => scaled(arrival.time, *time_scale) < time,
-            Self::Closed { .. } | Self::Bursts { .. } | Self::BySource => false,
+            Self::Closed { .. } | Self::Bursts { .. } | Self::BySource { .. } => false,
         }
     }
 
@@ -160,7 +163,7 @@ impl Room {
     fn new(pace: Pace, spread: Spread) -> Self {
         let depth = match pace {
             Pace::Closed { depth, .. } | Pace::Bursts { depth, .. } => depth,
-            Pace::Open { .. } | Pace::BySource => 0,
+            Pace::Open { .. } | Pace::BySource { .. } => 0,
         };
         if spread.queues == 1 {
             return Self::One(depth);
@@ -266,7 +269,7 @@ impl<S: Source> HostQueue<S> {
         if !self.thinking.is_empty() {
             self.wake(now);
         }
-        if matches!(self.pace, Pace::BySource) {
+        if matches!(self.pace, Pace::BySource { .. }) {
             self.source.pass(Instant::ZERO + (now - self.begin));
         }
         let Some(next) = self.next_ahead() else { return self.without_next() };
@@ -275,7 +278,7 @@ impl<S: Source> HostQueue<S> {
         let (submitted, spread) = (self.submitted, self.spread);
         let in_turn = || if spread.is_bound { bound } else { (submitted % u64::from(spread.queues)) as u16 };
         let queue = match self.pace {
-            Pace::BySource => in_turn(),
+            Pace::BySource { .. } => in_turn(),
             Pace::Open { time_scale } => {
                 let time = self.begin + (scaled(arrival.time, time_scale) - Instant::ZERO);
                 if time > now {
@@ -376,7 +379,7 @@ impl<S: Source> HostQueue<S> {
                 self.room.give(queue);
                 self.source.answered(tag);
             }
-            Pace::BySource => self.source.answered(tag),
+            Pace::BySource { .. } => self.source.answered(tag),
         }
     }
 

@@ -66,7 +66,7 @@ impl Change {
             Pace::Bursts { depth, on, off } => Ok(Pace::Bursts { depth: more(depth), on, off }),
             Pace::Open { time_scale: 0.0 } => Err("all requests come at once"),
             Pace::Open { time_scale } => Ok(Pace::Open { time_scale: time_scale / self.demand }),
-            Pace::BySource => {
+            Pace::BySource { .. } => {
                 Err("the jobs of a job file say themselves how many requests they have outstanding")
             }
         }
@@ -105,8 +105,12 @@ mod tests {
         let open = Pace::Open { time_scale: 1.0 };
         assert_eq!(Change::of_demand(2.0).of_pace(open), Ok(Pace::Open { time_scale: 0.5 }));
         assert!(
-            tenth.of_pace(Pace::BySource).is_err() && tenth.of_pace(Pace::Open { time_scale: 0.0 }).is_err()
+            tenth.of_pace(Pace::BySource { pauses: false }).is_err()
+                && tenth.of_pace(Pace::Open { time_scale: 0.0 }).is_err()
         );
-        assert_eq!(Change::default().of_pace(Pace::BySource), Ok(Pace::BySource));
+        assert_eq!(
+            Change::default().of_pace(Pace::BySource { pauses: false }),
+            Ok(Pace::BySource { pauses: false })
+        );
     }
 }

@@ -290,11 +290,11 @@ impl<D: BlockDevice> Measurements<D> {
     /// The flash since the beginning, for what follows from its victims.
     fn flash(&self, pools: &[PoolDetail], metrics: &Metrics, (device, end): (&D, Instant)) -> Flash {
         let free = [self.readings.first(), &device.gauges(end)];
-        let tells = free.iter().all(|gauges| gauges.good_blocks > 0);
+        let tells = free.iter().all(|gauges| gauges.room > 0);
         Flash {
             erased: (!pools.is_empty()).then(|| pools.iter().map(|pool| pool.worn.erases).sum()),
-            free: tells.then(|| free.map(|gauges| gauges.free_blocks)),
-            block_set: device.shape().block_set.0,
+            room: tells.then(|| free.map(|gauges| gauges.room)),
+            host: metrics.count("flash.host_bytes"),
             programmed: metrics.count("flash.programmed_bytes"),
         }
     }

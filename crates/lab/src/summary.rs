@@ -482,8 +482,8 @@ pub struct Wear {
     pub variation: Option<f64>,
     /// Blocks that are out of use.
     pub bad_blocks: u64,
-    /// Spare space that is left: the part of the good blocks that the logical capacity does not fill, as
-    /// `ftl.over_provisioning` counts it; below 0 where they cannot hold it any more.
+    /// Spare space that is left: the part of the good blocks that the logical capacity does not fill,
+    /// reserved ones counted in; below 0 where they cannot hold it any more.
     pub spare: f64,
     /// Terabytes (10^12 B) that the host wrote in the run, until the device refused writes where it did.
     pub terabytes_written: f64,

@@ -13,19 +13,19 @@ use crate::summary::{Latency, Summary};
 /// Requests that have to lie beyond a percentile. Chosen: the number beyond it then scatters by a third, 1/sqrt(10), of itself.
 const BEYOND: f64 = 10.0;
 
-/// The part of what was programmed that may have gone into blocks that were free before, where that was less than the free space holds.
-/// Chosen: with more of it, GC had fewer than half of the victims that go with as many programs.
-const INTO_FREE: f64 = 0.5;
+/// By how much of what the host had programmed the room for it may have changed, over less than one turnover of that room. Chosen: the
+/// amplification is then at most a tenth off, for as much of the host's programs was not won back, or was won back in advance.
+const UNBALANCED: f64 = 0.1;
 
 /// The flash in the measured interval, as far as the device tells.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Flash {
     /// Block sets erased; none on a device without flash.
     pub erased: Option<u64>,
-    /// Free block sets at the beginning and at the end; none where the device does not tell.
-    pub free: Option<[u64; 2]>,
-    /// Bytes of a block set.
-    pub block_set: u64,
+    /// Bytes that could be programmed without another victim at the beginning and at the end; none where the device does not tell.
+    pub room: Option<[u64; 2]>,
+    /// Bytes programmed for the host.
+    pub host: u64,
     /// Bytes programmed.
     pub programmed: u64,
 }
@@ -87,21 +87,26 @@ pub(crate) fn take_out(run: &mut Summary, flash: Flash) {
 
 /// Why GC was not in the state in which it goes on, if it was not.
 fn no_steady_collection(flash: Flash) -> Option<String> {
-    let Flash { erased: Some(erased), free, block_set, programmed } = flash else { return None };
-    if programmed == 0 {
+    let Flash { erased: Some(erased), room, host, programmed } = flash else { return None };
+    let [before, after] = room.unwrap_or_default();
+    let change = before.abs_diff(after);
+    let is_balanced = room.is_some() && change as f64 <= UNBALANCED * host as f64;
+    if programmed == 0 || is_balanced {
         return None;
     }
     if erased == 0 {
-        return Some("no victim was collected: GC had no part in what was programmed".into());
+        return Some(
+            "no victim was collected: GC had no part in what was programmed, or was not over".into(),
+        );
     }
-    let [before, after] = free?;
-    let (room, into_free) = (before * block_set, before.saturating_sub(after) * block_set);
-    (programmed < room && into_free as f64 > INTO_FREE * programmed as f64).then(|| {
+    let into = if after < before { "taken from free space" } else { "won back for later" };
+    (programmed < before).then(|| {
         format!(
-            "less than one turnover of the free space: {} were programmed, {} of it into blocks that were free, of {}",
+            "less than one turnover of the free space: {} were programmed, {} of them for the host, and {} were {into}, of {}",
             Quantity::Bytes(programmed as f64),
-            Quantity::Bytes((into_free.min(programmed)) as f64),
-            Quantity::Bytes(room as f64)
+            Quantity::Bytes(host as f64),
+            Quantity::Bytes(change as f64),
+            Quantity::Bytes(before as f64)
         )
     })
 }
@@ -126,7 +131,7 @@ mod tests {
     use crate::report::sample;
 
     const FLASH: Flash =
-        Flash { erased: Some(10), free: Some([100, 100]), block_set: 1 << 20, programmed: 20 << 20 };
+        Flash { erased: Some(10), room: Some([100 << 20; 2]), host: 10 << 20, programmed: 20 << 20 };
 
     fn unknown_with(flash: Flash) -> Summary {
         let mut run = sample::mixed();
@@ -136,7 +141,7 @@ mod tests {
 
     #[test]
     fn without_a_victim_amplification_and_lifetime_are_unknown() {
-        let run = unknown_with(Flash { erased: Some(0), ..FLASH });
+        let run = unknown_with(Flash { erased: Some(0), room: None, ..FLASH });
         assert_eq!((run.write_amplification, run.wear.terabytes_expected, run.drift), (None, None, None));
         assert_eq!(run.metrics.number("programs_per_host_program"), None);
         let reason = run.why_unknown("write_amplification").expect("it is listed");
@@ -145,16 +150,22 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_programs_into_free_blocks_has_not_turned_them_over() {
-        let filling = Flash { free: Some([100, 85]), ..FLASH };
-        let run = unknown_with(filling);
-        let reason = run.why_unknown("write_amplification").expect("it is listed");
-        assert!(reason.starts_with("less than one turnover of the free space: 20.0 MiB"), "{reason}");
-        // Once round, or with as many victims as go with the programs, it is known.
+    fn a_run_that_takes_or_wins_more_room_than_its_programs_need_has_not_turned_it_over() {
+        let room = |after: u64| Flash { room: Some([100 << 20, after << 20]), ..FLASH };
+        for (flash, why) in
+            [(room(98), "2.00 MiB were taken from free space"), (room(102), "won back for later")]
+        {
+            let run = unknown_with(flash);
+            let reason = run.why_unknown("write_amplification").expect("it is listed");
+            assert!(reason.starts_with("less than one turnover of the free space: 20.0 MiB"), "{reason}");
+            assert!(reason.contains(why), "{reason}");
+        }
+        // Once round, or where as much is won back as the host takes, it is known, though no victim may be over yet.
         for known in [
-            Flash { free: Some([100, 91]), ..FLASH },
-            Flash { programmed: 101 << 20, free: Some([100, 0]), ..FLASH },
-            Flash { free: None, ..FLASH },
+            room(99),
+            Flash { erased: Some(0), ..room(101) },
+            Flash { programmed: 101 << 20, ..room(0) },
+            Flash { room: None, ..FLASH },
         ] {
             assert!(unknown_with(known).write_amplification.is_some(), "{known:?}");
         }

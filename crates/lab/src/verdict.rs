@@ -128,7 +128,7 @@ fn sentence(verdict: &Verdict, pace: Pace, evidence: &Evidence) -> String {
         Bound::Host => {
             let why = match pace {
                 Pace::Open { .. } => "whose requests came at their own times",
-                Pace::BySource => "whose jobs did not ask for more",
+                Pace::BySource { .. } => "whose jobs did not ask for more",
                 Pace::Closed { .. } | Pace::Bursts { .. } => "which had no more requests outstanding",
             };
             let (part, busy) = match verdict.busiest {

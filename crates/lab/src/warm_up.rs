@@ -171,7 +171,7 @@ pub(crate) fn warm_up<D: BlockDevice>(
         }
         Pace::Open { time_scale } => (None, time_scale),
         // Their times are those of a device that is always as fast.
-        Pace::BySource => (None, 1.0),
+        Pace::BySource { .. } => (None, 1.0),
     };
     let mut source = Source {
         passes,

@@ -76,9 +76,12 @@ pub struct DeviceFile {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FtlFile {
-    /// Fraction of the physical capacity that the host does not see.
+    /// Fraction of the physical capacity, without `reserved_blocks`, that the host does not see.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub over_provisioning: f64,
+    /// Blocks of each row of planes that the host does not see beside those. The collector needs as many free and open
+    /// blocks in a row of few as in a row of many: with these set aside a device with fewer blocks amplifies writes as a whole one does.
+    pub reserved_blocks: u32,
     /// Blocks that are bad from the factory, as a fraction, drawn from the seed.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 0.5))]
     pub factory_bad_blocks: f64,
@@ -132,6 +135,7 @@ impl Default for FtlFile {
     fn default() -> Self {
         Self {
             over_provisioning: 0.07,
+            reserved_blocks: 0,
             factory_bad_blocks: 0.0,
             mapping: MappingFile::default(),
             router: RouterKind::default(),
@@ -367,14 +371,14 @@ impl DeviceFile {
 
     /// Logical pages that the host sees. Each row must keep its working blocks beside its share of them.
     fn logical_pages(&self, pools: &Pools, unit: Bytes, faults: &[Fault], wrong: &mut Complaints) -> u32 {
-        let all = f64::from(pools.locations());
+        let all = spare::counted(self.ftl.reserved_blocks, pools, wrong);
         let logical = (all * (1.0 - self.ftl.over_provisioning.clamp(0.0, 1.0))) as u32;
         // One more than the blocks at work makes cleaning worth while.
         let streams = self.streams();
         let at_work = Streams { suspended: 0, ..streams }.blocks_at_work() + 1;
         let working_beside =
             |free: u32| at_work.max(free.saturating_add(2)).saturating_add(streams.suspended);
-        let working = working_beside(self.ftl.gc.stop_at_free_blocks)
+        let working = working_beside(self.ftl.gc.left_free(None, None))
             .saturating_add(self.blocks_for_modes(pools::EVERYTHING_IN));
         let bad_of = |geometry: &Geometry| {
             let bad = (f64::from(geometry.blocks_per_plane) * self.ftl.factory_bad_blocks).ceil() as u32;
@@ -399,8 +403,8 @@ impl DeviceFile {
         }
         let shares = pools::Shares::of(pools, logical, tables);
         for (n, own) in self.pools.iter().enumerate() {
-            let working = working_beside(own.stop_at_free_blocks.unwrap_or(self.ftl.gc.stop_at_free_blocks))
-                .saturating_add(self.blocks_for_modes(n + 1));
+            let kept = self.ftl.gc.left_free(own.start_below_free_blocks, own.stop_at_free_blocks);
+            let working = working_beside(kept).saturating_add(self.blocks_for_modes(n + 1));
             shares.check(n, usable(pools.get(n + 1), working), wrong);
         }
         let (all_here, tables) =

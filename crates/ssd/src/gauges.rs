@@ -11,6 +11,9 @@ pub struct Gauges {
     pub free_blocks: u64,
     /// See [`free_blocks`](Self::free_blocks).
     pub good_blocks: u64,
+    /// Bytes that can be programmed before another victim is needed: in free blocks, in open ones, and in place of what the
+    /// collector has gone through of its victims. None where a device does not tell.
+    pub room: u64,
     /// Logical pages of the host in the write buffer, those on their way to flash among them.
     pub buffered_pages: u64,
     /// Logical pages of the victims that were erased.
@@ -30,6 +33,7 @@ impl Gauges {
             all.arrays.extend(device.arrays);
             all.free_blocks += device.free_blocks;
             all.good_blocks += device.good_blocks;
+            all.room += device.room;
             all.buffered_pages += device.buffered_pages;
             all.victim_pages += device.victim_pages;
             all.victim_valid_pages += device.victim_valid_pages;

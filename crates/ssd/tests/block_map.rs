@@ -383,7 +383,7 @@ fn the_tables_are_small() {
 #[test]
 fn what_does_not_go_with_a_block_map_is_named() {
     type Change = fn(&mut DeviceFile);
-    let changes: [(&str, Change); 11] = [
+    let changes: [(&str, Change); 12] = [
         ("ftl.mapping.block.replacements", |f| f.ftl.mapping.block = Some(BlockMapFile { replacements: 0 })),
         ("ftl.mapping.unit", |f| f.ftl.mapping.unit = None),
         ("ftl.mapping.cache", |f| {
@@ -401,6 +401,7 @@ fn what_does_not_go_with_a_block_map_is_named() {
         ("ftl.gc.scope", |f| f.ftl.gc.scope = Scope::SuperBlock),
         ("ftl.gc.preemptible", |f| f.ftl.gc.preemptible = true),
         ("ftl.gc.steps_per_write", |f| f.ftl.gc.steps_per_write = Some(2)),
+        ("ftl.gc.paced", |f| f.ftl.gc.paced = true),
     ];
     assert!(mapped(4).check().is_ok());
     for (key, change) in changes {

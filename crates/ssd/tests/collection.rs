@@ -38,6 +38,14 @@ fn every_way_to_collect_survives_twenty_drive_writes_at_seven_percent() {
         GcFile { copyback: true, ..GcFile::default() },
         GcFile { preemptible: true, start_below_free_blocks: 4, stop_at_free_blocks: 4, ..GcFile::default() },
         GcFile { steps_per_write: Some(1), ..GcFile::default() },
+        GcFile { paced: true, ..GcFile::default() },
+        GcFile {
+            paced: true,
+            copyback: true,
+            preemptible: true,
+            scope: Scope::SuperBlock,
+            ..GcFile::default()
+        },
         GcFile { background: idle_gc(5, 1.0), ..GcFile::default() },
         GcFile {
             copyback: true,

@@ -1771,8 +1771,8 @@ class TwoBit(Table):
     def spare(self) -> float | None:
         """How many blocks of a row may be in the mode beside those, as a multiple of its other spare blocks. Each gives up only a
         part of its capacity, so that it may be more than 1. None is opened in the mode while the row has fewer free blocks than
-        cleaning starts at. Left out, streams of the host open as many as they want, whatever is free; those of the collector while
-        the row has more free blocks than that. A number.
+        cleaning starts at. Left out, streams of the host open as many as they want, whatever is free; those of the collector
+        while the row has more free blocks than that. A number.
         """
         return self._get("spare")
 
@@ -2316,6 +2316,19 @@ class Gc(Table):
         self._set("copyback", value)
 
     @property
+    def paced(self) -> bool:
+        """Whether a row is cleaned at the pace of the host's writes: as soon as less than a block beyond `start_below_free_blocks`
+        can be programmed there without an erase, open blocks and what was gone through of a victim counted in, until that much
+        can; the host waits for a row that is more than a program unit behind. Otherwise a block of the host that is opened lets
+        it clean as fast as the die can until `stop_at_free_blocks` are free. Default: false.
+        """
+        return self._get("paced")
+
+    @paced.setter
+    def paced(self, value: bool) -> None:
+        self._set("paced", value)
+
+    @property
     def preemptible(self) -> bool:
         """Whether the collector waits between its commands for the host's commands that wait for the die, as long as the row has
         free blocks beside those kept for the collector. Default: false.
@@ -2544,7 +2557,9 @@ class Ftl(Table):
 
     @property
     def over_provisioning(self) -> float:
-        """Fraction of the physical capacity that the host does not see. A number from 0 to below 1. Default: 0.07."""
+        """Fraction of the physical capacity, without `reserved_blocks`, that the host does not see. A number from 0 to below 1.
+        Default: 0.07.
+        """
         return self._get("over_provisioning")
 
     @over_provisioning.setter
@@ -2577,6 +2592,18 @@ class Ftl(Table):
     @recovery.setter
     def recovery(self, value: abc.Mapping[str, Any]) -> None:
         self._set("recovery", value)
+
+    @property
+    def reserved_blocks(self) -> int:
+        """Blocks of each row of planes that the host does not see beside those. The collector needs as many free and open blocks in
+        a row of few as in a row of many: with these set aside a device with fewer blocks amplifies writes as a whole one does. A
+        whole number from 0. Default: 0.
+        """
+        return self._get("reserved_blocks")
+
+    @reserved_blocks.setter
+    def reserved_blocks(self, value: int) -> None:
+        self._set("reserved_blocks", value)
 
     @property
     def router(self) -> RouterKind:

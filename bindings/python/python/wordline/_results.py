@@ -1046,7 +1046,8 @@ class Verdict:
     """The bound of a run, and how near it came to that."""
 
     bound: Literal["arrays", "buses", "link", "cleaning", "host", "unknown"]
-    """The part or work that bound it: `arrays`, `buses`, `link`, `cleaning` or `host`; `unknown` where the run does not show it."""
+    """The part or work that bound it: `arrays`, `buses`, `link`, `cleaning` or `host`; `unknown` where the run does not show it.
+    """
     busiest: Literal["arrays", "buses", "link", "cleaning", "host", "unknown"]
     """The busiest kind of part of the device: `arrays`, `buses` or `link`."""
     busy: float
@@ -1139,8 +1140,8 @@ class Wear:
     run_erases: float
     """Mean erases of a block in the run alone."""
     spare: float
-    """Spare space that is left: the part of the good blocks that the logical capacity does not fill, as `ftl.over_provisioning`
-    counts it; below 0 where they cannot hold it any more.
+    """Spare space that is left: the part of the good blocks that the logical capacity does not fill, reserved ones counted in; below
+    0 where they cannot hold it any more.
     """
     spent_lifetime: float
     """Erases of the run as a part of all that the blocks stand, of the pool that spent most: 1 for a run that takes a new device to

@@ -355,9 +355,10 @@ impl Draw {
             };
         self.set("ftl.gc.victim", victim);
         self.flag("ftl.gc.preemptible");
-        if self.percent(50) {
-            let steps = self.from(1, 4);
-            self.set("ftl.gc.steps_per_write", steps);
+        match self.from(0, 3) {
+            0 => self.set("ftl.gc.paced", true),
+            steps @ 1..=2 => self.set("ftl.gc.steps_per_write", 2 * steps),
+            _ => {}
         }
         let start = 2 + streams + self.from(0, 2);
         let stop = start + self.from(0, 2);

@@ -7,9 +7,7 @@ use wordline_ssd::device::{Content, Look, Recovered, Steady, Tail};
 use wordline_ssd::metrics::Detail;
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::timeline::Recorded;
-use wordline_ssd::{
-    Answer, BlockDevice, Command, Gauges, PhysicalDevice, PowerCut, TimeFactors, Unchanged,
-};
+use wordline_ssd::{Answer, BlockDevice, Command, Gauges, PhysicalDevice, PowerCut, TimeFactors, Unchanged};
 
 use super::explained::Explainer;
 use super::metrics::Mark;

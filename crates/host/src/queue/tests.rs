@@ -241,7 +241,7 @@ impl Source for Clocked {
 fn a_source_that_keeps_the_time_is_asked_when_it_is_due_and_after_answers() {
     let source = Clocked { now: at(0), next: at(0), after_answer: 0, left: 4 };
     let spread = Spread { queues: 4, is_bound: true };
-    let mut queue = HostQueue::spread(source, Pace::BySource, spread).beginning(at(100));
+    let mut queue = HostQueue::spread(source, Pace::BySource { pauses: false }, spread).beginning(at(100));
     assert_eq!(queues_of(&mut queue, at(100)), [1]);
     assert_eq!(queue.next(at(100)), Submission::At(at(110)));
     queue.answered(at(104), &of(1));

@@ -116,13 +116,14 @@ fn block_set(g: &Geometry) -> Bytes {
 fn capacity(config: &Config) -> Rows {
     let (all, seen) = (config.pools.capacity(), config.capacity());
     let spare = (all.0 - seen.0) as f64;
+    let of = match config.file.ftl.reserved_blocks {
+        0 => "ftl.over_provisioning".to_owned(),
+        some => format!("ftl.over_provisioning, and {some} reserved blocks in a row of planes"),
+    };
     vec![
         row("physical", human(all)),
         row("logical", human(seen)),
-        row(
-            "spare / physical",
-            format!("{} (ftl.over_provisioning)", Quantity::Fraction(spare / all.0 as f64)),
-        ),
+        row("spare / physical", format!("{} ({of})", Quantity::Fraction(spare / all.0 as f64))),
         row(
             "spare / logical",
             format!("{} (as drives are advertised)", Quantity::Fraction(spare / seen.0 as f64)),

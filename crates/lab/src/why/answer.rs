@@ -36,7 +36,7 @@ pub fn of(asked: &Asked<'_>, first: &First, samples: Vec<(Cause, Asking)>) -> Wh
         seed: asked.options.seed,
         queue_depth: match pace {
             Pace::Closed { depth, .. } | Pace::Bursts { depth, .. } => Some(depth),
-            Pace::Open { .. } | Pace::BySource => None,
+            Pace::Open { .. } | Pace::BySource { .. } => None,
         },
         left_out: first.left_out,
         requests: count as u64,
@@ -57,7 +57,7 @@ fn comparable(first: &Sample, pace: Pace, queues: usize, samples: &[(Cause, Aski
     let least = lengths.fold(first.completions.len(), usize::min);
     let outstanding = match pace {
         Pace::Closed { depth, .. } | Pace::Bursts { depth, .. } => 2 * depth as usize * queues,
-        Pace::Open { .. } | Pace::BySource => 0,
+        Pace::Open { .. } | Pace::BySource { .. } => 0,
     };
     // Of a run that is short beside its depth half is compared all the same.
     least.saturating_sub(outstanding).max(least / 2)

@@ -149,9 +149,9 @@ impl Workload {
         let beside = if self.is_generated() { warm_up.beside() } else { 0 };
         let wanted = Wanted { capacity, seed: options.seed, drawn: options.seed, beside };
         let ready = self.ready(&wanted, observer)?;
-        let pace = match ready.keeps_pace {
-            true => self.own_pace()?,
-            false => self.pace(ready.queue_depth, ready.bursts, ready.think_time)?,
+        let pace = match ready.own_pace {
+            Some(pace) => self.own_pace(pace)?,
+            None => self.pace(ready.queue_depth, ready.bursts, ready.think_time)?,
         };
         ready.check_times(pace)?;
         let spread = self.spread(&ready, pace, &*device.configured)?;
@@ -255,7 +255,7 @@ impl Workload {
     /// Over which submission queues the requests go.
     fn spread(&self, ready: &Ready, pace: Pace, device: &dyn Configured) -> Result<Spread> {
         let of_device = device.queues();
-        let usual = if matches!(pace, Pace::Open { .. } | Pace::BySource) { of_device } else { 1 };
+        let usual = if matches!(pace, Pace::Open { .. } | Pace::BySource { .. }) { of_device } else { 1 };
         let queues = self.queues.or(ready.queues).unwrap_or(usual);
         if queues == 0 || queues > of_device {
             return Err(Error::Argument {
@@ -305,7 +305,7 @@ impl Workload {
     }
 
     /// The pace of jobs that have one each: nothing beside them may set it.
-    fn own_pace(&self) -> Result<Pace> {
+    fn own_pace(&self, pace: Pace) -> Result<Pace> {
         let wanted = "none beside a job file, whose jobs have it themselves";
         if let Some(depth) = self.queue_depth {
             return refuse("queue depth", &depth, wanted);
@@ -318,7 +318,7 @@ impl Workload {
         }
         match self.time_scale {
             Some(scale) => refuse("time scale", &scale, wanted),
-            None => Ok(Pace::BySource),
+            None => Ok(pace),
         }
     }
 

@@ -39,8 +39,8 @@ pub(super) struct Ready {
     pub total: Option<u64>,
     /// When the last request arrives, where that is known.
     pub last: Option<Instant>,
-    /// Whether they keep their own pace.
-    pub keeps_pace: bool,
+    /// The pace that they keep themselves.
+    pub own_pace: Option<Pace>,
     /// The queue depth of a closed loop, where the workload has one.
     pub queue_depth: Option<u32>,
     /// The pauses of a closed loop, where the workload has some.
@@ -94,7 +94,7 @@ impl Workload {
         Ok(Ready {
             requests: Incoming::InOrder(times.pace(ready.requests.in_order())),
             last: None,
-            keeps_pace: false,
+            own_pace: None,
             queue_depth: None,
             bursts: None,
             think_time: None,
@@ -235,7 +235,7 @@ impl Workload {
         let jobs = file.jobs(Seed(wanted.drawn), wanted.capacity, self.requests).map_err(Error::Config)?;
         Ok(Ready {
             requests: Incoming::Jobs(Box::new(jobs)),
-            keeps_pace: true,
+            own_pace: Some(Pace::BySource { pauses: file.has_pauses() }),
             has_processors: true,
             notes: file.notes,
             ..plain(&name, SourceKind::Synthetic, None)
@@ -391,7 +391,7 @@ fn plain(name: &str, kind: SourceKind, total: Option<u64>) -> Ready {
         requests: Incoming::generated(std::iter::empty()),
         total,
         last: None,
-        keeps_pace: false,
+        own_pace: None,
         queue_depth: None,
         bursts: None,
         think_time: None,

@@ -77,13 +77,14 @@ impl Base {
         Fullness { valid: self.space.total_valid(), total: u64::from(self.config.pools.locations()) }
     }
 
-    /// The readings of the flash at `now`, and of a write buffer that holds so many pages.
-    pub(crate) fn gauges(&self, buffered: u32, now: Instant) -> Gauges {
+    /// The readings of the flash at `now`, of a write buffer that holds so many pages, and of a collector that has gone through so many.
+    pub(crate) fn gauges(&self, buffered: u32, gone_through: u64, now: Instant) -> Gauges {
         let (chips, pools) = (self.flash.chips(), &self.config.pools);
         Gauges {
             arrays: chips.array_busy(now).map(Duration::from_ps).collect(),
             free_blocks: pools.all_rows().map(|row| self.space.free(row) as u64).sum(),
             good_blocks: pools.all_rows().map(|row| u64::from(self.space.good(row))).sum(),
+            room: (self.space.room_left() + gone_through) * self.config.unit.0,
             buffered_pages: buffered.into(),
             victim_pages: self.totals.gc_victim_pages,
             victim_valid_pages: self.totals.gc_victim_valid_pages,

@@ -1,4 +1,19 @@
-//! The values of `ftl.over_provisioning` that suffice.
+//! The pages that `ftl.over_provisioning` is a fraction of, and its values that suffice.
+
+use wordline_kernel::Complaints;
+use wordline_nand::{Pool, Pools};
+
+/// The pages that it is a fraction of: all but those of reserved blocks.
+pub(super) fn counted(reserved: u32, pools: &Pools, wrong: &mut Complaints) -> f64 {
+    let fewest = pools.iter().map(|pool| pool.geometry.blocks_per_plane).min().unwrap_or(0);
+    let wanted = format!("fewer than the {fewest} blocks of a row of planes");
+    wrong.require(reserved < fewest, "ftl.reserved_blocks", reserved, wanted);
+    let counted = |pool: &Pool| {
+        let blocks = pool.geometry.blocks_per_plane.saturating_sub(reserved);
+        f64::from(blocks) * f64::from(pool.locations.per_block()) * f64::from(pool.geometry.rows())
+    };
+    pools.iter().map(counted).sum()
+}
 
 /// They in words: from `least` on, where so many of `all` pages are left for the host.
 pub(super) fn enough(least: f64, all: f64, logical: u32) -> String {

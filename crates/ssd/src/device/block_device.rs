@@ -215,7 +215,8 @@ impl BlockDevice for Device {
     }
 
     fn gauges(&self, now: Instant) -> Gauges {
-        self.core.base.gauges(self.core.cache.buffered(), now)
+        let Core { base, cache, reclaim, .. } = &self.core;
+        base.gauges(cache.buffered(), reclaim.gone_through(&base.space), now)
     }
 
     fn lengths(&self) -> Vec<usize> {

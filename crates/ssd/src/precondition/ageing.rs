@@ -14,6 +14,8 @@ pub(super) enum End {
     AtWork,
     /// With as many free blocks as cleaning goes for.
     Rested,
+    /// As a host leaves it whose writes came at times of their own: as after a rest, with the buffer as full as the device keeps it.
+    Paced,
 }
 
 impl Ages for Device {
@@ -57,10 +59,13 @@ impl Ages for Device {
 }
 
 impl Device {
-    /// Writes out what the buffer holds. A host that writes as fast as it can leaves no time for more cleaning than that takes.
+    /// Writes out what the buffer holds, unless a load goes on with that. A host that writes as fast as it can leaves no time for more
+    /// cleaning than that takes.
     pub(super) fn write_out(&mut self, end: End, clock: &mut Untimed<Event>) {
-        if end == End::AtWork {
-            self.core.reclaim.hold_back();
+        match end {
+            End::AtWork => self.core.reclaim.hold_back(),
+            End::Rested => {}
+            End::Paced => return,
         }
         self.front.write_out(&mut self.core, &mut self.writer, clock);
         while self.core.cache.in_use() > 0 && advance(self, clock) {}

@@ -72,15 +72,16 @@ impl Device {
         self.reach_steady(seed, self.core.base.config.logical_pages, end, look)
     }
 
-    /// The same with the first `fraction` of the logical pages, left as after a rest: with the free blocks that cleaning goes
-    /// for, and no more, however little is valid. A short run then pays for its own writes alone.
+    /// The same with the first `fraction` of the logical pages, left as by a host whose writes come at times of their own: with the free
+    /// blocks that cleaning goes for, and no more, however little is valid, and with the buffer as full as the device keeps it. A
+    /// short run then pays for its own writes alone.
     pub fn fill_steady_to(&mut self, seed: Seed, fraction: f64) -> Steady {
         self.fill_steady_to_while(seed, fraction, &mut |_| true).expect("nobody stopped it")
     }
 
     /// The same with an observer; `None` if it was not finished.
     pub fn fill_steady_to_while(&mut self, seed: Seed, fraction: f64, look: Look<'_>) -> Option<Steady> {
-        self.reach_steady(seed, self.pages_in(fraction).max(1), End::Rested, look)
+        self.reach_steady(seed, self.pages_in(fraction).max(1), End::Paced, look)
     }
 
     fn reach_steady(&mut self, seed: Seed, filled: u32, end: End, look: Look<'_>) -> Option<Steady> {
@@ -212,7 +213,8 @@ impl Device {
         let mut progress =
             Progress::new(windows, [filled, unit].map(u64::from), BlockDevice::programmed(self));
         let mut first = first.into_iter();
-        let depth = Some(host.pages_at_once());
+        // By the times of writes the device goes as far as it wants before the next one.
+        let depth = (end != End::Paced).then(|| host.pages_at_once());
         let next = &mut |programmed| {
             let command = first.by_ref().find_map(|page| host.overwriting(page, 1)).or_else(|| {
                 let drawn = || {
@@ -391,7 +393,7 @@ impl Layer<'_> {
         let (per_block, unit) = (locations.per_block(), locations.per_program);
         let kept = base.space.kept(row) + 1;
         let wanted = match end {
-            End::Rested => base.space.marks(row)[1].max(kept),
+            End::Rested | End::Paced => base.space.marks(row)[1].max(kept),
             End::AtWork => kept,
         };
         // A row that has more to hold is left with fewer free blocks.

@@ -83,6 +83,8 @@ pub struct Collector {
     copyback: bool,
     /// Steps in a row for each program unit of the host.
     steps_per_write: u32,
+    /// Whether a row is cleaned as the host writes to it, and not by numbers of free blocks.
+    paced: bool,
     /// Rows with a step under way.
     steps: u32,
     /// Victims that held nothing valid when they were chosen, and that are not counted yet.
@@ -98,7 +100,7 @@ pub struct Collector {
 state!(Collector {
     values { rows, steps, empty_victims, selected }
     parts { sources, victims, departures, vacating }
-    fixed { copyback, steps_per_write }
+    fixed { copyback, steps_per_write, paced }
 });
 
 impl Collector {
@@ -116,6 +118,7 @@ impl Collector {
             victims: Victims::new(policy, random),
             copyback: gc.copyback,
             steps_per_write,
+            paced: gc.paced,
             steps: 0,
             empty_victims: 0,
             selected: Selected::default(),
@@ -165,12 +168,19 @@ impl Collector {
         space: &mut Space,
         (flash, policies): Asks<'_>,
     ) -> (Option<Job>, bool) {
-        let marks = space.marks(row);
+        let marks = self.marks(row, space);
         let Self { rows, sources, victims, departures, .. } = self;
         let (state, away) = (&mut rows[row], departures.left_in(row, space));
         let mut view = View { space, state, away, victims, flash, policies, leave, marks, lacks_room: false };
         let job = sources.next(row, &mut view);
         (job, view.lacks_room)
+    }
+
+    /// The numbers of free blocks of a row below which cleaning starts, and at which it stops: one that is behind its pace goes on.
+    fn marks(&self, row: RowId, space: &Space) -> [usize; 2] {
+        let [start, stop] = space.marks(row);
+        let is_behind = self.paced && !self.rows[row].is_ahead(row, space);
+        [start, if is_behind { stop.max(space.free(row) + 1) } else { stop }]
     }
 
     /// Whether a condemned block can be emptied now.
@@ -184,9 +194,9 @@ impl Collector {
         if !self.sources.condemned.has_any(row) {
             return false;
         }
+        let marks = self.marks(row, space);
         let Self { rows, sources, victims, departures, .. } = self;
         let (state, away) = (&mut rows[row], departures.left_in(row, space));
-        let marks = space.marks(row);
         let view =
             &mut View { space, state, away, victims, flash, policies, leave, marks, lacks_room: false };
         sources.condemned.next(row, view).is_some()
@@ -206,9 +216,9 @@ impl Collector {
             return None;
         }
         let (is_active, free) = (state.active, space.free(row));
-        let [start_below, _] = space.marks(row);
-        if !is_active && (free < start_below || self.empties_condemned(row, &leave, space, (asks.0, asks.1)))
-        {
+        let is_ahead = self.paced && state.is_ahead(row, space);
+        let is_short = free < space.marks(row)[0] || (self.paced && !is_ahead);
+        if !is_active && (is_short || self.empties_condemned(row, &leave, space, (asks.0, asks.1))) {
             let state = &mut self.rows[row];
             (state.active, state.regained) = (true, 0);
         }
@@ -222,14 +232,14 @@ impl Collector {
         }
         // A row that holds as many valid pages as it may is given no steps, for it takes no write of the host.
         let unit = space.pools().per_program(row);
-        let is_spent = state.steps_left == 0 && !leave.is_idle && !space.is_full(row, unit);
+        let is_spent = (state.steps_left == 0 || is_ahead) && !leave.is_idle && !space.is_full(row, unit);
         let must_wait = leave.waits || is_spent;
-        if must_wait && free > space.kept(row) {
+        if must_wait && free > space.kept(row) && !self.holds_host(row, space) {
             return None;
         }
         let step = self.step(row, space, &leave, asks)?;
         let state = &mut self.rows[row];
-        state.commands = 1;
+        (state.commands, state.erases) = (1, matches!(step, Step::Erase { .. }));
         state.steps_left = state.steps_left.saturating_sub(u32::from(step != Step::Ask));
         self.steps += 1;
         Some(step)
@@ -483,6 +493,11 @@ impl Collector {
         over
     }
 
+    /// Pages of victims that were gone through and are not erased, less those that wait to be programmed.
+    pub fn gone_through(&self, space: &Space) -> u64 {
+        self.rows.entries().map(|(row, state)| state.gone_through(row, space) as u64).sum()
+    }
+
     /// Whether no step is under way in any row.
     pub fn is_idle(&self) -> bool {
         self.steps == 0
@@ -493,6 +508,12 @@ impl Collector {
     pub fn affords(&self, row: RowId, pages: u32) -> bool {
         let state = &self.rows[row];
         !state.active || state.regained >= pages
+    }
+
+    /// Whether the host has to wait for the collector, which keeps its pace.
+    #[inline]
+    pub fn holds_host(&self, row: RowId, space: &Space) -> bool {
+        self.paced && self.rows[row].holds_host(row, space)
     }
 
     /// Whether the collector is at gaining blocks in the row.

@@ -49,6 +49,11 @@ pub struct GcFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub steps_per_write: Option<u32>,
+    /// Whether a row is cleaned at the pace of the host's writes: as soon as less than a block beyond
+    /// `start_below_free_blocks` can be programmed there without an erase, open blocks and what was gone through of a victim counted
+    /// in, until that much can; the host waits for a row that is more than a program unit behind. Otherwise a block of the host that is opened lets it clean as fast as the die can until
+    /// `stop_at_free_blocks` are free.
+    pub paced: bool,
     /// Cleaning while the host rests.
     pub background: BackgroundKind,
 }
@@ -65,6 +70,7 @@ impl Default for GcFile {
             copyback: false,
             preemptible: false,
             steps_per_write: None,
+            paced: false,
             background: BackgroundKind::default(),
         }
     }
@@ -74,6 +80,12 @@ impl GcFile {
     /// Whether pages move inside the chip where they can.
     pub fn moves_inside(&self) -> bool {
         self.copyback
+    }
+
+    /// Blocks of a row that the collector leaves free at the most, with marks of the row's pool where it has some of its own.
+    pub fn left_free(&self, start: Option<u32>, stop: Option<u32>) -> u32 {
+        let start = start.unwrap_or(self.start_below_free_blocks);
+        stop.unwrap_or(self.stop_at_free_blocks).max(if self.paced { start.saturating_add(1) } else { 0 })
     }
 
     /// Raises the marks that are left out to the least that a device with these `streams` needs.
@@ -109,6 +121,13 @@ impl GcFile {
         if let Some(steps) = self.steps_per_write {
             wrong.require(steps > 0, "ftl.gc.steps_per_write", steps, "at least 1");
         }
+        let two_paces = self.paced && self.steps_per_write.is_some();
+        wrong.require(
+            !two_paces,
+            "ftl.gc.steps_per_write",
+            "a number",
+            "none beside ftl.gc.paced, which is a pace of its own",
+        );
         if let Some((key, found, wanted)) = self.background.complaint() {
             wrong.add(format!("ftl.gc.background.{key}"), found, wanted);
         }

@@ -105,10 +105,21 @@ impl Reclaim {
         self.collector.affords(row, pages)
     }
 
+    /// Whether the host has to wait in a row for the collector, which keeps its pace.
+    #[inline]
+    pub(crate) fn holds_host(&self, row: RowId, space: &Space) -> bool {
+        self.collector.holds_host(row, space)
+    }
+
     /// Whether blocks are being gained in a row.
     #[inline]
     pub(crate) fn gains(&self, row: RowId) -> bool {
         self.collector.gains(row)
+    }
+
+    /// Pages of victims that were gone through and are not erased, less those that wait to be programmed.
+    pub(crate) fn gone_through(&self, space: &Space) -> u64 {
+        self.collector.gone_through(space)
     }
 
     /// Whether no step is under way in any row.

@@ -20,6 +20,8 @@ pub(super) struct RowState {
     pub(super) lost: bool,
     /// Commands of the present step that are queued or under way.
     pub(super) commands: u32,
+    /// Whether that step erases a victim.
+    pub(super) erases: bool,
     /// Invalid pages that were passed since cleaning began, less what the host has written for them.
     pub(super) regained: u32,
     /// Steps that may be taken until the host writes again.
@@ -46,6 +48,31 @@ impl RowState {
     #[inline]
     pub(super) fn is_at_work(&self) -> bool {
         self.active || self.job.is_some() || !self.read.is_empty()
+    }
+
+    /// Whether as much can be programmed in the row without an erase as a collector that keeps the host's pace goes for: a block
+    /// beyond the mark below which cleaning starts, for free blocks are counted whole there, and one more is open on the average.
+    pub(super) fn is_ahead(&self, row: RowId, space: &Space) -> bool {
+        self.has_room_but(0, row, space)
+    }
+
+    /// Whether a host that the collector keeps pace with has to wait for it: it is more than a program unit behind.
+    pub(super) fn holds_host(&self, row: RowId, space: &Space) -> bool {
+        self.active && !self.stuck && !self.has_room_but(space.pools().per_program(row), row, space)
+    }
+
+    fn has_room_but(&self, pages: u32, row: RowId, space: &Space) -> bool {
+        let wanted = (space.marks(row)[0] + 1) * space.pools().per_block_of(row) as usize;
+        (space.room_of(row) + pages) as usize + self.gone_through(row, space) >= wanted
+    }
+
+    /// Pages of victims that were gone through and are not erased, less those that wait to be programmed.
+    pub(super) fn gone_through(&self, row: RowId, space: &Space) -> usize {
+        let jobs = self.job.iter().chain(&self.paused);
+        let here: u32 = jobs.filter(|job| job.victim().is_some()).map(|job| job.reached().1).sum();
+        let whole = self.read.len() + usize::from(self.erases && self.commands > 0);
+        let all = whole * space.pools().per_block_of(row) as usize + here as usize;
+        all.saturating_sub(self.staged())
     }
 
     /// Whether what was begun goes on; what was begun because the host was idle does if that `is_wanted` still.

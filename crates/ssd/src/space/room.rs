@@ -42,14 +42,16 @@ impl Space {
 
     /// Pages that can be programmed without an erase: those of free blocks, and those that are left of open ones in their mode.
     pub fn room_left(&self) -> u64 {
-        let of_row = |row: RowId| {
-            let open = self.streams.all().flat_map(|stream| {
-                self.open[self.at(row, stream)].into_iter().chain(self.open_beside(row, stream))
-            });
-            let unwritten: u32 = open.map(|(block, place)| self.capacity(block) - place).sum();
-            u64::from(self.free(row) as u32 * self.pools.per_block_of(row) + unwritten)
-        };
-        all_rows(&self.pools).map(of_row).sum()
+        all_rows(&self.pools).map(|row| u64::from(self.room_of(row))).sum()
+    }
+
+    /// The same of one row.
+    pub fn room_of(&self, row: RowId) -> u32 {
+        let open = self.streams.all().flat_map(|stream| {
+            self.open[self.at(row, stream)].into_iter().chain(self.open_beside(row, stream))
+        });
+        let unwritten: u32 = open.map(|(block, place)| self.capacity(block) - place).sum();
+        self.free(row) as u32 * self.pools.per_block_of(row) + unwritten
     }
 
     /// Pages of the closed blocks of a row that are not valid: what cleaning all of them would gain.

@@ -192,6 +192,9 @@ impl Rows {
     /// does the collector let it write into what is open.
     #[inline(never)]
     fn note_streams(&mut self, row: RowId, base: &Base, reclaim: &Reclaim) -> bool {
+        if reclaim.holds_host(row, &base.space) {
+            return false;
+        }
         let may_open = base.space.may_open(row, false);
         if !may_open && !reclaim.affords(row, base.space.dearest(row)) {
             return false;

@@ -129,11 +129,13 @@ prop_compose! {
     fn collector()(
         copyback in any::<bool>(),
         preemptible in any::<bool>(),
-        steps_per_write in prop::option::of(1u32..=4),
+        (paced, steps_per_write) in prop_oneof![
+            Just((false, None)), Just((true, None)), (1u32..=4).prop_map(|steps| (false, Some(steps))),
+        ],
         background in background(),
         scope in prop::sample::select(vec![Scope::Row, Scope::SuperBlock]),
     ) -> GcFile {
-        GcFile { scope, copyback, preemptible, steps_per_write, background, ..GcFile::default() }
+        GcFile { scope, copyback, preemptible, steps_per_write, paced, background, ..GcFile::default() }
     }
 }
 

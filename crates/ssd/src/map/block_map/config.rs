@@ -115,6 +115,7 @@ fn check_collector(ftl: &FtlFile, wrong: &mut Complaints) {
         (gc.relocator == usual.relocator, "ftl.gc.relocator"),
         (gc.preemptible == usual.preemptible, "ftl.gc.preemptible"),
         (gc.steps_per_write == usual.steps_per_write, "ftl.gc.steps_per_write"),
+        (gc.paced == usual.paced, "ftl.gc.paced"),
     ] {
         let wanted = "nothing: with ftl.mapping.block blocks are merged, not collected";
         wrong.require(is_usual, key, "another setting than the usual one", wanted);

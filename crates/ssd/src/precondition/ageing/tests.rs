@@ -172,9 +172,9 @@ fn a_device_that_is_left_as_after_a_rest_owes_no_cleaning_and_one_left_at_work_d
     let [mut rested, mut loaded] = [device(), device()];
     rested.fill_steady_to(Seed(1), 1.0);
     loaded.fill_steady(Seed(1));
-    let [_, stop] = rested.core.base.space.marks(RowId(0));
+    let [start, _] = rested.core.base.space.marks(RowId(0));
     assert!(
-        (0..4).all(|row| rested.core.base.space.free(RowId(row)) >= stop),
+        (0..4).all(|row| rested.core.base.space.free(RowId(row)) >= start),
         "{} free blocks",
         free(&rested)
     );

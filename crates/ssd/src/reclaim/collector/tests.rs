@@ -127,6 +127,40 @@ fn a_collector_of_few_steps_takes_no_more_until_the_host_writes_or_needs_blocks(
     assert!(steps > 3 && blocks.free(RowId(0)) > 2, "{steps} steps to a block beside those kept");
 }
 
+/// The victims at first have one invalid page each, of 32: two of them are moved for each program unit of the host.
+#[test]
+fn a_paced_collector_wins_back_what_the_host_takes_and_no_more() {
+    let (row, mut blocks) = (RowId(0), table(6));
+    // So many are free that it never comes down to those that are kept.
+    blocks.clean_between(0, [5, 5]);
+    let mut collector = fifo(&GcFile { paced: true, ..GcFile::default() });
+    let unit = blocks.pools().per_program(row);
+    let write = |blocks: &mut Space| {
+        let page = blocks.take(row, Streams::ONE_EACH.host(0), unit, &mut by_number);
+        blocks.program_done(page);
+    };
+    assert!(!step(&mut collector, &mut blocks), "as much is free as it goes for");
+    let room = |collector: &Collector, blocks: &Space| {
+        blocks.room_of(row) as usize + collector.rows[row].gone_through(row, blocks)
+    };
+    let wanted = room(&collector, &blocks);
+    for _ in 0..200 {
+        write(&mut blocks);
+        let steps = (0..1_000).take_while(|_| step(&mut collector, &mut blocks)).count();
+        let more = room(&collector, &blocks) - wanted;
+        // Invalid pages that lie together are gone through at once: all of a victim that holds nothing valid.
+        let most = blocks.pools().per_block_of(row);
+        assert!(steps <= 140 && more <= most as usize, "{steps} steps, {more} pages more than at first");
+        assert!(!collector.holds_host(row, &blocks));
+    }
+    while collector.rows[row].is_ahead(row, &blocks) {
+        write(&mut blocks);
+    }
+    write(&mut blocks);
+    collector.rows[row].active = true;
+    assert!(collector.holds_host(row, &blocks), "the host is more than a unit ahead");
+}
+
 /// A program unit has two pages here: what is left of a victim with a single invalid page ends with padding, which fills the
 /// block that it goes to.
 #[test]

@@ -105,6 +105,13 @@ pub struct Pace {
     pub think_blocks: u64,
 }
 
+impl Pace {
+    /// Whether the job leaves a device that keeps up with it without requests at times.
+    pub fn has_pauses(&self) -> bool {
+        self.think > Duration::ZERO || self.rates.iter().any(|rate| *rate != Rate::None)
+    }
+}
+
 /// When a job begins and ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Times {

@@ -57,6 +57,11 @@ impl JobFile {
         parse::parse(name, text)
     }
 
+    /// Whether all of its jobs have a rate or think, so that a device that keeps up with them has time without any request.
+    pub fn has_pauses(&self) -> bool {
+        self.jobs.iter().all(|job| job.settings.pace.has_pauses())
+    }
+
     /// The requests of its jobs on a device of `capacity`, at most `limit` of them if there is a limit.
     ///
     /// # Errors

@@ -1,0 +1,77 @@
+//! A run measures the steady state from its first requests on: over few requests as over many, with pauses and in a closed loop, and on a
+//! device with a part of its blocks as on a whole one.
+
+use wordline_lab::{Device, Precondition, RunOptions, Selection, Summary, Unobserved, Workload, run};
+
+/// Writes of 4 KiB for two thirds of the requests, which come at random times.
+const PACED: &str = "[global]\nfilename=x\nrw=randrw\nrwmixread=34\nbs=4k\niodepth=1024\nioengine=libaio\ndirect=1\n\
+    rate_process=poisson\nnorandommap\n[a]\n";
+
+/// The rates of a job at which each device has time left, reads and writes.
+const RATES: [(&str, &[&str], &str); 6] = [
+    ("nvme-tlc", &["ftl.mapping.unit=4KiB"], "5100,9900"),
+    ("nvme-tlc", &[], "1700,3300"),
+    ("nvme-tlc-1t", &["ftl.mapping.unit=4KiB"], "5100,9900"),
+    ("nvme-qlc", &["ftl.mapping.unit=4KiB"], "170,330"),
+    ("z-nand", &["ftl.mapping.unit=4KiB"], "17000,33000"),
+    ("tiny", &["ftl.gc.paced=true", "part.geometry.blocks_per_plane=128"], "1700,3300"),
+];
+
+fn device(preset: &str, set: &[&str]) -> Device {
+    let set = set.iter().map(|text| (*text).to_owned()).collect();
+    Device::load(&Selection { preset: Some(preset.into()), file: None, set }).expect("a device")
+}
+
+fn is_long() -> bool {
+    std::env::var_os("WORDLINE_LONG").is_some()
+}
+
+fn steady(device: &Device, workload: &Workload) -> Summary {
+    let options = RunOptions { precondition: Some(Precondition::Steady), ..RunOptions::default() };
+    run(device, workload, &options, &mut Unobserved).expect("a run")
+}
+
+fn amplification(run: &Summary) -> f64 {
+    run.write_amplification.unwrap_or_else(|| panic!("{:?}", run.why_unknown("write_amplification")))
+}
+
+fn assert_within(part: f64, [here, there]: [f64; 2], what: &str) {
+    assert!((here / there - 1.0).abs() <= part, "{what}: {here:.3} and {there:.3}");
+}
+
+/// Without pauses: a closed loop of reads and writes.
+fn closed(requests: u64) -> Workload {
+    Workload { requests: Some(requests), ..Workload::named("mixed-70-30") }
+}
+
+#[test]
+fn few_requests_amplify_as_many_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("paced.fio");
+    let (many, devices) = if is_long() { (1_000_000, 6) } else { (60_000, 1) };
+    for (preset, set, rates) in &RATES[..devices] {
+        let device = device(preset, set);
+        std::fs::write(&path, format!("{PACED}rate_iops={rates}\n")).expect("a job file");
+        let paced =
+            |requests| Workload { requests: Some(requests), ..Workload::named(&path.display().to_string()) };
+        let load: [(&str, &dyn Fn(u64) -> Workload); 2] = [("paced", &paced), ("closed", &closed)];
+        for (name, load) in load {
+            let both = [20_000, many].map(|requests| amplification(&steady(&device, &load(requests))));
+            assert_within(0.05, both, &format!("{preset} {set:?}, {name}"));
+        }
+    }
+}
+
+#[test]
+fn a_part_of_the_blocks_amplifies_as_all_of_them() {
+    let requests = if is_long() { 1_000_000 } else { 50_000 };
+    let scaled = |blocks: u32| {
+        let blocks = format!("part.geometry.blocks_per_plane={blocks}");
+        amplification(&steady(&device("nvme-tlc", &["ftl.mapping.unit=4KiB", &blocks]), &closed(requests)))
+    };
+    let whole = scaled(683);
+    let parts: &[u32] = if is_long() { &[171, 342] } else { &[171] };
+    for blocks in parts {
+        assert_within(0.03, [scaled(*blocks), whole], &format!("{blocks} of 683 blocks"));
+    }
+}
