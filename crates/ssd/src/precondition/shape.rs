@@ -81,6 +81,17 @@ impl Shape {
         written < per_block && matches!(self.limit, Limit::Valid(m, _) if written <= m + 1)
     }
 
+    /// The age at which a block with fewer extents than others is cleaned on average, so that it is hardly ever older: when it has as many valid ones as
+    /// others then, which it comes to sooner.
+    fn oldest_of(&self, written: u32, per_block: u32) -> f64 {
+        match self.limit {
+            Limit::Valid(m, _) if written < per_block && written > m + 1 => {
+                libm::log(f64::from(written) / f64::from(m + 1))
+            }
+            _ => f64::INFINITY,
+        }
+    }
+
     /// How many lives of a block after its writing hardly any stands. Chosen: of lives with an exponential tail a part in three
     /// thousand, of others none to speak of.
     fn longest(&self) -> f64 {
@@ -108,9 +119,10 @@ impl Shape {
         let mut born = 0.0;
         while left > 0 {
             let middle = if born == 0.0 { youngest / 2.0 } else { youngest + born - 0.5 };
+            let written = drawn.written(left - 1);
             let age = self.spacing * if middle <= life * self.longest() { middle } else { life };
-            let held = drawn.fill(left - 1, libm::exp(-age), random);
-            let is_short = self.is_short(drawn.written(left - 1), per_block);
+            let held = drawn.fill(left - 1, libm::exp(-age.min(self.oldest_of(written, per_block))), random);
+            let is_short = self.is_short(written, per_block);
             if born == 0.0 || self.stands(age, held, random) || is_short {
                 left -= 1;
             }
@@ -120,8 +132,8 @@ impl Shape {
     }
 }
 
-/// The part of the oldest block that is valid where the part `valid` of all is: the mean of `exp(-a)` over ages up to that of the victim,
-/// `-ln(u)`, is `(1 - u) / -ln(u)`.
+/// The valid share of the oldest block, where that of all blocks is `valid`: the mean of `exp(-a)` over ages up to that of the victim, `-ln(u)`, is
+/// `(1 - u) / -ln(u)`.
 fn oldest(valid: f64) -> f64 {
     bisect(1e-12, 1.0 - 1e-9, |u| (1.0 - u) / -libm::log(u) < valid)
 }
@@ -314,6 +326,16 @@ mod tests {
         let held = |block: u32| (0..64).filter(|extent| drawn.is_valid(block, *extent)).count();
         assert_eq!((0..400).map(held).sum::<usize>() as u64, valid);
         assert!((380..400).all(|block| (24..=32).contains(&held(block))), "they are young");
+    }
+
+    /// A block of 60 of 64 extents has as many valid ones as victims of 57 long before others do: it would be drawn for ever at the age of those.
+    #[test]
+    fn blocks_that_are_a_little_shorter_than_others_are_younger() {
+        let shape = Shape::of(Preference::Fewest, 400.0, 64, 0.94);
+        let written: Vec<u32> = (0..400).map(|block| if block < 20 { 60 } else { 64 }).collect();
+        let valid = u64::from(written.iter().sum::<u32>()) * 94 / 100;
+        let drawn = shape.draw(64, written, valid, &mut Seed(5).stream("test.shape", 0));
+        assert_eq!(drawn.held(), valid);
     }
 
     #[test]

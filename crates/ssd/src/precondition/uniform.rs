@@ -72,8 +72,8 @@ impl Device {
         self.reach_steady(seed, self.core.base.config.logical_pages, end, look)
     }
 
-    /// The same with the first `fraction` of the logical pages, left as by a host whose writes come at times of their own: with the free
-    /// blocks that cleaning goes for, and no more, however little is valid, and with the buffer as full as the device keeps it. A
+    /// The same with the first `fraction` of the logical pages, left as by a host whose writes come at times of their own: no cleaning is due,
+    /// no more blocks are free than it goes for, however little is valid, and the buffer is as full as the device keeps it. A
     /// short run then pays for its own writes alone.
     pub fn fill_steady_to(&mut self, seed: Seed, fraction: f64) -> Steady {
         self.fill_steady_to_while(seed, fraction, &mut |_| true).expect("nobody stopped it")
