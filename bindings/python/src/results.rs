@@ -78,7 +78,12 @@ pub fn report(runs: Vec<PyRef<'_, Summary>>, folder: PathBuf) -> PyResult<()> {
 pub fn for_a_page(spec: &str, width: f64, height: Option<f64>) -> PyResult<String> {
     let spec: Value = serde_json::from_str(spec)
         .map_err(|error| crate::errors::refused("spec", error, "a specification in JSON"))?;
-    Ok(text(&reports::for_a_page(&spec, width, height)))
+    let mut page = reports::for_a_page(&spec, width, height);
+    // The schema that Altair checks charts by lacks the layout of legends, which Vega has.
+    if let Some(legend) = page["config"]["legend"].as_object_mut() {
+        legend.remove("layout");
+    }
+    Ok(text(&page))
 }
 
 /// The widths of a column and of a page of a paper, in points.

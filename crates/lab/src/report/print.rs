@@ -106,7 +106,7 @@ fn config(spec: &mut Value, width: f64) {
         "header": text,
         "legend": with(json!({ "orient": "top", "symbolSize": 40, "labelLimit": width - SYMBOL, "titleLimit": width,
             "gradientLength": 0.5 * width, "gradientThickness": 6,
-            "layout": { "expr": if width < STACKED { "{direction: 'vertical', margin: 4}" } else { "{direction: 'horizontal', margin: 4}" } } })),
+            "layout": { "direction": if width < STACKED { "vertical" } else { "horizontal" }, "margin": 4 } })),
         "mark": { "color": colour("series-1") },
         "rule": { "color": colour("series-1") },
         "text": { "color": colour("ink"), "fontSize": TEXT },
