@@ -253,7 +253,7 @@ impl Tried {
         let parts = parts_with(py, made, &config);
         let mut device = with_room(contract::small(), &parts, config.pools.count());
         if streams > 2 {
-            // Chosen: each stream has a block at work in each row, of which the device has few.
+            // Chosen: each stream has an open block in each row of planes, of which the device has few.
             device.ftl.over_provisioning = 0.5;
         }
         Ok(Self { object, calls, device })

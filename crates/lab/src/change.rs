@@ -34,7 +34,7 @@ impl Change {
         Self { demand, ..Self::default() }
     }
 
-    /// The same for a device that has no link to the host.
+    /// Leaves the time of the link as it is: for a device that has none to the host.
     pub(crate) fn without_link(self) -> Self {
         Self { times: TimeFactors { link: Factor::ONE, ..self.times }, ..self }
     }

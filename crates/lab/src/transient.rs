@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(truncation(&series(20, 200)), 20);
         assert!(truncation(&series(0, 200)) < 50);
         assert_eq!(truncation(&vec![3.0; 40]), 0, "a constant has no transient");
-        let rising: Vec<f64> = (0..100).map(|n| n as f64).collect();
+        let rising: Vec<f64> = (0..100).map(f64::from).collect();
         assert_eq!(truncation(&rising), 95, "what only rises is cut to the end");
         assert_eq!((truncation(&[]), truncation(&[1.0])), (0, 0));
     }

@@ -340,7 +340,7 @@ impl<'a> Missing<'a> {
             match ended {
                 Ended::Files(files) => self.store.put_files(name, &files)?,
                 Ended::Failed(error) => {
-                    self.store.put(name, failed(&run.point(points), self.program, error))?
+                    self.store.put(name, failed(&run.point(points), self.program, error))?;
                 }
             }
             (self.progress.conduct.progress)(count.fetch_add(1, Ordering::Relaxed) + 1, named.len());

@@ -105,7 +105,9 @@ impl<D: Ages> BlockDevice for Raid5<D> {
 
     fn record(&mut self, on: bool) -> bool {
         self.recorder.switch(on);
-        self.members.devices_mut().iter_mut().fold(true, |all, member| member.record(on) && all)
+        // Each is told, also after one that does not record.
+        let recording = self.members.devices_mut().iter_mut().map(|member| member.record(on));
+        recording.filter(|records| !records).count() == 0
     }
 
     fn take_recorded(&mut self) -> Recorded {

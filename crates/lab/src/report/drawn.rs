@@ -15,8 +15,9 @@ const WRONG: [&str; 4] = ["  TAKES", "  OUTSIDE", "  OVER EACH OTHER", "  CUT OF
 
 /// The texts of charts at a width; none, said loudly, where there is no Python with the package that draws charts.
 pub fn layout(charts: &[Chart], width: f64) -> Option<String> {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python/bin");
-    let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap_or_default());
+    let mut path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python/bin").into_os_string();
+    path.push(":");
+    path.push(std::env::var_os("PATH").unwrap_or_default());
     let python = |arguments: &[&str]| {
         let mut command = Command::new("python3");
         command

@@ -72,7 +72,7 @@ fn hold_but(runs: &[Summary], but: &str) {
 fn every_chart_of_every_report_adds_up_to_its_counter() {
     let mixed = measured("tiny", "mixed-70-30", 40_000);
     assert!(mixed.metrics.count("flash.gc_victim_valid_pages") > 1_000, "it collects garbage");
-    hold(&[mixed.clone()]);
+    hold(std::slice::from_ref(&mixed));
     hold(&[mixed, measured("tiny", "randwrite-4k", 5_000)]);
     hold(&[measured("tiny", "randread-4k", 5_000)]);
     hold(&[measured("raid5-tiny", "mixed-70-30", 3_000)]);
@@ -93,7 +93,7 @@ fn devices_under_a_host_have_charts_over_time_and_name_what_their_requests_waite
         let run = run(&device, &load, &options, &mut Unobserved).expect("a run");
         // A stage of an array counts in the window that it ends in, of which a window is 100 % at the most: those of this run are shorter than
         // a program, so that the map of the dies does not add up.
-        hold_but(&[run.clone()], "die-map");
+        hold_but(std::slice::from_ref(&run), "die-map");
         let course = &run.windows.course;
         assert!(
             !course.free.is_empty() && course.free.iter().any(|free| *free < 1.0),
@@ -101,7 +101,7 @@ fn devices_under_a_host_have_charts_over_time_and_name_what_their_requests_waite
             course.free
         );
         assert_eq!(course.dies.busy_percent.len(), run.die_utilisation.len(), "{name}");
-        let names: Vec<String> = charts(&[run.clone()]).into_iter().map(|chart| chart.name).collect();
+        let names: Vec<String> = charts(std::slice::from_ref(&run)).into_iter().map(|chart| chart.name).collect();
         for chart in ["free-blocks", "die-map", "time", "tail-parts"] {
             assert!(names.iter().any(|name| name == chart), "{name}: no {chart}: {names:?}");
         }

@@ -123,7 +123,7 @@ where
         self.queue.source_mut().end();
         Record::keep_no_longer(self.measurements.record());
         let reached = match self.warm_up(observer)? {
-            Reached::Wanted => self.to_the_end(observer)?,
+            Reached::Wanted => self.measure_to_the_end(observer)?,
             reached => reached,
         };
         self.conclude(reached == Reached::Stopped, observer)

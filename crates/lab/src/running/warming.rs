@@ -104,7 +104,7 @@ impl<D: BlockDevice> Running<D> {
     }
 
     /// Goes on to the end: of the requests, or where a column is known well enough.
-    pub(super) fn to_the_end(&mut self, observer: &mut dyn Observer) -> Result<Reached> {
+    pub(super) fn measure_to_the_end(&mut self, observer: &mut dyn Observer) -> Result<Reached> {
         let Some(mut batches) = self.batches.take() else { return self.go_on(Stop::NEVER, observer) };
         let (mut is_new, mut reached) = (true, Ok(Reached::Wanted));
         while let Ok(Reached::Wanted) = reached

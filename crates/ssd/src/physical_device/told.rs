@@ -29,7 +29,7 @@ impl Told {
         told
     }
 
-    /// The same for a command of a layer above that ended with this one: the time before this one was submitted it waited, as `component` says.
+    /// Adds the wait of a command of a layer above that completed with this one: until this one was submitted it waited, as `component` says.
     #[must_use]
     pub fn of_above(mut self, submitted: Instant, latency: Duration, component: Component) -> Self {
         let before = latency.saturating_sub(self.latency);
