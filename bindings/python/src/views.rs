@@ -226,11 +226,16 @@ pub struct Written {
     tag: u8,
     /// Sectors of it that the host wrote.
     sectors: u32,
+    /// Sectors of the whole write that wrote of it last.
+    request_sectors: u32,
+    /// The first sector of that write.
+    request_sector: u64,
 }
 
 impl Written {
     pub fn of(page: &Outgoing<'_>) -> Self {
-        Self { logical: page.logical, tag: page.tag, sectors: page.sectors }
+        let Outgoing { logical, tag, sectors, request, .. } = *page;
+        Self { logical, tag, sectors, request_sectors: request.sectors, request_sector: request.sector }
     }
 }
 

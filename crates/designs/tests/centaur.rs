@@ -12,7 +12,7 @@ use wordline_ssd::lifetime::Worn;
 use wordline_ssd::policy::frontier::FrontierKind;
 use wordline_ssd::policy::router::{Outgoing, RouterKind};
 use wordline_ssd::pools::{PoolFile, PoolState};
-use wordline_ssd::{Config, DeviceFile, Operation, contract};
+use wordline_ssd::{Config, DeviceFile, HostWrite, Operation, contract};
 
 use crate::rig::{Rig, named};
 
@@ -143,9 +143,9 @@ fn worn(first: u64, second: u64) -> [PoolState; 2] {
     [first, second].map(|erases| PoolState { worn: worn(erases), ..PoolState::default() })
 }
 
-/// A piece of a unit of this many sectors.
+/// A piece of a unit of this many sectors, which one write of the host brought.
 fn piece(sectors: u32, pools: &[PoolState]) -> Outgoing<'_> {
-    Outgoing { logical: 0, tag: 0, sectors, pools, from: None, home: None }
+    Outgoing { sectors, request: HostWrite { sector: 0, sectors }, pools, ..Outgoing::of(0) }
 }
 
 #[test]
@@ -180,11 +180,59 @@ fn the_hybrid_learns_what_is_small_from_the_last_epoch() {
     let file = HybridFile { epoch: 100, ..HybridFile::default() };
     let mut hybrid = Hybrid::new(&file, &config());
     assert_eq!([16, 17].map(|sectors| hybrid.pool_of(&piece(sectors, &worn(1, 1)))), [1, 0]);
-    for n in 0..98 {
-        hybrid.pool_of(&piece(if n % 3 == 0 { 128 } else { 24 }, &worn(1, 1)));
+    for n in 0..99 {
+        hybrid.learn(if n % 3 == 0 { 128 } else { 24 });
     }
+    assert_eq!(hybrid.threshold(), Bytes::kib(8), "the epoch is not over");
+    hybrid.learn(24);
     assert_eq!(hybrid.threshold(), Bytes::kib(12));
     assert_eq!([24, 25].map(|sectors| hybrid.pool_of(&piece(sectors, &worn(1, 1)))), [1, 0]);
+}
+
+/// The bytes that the hybrid sends to either pool of what `write` writes.
+fn sent_by_the_hybrid(settings: &str, write: impl FnOnce(&mut Rig)) -> ([f64; 2], f64) {
+    let mut rig = Rig::new(two_pools(), &format!("design = {{ name = 'slc-mlc-hybrid'{settings} }}"));
+    write(&mut rig);
+    rig.run_down_to(0);
+    rig.flush();
+    let bytes = ["to_first_bytes", "to_others_bytes"];
+    (
+        bytes.map(|name| rig.measured(&format!("sub_requests.{name}"))),
+        rig.measured("sub_requests.condition_bytes"),
+    )
+}
+
+#[test]
+fn the_hybrid_goes_by_what_the_host_asked_for_and_not_by_what_the_buffer_made_of_it() {
+    let small = |rig: &mut Rig| (0..6).for_each(|n| rig.submit(Operation::Write, n * 8 * KIB, 8 * KIB));
+    assert_eq!(sent_by_the_hybrid("", small).0, [0.0, 49_152.0], "48 KiB of one unit, in writes of 8 KiB");
+    let large = |rig: &mut Rig| rig.submit(Operation::Write, 0, 48 * KIB);
+    assert_eq!(sent_by_the_hybrid("", large).0, [49_152.0, 0.0], "in one write");
+    let both = |rig: &mut Rig| {
+        rig.submit(Operation::Write, 0, 8 * KIB);
+        rig.submit(Operation::Write, 8 * KIB, 16 * KIB);
+    };
+    assert_eq!(sent_by_the_hybrid("", both).0, [24_576.0, 0.0], "the largest of a unit decides");
+    let over = |rig: &mut Rig| {
+        rig.submit(Operation::Write, 0, 16 * KIB);
+        (0..2).for_each(|n| rig.submit(Operation::Write, n * 8 * KIB, 8 * KIB));
+    };
+    assert_eq!(sent_by_the_hybrid("", over).0, [0.0, 16_384.0], "the last write of a page counts");
+}
+
+#[test]
+fn the_hybrid_counts_each_write_once_and_not_at_all_without_clusters() {
+    // Two writes of 24 KiB in four pages each, from 4 KiB on, and two of 96 KiB.
+    let write = |rig: &mut Rig| {
+        for n in 0..2 {
+            rig.submit(Operation::Write, (n * 96 + 4) * KIB, 24 * KIB);
+            rig.submit(Operation::Write, (n + 2) * 96 * KIB, 96 * KIB);
+        }
+    };
+    let least = |settings: &str| sent_by_the_hybrid(settings, write).1;
+    assert_eq!(least(", epoch = 4"), 24.0 * 1024.0 + 512.0);
+    assert_eq!(least(", epoch = 5"), 8.0 * 1024.0 + 512.0, "four writes are no epoch of five");
+    assert_eq!(least(", epoch = 4, clustering = false"), 8.0 * 1024.0 + 512.0);
 }
 
 #[test]
@@ -271,6 +319,7 @@ proptest! {
         for (sectors, first, second) in pieces {
             let pools = worn(first, second);
             let piece = piece(sectors, &pools);
+            hybrid.learn(sectors);
             prop_assert!(dispatcher.pool(&piece) < 2 && hybrid.pool_of(&piece) < 2);
             prop_assert!((file.least..=file.most).contains(&dispatcher.condition()));
             prop_assert!(hybrid.threshold() <= Bytes::kib(96));

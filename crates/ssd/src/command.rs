@@ -55,6 +55,23 @@ pub struct Command {
     pub expected: u32,
 }
 
+/// A write of the host, as a page in the buffer and a design know it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostWrite {
+    /// Its first sector, counted from the first of the device.
+    pub sector: u64,
+    /// Its sectors; 0 where no host wrote.
+    pub sectors: u32,
+}
+
+impl HostWrite {
+    /// That of a command.
+    #[inline]
+    pub(crate) fn of(command: &Command) -> Self {
+        Self { sector: command.sector, sectors: u32::try_from(command.sectors).unwrap_or(u32::MAX) }
+    }
+}
+
 const _: () = assert!(size_of::<Command>() <= 32, "a command is copied on its way in and out");
 
 id!(

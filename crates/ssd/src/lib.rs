@@ -46,7 +46,7 @@ mod writer;
 pub mod zoned;
 
 pub use block_device::BlockDevice;
-pub use command::{Answer, Command, Operation, SECTOR};
+pub use command::{Answer, Command, HostWrite, Operation, SECTOR};
 pub use config::{Config, DeviceFile};
 pub use design::Design;
 pub use device::{Device, Event, PowerCut, Recovered};

@@ -400,7 +400,7 @@ proptest! {
             prop_assert_eq!(one.streams(), kind.streams());
             prop_assert!(one.cached().is_none_or(|stream| stream < one.streams()));
             for (logical, tag, sectors) in &pages {
-                let page = Outgoing { logical: *logical, tag: *tag, sectors: *sectors, pools: &[], from: None, home: None };
+                let page = Outgoing { tag: *tag, sectors: *sectors, ..Outgoing::of(*logical) };
                 let stream = one.route(&page);
                 prop_assert!(stream < one.streams(), "{:?}", kind);
                 prop_assert_eq!(stream, two.route(&page), "equal pages in equal order go equal ways");
@@ -456,8 +456,7 @@ proptest! {
 #[test]
 fn hot_pages_are_those_that_come_again_within_the_window() {
     let mut router = RouterKind::HotCold { window: 0.1 }.build(100);
-    let mut route =
-        |logical| router.route(&Outgoing { logical, tag: 0, sectors: 8, pools: &[], from: None, home: None });
+    let mut route = |logical| router.route(&Outgoing { sectors: 8, ..Outgoing::of(logical) });
     assert_eq!((route(7), route(7)), (0, 1), "a page is cold until it comes again");
     assert_eq!((0..10).map(|page| route(20 + page)).max(), Some(0));
     assert_eq!(route(7), 0, "ten others came in between");

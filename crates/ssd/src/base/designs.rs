@@ -3,6 +3,7 @@
 use wordline_nand::{BlockSetId, Done, Location, Operation, RowId};
 
 use super::{Base, Piece};
+use crate::command::{Command, HostWrite};
 use crate::config::BufferMode;
 use crate::design::{Level, Observes, Seam, Seen, Sight, Writes};
 use crate::flash::{Flash, Task, Ticket};
@@ -122,9 +123,9 @@ impl Base {
 
     /// The host wrote of a page.
     #[inline(always)]
-    pub(crate) fn tell_written(&mut self, piece: &Piece) {
-        let (page, sectors) = (piece.page, piece.to - piece.from);
-        self.observe(Observes::WRITTEN, |_| Seen::Written { page, sectors });
+    pub(crate) fn tell_written(&mut self, piece: &Piece, command: &Command) {
+        let (page, sectors, request) = (piece.page, piece.to - piece.from, HostWrite::of(command));
+        self.observe(Observes::WRITTEN, |_| Seen::Written { page, sectors, request });
     }
 
     /// A program is over.

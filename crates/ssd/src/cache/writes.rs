@@ -3,7 +3,7 @@
 use crate::base::{Base, Piece};
 use crate::cache::Cache;
 use crate::cache::buffer::{EntryId, EntryState};
-use crate::command::Command;
+use crate::command::{Command, HostWrite};
 use crate::config::BufferMode;
 use crate::design::{Observes, Seen};
 use crate::map::{LogicalPage, Map};
@@ -67,9 +67,9 @@ impl Cache {
         if let Some(contents) = &mut base.contents {
             contents.wrote(command, piece, false);
         }
-        self.buffer.get_mut(id).tag = command.stream;
+        self.note_request(id, command);
         base.totals.merged_writes += 1;
-        base.tell_written(piece);
+        base.tell_written(piece, command);
         Some(id)
     }
 
@@ -90,8 +90,15 @@ impl Cache {
         if let Some(contents) = &mut base.contents {
             contents.wrote(command, piece, true);
         }
-        self.buffer.get_mut(id).tag = command.stream;
-        base.tell_written(piece);
+        self.note_request(id, command);
+        base.tell_written(piece, command);
         id
+    }
+
+    /// An entry was written last by this command.
+    #[inline]
+    fn note_request(&mut self, id: EntryId, command: &Command) {
+        let entry = self.buffer.get_mut(id);
+        (entry.request, entry.tag) = (HostWrite::of(command), command.stream);
     }
 }

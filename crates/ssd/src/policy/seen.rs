@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant};
 use wordline_nand::{BlockSetId, Location, Outcome, RowId};
 
+use crate::command::HostWrite;
 use crate::map::LogicalPage;
 
 /// How full the write buffer is.
@@ -52,6 +53,8 @@ pub enum Seen<'a> {
         page: LogicalPage,
         /// Sectors of it.
         sectors: u32,
+        /// The whole write, of which this may be a part: pages are told in their order.
+        request: HostWrite,
     },
     /// The data at a location are not valid any more: the page was written again, moved, or discarded.
     Invalidated {

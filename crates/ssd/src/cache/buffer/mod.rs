@@ -15,7 +15,7 @@ use waiters::{NOBODY, Waiters};
 use wordline_kernel::{LookupTable, prefetch, state};
 
 use crate::Sectors;
-use crate::command::RequestId;
+use crate::command::{HostWrite, RequestId};
 use crate::map::LogicalPage;
 use crate::policy::eviction::{Eviction, Fifo};
 
@@ -51,7 +51,9 @@ pub struct Entry {
     pub state: EntryState,
     /// Reads under way for the rest of the page.
     pub fills: u8,
-    /// The stream that the host named when it wrote the page last; 0 for none.
+    /// The host's write that wrote of it last.
+    pub request: HostWrite,
+    /// The stream that the host named with it; 0 for none.
     pub tag: u8,
     /// The write stream that it goes to, once it is ready.
     pub stream: u8,
@@ -82,6 +84,7 @@ impl Entry {
         sectors: Sectors::NONE,
         state: EntryState::Free,
         fills: 0,
+        request: HostWrite { sector: 0, sectors: 0 },
         tag: 0,
         stream: 0,
         again: false,

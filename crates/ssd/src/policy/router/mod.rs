@@ -12,7 +12,7 @@ use wordline_kernel::Bytes;
 use wordline_kernel::snapshot::State;
 use wordline_nand::Location;
 
-use crate::command::SECTOR;
+use crate::command::{HostWrite, SECTOR};
 use crate::pools::PoolState;
 
 pub use by_size::BySize;
@@ -31,12 +31,29 @@ pub struct Outgoing<'a> {
     pub tag: u8,
     /// Sectors that the host wrote, of those of the page or the unit.
     pub sectors: u32,
+    /// The host's write that wrote of the page last; of a unit, the largest of those of its pages.
+    pub request: HostWrite,
     /// The pools; none in a device with a single one.
     pub pools: &'a [PoolState],
     /// Where flash holds the page, or the first page of the unit; none where it holds nothing of it, or where no design says the stream.
     pub from: Option<Location>,
     /// The pool that holds the first page of the unit; none where flash holds nothing of it, or there is a single pool.
     pub home: Option<u8>,
+}
+
+impl Outgoing<'_> {
+    /// A page, or the unit that it is the first of, of which nothing else is known.
+    pub fn of(logical: u32) -> Self {
+        Self {
+            logical,
+            tag: 0,
+            sectors: 0,
+            request: HostWrite::default(),
+            pools: &[],
+            from: None,
+            home: None,
+        }
+    }
 }
 
 /// Says which of the host's write streams a page goes to. It looks and answers; the mechanism checks the answer and

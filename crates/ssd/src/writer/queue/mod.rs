@@ -171,10 +171,15 @@ impl WriteQueue {
             return self.unit_page_ready(id, core);
         }
         let entry = core.cache.entry(id);
-        let (logical, tag, sectors) = (entry.logical.0, entry.tag, entry.sectors.count());
         let routes = core.base.policies.designs.routes();
         let from = if routes { core.map.get(entry.logical) } else { None };
-        let outgoing = Outgoing { logical, tag, sectors, pools: &[], from, home: None };
+        let outgoing = Outgoing {
+            tag: entry.tag,
+            sectors: entry.sectors.count(),
+            request: entry.request,
+            from,
+            ..Outgoing::of(entry.logical.0)
+        };
         if routes {
             core.base.policies.designs.note_level(core.cache.level());
         }

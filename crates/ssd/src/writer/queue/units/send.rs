@@ -120,12 +120,15 @@ impl WriteQueue {
         calendar: &mut impl Schedule<Event>,
     ) {
         let per_unit = self.units().per_unit;
-        let (mut sectors, mut tag) = (0, 0);
+        let mut outgoing = Outgoing::of(unit * per_unit);
         for id in members {
             let entry = core.cache.entry(*id);
-            (sectors, tag) = (sectors + entry.sectors.count(), entry.tag);
+            (outgoing.sectors, outgoing.tag) = (outgoing.sectors + entry.sectors.count(), entry.tag);
+            if entry.request.sectors > outgoing.request.sectors {
+                outgoing.request = entry.request;
+            }
         }
-        let stream = self.stream_for(unit * per_unit, tag, sectors, members.len() as u64, core);
+        let stream = self.stream_for(&outgoing, members.len() as u64, core);
         let subs = self.units();
         let sub = subs.begin(unit, stream);
         let whole = subs.get(sub).whole;
@@ -145,23 +148,23 @@ impl WriteQueue {
         }
     }
 
-    /// The stream for a sub-request of this many sectors and pages: the router's, unless its pool has no room for them.
-    fn stream_for(&mut self, logical: u32, tag: u8, sectors: u32, pages: u64, core: &mut Core) -> u8 {
+    /// The stream for a sub-request of this many pages: the router's, unless its pool has no room for them.
+    fn stream_for(&mut self, outgoing: &Outgoing<'_>, pages: u64, core: &mut Core) -> u8 {
         core.base.gather_states();
         if core.base.policies.designs.routes() {
             core.base.policies.designs.note_level(core.cache.level());
         }
         let pools = &core.base.config.pools;
-        let from = core.map.get(LogicalPage(logical));
+        let from = core.map.get(LogicalPage(outgoing.logical));
         let home = from.map(|at| pools.number_of_row(pools.row_of(at)) as u8);
         let Base { policies, flash, space, states, .. } = &mut core.base;
-        let outgoing = Outgoing { logical, tag, sectors, pools: states, from, home };
+        let outgoing = Outgoing { pools: states, from, home, ..*outgoing };
         let chosen = policies.route(&outgoing, Sight { flash, space });
         let subs = self.subs.as_mut().expect(THERE);
         let pool = subs.pool_of(chosen);
         let second = usize::from(pool != EVERYTHING_IN);
         subs.counts.sent[second] += 1;
-        subs.counts.sent_bytes[second] += u64::from(sectors) * crate::SECTOR.0;
+        subs.counts.sent_bytes[second] += u64::from(outgoing.sectors) * crate::SECTOR.0;
         if !subs.has_room(pool, pages, core) {
             subs.counts.turned_away += 1;
             return subs.first_stream();
