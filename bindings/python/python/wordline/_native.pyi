@@ -199,6 +199,12 @@ class Written:
     @property
     def sectors(self) -> int:
         """Sectors of it that the host wrote."""
+    @property
+    def request_sectors(self) -> int:
+        """Sectors of the whole write that wrote of it last."""
+    @property
+    def request_sector(self) -> int:
+        """The first sector of that write."""
 
 class Resting:
     """A row of planes while the host rests."""

@@ -101,7 +101,8 @@ fn devices_under_a_host_have_charts_over_time_and_name_what_their_requests_waite
             course.free
         );
         assert_eq!(course.dies.busy_percent.len(), run.die_utilisation.len(), "{name}");
-        let names: Vec<String> = charts(std::slice::from_ref(&run)).into_iter().map(|chart| chart.name).collect();
+        let names: Vec<String> =
+            charts(std::slice::from_ref(&run)).into_iter().map(|chart| chart.name).collect();
         for chart in ["free-blocks", "die-map", "time", "tail-parts"] {
             assert!(names.iter().any(|name| name == chart), "{name}: no {chart}: {names:?}");
         }
