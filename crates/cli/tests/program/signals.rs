@@ -121,7 +121,7 @@ fn a_comparison_stays_a_list_when_its_first_run_is_stopped() {
 #[test]
 fn experiments_stay_a_list_while_their_devices_are_prepared() {
     let call = ["repro", "validation/dftl-writes", "peers/mqsim-write", "--threads", "1", "--json"];
-    let finished = stopped(&call, Duration::from_secs(2), "INT");
+    let finished = stopped_once(&call, "INT", |finished| !finished.out.is_empty());
     let outcomes: Value = serde_json::from_str(&finished.out).expect("standard output is JSON");
     assert!(outcomes.is_array(), "{outcomes}");
 }
