@@ -242,6 +242,11 @@ fn requests_of(point: &Point, beside: u64) -> Result<Asked> {
             let source = Source { name: named.name.clone(), kind: SourceKind::Synthetic };
             Ok(Asked { source, requests, total, before: 0, pace, extent: capacity })
         }
+        Workload::Clients(clients) => {
+            let (requests, pace) = clients.requests(Seed(point.seed), capacity, beside)?;
+            let source = Source { name: clients.description.clone(), kind: SourceKind::Synthetic };
+            Ok(Asked { source, requests, total: clients.requests, before: 0, pace, extent: capacity })
+        }
         Workload::Replayed { trace: name, queue_depth, requests } => {
             let path = point.traces.as_deref().unwrap_or(Path::new("")).join(name);
             let mut trace = trace::read(&path, &trace::Options::default())?;

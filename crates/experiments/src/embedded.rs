@@ -36,6 +36,7 @@ embedded![
     "cubeftl/burst-lengths",
     "cubeftl/burst-reserves",
     "cubeftl/bursts",
+    "cubeftl/clients",
     "cubeftl/fig03",
     "cubeftl/fig05",
     "cubeftl/fig06",

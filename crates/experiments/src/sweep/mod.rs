@@ -1,6 +1,7 @@
 //! Sweeps over devices: what is varied, and the runs that follow.
 
 pub(crate) mod axes;
+mod clients;
 mod layers;
 mod named;
 mod space;
@@ -17,6 +18,7 @@ use wordline_ssd::config::Scope;
 use crate::judge::column;
 use crate::options::Options;
 use axes::{Axis, Points};
+use clients::Clients;
 use layers::{Layer, Layers};
 use named::Named;
 use wordline_lab::config;
@@ -145,6 +147,8 @@ pub enum Workload {
         /// At most this many requests; left out: all.
         requests: Option<u64>,
     },
+    /// Several clients, each at its own pace.
+    Clients(Clients),
     /// A volume of a paper's trace table: the recorded trace where the user's folder has it, its profile elsewhere.
     Volume(Volume),
 }
@@ -259,7 +263,10 @@ impl Point {
     /// How much of the beginning of its load is left out, and how many requests a generator has for that beside those that are measured.
     pub(crate) fn warm_up(&self) -> (WarmUp, u64) {
         let is_generated = match &self.workload {
-            Workload::UniformWrites { .. } | Workload::Generated(_) | Workload::Named(_) => true,
+            Workload::UniformWrites { .. }
+            | Workload::Generated(_)
+            | Workload::Named(_)
+            | Workload::Clients(_) => true,
             Workload::Replayed { .. } | Workload::Volume(_) => false,
         };
         let is_empty = self.from_snapshot.is_none() && self.precondition == Precondition::Empty;
@@ -463,6 +470,7 @@ fn check_workload(workload: &Workload, wrong: &mut Complaints) {
             }
         }
         Workload::Named(named) => named.check(wrong),
+        Workload::Clients(clients) => clients.check(wrong),
         Workload::Replayed { requests, queue_depth, .. } => {
             wrong.require(*requests != Some(0), "replayed.requests", 0, "at least 1");
             wrong.require(*queue_depth != Some(0), "replayed.queue_depth", 0, "at least 1");
@@ -500,9 +508,7 @@ fn precondition(before: Option<Before>, workload: &Workload) -> Precondition {
         (Some(Before::Steady { fraction: Some(fraction), .. }), _) => Precondition::SteadyTo(fraction),
         (None, Workload::Generated(workload)) => workload.precondition.into(),
         (None, Workload::Named(named)) => named.precondition(),
-        // As wherever a trace is replayed: reads find data.
-        (None, Workload::Replayed { .. } | Workload::Volume(_) | Workload::UniformWrites { .. }) => {
-            Precondition::Filled(1.0)
-        }
+        // As wherever a trace is replayed or a job file run: reads find data.
+        (None, _) => Precondition::Filled(1.0),
     }
 }

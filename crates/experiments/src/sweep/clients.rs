@@ -1,0 +1,75 @@
+//! Several clients, each at its own pace, as what a point of a sweep asks of its device: writers at a rate beside readers that wait for
+//! their answers, for one.
+
+use serde::{Deserialize, Serialize};
+use wordline_kernel::{Bytes, Complaints, Seed};
+
+use wordline_host::Pace;
+use wordline_lab::arrivals::Incoming;
+use wordline_lab::error::{Error, Result};
+use wordline_lab::trace::workload::fio::JobFile;
+
+/// Clients in the words of fio.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Clients {
+    /// What they are.
+    pub description: String,
+    /// A job file of fio: a section for each client.
+    pub jobs: String,
+    /// Requests of all of them together.
+    pub requests: u64,
+}
+
+impl Clients {
+    fn file(&self) -> std::result::Result<JobFile, Complaints> {
+        JobFile::parse("clients.jobs", &self.jobs)
+    }
+
+    /// Their requests on a device of `capacity`, and `beside` more for a warm-up, and when they are submitted.
+    pub(crate) fn requests(&self, seed: Seed, capacity: Bytes, beside: u64) -> Result<(Incoming, Pace)> {
+        let file = self.file().map_err(Error::Config)?;
+        let most = self.requests.saturating_add(beside);
+        let jobs = file.jobs(seed, capacity, Some(most)).map_err(Error::Config)?;
+        Ok((Incoming::Jobs(Box::new(jobs)), Pace::BySource { pauses: file.has_pauses() }))
+    }
+
+    pub(crate) fn check(&self, wrong: &mut Complaints) {
+        wrong.require(self.requests > 0, "clients.requests", self.requests, "at least 1");
+        if let Err(inner) = self.file() {
+            wrong.nest("clients", inner);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complaints(jobs: &str, requests: u64) -> Vec<String> {
+        let clients = Clients { description: "C".into(), jobs: jobs.into(), requests };
+        let mut wrong = Complaints::default();
+        clients.check(&mut wrong);
+        wrong.0.into_iter().map(|complaint| complaint.key).collect()
+    }
+
+    #[test]
+    fn what_is_wrong_with_clients_is_named_by_its_line() {
+        let jobs = "[writers]\nfilename=drive\nrw=randwrite\nbs=48k\nsize=1m\n";
+        assert!(complaints(jobs, 1).is_empty());
+        assert_eq!(complaints(jobs, 0), ["clients.requests"]);
+        let wrong = complaints(&jobs.replace("bs=48k", "bss=48k"), 1);
+        assert!(wrong[0].starts_with("clients.") && wrong[0].contains(":4"), "{wrong:?}");
+    }
+
+    #[test]
+    fn requests_of_all_clients_are_counted_together() {
+        let jobs = "[global]\nfilename=drive\nsize=4m\n[writers]\nrw=randwrite\nbs=48k\nrate_iops=1000\n[readers]\nrw=randread\nbs=4k\n";
+        let clients = Clients { description: "C".into(), jobs: jobs.into(), requests: 50 };
+        let (requests, pace) = clients.requests(Seed(1), Bytes::mib(16), 7).expect("sound clients");
+        assert_eq!(pace, Pace::BySource { pauses: false }, "readers never pause");
+        let sizes: Vec<u64> = requests.in_order().map(|request| request.expect("generated").size.0).collect();
+        assert_eq!(sizes.len(), 57);
+        assert!([4 << 10, 48 << 10].iter().all(|size| sizes.contains(size)), "both are there");
+    }
+}
