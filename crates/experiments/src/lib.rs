@@ -15,6 +15,7 @@ pub mod models;
 pub mod nand;
 mod once;
 mod options;
+pub mod printed;
 mod run;
 mod show;
 mod statistics;
@@ -25,8 +26,9 @@ mod write_sizes;
 
 pub use bench::{Bench, Lab, simulate};
 pub use experiment::{Experiment, Kind};
+pub use judge::class::Class;
 pub use judge::column::follow;
-pub use judge::counts::Counts;
+pub use judge::counts::{Counts, Stand};
 pub use judge::expect::{Band, Direction, Expect, Reason, Wanted};
 pub use judge::outcome::{Measured, Outcome, Row, Trace, Value, Verdict};
 pub use judge::settings;

@@ -88,7 +88,8 @@ fn over_seeds(all: &[Once]) -> Vec<Row> {
     all[0].judged.iter().enumerate().map(row).collect()
 }
 
-/// The rows, and after those that lie outside the same under the change that takes the reason away, where they name one.
+/// The rows, and after those that lie outside the same under the change that takes the reason away, where they name one. A reason is shown
+/// where the row lies inside under the change; else it is a suspicion.
 fn beside(
     experiment: &Experiment,
     rows: Vec<Row>,
@@ -104,9 +105,16 @@ fn beside(
         let Some(last) = last.filter(|_| is_outside && !conduct.stop.load(Ordering::Relaxed)) else {
             continue;
         };
-        let under = run_changed(experiment, expect, options, bench, conduct)?;
+        let under = run_changed(experiment, expect, options, bench, conduct)?.rows;
+        let is_inside = |row: &Row| {
+            let same = under.iter().find(|other| other.what == row.what);
+            same.is_some_and(|other| matches!(other.verdict, Verdict::Within | Verdict::Direction))
+        };
+        for row in all.iter_mut().filter(|row| is_of_it(row) && row.explained && !is_inside(row)) {
+            *row = row.clone().suspected();
+        }
         let name = expect.explained_until.clone();
-        let under = under.rows.into_iter().map(|row| Row { under: name.clone(), note: String::new(), ..row });
+        let under = under.into_iter().map(|row| Row { under: name.clone(), note: String::new(), ..row });
         all.splice(last + 1..last + 1, under);
     }
     Ok(all)

@@ -1,5 +1,6 @@
 //! Statistics of traces beside those that a paper prints of them.
 
+use crate::judge::class::Class;
 use crate::judge::expect::{Band, Reason};
 use crate::judge::judged::{Judged, Sample};
 use crate::judge::outcome::{Row, Value};
@@ -41,7 +42,7 @@ pub(crate) fn row(finding: Finding, claim: Option<&str>, within: f64, derivation
             unit,
             derivation: derivation.to_owned(),
             source,
-            own_input,
+            class: if own_input { Class::Fitted } else { Class::Printed },
             note,
             at: vec![
                 ("volume".into(), Value::Text(volume.clone())),
@@ -52,6 +53,7 @@ pub(crate) fn row(finding: Finding, claim: Option<&str>, within: f64, derivation
         sample: Sample::Number { paper: Some(paper), band: Some(Band::Relative(within)), ours },
         points: vec![toml::Table::new()],
         explained: Vec::new(),
+        is_tried: false,
         contradicted: contradicted.into_iter().collect(),
     }
 }

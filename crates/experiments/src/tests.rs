@@ -60,7 +60,7 @@ fn bands_trends_claims_and_columns_that_do_not_hold_together_are_refused() {
         (
             "model = \"greedy-mean-field\"\nwithin = \"3 %\"",
             "value = 855.0\nbetween = [1400.0, 1415.0]",
-            "expect.between: found `from 1400 to 1415`, wanted a band that holds the source's own value, 855",
+            "expect.between: found `from 1400 to 1415 (a factor of 1.01)`, wanted a band that holds the source's own value, 855",
         ),
         ("unit = ", "second_reading = \" \"\nunit = ", "expect.second_reading: found nothing"),
         ("model = ", "value = 1.0\nmodel = ", "expect: found 2 of `value`, `model`, `direction`"),
@@ -186,7 +186,8 @@ fn a_value_on_the_model_is_within_and_a_value_off_it_is_outside() {
     let verdicts: Vec<Verdict> = outcome.rows.iter().map(|row| row.verdict).collect();
     use Verdict::{Direction, Outside, Within};
     assert_eq!(verdicts, [Within, Outside, Outside, Outside, Outside, Direction]);
-    assert_eq!((outcome.counts.outside, outcome.counts.unexplained), (4, 4));
+    let Counts { closed_forms, directions, .. } = outcome.counts;
+    assert_eq!((closed_forms.outside, closed_forms.unexplained(), directions.direction), (4, 4, 1));
     assert_eq!(outcome.rows[0].what, "write amplification, ftl.over_provisioning = 0.065");
     assert_eq!(outcome.rows[0].band, "within 3 %");
 }
@@ -480,7 +481,7 @@ fn trace_statistics_stand_beside_the_papers() {
         serde_json::json!({
             "claim": "CEN-N6", "what": "second: read size", "paper": 10.0, "ours": 11.0, "unit": "KiB",
             "band": "within 2 %", "derivation": "D", "verdict": "outside", "source": "centaur, table 1",
-            "second_reading": null, "own_input": true, "note": "profile", "contradicted": false,
+            "second_reading": null, "class": "fitted", "note": "profile", "contradicted": false,
             "explained": false, "interval": null, "by_seed": [11.0, 11.0], "equal": true, "changes": false,
             "sure": true, "under": null, "own_expectation": false
         })
@@ -488,7 +489,10 @@ fn trace_statistics_stand_beside_the_papers() {
     assert_eq!(json["experiment"], "paper/name");
     assert_eq!(
         outcome.counts,
-        Counts { own_input: 4, unexplained: 1, ..Counts::default() },
+        Counts {
+            fitted: Stand { judged: 4, within: 3, outside: 1, ..Stand::default() },
+            ..Counts::default()
+        },
         "what comes back from a profile is not judged"
     );
 }
@@ -541,8 +545,7 @@ fn the_table_ends_with_a_count() {
     assert!(
         text.contains("OUTSIDE")
             && text.ends_with(
-                "\n0 judged: 0 within, 0 direction, 0 outside (1 without a reason); 0 shown; \
-                 4 that only return their own input\n"
+                "\nfitted: 4 judged, 3 within, 0 direction, 1 outside (1 no reason shown); 0 shown\n"
             ),
         "{text}"
     );

@@ -44,6 +44,8 @@ pub(crate) struct ExpectFile {
     #[serde(default)]
     own_input: bool,
     #[serde(default)]
+    identity: bool,
+    #[serde(default)]
     own_expectation: bool,
     fails_with: Option<String>,
     explained_until: Option<String>,
@@ -128,6 +130,7 @@ pub(crate) fn check_expect(
         derivation: file.derivation,
         second_reading: file.second_reading,
         own_input: file.own_input,
+        identity: file.identity,
         own_expectation: file.own_expectation,
         fails_with: file.fails_with,
         explained_until: file.explained_until,

@@ -118,7 +118,7 @@ impl Experiment {
             entries.map(|entry| check_expect(entry, &kind, &claims, &mut wrong)).collect();
         let found: Vec<(usize, &Expect)> =
             places.into_iter().zip(&expect).filter_map(|(at, expect)| Some((at, expect.as_ref()?))).collect();
-        changes::check(&file.changes, &found, &kind, &mut wrong);
+        changes::check(id, &file.changes, &found, &kind, &mut wrong);
         let expect = expect.into_iter().flatten().collect();
         let changes = file.changes.into_iter().map(|(name, keys)| (name.into_inner(), keys)).collect();
         for chart in &file.chart {

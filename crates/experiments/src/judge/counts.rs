@@ -1,108 +1,191 @@
-//! How many rows stand how.
+//! How many rows stand how, by what they are compared with.
 
 use std::fmt;
 use std::ops::AddAssign;
 
 use serde::Serialize;
 
+use crate::judge::class::Class;
 use crate::judge::outcome::{Row, Verdict};
 
-/// How many rows stand how. Rows that only return what was put in are counted apart from those that are judged.
+/// How the rows of a class stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
-    /// Compared with a band or a direction: `within`, `direction` and `outside` together.
+pub struct Stand {
+    /// All of them that are compared with anything.
     pub judged: usize,
-    /// In a band that follows from what the source leaves open.
+    /// In a band that spans a factor of at most [`WIDEST`](crate::judge::expect::Band::WIDEST).
     pub within: usize,
-    /// Of the sign or order that the source states.
+    /// In a wider band, or of the sign or order that the source states.
     pub direction: usize,
     /// Neither, whatever the reason.
     pub outside: usize,
-    /// Of all judged: the 95 % interval over seeds does not agree with the mean.
-    pub unsure: usize,
-    /// Of those outside: with a reason at these points.
+    /// Of those outside: a change that keeps what the source prints brings them inside.
     pub explained: usize,
     /// Of those outside: no result could meet them and other numbers of the same source.
     pub contradicted: usize,
-    /// Of those outside, and of those that return their own input: missed without a reason.
-    pub unexplained: usize,
+    /// Of all: the 95 % interval over seeds does not agree with the mean.
+    pub unsure: usize,
+}
+
+impl Stand {
+    /// Those outside without a reason that was shown.
+    pub fn unexplained(&self) -> usize {
+        self.outside - self.explained - self.contradicted
+    }
+
+    fn add(&mut self, row: &Row) {
+        self.judged += 1;
+        match row.verdict {
+            Verdict::Within => self.within += 1,
+            Verdict::Direction => self.direction += 1,
+            _ => self.outside += 1,
+        }
+        let missed = row.verdict == Verdict::Outside;
+        self.explained += usize::from(missed && row.explained);
+        self.contradicted += usize::from(missed && row.contradicted);
+        self.unsure += usize::from(!row.sure);
+    }
+}
+
+impl AddAssign for Stand {
+    fn add_assign(&mut self, other: Self) {
+        self.judged += other.judged;
+        self.within += other.within;
+        self.direction += other.direction;
+        self.outside += other.outside;
+        self.explained += other.explained;
+        self.contradicted += other.contradicted;
+        self.unsure += other.unsure;
+    }
+}
+
+impl fmt::Display for Stand {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { judged, within, direction, outside, explained, contradicted, unsure } = *self;
+        write!(out, "{judged} judged, {within} within, {direction} direction, {outside} outside")?;
+        let reasons = [
+            (explained, "explained"),
+            (contradicted, "contradicted"),
+            (self.unexplained(), "no reason shown"),
+            (unsure, "with a question mark"),
+        ];
+        let there = reasons.iter().filter(|(count, _)| *count > 0);
+        let there: Vec<String> = there.map(|(count, why)| format!("{count} {why}")).collect();
+        if there.is_empty() { Ok(()) } else { write!(out, " ({})", there.join(", ")) }
+    }
+}
+
+/// How many rows stand how. Rows under a change of the model are not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// [`Class::Printed`].
+    pub printed: Stand,
+    /// [`Class::Direction`].
+    pub directions: Stand,
+    /// [`Class::ClosedForm`].
+    pub closed_forms: Stand,
+    /// [`Class::SecondReading`].
+    pub second_readings: Stand,
+    /// [`Class::Identity`].
+    pub identities: Stand,
+    /// [`Class::Fitted`].
+    pub fitted: Stand,
     /// Compared with nothing.
     pub shown: usize,
-    /// Only returning what was put in, such as the statistics of a profile.
-    pub own_input: usize,
 }
 
 impl Counts {
     /// The counts of rows.
     pub(crate) fn of(rows: &[Row]) -> Self {
         let mut counts = Self::default();
-        rows.iter().for_each(|row| counts.add(row));
+        for row in rows.iter().filter(|row| row.under.is_none()) {
+            match row.verdict {
+                Verdict::Shown => counts.shown += 1,
+                _ => counts.class_mut(row.class).add(row),
+            }
+        }
         counts
     }
 
-    fn add(&mut self, row: &Row) {
-        if row.under.is_some() {
-            return;
+    /// How the rows of a class stand.
+    pub fn class(&self, class: Class) -> Stand {
+        match class {
+            Class::Printed => self.printed,
+            Class::Direction => self.directions,
+            Class::ClosedForm => self.closed_forms,
+            Class::SecondReading => self.second_readings,
+            Class::Identity => self.identities,
+            Class::Fitted => self.fitted,
         }
-        let missed = row.verdict == Verdict::Outside;
-        self.unexplained += usize::from(missed && !row.explained && !row.contradicted);
-        if row.own_input {
-            self.own_input += 1;
-            return;
+    }
+
+    fn class_mut(&mut self, class: Class) -> &mut Stand {
+        match class {
+            Class::Printed => &mut self.printed,
+            Class::Direction => &mut self.directions,
+            Class::ClosedForm => &mut self.closed_forms,
+            Class::SecondReading => &mut self.second_readings,
+            Class::Identity => &mut self.identities,
+            Class::Fitted => &mut self.fitted,
         }
-        self.judged += usize::from(row.verdict != Verdict::Shown);
-        self.unsure += usize::from(row.verdict != Verdict::Shown && !row.sure);
-        self.contradicted += usize::from(missed && row.contradicted);
-        self.explained += usize::from(missed && row.explained);
-        match row.verdict {
-            Verdict::Within => self.within += 1,
-            Verdict::Direction => self.direction += 1,
-            Verdict::Outside => self.outside += 1,
-            Verdict::Shown => self.shown += 1,
-        }
+    }
+
+    /// The classes that have rows, and how these stand.
+    pub fn by_class(&self) -> impl Iterator<Item = (Class, Stand)> + use<> {
+        let counts = *self;
+        let all = Class::ALL.into_iter().map(move |class| (class, counts.class(class)));
+        all.filter(|(_, stand)| stand.judged > 0)
+    }
+
+    /// Whether anything is compared that says something of the model.
+    pub fn has_judged(&self) -> bool {
+        self.by_class().any(|(class, _)| class.is_judged())
     }
 }
 
 impl AddAssign for Counts {
     fn add_assign(&mut self, other: Self) {
-        self.judged += other.judged;
-        self.within += other.within;
-        self.direction += other.direction;
-        self.outside += other.outside;
-        self.unsure += other.unsure;
-        self.explained += other.explained;
-        self.contradicted += other.contradicted;
-        self.unexplained += other.unexplained;
+        Class::ALL.into_iter().for_each(|class| *self.class_mut(class) += other.class(class));
         self.shown += other.shown;
-        self.own_input += other.own_input;
     }
 }
 
 impl fmt::Display for Counts {
     /// As the last line of a table.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { judged, within, direction, outside, .. } = self;
-        write!(out, "{judged} judged: {within} within, {direction} direction, {outside} outside")?;
-        let reasons = [
-            (self.explained, "explained"),
-            (self.contradicted, "contradicted"),
-            (self.unexplained, "without a reason"),
+        for (class, stand) in self.by_class() {
+            write!(out, "{class}: {stand}; ")?;
+        }
+        write!(out, "{} shown", self.shown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_counted_by_what_they_are_compared_with() {
+        let row = |class, verdict| Row { class, verdict, ..Row::named("R".into()) };
+        let missed = row(Class::Printed, Verdict::Outside);
+        let rows = [
+            row(Class::Printed, Verdict::Within),
+            row(Class::Printed, Verdict::Direction),
+            Row { explained: true, ..missed.clone() },
+            Row { contradicted: true, sure: false, ..missed.clone() },
+            Row { under: Some("a change".into()), ..missed.clone() },
+            missed,
+            row(Class::Identity, Verdict::Within),
+            row(Class::Printed, Verdict::Shown),
         ];
-        let reasons: Vec<String> = reasons
-            .into_iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, why)| format!("{count} {why}"))
-            .collect();
-        if !reasons.is_empty() {
-            write!(out, " ({})", reasons.join(", "))?;
-        }
-        if self.unsure > 0 {
-            write!(out, "; {} of them with an interval that reaches over the edge", self.unsure)?;
-        }
-        write!(out, "; {} shown", self.shown)?;
-        if self.own_input > 0 {
-            write!(out, "; {} that only return their own input", self.own_input)?;
-        }
-        Ok(())
+        let mut counts = Counts::of(&rows);
+        assert_eq!(
+            counts.to_string(),
+            "printed numbers: 5 judged, 1 within, 1 direction, 3 outside (1 explained, 1 contradicted, 1 no reason shown, 1 with a question mark); \
+             identities: 1 judged, 1 within, 0 direction, 0 outside; 1 shown"
+        );
+        assert!(counts.has_judged() && !Counts::of(&rows[6..]).has_judged());
+        counts += counts;
+        assert_eq!((counts.printed.judged, counts.identities.within, counts.shown), (10, 2, 2));
     }
 }

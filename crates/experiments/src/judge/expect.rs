@@ -5,9 +5,11 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 
+use crate::judge::class::Class;
 use crate::judge::outcome::Row;
 use crate::models::Model;
 use crate::sweep::axes::lies_at;
+use wordline_lab::report::three_digits;
 
 /// How far our number may lie from the paper's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,6 +21,22 @@ pub enum Band {
 }
 
 impl Band {
+    /// The greatest factor between the ends of a band that says more than a direction: 20 % to either side of a number. Chosen: a band of
+    /// twice that would take a gain of a quarter and its absence for the same.
+    pub const WIDEST: f64 = 1.5;
+
+    /// The factor between its ends around `paper`; none where these are not of one sign.
+    pub fn factor(self, paper: f64) -> Option<f64> {
+        let [least, greatest] = self.limits(paper).map(f64::abs);
+        let [one, other] = self.limits(paper);
+        (one * other > 0.0).then(|| least.max(greatest) / least.min(greatest))
+    }
+
+    /// Whether a value in it is told from others by more than its direction. A source that prints 0 has no factor.
+    pub(crate) fn is_narrow(self, paper: f64) -> bool {
+        paper == 0.0 || self.factor(paper).is_some_and(|factor| factor <= Self::WIDEST * (1.0 + 1e-9))
+    }
+
     /// Whether `ours` lies in the band around `paper`.
     pub fn holds(self, paper: f64, ours: f64) -> bool {
         match self {
@@ -53,7 +71,12 @@ impl fmt::Display for Band {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Relative(fraction) => write!(out, "within {} %", (fraction * 1e6).round() / 1e4),
-            Self::Between(least, greatest) => write!(out, "from {least} to {greatest}"),
+            Self::Between(least, greatest) => {
+                write!(out, "from {least} to {greatest}")?;
+                // The two ends say all that there is to their factor.
+                self.factor(1.0)
+                    .map_or(Ok(()), |factor| write!(out, " (a factor of {})", three_digits(factor)))
+            }
         }
     }
 }
@@ -238,6 +261,8 @@ pub struct Expect {
     pub second_reading: Option<String>,
     /// Whether ours only returns what was put in.
     pub own_input: bool,
+    /// Whether ours holds by construction, whatever the model gives.
+    pub identity: bool,
     /// Whether the value that ours is compared with is derived here: the source does not print it.
     pub own_expectation: bool,
     /// The change of the model under which it must fail, by its name in the experiment.
@@ -275,7 +300,20 @@ impl Reason {
 impl Expect {
     /// Whether it is compared with anything that a change of the model can move.
     pub(crate) fn is_judged(&self) -> bool {
-        !matches!(self.wanted, Wanted::Shown(_)) && !self.own_input
+        !matches!(self.wanted, Wanted::Shown(_)) && self.class().is_judged()
+    }
+
+    /// What its rows are compared with.
+    pub(crate) fn class(&self) -> Class {
+        match self.wanted {
+            _ if self.own_input => Class::Fitted,
+            _ if self.identity => Class::Identity,
+            _ if self.second_reading.is_some() => Class::SecondReading,
+            Wanted::Direction(_) => Class::Direction,
+            Wanted::Model(..) => Class::ClosedForm,
+            _ if self.own_expectation => Class::ClosedForm,
+            _ => Class::Printed,
+        }
     }
 
     /// The change of the model that must move it, by its name in the experiment.
@@ -326,7 +364,19 @@ mod tests {
         assert!(!band.holds(2.0, 2.0601) && !band.holds(2.0, f64::NAN));
         let between = Band::Between(1.0, 2.0);
         assert!(between.holds(9.0, 1.0) && between.holds(9.0, 2.0) && !between.holds(1.5, 2.1));
-        assert_eq!((band.to_string(), between.to_string()), ("within 3 %".into(), "from 1 to 2".into()));
+        assert_eq!(
+            (band.to_string(), between.to_string()),
+            ("within 3 %".into(), "from 1 to 2 (a factor of 2.00)".into())
+        );
+    }
+
+    #[test]
+    fn a_band_that_spans_more_than_a_factor_of_one_and_a_half_says_no_more_than_a_direction() {
+        assert!(Band::Relative(0.2).is_narrow(7.0) && !Band::Relative(0.21).is_narrow(7.0));
+        assert!(Band::Between(1.0, 1.5).is_narrow(1.2) && !Band::Between(1.0, 1.6).is_narrow(1.2));
+        assert!(Band::Between(-3.0, -2.0).is_narrow(-2.5) && !Band::Between(-1.0, 2.0).is_narrow(1.0));
+        assert!(Band::Between(-0.01, 0.01).is_narrow(0.0), "what is printed as nothing has no factor");
+        assert_eq!(Band::Between(-1.0, 2.0).to_string(), "from -1 to 2");
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub(crate) struct Judged {
     pub points: Vec<toml::Table>,
     /// Why it lies outside at which points.
     pub explained: Vec<Reason>,
+    /// Whether a change that takes the reason away is run beside it: else the reason is a suspicion.
+    pub is_tried: bool,
     /// At which points other numbers of the same source contradict it, and why.
     pub contradicted: Vec<Reason>,
 }
@@ -107,13 +109,14 @@ pub(crate) fn row(seeds: &[&Judged]) -> Row {
     let reasons = contradicted.iter().chain(&explained).flatten().copied();
     let notes: Vec<&str> =
         reasons.chain([first.base.note.as_str()]).filter(|note| !note.is_empty()).collect();
+    let is_suspected = explained.is_some() && !first.is_tried;
     let alone = |seed: &&Judged| self::found(&[*seed]).verdict;
     let verdicts: Vec<Verdict> = seeds.iter().map(alone).collect();
     let numbers = |seed: &&Judged| match seed.sample {
         Sample::Number { ours, .. } if ours.is_finite() => Some(ours),
         _ => None,
     };
-    Row {
+    let row = Row {
         note: notes.join(" "),
         contradicted: contradicted.is_some(),
         explained: explained.is_some(),
@@ -128,7 +131,8 @@ pub(crate) fn row(seeds: &[&Judged]) -> Row {
         band: found.band,
         limits: found.limits,
         ..first.base.clone()
-    }
+    };
+    if is_suspected { row.suspected() } else { row }
 }
 
 /// Whether two samples are the same; two that have no number are, too.
@@ -201,7 +205,8 @@ fn number(seeds: &[&Judged]) -> Found {
 fn stands(band: Band, paper: f64, ours: Mean) -> (Verdict, bool) {
     let ends = ours.interval();
     if band.holds(paper, ours.mean) {
-        return (Verdict::Within, ends.iter().all(|end| band.holds(paper, *end)));
+        let verdict = if band.is_narrow(paper) { Verdict::Within } else { Verdict::Direction };
+        return (verdict, ends.iter().all(|end| band.holds(paper, *end)));
     }
     let [least, greatest] = band.limits(paper);
     (Verdict::Outside, ends[1] < least || ends[0] > greatest || ours.half.is_none_or(|half| half == 0.0))

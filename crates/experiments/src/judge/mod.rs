@@ -1,5 +1,6 @@
 //! Each expected value beside what the runs gave.
 
+pub mod class;
 pub mod column;
 pub(crate) mod counts;
 pub(crate) mod expect;
@@ -236,7 +237,7 @@ impl<'a, 'b> Judge<'a, 'b> {
                 derivation: expect.derivation.clone(),
                 source: expect.source.clone(),
                 second_reading: expect.second_reading.clone(),
-                own_input: expect.own_input,
+                class: expect.class(),
                 own_expectation: expect.own_expectation,
                 note: expect.note.clone(),
                 of_the_machine: matches!(
@@ -252,6 +253,7 @@ impl<'a, 'b> Judge<'a, 'b> {
             sample,
             points,
             explained: of_this_size(&expect.explained),
+            is_tried: expect.explained_until.is_some(),
             contradicted: of_this_size(&expect.contradicted),
         }
     }

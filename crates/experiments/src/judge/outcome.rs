@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::judge::class::Class;
 use crate::judge::counts::Counts;
 use wordline_lab::provenance::Provenance;
 
@@ -128,13 +129,14 @@ pub struct Row {
     pub source: String,
     /// Why this is a second reading of the source, where it is one; null else.
     pub second_reading: Option<String>,
-    /// Whether ours only returns what was put in, which says nothing of the model.
-    pub own_input: bool,
+    /// What it is compared with.
+    pub class: Class,
     /// An explanation, where one is needed; else empty.
     pub note: String,
     /// Whether it lies outside, and other numbers of the same paper contradict it there.
     pub contradicted: bool,
-    /// Whether it lies outside at points for which the experiment has a reason, and the note says which.
+    /// Whether it lies outside at points for which the experiment has a reason, which the note says, and a change of the model that keeps what the
+    /// source prints and takes the reason away brings it inside.
     pub explained: bool,
     /// The change of the model under which this is the row once more, beside that without it; null for all others. It is not counted.
     pub under: Option<String>,
@@ -168,7 +170,7 @@ impl Row {
             sure: true,
             source: String::new(),
             second_reading: None,
-            own_input: false,
+            class: Class::Printed,
             note: String::new(),
             contradicted: false,
             explained: false,
@@ -177,6 +179,17 @@ impl Row {
             of_the_machine: false,
             at: Vec::new(),
         }
+    }
+
+    /// Whether it stands behind the first readings of claims.
+    pub(crate) fn is_folded(&self) -> bool {
+        self.second_reading.is_some() || self.under.is_some()
+    }
+
+    /// The same where no change of the model has shown its reason.
+    #[must_use]
+    pub(crate) fn suspected(self) -> Self {
+        Self { explained: false, note: format!("Suspected, and not shown: {}", self.note), ..self }
     }
 
     /// The verdict in a table.
@@ -191,7 +204,7 @@ impl Row {
             Verdict::Outside if self.contradicted => format!("outside{mark}, contradicted"),
             Verdict::Outside if self.explained => format!("outside{mark}, explained"),
             Verdict::Outside => format!("{verdict}{mark}, no reason"),
-            Verdict::Within | Verdict::Direction if self.own_input => "own input".to_owned(),
+            Verdict::Within | Verdict::Direction if !self.class.is_judged() => self.class.to_string(),
             verdict => format!("{verdict}{mark}"),
         }
     }

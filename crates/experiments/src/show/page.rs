@@ -1,9 +1,11 @@
 //! The report of an experiment: a page on which each of the paper's values stands, and is drawn, beside ours.
 
 use crate::experiment::Experiment;
-use crate::judge::counts::Counts;
+use crate::judge::class::Class;
+use crate::judge::counts::Stand;
 use crate::judge::outcome::{Outcome, Row, Value, Verdict};
 use crate::show::chart::{Chart, charts};
+use crate::show::table::FOLDED;
 use wordline_lab::error::Result;
 use wordline_lab::output::ReportFolder;
 use wordline_lab::report::{Again, Report, Section, add, escaped, list, made_by, of_tables};
@@ -59,38 +61,34 @@ pub(crate) fn html(experiment: &Experiment, outcome: &Outcome, charts: &[Chart])
 /// The most rows that a verdict names. Chosen: a sentence, and not the table.
 const NAMED: usize = 4;
 
-/// In how many rows ours agrees with the paper, and which lie outside.
+/// In how many rows of each class ours agrees with the paper, and which lie outside.
 fn verdict(outcome: &Outcome) -> Vec<String> {
-    let Counts { judged, within, direction, outside, unsure, explained, contradicted, .. } = outcome.counts;
-    if judged == 0 {
+    if !outcome.counts.has_judged() {
         return vec!["Nothing is compared here: the values are only shown.".to_owned()];
     }
-    let listed = |counts: &[(usize, &str)]| {
-        let there = counts.iter().filter(|(count, _)| *count > 0);
+    let judged = outcome.counts.by_class().filter(|(class, _)| class.is_judged());
+    let sentence = |(class, stand): (Class, Stand)| {
+        let Stand { judged, within, direction, outside, explained, contradicted, unsure } = stand;
+        let how = [
+            (within, "within the band"),
+            (direction, "in sign or order alone"),
+            (outside, "outside"),
+            (explained, "of these for a reason that a change of the model shows"),
+            (contradicted, "of these contradicted by other numbers of the paper"),
+            (unsure, "with seeds that do not agree on it"),
+        ];
+        let there = how.iter().filter(|(count, _)| *count > 0);
         let there: Vec<String> = there.map(|(count, words)| format!("{count} {words}")).collect();
-        if there.is_empty() { String::new() } else { format!(" ({})", there.join(", ")) }
+        format!("Of {judged} {class}: {}.", there.join(", "))
     };
-    let how = [
-        (within, "within the band"),
-        (direction, "in sign or order, as the paper states it"),
-        (unsure, "of all with seeds that do not agree on it"),
-    ];
-    let agree = within + direction;
-    let mut all = vec![format!(
-        "Ours agrees with the paper in {agree} of {judged} values that are compared{}.",
-        listed(&how)
-    )];
-    if outside > 0 {
-        let rows = outcome.rows.iter();
-        let rows =
-            rows.filter(|row| row.verdict == Verdict::Outside && row.under.is_none() && !row.own_input);
-        let names: Vec<String> = rows.map(Row::shown_what).collect();
+    let mut all: Vec<String> = judged.map(sentence).collect();
+    let is_missed =
+        |row: &&Row| row.verdict == Verdict::Outside && row.under.is_none() && row.class.is_judged();
+    let names: Vec<String> = outcome.rows.iter().filter(is_missed).map(Row::shown_what).collect();
+    if !names.is_empty() {
         let more = names.len().saturating_sub(NAMED);
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-        let why =
-            [(explained, "with a reason"), (contradicted, "contradicted by other numbers of the paper")];
-        let names = names[..names.len().min(NAMED)].join("; ");
-        all.push(format!("Outside: {outside}{}: {names}{more}.", listed(&why)));
+        all.push(format!("Outside: {}{more}.", names[..names.len().min(NAMED)].join("; ")));
     }
     all
 }
@@ -108,34 +106,38 @@ const CLASSES: [(&str, &str, &str); 4] = [
     ("within", "✓", "within"),
     ("direction", "↗", "direction"),
     ("outside", "✕", "outside"),
-    ("own", "↺", "own input"),
+    ("own", "↺", "identity or fitted"),
 ];
 
 fn class(row: &Row) -> &'static str {
     match row.verdict {
         Verdict::Shown => "shown",
         Verdict::Outside => "outside",
-        _ if row.own_input => "own",
+        _ if !row.class.is_judged() => "own",
         Verdict::Within => "within",
         Verdict::Direction => "direction",
     }
 }
 
-/// The rows that are compared, which can be chosen by verdict, and those that are only shown, folded.
+/// The rows that are compared, which can be chosen by verdict; behind them second readings and rows under a change, and those that are only shown, folded.
 fn rows(rows: &[Row]) -> String {
     let (shown, judged): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.verdict == Verdict::Shown);
     let mut out = String::new();
+    let (first, behind): (Vec<&Row>, Vec<&Row>) = judged.iter().partition(|row| !row.is_folded());
     if !judged.is_empty() {
         let name = "Rows that are compared";
-        out += &(filter(&judged) + KEY + &of_tables(name, &table(name, &judged)));
+        out += &(filter(&judged) + KEY + &of_tables(name, &table(name, &first)));
     }
-    if !shown.is_empty() {
-        out += &format!(
-            "<details><summary>Only shown, for nothing is compared: {}</summary>\n{}</details>\n",
-            shown.len(),
-            of_tables("Rows that are only shown", &table("Rows that are only shown", &shown)),
-        );
-    }
+    let folded = |name: &str, summary: &str, rows: &[&Row]| match rows {
+        [] => String::new(),
+        rows => format!(
+            "<details><summary>{summary}: {}</summary>\n{}</details>\n",
+            rows.len(),
+            of_tables(name, &table(name, rows)),
+        ),
+    };
+    out += &folded(FOLDED, FOLDED, &behind);
+    out += &folded("Rows that are only shown", "Only shown, for nothing is compared", &shown);
     out
 }
 
@@ -299,7 +301,7 @@ mod tests {
     fn page() -> String {
         let number = Value::Number;
         let text = |text: &str| Value::Text(text.to_owned());
-        let own = Row { own_input: true, ..row(Verdict::Within, number(2.0), number(2.0)) };
+        let own = Row { class: Class::Fitted, ..row(Verdict::Within, number(2.0), number(2.0)) };
         let mut outcome = Outcome::new("paper/name");
         outcome.set_rows(vec![
             row(Verdict::Within, number(2.0), number(3.0)),

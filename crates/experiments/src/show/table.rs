@@ -4,7 +4,8 @@ use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, pr
 
 use wordline_kernel::Digest;
 
-use crate::judge::counts::Counts;
+use crate::judge::class::Class;
+use crate::judge::counts::{Counts, Stand};
 use crate::judge::outcome::{Outcome, Row, Value, Verdict};
 use crate::options::Options;
 
@@ -73,8 +74,14 @@ pub fn table(outcome: &Outcome, width: u16) -> String {
     heads.extend(derived.then_some(DERIVED));
     let numbers = 2..heads.len() + 1;
     heads.extend(["ours", "unit", "band", "verdict"]);
-    let rows = grid(width, &heads, outcome.rows.iter().map(cells).collect(), numbers);
-    let mut text = format!("{}\n{rows}\n", outcome.experiment);
+    let grid = |rows: &[&Row]| {
+        grid(width, &heads, rows.iter().map(|row| cells(row)).collect(), numbers.clone()) + "\n"
+    };
+    let (first, folded): (Vec<&Row>, Vec<&Row>) = outcome.rows.iter().partition(|row| !row.is_folded());
+    let mut text = format!("{}\n{}", outcome.experiment, grid(&first));
+    if !folded.is_empty() {
+        text += &format!("{}:\n{}", FOLDED, grid(&folded));
+    }
     for remark in remarks(outcome) {
         text += &format!("  {remark}\n");
     }
@@ -84,6 +91,9 @@ pub fn table(outcome: &Outcome, width: u16) -> String {
     text += &format!("{}\n", outcome.counts);
     text
 }
+
+/// The rows that stand behind the others.
+pub(crate) const FOLDED: &str = "Second readings, and rows under a change of the model";
 
 /// The column of values that were derived here, which stands beside the paper's.
 const DERIVED: &str = "expected here";
@@ -120,53 +130,44 @@ fn remarks(outcome: &Outcome) -> Vec<String> {
     said
 }
 
-const HEADS: [&str; 11] = [
+const HEADS: [&str; 10] = [
     "paper",
+    "compared with",
     "judged",
     "within",
     "direction",
     "outside",
-    "with ?",
     "explained",
     "contradicted",
-    "no reason",
-    "shown",
-    "own input",
+    "no reason shown",
+    "with ?",
 ];
 
-/// How the rows of several experiments stand, a line for each paper and one for all, as the columns of `HEADS`.
+/// How the rows of several experiments stand, a line for each paper and what its rows are compared with, as the columns of `HEADS`. Lines are
+/// not added up: they are not of one kind.
 fn by_paper(outcomes: &[Outcome]) -> Vec<Vec<String>> {
     let mut papers: Vec<(&str, Counts)> = Vec::new();
-    let mut all = Counts::default();
     for outcome in outcomes {
-        all += outcome.counts;
         match papers.iter_mut().find(|(paper, _)| *paper == outcome.paper()) {
             Some((_, counts)) => *counts += outcome.counts,
             None => papers.push((outcome.paper(), outcome.counts)),
         }
     }
-    papers.push(("all", all));
-    let cells = |(paper, counts): &(&str, Counts)| {
-        let numbers = [
-            counts.judged,
-            counts.within,
-            counts.direction,
-            counts.outside,
-            counts.unsure,
-            counts.explained,
-            counts.contradicted,
-            counts.unexplained,
-            counts.shown,
-            counts.own_input,
-        ];
-        std::iter::once((*paper).to_owned()).chain(numbers.iter().map(usize::to_string)).collect()
+    let line = |paper: &str, class: Class, stand: Stand| {
+        let Stand { judged, within, direction, outside, explained, contradicted, unsure } = stand;
+        let numbers =
+            [judged, within, direction, outside, explained, contradicted, stand.unexplained(), unsure];
+        [paper.to_owned(), class.to_string()].into_iter().chain(numbers.map(|n| n.to_string())).collect()
     };
-    papers.iter().map(cells).collect()
+    let lines = |(paper, counts): &(&str, Counts)| -> Vec<Vec<String>> {
+        counts.by_class().map(|(class, stand)| line(paper, class, stand)).collect()
+    };
+    papers.iter().flat_map(lines).collect()
 }
 
 /// How the rows of several experiments stand by paper, as a table for a terminal of `width` columns.
 pub fn summary(outcomes: &[Outcome], width: u16) -> String {
-    grid(width, &HEADS, by_paper(outcomes), 1..HEADS.len()) + "\n"
+    grid(width, &HEADS, by_paper(outcomes), 2..HEADS.len()) + "\n"
 }
 
 /// The same as a Markdown table.
@@ -204,10 +205,11 @@ pub fn first_digest(outcome: &Outcome) -> String {
     digest(&markdown_rows(&outcome.first))
 }
 
-/// The digest of the lines of a table's rows.
+/// The digest of the lines of a table's rows; other lines are left out.
 pub fn digest(rows: &str) -> String {
     let mut digest = Digest::default();
-    rows.bytes().for_each(|byte| digest.add(byte.into()));
+    let lines = rows.split_inclusive('\n').filter(|line| line.starts_with('|'));
+    lines.flat_map(str::bytes).for_each(|byte| digest.add(byte.into()));
     digest.to_string()
 }
 
@@ -225,7 +227,14 @@ fn markdown_rows(rows: &[Row]) -> String {
     let mut heads = vec!["claim", "what", "paper"];
     heads.extend(derived.then_some(DERIVED));
     heads.extend(["ours", "band", "verdict"]);
-    markdown_table(&heads, &rows.iter().map(cells).collect::<Vec<_>>())
+    let table =
+        |rows: &[&Row]| markdown_table(&heads, &rows.iter().map(|row| cells(row)).collect::<Vec<_>>());
+    let (first, folded): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| !row.is_folded());
+    if folded.is_empty() {
+        return table(&first);
+    }
+    let summary = format!("<details>\n<summary>{FOLDED}: {}</summary>", folded.len());
+    format!("{}\n{summary}\n\n{}\n</details>\n", table(&first), table(&folded))
 }
 
 fn with_unit(value: &str, unit: &str) -> String {

@@ -108,9 +108,9 @@ fn rows_that_are_explained_until_a_change_have_a_reason_where_they_lie_outside()
     for outcome in outcomes() {
         let experiment = library.iter().find(|experiment| experiment.id == outcome.experiment).expect("one");
         for expect in experiment.expect.iter().filter(|expect| expect.explained_until.is_some()) {
-            let rows: Vec<&Row> = outcome.rows.iter().filter(|row| expect.is_of(row)).collect();
-            let has_reason =
-                |row: &&Row| row.verdict != Verdict::Outside || row.explained || row.contradicted;
+            let rows: Vec<&Row> =
+                outcome.rows.iter().filter(|row| row.under.is_none() && expect.is_of(row)).collect();
+            let has_reason = |row: &&Row| row.verdict != Verdict::Outside || !row.note.is_empty();
             assert!(!rows.is_empty() && rows.iter().all(has_reason), "{}: {rows:#?}", experiment.id);
             looked_at += 1;
         }

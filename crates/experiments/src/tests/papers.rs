@@ -1,91 +1,137 @@
-//! The pages of papers: each has a table of its experiments, how their rows stand, and the document that has them.
+//! The pages of papers: each has a table of its experiments, how their rows stand, and the document that has them; and one table says how
+//! many of the numbers that each paper prints are met.
 
-use std::fmt::Write;
-use std::fs;
-
-use super::bands::is_update;
-use super::docs::{Part, asked, documents, parts, root};
-use super::results::{COLUMNS, how, number};
+use super::results::{hold, tables};
 use super::*;
+use crate::judge::class::Class;
+use crate::judge::counts::Stand;
+use crate::printed;
 
 const BEGIN: &str = "<!-- verdict: ";
 const END: &str = "<!-- /verdict -->\n";
 
-/// The papers that have a page.
-const PAPERS: [&str; 5] = ["nandflashsim", "centaur", "ressd", "ft-passd", "cubeftl"];
+/// The papers that have a page, with their names.
+const PAPERS: [(&str, &str); 5] = [
+    ("nandflashsim", "NANDFlashSim"),
+    ("centaur", "Centaur"),
+    ("ressd", "ReSSD"),
+    ("ft-passd", "FT-PASSD"),
+    ("cubeftl", "cubeFTL"),
+];
 
-/// The rows outside with what is said of them.
-fn outside(line: &str) -> String {
-    let of = |word: &str| number(line, word);
-    let reasons = ["explained", "contradicted", "without a reason"].map(|word| (of(word), word));
-    let said: Vec<String> =
-        reasons.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
-    match (of("outside"), said.is_empty()) {
-        (all, true) => all.to_string(),
-        (all, false) => format!("{all} ({})", said.join(", ")),
-    }
+/// The classes that a paper's page tells of.
+const SHOWN: [Class; 4] = [Class::Printed, Class::Direction, Class::ClosedForm, Class::SecondReading];
+
+/// How rows stand, in a cell.
+fn cell(stand: Stand) -> String {
+    let Stand { judged, within, direction, outside, explained, contradicted, unsure } = stand;
+    let numbers = [
+        (within, "within"),
+        (direction, "direction"),
+        (outside, "outside"),
+        (explained, "explained"),
+        (contradicted, "contradicted"),
+        (unsure, "with ?"),
+    ];
+    let there = numbers.iter().filter(|(count, _)| *count > 0);
+    let there: Vec<String> = there.map(|(count, word)| format!("{count} {word}")).collect();
+    if judged == 0 { String::new() } else { format!("{judged}: {}", there.join(", ")) }
 }
 
-/// The table of a paper: a line for each of its tables of results.
+/// The table of a paper: a line for each of its tables of results, and the sums of each class.
 fn verdict(paper: &str, library: &Library) -> String {
-    let mut out = String::from(
-        "| figure | what | size, seeds | judged | within | direction | outside | unsure |\n|---|---|---|---|---|---|---|---|\n",
-    );
+    let heads: Vec<String> = SHOWN.iter().map(Class::to_string).collect();
+    let mut out =
+        format!("| figure | what | size, seeds | {} |\n|---|---|---|---|---|---|---|\n", heads.join(" | "));
+    let mut sums = SHOWN.map(|_| Stand::default());
     let mut rows = Vec::new();
-    let mut sums = [0; COLUMNS.len()];
-    for path in documents() {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let text = fs::read_to_string(&path).expect("a document is text");
-        for part in parts(&text).expect("marks are paired") {
-            let Part::Table { words, text } = part else { continue };
-            let (id, _) = asked(words);
-            let Some(figure) = id.strip_prefix(paper).and_then(|rest| rest.strip_prefix('/')) else {
-                continue;
-            };
-            let line = text.lines().find(|line| line.contains(" judged: ")).unwrap_or_default();
-            let title = library.iter().find(|one| one.id == id).map_or("", |one| one.title.as_str());
-            COLUMNS.iter().zip(&mut sums).for_each(|((_, word), sum)| *sum += number(line, word));
-            let [judged, within, direction] =
-                ["judged", "within", "direction"].map(|word| number(line, word));
-            let unsure = number(line, "of them with an interval");
-            rows.push((
-                id.to_owned(),
-                format!(
-                    "| [{figure}](../validation/{name}) | {title} | {} | {judged} | {within} | {direction} | {} | {unsure} |",
-                    how(words),
-                    outside(line)
-                ),
-            ));
-        }
+    for table in tables().into_iter().filter(|table| table.paper() == paper) {
+        let title = library.iter().find(|one| one.id == table.id).map_or("", |one| one.title.as_str());
+        let figure = table.id.split('/').next_back().unwrap_or_default();
+        let cells = SHOWN.map(|class| cell(table.stand(class)));
+        SHOWN.iter().zip(&mut sums).for_each(|(class, sum)| *sum += table.stand(*class));
+        let (document, how) = (&table.document, &table.how);
+        rows.push(format!(
+            "| [{figure}](../validation/{document}) | {title} | {how} | {} |\n",
+            cells.join(" | ")
+        ));
     }
     rows.sort();
-    for (_, row) in rows {
-        out += &format!("{row}\n");
-    }
-    let [judged, within, direction, missed, explained, contradicted, without, unsure] = sums;
-    let _ = writeln!(
-        out,
-        "\nIn all {judged} judged: {within} within, {direction} direction, {missed} outside, of these {explained} explained, {contradicted} contradicted and {without} without a \
-         reason; {unsure} unsure: with a question mark."
+    rows.iter().for_each(|row| out += row);
+    let sums = SHOWN.iter().zip(sums).filter(|(_, sum)| sum.judged > 0);
+    let sums: Vec<String> = sums.map(|(class, sum)| format!("* {class}: {}", cell(sum))).collect();
+    out + "\nIn all:\n\n" + &sums.join("\n") + "\n"
+}
+
+/// How many of the numbers that each paper prints are met, in the readings that were compared first.
+fn headline() -> String {
+    let mut out = String::from(
+        "| paper | printed numbers judged | within | direction only | outside, shown why | contradicted by the paper | outside |\n\
+         |---|---|---|---|---|---|---|\n",
     );
+    for (paper, name) in PAPERS {
+        let mut sum = Stand::default();
+        let of_paper = tables().into_iter().filter(|table| table.paper() == paper);
+        of_paper.for_each(|table| sum += table.stand(Class::Printed));
+        let Stand { judged, within, direction, explained, contradicted, .. } = sum;
+        out += &format!(
+            "| {name} | {judged} | {within} | {direction} | {explained} | {contradicted} | {} |\n",
+            sum.unexplained()
+        );
+    }
     out
+}
+
+/// The parameters that a paper prints, and where each is held.
+fn parameters(paper: &str) -> String {
+    let mut out = String::from("| parameter | printed | where | here |\n|---|---|---|---|\n");
+    for parameter in printed::all().get(paper).into_iter().flatten() {
+        let printed::Parameter { what, source, printed, .. } = parameter;
+        out += &format!("| {what} | {printed} | {source} | {} |\n", parameter.place());
+    }
+    out
+}
+
+/// The second readings of all experiments, by the reason for them, and how many expected values each is of.
+fn readings(library: &Library) -> String {
+    let mut out =
+        String::from("| experiment | expected values | why they are read a second time |\n|---|---|---|\n");
+    for experiment in library.iter() {
+        let mut reasons: Vec<(&str, usize)> = Vec::new();
+        for reason in experiment.expect.iter().filter_map(|expect| expect.second_reading.as_deref()) {
+            match reasons.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, count)) => *count += 1,
+                None => reasons.push((reason, 1)),
+            }
+        }
+        for (reason, count) in reasons {
+            out += &format!("| {} | {count} | {} |\n", experiment.id, reason.replace('|', "\\|"));
+        }
+    }
+    out
+}
+
+#[test]
+fn every_second_reading_stands_in_one_list() {
+    let library = Library::open(None).expect("well formed");
+    let (begin, end) = ("<!-- readings -->\n", "<!-- /readings -->\n");
+    hold("docs/validation/readings.md", begin, end, &readings(&library));
 }
 
 #[test]
 fn the_pages_of_papers_have_the_sums_of_their_tables() {
     let library = Library::open(None).expect("well formed");
-    for paper in PAPERS {
-        let path = root().join(format!("docs/papers/{paper}.md"));
-        let text = fs::read_to_string(&path).expect("the page can be read");
-        let (before, rest) = text.split_once(&format!("{BEGIN}{paper} -->\n")).expect("a mark");
-        let (said, after) = rest.split_once(END).expect("a mark at the end");
-        let wanted = format!("\n{}\n", verdict(paper, &library));
-        if is_update() {
-            fs::write(&path, format!("{before}{BEGIN}{paper} -->\n{wanted}{END}{after}"))
-                .expect("the page can be written");
-            continue;
-        }
-        assert_eq!(said, wanted, "docs/papers/{paper}.md: UPDATE_DOCS=1 writes it anew");
+    for (paper, _) in PAPERS {
+        let path = format!("docs/papers/{paper}.md");
+        hold(&path, &format!("{BEGIN}{paper} -->\n"), END, &verdict(paper, &library));
+        hold(&path, "<!-- printed -->\n", "<!-- /printed -->\n", &parameters(paper));
+    }
+}
+
+#[test]
+fn the_numbers_that_papers_print_stand_in_one_table() {
+    for path in ["docs/papers/index.md", "README.md"] {
+        hold(path, "<!-- printed numbers -->\n", "<!-- /printed numbers -->\n", &headline());
     }
 }
 
@@ -96,15 +142,14 @@ fn every_paper_of_the_experiments_has_a_page() {
     let other = ["peers", "validation"];
     for experiment in library.iter() {
         let paper = experiment.id.split('/').next().unwrap_or_default();
-        assert!(PAPERS.contains(&paper) || other.contains(&paper), "{paper} has no page in docs/papers");
+        let is_paper = PAPERS.iter().any(|(known, _)| *known == paper);
+        assert!(is_paper || other.contains(&paper), "{paper} has no page in docs/papers");
     }
 }
 
 #[test]
-fn rows_outside_are_told_with_their_reasons() {
-    assert_eq!(
-        outside("9 judged: 4 within, 2 direction, 3 outside (2 explained, 1 without a reason); 0 shown"),
-        "3 (2 explained, 1 without a reason)"
-    );
-    assert_eq!(outside("9 judged: 7 within, 2 direction, 0 outside; 0 shown"), "0");
+fn a_cell_says_how_rows_stand_and_nothing_of_what_there_is_none() {
+    let stand = Stand { judged: 9, within: 4, direction: 2, outside: 3, explained: 2, ..Stand::default() };
+    assert_eq!(cell(stand), "9: 4 within, 2 direction, 3 outside, 2 explained");
+    assert_eq!(cell(Stand::default()), "");
 }

@@ -1,35 +1,81 @@
-//! The page that says paper by paper how the rows stand: the sum of the tables of results in the other documents.
+//! The page that says paper by paper how the rows stand: the sum of the tables of results in the other documents. What is compared with printed
+//! numbers, with closed forms and the like is never added up.
 
 use std::collections::BTreeMap;
 use std::fs;
 
 use super::bands::is_update;
 use super::docs::{Part, asked, documents, parts, root};
+use crate::judge::class::Class;
+use crate::judge::counts::Stand;
 
-const PAGE: &str = "docs/results.md";
-const BEGIN: &str = "<!-- results -->\n";
-const END: &str = "<!-- /results -->\n";
+/// The number before `word` in a part of the last line of a table; 0 where it is not said.
+fn number(part: &str, word: &str) -> usize {
+    let before = |(at, _): (usize, &str)| part[..at].trim_end().rsplit([' ', '(']).next()?.parse().ok();
+    part.match_indices(word).find_map(before).unwrap_or(0)
+}
 
-/// The columns, each with the word after its number in the last line of a table.
-pub(super) const COLUMNS: [(&str, &str); 8] = [
-    ("judged", "judged"),
-    ("within", "within"),
-    ("direction", "direction"),
-    ("outside", "outside"),
-    ("of these explained", "explained"),
-    ("contradicted", "contradicted"),
-    ("without a reason", "without a reason"),
-    ("with a question mark", "of them with an interval"),
-];
+/// How the rows of a class stand by the last line of a table.
+pub(super) fn stand(line: &str, class: Class) -> Stand {
+    let part = line.split("; ").find_map(|part| part.strip_prefix(&format!("{class}: "))).unwrap_or_default();
+    let of = |word: &str| number(part, word);
+    Stand {
+        judged: of("judged"),
+        within: of("within"),
+        direction: of("direction"),
+        outside: of("outside"),
+        explained: of("explained"),
+        contradicted: of("contradicted"),
+        unsure: of("with a question mark"),
+    }
+}
 
-/// The number before `word` in the last line of a table; 0 where it is not said.
-pub(super) fn number(line: &str, word: &str) -> usize {
-    let before = |(at, _): (usize, &str)| line[..at].trim_end().rsplit([' ', '(']).next()?.parse().ok();
-    line.match_indices(word).find_map(before).unwrap_or(0)
+/// A table of results in the documents.
+pub(super) struct Table {
+    /// The document, by its name.
+    pub document: String,
+    /// The experiment.
+    pub id: String,
+    /// Size and seeds in words.
+    pub how: String,
+    /// Its last line.
+    line: String,
+}
+
+impl Table {
+    /// How its rows of a class stand.
+    pub fn stand(&self, class: Class) -> Stand {
+        stand(&self.line, class)
+    }
+
+    /// The paper, or the group of checks.
+    pub fn paper(&self) -> &str {
+        self.id.split('/').next().unwrap_or_default()
+    }
+}
+
+/// All tables of results in the documents.
+pub(super) fn tables() -> Vec<Table> {
+    let mut tables = Vec::new();
+    for path in documents() {
+        let document = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let text = fs::read_to_string(&path).expect("a document is text");
+        for part in parts(&text).expect("marks are paired") {
+            let Part::Table { words, text } = part else { continue };
+            let line = text.lines().find(|line| line.ends_with(" shown")).unwrap_or_default().to_owned();
+            tables.push(Table {
+                document: document.clone(),
+                id: asked(words).0.to_owned(),
+                how: how(words),
+                line,
+            });
+        }
+    }
+    tables
 }
 
 /// Size and seeds of a table in words.
-pub(super) fn how(words: &str) -> String {
+fn how(words: &str) -> String {
     let (_, options) = asked(words);
     let size = if options.quick { "scaled down" } else { "full size" };
     match options.seeds {
@@ -38,48 +84,61 @@ pub(super) fn how(words: &str) -> String {
     }
 }
 
-/// The sum of all tables, a line for each paper, size and seeds.
+/// The sum of all tables, a line for each paper, size, seeds, and class.
 fn sums() -> String {
-    let mut all: BTreeMap<(String, String), (usize, [usize; 8])> = BTreeMap::new();
-    for path in documents() {
-        let text = fs::read_to_string(&path).expect("a document is text");
-        for part in parts(&text).expect("marks are paired") {
-            let Part::Table { words, text } = part else { continue };
-            let line = text.lines().find(|line| line.contains(" judged: ")).unwrap_or_default();
-            let paper = asked(words).0.split('/').next().unwrap_or_default().to_owned();
-            let (tables, numbers) = all.entry((paper, how(words))).or_default();
-            *tables += 1;
-            COLUMNS.iter().zip(numbers).for_each(|((_, word), sum)| *sum += number(line, word));
+    let mut all: BTreeMap<(String, Class, String), Stand> = BTreeMap::new();
+    for table in tables() {
+        for class in Class::ALL {
+            let stand = table.stand(class);
+            if stand.judged > 0 {
+                *all.entry((table.paper().to_owned(), class, table.how.clone())).or_default() += stand;
+            }
         }
     }
-    let heads: Vec<&str> = COLUMNS.iter().map(|(head, _)| *head).collect();
-    let mut out = format!("| paper | size and seeds | tables | {} |\n", heads.join(" | "));
-    out += &format!("|{}\n", "---|".repeat(COLUMNS.len() + 3));
-    for ((paper, how), (tables, numbers)) in all {
-        let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
-        out += &format!("| {paper} | {how} | {tables} | {} |\n", numbers.join(" | "));
+    let mut out = String::from(
+        "| paper | compared with | size and seeds | judged | within | direction | outside | explained | contradicted | no reason shown | with a question mark |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|\n",
+    );
+    for ((paper, class, how), stand) in all {
+        let Stand { judged, within, direction, outside, explained, contradicted, unsure } = stand;
+        out += &format!(
+            "| {paper} | {class} | {how} | {judged} | {within} | {direction} | {outside} | {explained} | {contradicted} | {} | {unsure} |\n",
+            stand.unexplained()
+        );
     }
     out
 }
 
-#[test]
-fn the_page_of_results_is_the_sum_of_the_tables_in_the_documents() {
-    let path = root().join(PAGE);
-    let text = fs::read_to_string(&path).expect("the page can be read");
-    let (before, rest) = text.split_once(BEGIN).expect("a mark");
-    let (said, after) = rest.split_once(END).expect("a mark at the end");
-    let sums = format!("\n{}\n", sums());
+/// Puts `new` between two marks of a document, or holds what is there to it.
+pub(super) fn hold(path: &str, begin: &str, end: &str, new: &str) {
+    let place = root().join(path);
+    let text = fs::read_to_string(&place).expect("the page can be read");
+    let (before, rest) = text.split_once(begin).unwrap_or_else(|| panic!("{path}: no mark {begin}"));
+    let (said, after) = rest.split_once(end).expect("a mark at the end");
+    let new = format!("\n{new}\n");
     if is_update() {
-        fs::write(&path, format!("{before}{BEGIN}{sums}{END}{after}")).expect("the page can be written");
+        fs::write(&place, format!("{before}{begin}{new}{end}{after}")).expect("the page can be written");
         return;
     }
-    assert_eq!(said, sums, "{PAGE}: UPDATE_DOCS=1 writes it anew");
+    assert_eq!(said, new, "{path}: UPDATE_DOCS=1 writes it anew");
 }
 
 #[test]
-fn a_number_is_read_from_the_last_line_of_a_table() {
-    let line = "12 judged: 7 within, 2 direction, 3 outside (2 explained, 1 without a reason); 4 of them with an interval that \
-                reaches over the edge; 9 shown";
-    let found = COLUMNS.map(|(_, word)| number(line, word));
-    assert_eq!(found, [12, 7, 2, 3, 2, 0, 1, 4]);
+fn the_page_of_results_is_the_sum_of_the_tables_in_the_documents() {
+    hold("docs/results.md", "<!-- results -->\n", "<!-- /results -->\n", &sums());
+}
+
+#[test]
+fn numbers_are_read_from_the_last_line_of_a_table() {
+    let line = "printed numbers: 12 judged, 7 within, 2 direction, 3 outside (2 explained, 1 no reason shown, 4 with a question mark); \
+                closed forms: 5 judged, 5 within, 0 direction, 0 outside; 9 shown";
+    let printed = stand(line, Class::Printed);
+    assert_eq!((printed.judged, printed.within, printed.direction, printed.outside), (12, 7, 2, 3));
+    assert_eq!(
+        (printed.explained, printed.contradicted, printed.unexplained(), printed.unsure),
+        (2, 0, 1, 4)
+    );
+    assert_eq!(stand(line, Class::ClosedForm).within, 5);
+    assert_eq!(stand(line, Class::Direction), Stand::default());
+    assert!(line.contains(&printed.to_string()), "it reads what is written");
 }

@@ -1,0 +1,116 @@
+//! The parameters that the papers print: what each is, and where it is held here. A change that is to show why a row lies outside must keep
+//! them, for what a paper prints is no reason for missing it.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+/// The list, by paper.
+const EMBEDDED: &str = include_str!("../../../data/experiments/printed.toml");
+
+/// A parameter that a paper prints.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameter {
+    /// What it is.
+    pub what: String,
+    /// Its place in the paper.
+    pub source: String,
+    /// The value, as the paper prints it.
+    pub printed: String,
+    /// The key that holds it here, with dots; none where no single one does.
+    pub key: Option<String>,
+    /// The preset that has it.
+    pub preset: Option<String>,
+    /// The value of the key there.
+    pub value: Option<toml::Value>,
+    /// Where it is held, in words, or which first reading stands in its place.
+    pub held: Option<String>,
+    /// Whether a size that scaled-down experiments divide: a change of it is not one of what is printed.
+    #[serde(default)]
+    pub scaled: bool,
+}
+
+impl Parameter {
+    /// Where it is held, in words.
+    pub fn place(&self) -> String {
+        match (&self.held, &self.preset, &self.key) {
+            (Some(held), ..) => held.clone(),
+            (None, Some(preset), Some(key)) => format!("preset `{preset}`, `{key}`"),
+            _ => String::new(),
+        }
+    }
+}
+
+/// The parameters of all papers.
+pub fn all() -> &'static BTreeMap<String, Vec<Parameter>> {
+    static ALL: OnceLock<BTreeMap<String, Vec<Parameter>>> = OnceLock::new();
+    ALL.get_or_init(|| toml::from_str(EMBEDDED).expect("the embedded list is well formed"))
+}
+
+/// The first parameter of a paper that a change of the model sets.
+pub(crate) fn broken_by(paper: &str, change: &toml::Table) -> Option<&'static Parameter> {
+    let mut keys = Vec::new();
+    keys_of(change, "", &mut keys);
+    let is_set = |parameter: &&Parameter| {
+        let key = parameter.key.as_deref().filter(|_| !parameter.scaled);
+        key.is_some_and(|key| keys.iter().any(|set| lies_in(set, key) || lies_in(key, set)))
+    };
+    all().get(paper)?.iter().find(is_set)
+}
+
+/// The keys of a table and of those in it, with dots.
+fn keys_of(table: &toml::Table, before: &str, keys: &mut Vec<String>) {
+    for (key, value) in table {
+        let key = format!("{before}{key}");
+        match value {
+            toml::Value::Table(inner) => keys_of(inner, &format!("{key}."), keys),
+            _ => keys.push(key),
+        }
+    }
+}
+
+/// Whether a key is another one, or one below it.
+fn lies_in(key: &str, other: &str) -> bool {
+    key.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_of_a_printed_key_or_of_one_below_it_breaks_it() {
+        let broken = |change: &str| {
+            broken_by("cubeftl", &toml::from_str(change).expect("TOML")).map(|found| found.what.as_str())
+        };
+        assert_eq!(broken("\"part.timing.program\" = [\"5us\"]"), Some("Time of a program of a leader"));
+        assert!(
+            broken("design = { order = \"horizontal\" }")
+                .is_some_and(|what| what.contains("the design itself"))
+        );
+        assert_eq!(broken("\"part.geometry.blocks_per_plane\" = 96"), None, "it is scaled down");
+        assert_eq!(broken("\"part.timing.programs\" = 1"), None, "another key");
+        assert_eq!(broken_by("validation", &toml::Table::new()), None);
+    }
+
+    /// What is printed is held where the list says, or a first reading stands in its place.
+    #[test]
+    fn every_printed_parameter_is_held() {
+        let registry = wordline_lab::devices::Registry::default();
+        for (paper, parameter) in
+            all().iter().flat_map(|(paper, all)| all.iter().map(move |one| (paper, one)))
+        {
+            let name = format!("{paper}, {}", parameter.what);
+            assert!(!parameter.place().is_empty(), "{name}");
+            let Parameter { preset: Some(preset), key: Some(key), value: Some(value), .. } = parameter else {
+                assert!(parameter.held.is_some() && parameter.preset.is_none(), "{name}");
+                continue;
+            };
+            let table = wordline_lab::config::preset_table(&registry, preset).expect("a preset");
+            let found = key.split('.').try_fold(&toml::Value::Table(table), |at, key| at.get(key)).cloned();
+            assert_eq!(found.as_ref(), Some(value), "{name}: {preset}, {key}");
+        }
+    }
+}
