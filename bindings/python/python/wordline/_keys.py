@@ -3442,6 +3442,15 @@ class SettingsOfDesigns(Table):
         self._set("centaur", value)
 
     @property
+    def clustering(self) -> bool:
+        """Whether the threshold follows the sizes of the last epoch; else it stays. Default: true."""
+        return self._get("clustering")
+
+    @clustering.setter
+    def clustering(self, value: bool) -> None:
+        self._set("clustering", value)
+
+    @property
     def combining(self) -> bool:
         """Whether all that waits in the buffer of a unit leaves it together, as one piece, when a page of it does; else each page is
         a piece. Default: true.
@@ -3477,8 +3486,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def epoch(self) -> int:
-        """Pieces of an epoch, from whose sizes the threshold of the next one follows (k-means, k = 2). A whole number from 0.
-        Default: 1000.
+        """Writes of the host in an epoch, from whose sizes the threshold of the next one follows (k-means, k = 2). A whole number
+        from 0. Default: 1000.
         """
         return self._get("epoch")
 
@@ -3721,8 +3730,8 @@ class SettingsOfDesigns(Table):
 
     @property
     def threshold(self) -> str:
-        """The largest piece that goes to the second pool in the first epoch. Takes a size with a unit, such as "16KiB" (B, KiB, MiB,
-        GiB, TiB, kB, MB, GB, TB). Default: "8KiB".
+        """The largest write of the host that goes to the second pool in the first epoch. Takes a size with a unit, such as "16KiB"
+        (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB). Default: "8KiB".
         """
         return self._get("threshold")
 
