@@ -12,9 +12,9 @@ use wordline_ssd::timeline::Recorded;
 use wordline_ssd::{Answer, BlockDevice, Command, Gauges, SECTOR, TimeFactors, Unchanged};
 
 use super::explained::Explainer;
-use super::heads::Step;
+use super::heads::{HeadId, Step};
 use super::intervals::Sum;
-use super::members::{Holds, Work};
+use super::members::{Why, Work};
 use super::{
     DATA_INTERVAL, DEGRADED, DEGRADED_TIME, Event, INTERVAL_RATIO, MEMBERS, Mark, PARITY_INTERVAL,
     PARITY_SHARE, Raid5,
@@ -147,7 +147,7 @@ impl<D: Ages> BlockDevice for Raid5<D> {
 
     /// Two members are missing.
     fn is_read_only(&self) -> bool {
-        self.members.all().iter().filter(|member| member.holds == Holds::Nothing).count() > 1
+        self.durability.held.failed().count_ones() > 1
     }
 
     fn power_cut(&mut self, now: Instant) -> PowerCut {
@@ -229,7 +229,12 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         self.devices().iter().for_each(|device| device.audit(elapsed));
         self.heads.audit();
         let of_heads: u64 = self.heads.all().map(|(_, head)| u64::from(head.left)).sum();
-        assert_eq!(self.members.for_heads(), of_heads, "members work for the heads that wait for them");
+        let is_of_head = |why: Why| matches!(why, Why::Fetch { .. } | Why::Store { .. } | Why::Log { .. });
+        assert_eq!(
+            self.members.sent_for(is_of_head),
+            of_heads,
+            "members work for the heads that wait for them"
+        );
         assert!(self.batch.is_empty(), "what is stored together is with the members");
         for (number, request) in self.requests.all() {
             assert!(request.left > 0, "command {number} waits for something");
@@ -324,7 +329,7 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         let of_device = |((number, work), (device, mark)): ((u16, Work), (&D, &D::Mark))| {
             let mut detail = device.detail(mark, now);
             detail.members = vec![MemberDetail {
-                role: self.members.role(number),
+                role: self.members.role(number, &self.durability.held),
                 reads: work.reads,
                 read_bytes: work.read_sectors * SECTOR.0,
                 writes: work.writes,
@@ -339,14 +344,14 @@ impl<D: Ages> BlockDevice for Raid5<D> {
     }
 
     fn lengths(&self) -> Vec<usize> {
-        let own = self.intent.lengths().into_iter().chain([
+        let own = [
             self.heads.count() as usize,
             self.labels.len(),
             self.members.work().len(),
-            self.log.areas(),
+            self.durability.log.areas(),
             self.intervals.as_ref().map_or(0, |intervals| intervals.pages()),
-        ]);
-        own.chain(self.devices().iter().flat_map(D::lengths)).collect()
+        ];
+        own.into_iter().chain(self.devices().iter().flat_map(D::lengths)).collect()
     }
 
     fn most_bytes(&self) -> u64 {
@@ -364,8 +369,19 @@ impl<D: Ages> BlockDevice for Raid5<D> {
             return Err(format!("device {other} belongs to another array than device 0"));
         }
         self.members.check_loaded()?;
+        self.durability.check_loaded()?;
         if !self.heads.is_sound(self.settings.striping.members, self.settings.striping.rows()) {
             return Err("a head of the stripe cache that is not there".into());
+        }
+        let is_there = |id: &HeadId| id.0 < self.heads.count() && self.heads.get(*id).row.is_some();
+        if !self.wait_for_log.iter().all(is_there) {
+            return Err("a row that waits for the log and is not there".into());
+        }
+        let of_host = self.requests.flushes.iter().filter(|flush| flush.sent).count();
+        if usize::from(self.durability.is_flushing()) != of_host + usize::from(self.own_flush.left > 0)
+            || self.members.sent_for(|why| why == Why::Flush) != u64::from(self.own_flush.left)
+        {
+            return Err("another number of flushes than its rows know of".into());
         }
         let mut each = self.devices().iter().enumerate();
         each.try_for_each(|(number, device)| device.check_loaded(&Self::agenda_of(number, agenda)))

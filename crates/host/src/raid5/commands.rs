@@ -49,9 +49,9 @@ impl<D: BlockDevice> Raid5<D> {
     ) {
         let block = self.settings.striping.block;
         let rows = part.start / block..part.end.div_ceil(block);
-        let is_missing = self.members.degraded() > 0
-            && rows.clone().any(|row| self.members.missing(row) >> member & 1 == 1);
-        if is_missing || self.lost.touches(member, &part, block) {
+        let held = &self.durability.held;
+        let is_missing = held.lacking() != 0 && rows.clone().any(|row| held.missing(row) >> member & 1 == 1);
+        if is_missing || self.durability.lost.touches(member, &part, block) {
             for row in rows {
                 self.requests.begin_part(request);
                 self.want(Want { row, by: By::Read(request, member) }, calendar);
@@ -121,11 +121,7 @@ impl<D: BlockDevice> Raid5<D> {
             self.clear_stale(id);
             self.heads.forget(id);
         }
-        self.intent.discard(row);
-        self.log.forget(row);
-        for member in 0..self.settings.striping.members as u16 {
-            self.lost.discarded(row, member);
-        }
+        self.durability.discard(row);
     }
 
     fn discard_stripes(
@@ -140,7 +136,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.requests.discarding.push(Discarding { request, from, to });
         let (sector, sectors) = (from * striping.block, (to - from) * striping.block);
         let discard = Command { operation: Operation::Discard, sector, sectors, ..Command::default() };
-        for member in each(self.members.writable()) {
+        for member in each(self.durability.held.writable()) {
             self.requests.begin_part(request);
             self.send(member, Why::Pass { request }, discard, None, calendar);
         }
@@ -159,24 +155,24 @@ impl<D: BlockDevice> Raid5<D> {
         }
         let epoch = self.requests.epoch;
         self.requests.epoch += 1;
-        self.requests.flushes.push(Flush { request, epoch, rows, sent: false, covers: false });
+        self.requests.flushes.push(Flush { request, epoch, rows, sent: false });
     }
 
     /// Sends the flushes to the members that wait for nothing more.
     pub(super) fn send_flushes(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         // One after the other, as in md: each covers what was written before it.
-        if self.intent.is_flushing() {
+        if self.durability.is_flushing() {
             return false;
         }
         let is_ready = |flush: &Flush| !flush.sent && flush.rows == 0;
         let Some(at) = self.requests.flushes.iter().position(is_ready) else { return false };
-        let covers = self.covering_begins();
+        self.covering_begins();
         let flush = &mut self.requests.flushes[at];
-        (flush.sent, flush.covers) = (true, covers);
+        flush.sent = true;
         let request = flush.request;
         let Command { operation, queue, .. } = self.requests.get(request).command;
         let flush = Command { operation, queue, ..Command::default() };
-        for member in each(self.members.writable()) {
+        for member in each(self.durability.held.writable()) {
             self.requests.begin_part(request);
             self.send(member, Why::Pass { request }, flush, None, calendar);
         }
@@ -185,13 +181,8 @@ impl<D: BlockDevice> Raid5<D> {
     }
 
     fn flush_over(&mut self, number: u32, failed: bool) {
-        let Some(at) = self.requests.flushes.iter().position(|flush| flush.request == number) else {
-            return;
-        };
-        let flush = self.requests.flushes.remove(at);
-        if flush.covers {
-            self.covering_over(failed);
-        }
+        self.requests.flushes.retain(|flush| flush.request != number);
+        self.covering_over(failed);
     }
 
     /// A part of a command of the host is over, and the command with its last part.

@@ -1,86 +1,80 @@
-//! Flushes that cover rows: what was written before one began is durable on all members when it is over. Those of the host are one kind; the array
-//! flushes by itself to make room in the partial parity log, and after a resync or a replay of that log.
+//! Covering flushes ([`durability`](super::durability)): those of the host are one kind; the array flushes by itself to make room in the partial parity
+//! log, and after a resync or a replay of that log.
+
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Schedule;
 use wordline_ssd::{BlockDevice, Command, Operation};
 
-use super::members::{Member, Over, Why};
+use super::heads::{Head, Step};
+use super::members::{Over, Why};
 use super::way::each;
 use super::{Event, Raid5};
 
-/// The flush that covers rows, while one is under way.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Covering {
-    /// The members when it began.
-    members: Vec<Member>,
-    /// Members that have not completed a flush of the array's own.
-    left: u32,
+/// The covering flush of the array's own, while one is under way.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct OwnFlush {
+    /// Members that have not completed it.
+    pub left: u32,
     /// Whether one of them failed to.
     failed: bool,
 }
 
-impl Covering {
-    /// Whether a flush of the array's own is under way.
-    pub fn is_own(&self) -> bool {
-        self.left > 0
-    }
-
-    /// The power was cut.
-    pub fn cut(&mut self) {
-        *self = Self::default();
-    }
-}
-
 impl<D: BlockDevice> Raid5<D> {
-    /// A flush of all members begins, unless it is beside another: what was written before is durable when it is over.
-    pub(super) fn covering_begins(&mut self) -> bool {
-        if !self.intent.flush_begins() {
-            return false;
-        }
-        self.lost.flush_begins();
-        self.covering.members = self.members.all().to_vec();
-        let open = self.open_rows();
-        open.iter().for_each(|row| self.intent.keep(*row));
-        let waiting = self.rows_waiting();
-        self.log.flush_begins(&open, &waiting);
-        true
+    /// Rows that a flush which begins now does not cover: they are being written, or wait for their parity.
+    pub(super) fn open_rows(&self) -> BTreeSet<u64> {
+        let is_open = |head: &Head| {
+            head.stale != 0 || head.step == Step::Logging || head.step == Step::Storing && head.turns.changes
+        };
+        let open = self.heads.all().filter(|(_, head)| is_open(head));
+        open.filter_map(|(_, head)| head.row).collect()
+    }
+
+    /// Rows that wait for room in the log, and those that are stored together with them.
+    pub(super) fn rows_waiting(&self) -> BTreeSet<u64> {
+        let heads =
+            self.wait_for_log.iter().flat_map(|id| std::iter::once(id).chain(&self.heads.get(*id).batch));
+        heads.filter_map(|id| self.heads.get(*id).row).collect()
+    }
+
+    /// A covering flush begins.
+    pub(super) fn covering_begins(&mut self) {
+        let (open, waiting) = (self.open_rows(), self.rows_waiting());
+        self.durability.flush_begins(&open, &waiting);
     }
 
     /// It is over.
     pub(super) fn covering_over(&mut self, failed: bool) {
-        let members = std::mem::take(&mut self.covering.members);
-        if failed {
-            self.log.flush_failed();
-            return self.intent.flush_failed();
-        }
-        self.intent.flush_over();
-        self.lost.flush_over();
-        self.members.made_durable(&members);
-        self.log.flush_over();
-        let Self { log, followed, .. } = self;
+        self.durability.flush_over(failed);
+        let Self { durability, followed, .. } = self;
         if let Some(followed) = followed {
-            followed.keep_partials(|row| log.has(row));
+            followed.keep_partials(|row| durability.log.has(row));
         }
     }
 
-    /// Flushes all members on the array's own account; false while another flush that covers rows is under way.
+    /// Flushes all members on the array's own account; false while another covering flush is under way.
     pub(super) fn flush_members(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
-        if !self.covering_begins() {
+        if self.durability.is_flushing() {
             return false;
         }
-        let writable = self.members.writable();
-        (self.covering.left, self.covering.failed) = (writable.count_ones(), false);
+        self.covering_begins();
+        let writable = self.durability.held.writable();
+        self.own_flush = OwnFlush { left: writable.count_ones(), failed: false };
         let flush = Command { operation: Operation::Flush, ..Command::default() };
         for member in each(writable) {
             self.send(member, Why::Flush, flush, None, calendar);
+        }
+        if writable == 0 {
+            // All members have failed: nothing is left that could be durable.
+            self.covering_over(false);
         }
         true
     }
 
     /// A member has completed a flush of the array's own.
     pub(super) fn own_flush_over(&mut self, over: &Over) {
-        let Covering { left, failed, .. } = &mut self.covering;
+        let OwnFlush { left, failed } = &mut self.own_flush;
         *left -= 1;
         *failed |= over.failed;
         let failed = *failed;

@@ -10,37 +10,10 @@ use wordline_ssd::device::{Content, Explained, Tail};
 use wordline_ssd::{BlockDevice, Command, Gauges, Operation};
 
 use super::Event;
+use super::durability::held::Held;
 use super::heads::HeadId;
 use super::way::Set;
 use crate::numbered::Numbered;
-
-/// The contents of the device of a member.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Holds {
-    /// All that it should.
-    #[default]
-    All,
-    /// Nothing: it failed.
-    Nothing,
-    /// The rows below one, for it took the place of another that failed, and is rebuilt.
-    Below {
-        /// That row.
-        row: u64,
-        /// The row up to which that outlives a power cut.
-        durable: u64,
-    },
-}
-
-/// A member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Member {
-    /// Its device.
-    pub device: u16,
-    /// Its contents.
-    pub holds: Holds,
-    /// How often its contents were given up: what was known of them before says nothing of those now.
-    pub epoch: u32,
-}
 
 /// The reason of a command to a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -154,11 +127,8 @@ pub struct Members<D> {
     devices: Vec<D>,
     /// The work of each device.
     work: Vec<Work>,
-    members: Vec<Member>,
-    /// Those that hold less than all.
-    lacking: Set,
-    /// Rows beyond the first that a rebuilt member lacks, which it holds: rows are rebuilt side by side.
-    ahead: Vec<u64>,
+    /// The device of each member.
+    members: Vec<u16>,
     /// Devices that can take the place of one that fails, the first being taken first.
     spares: VecDeque<u16>,
     /// Commands by their tags.
@@ -169,7 +139,7 @@ pub struct Members<D> {
 }
 
 state!(Members<D: State> {
-    values { work, members, lacking, ahead, spares, sent }
+    values { work, members, spares, sent }
     lists { devices }
     fixed { over, follows }
 });
@@ -177,15 +147,12 @@ state!(Members<D: State> {
 impl<D: BlockDevice> Members<D> {
     /// The first `count` devices are members, and the others spares.
     pub fn new(devices: Vec<D>, count: usize) -> Self {
-        let member = |device| Member { device, holds: Holds::All, epoch: 0 };
         let all = devices.len() as u16;
         let count = count as u16;
         Self {
             work: vec![Work::default(); devices.len()],
             devices,
-            members: (0..count).map(member).collect(),
-            lacking: 0,
-            ahead: Vec::new(),
+            members: (0..count).collect(),
             spares: (count..all).collect(),
             sent: Numbered::default(),
             over: VecDeque::new(),
@@ -215,27 +182,20 @@ impl<D: BlockDevice> Members<D> {
 
     /// Sectors of those that a member is sent are parity.
     pub fn note_parity(&mut self, member: u16, sectors: u64) {
-        let device = self.members[usize::from(member)].device;
+        let device = self.members[usize::from(member)];
         self.work[usize::from(device)].parity_sectors += sectors;
     }
 
-    /// The part of a device in the array, in words.
-    pub fn role(&self, device: u16) -> String {
-        let member = (0..).zip(&self.members).find(|(_, member)| member.device == device);
-        match member {
-            Some((number, Member { holds: Holds::All, .. })) => format!("member {number}"),
-            Some((number, Member { holds: Holds::Below { .. }, .. })) => {
-                format!("member {number}, being rebuilt")
-            }
-            Some((number, Member { holds: Holds::Nothing, .. })) => format!("member {number}, failed"),
-            None if self.spares.contains(&device) => "spare".into(),
-            None => "failed".into(),
+    /// The part of a device in the array, in words, where the members hold this.
+    pub fn role(&self, device: u16, held: &Held) -> String {
+        let Some(member) = self.members.iter().position(|of| *of == device) else {
+            return if self.spares.contains(&device) { "spare" } else { "failed" }.into();
+        };
+        match (held.failed() >> member & 1, held.lacking() >> member & 1) {
+            (0, 0) => format!("member {member}"),
+            (0, _) => format!("member {member}, being rebuilt"),
+            _ => format!("member {member}, failed"),
         }
-    }
-
-    /// The members in their order.
-    pub fn all(&self) -> &[Member] {
-        &self.members
     }
 
     /// Asks the devices to follow contents.
@@ -244,79 +204,15 @@ impl<D: BlockDevice> Members<D> {
         self.follows = true;
     }
 
-    fn set_of(&self, is_in: impl Fn(Holds) -> bool) -> Set {
-        let bit = |(member, of): (usize, &Member)| Set::from(is_in(of.holds)) << member;
-        self.members.iter().enumerate().map(bit).fold(0, |set, bit| set | bit)
-    }
-
-    /// Members of which the block of a row cannot be read.
-    pub fn missing(&self, row: u64) -> Set {
-        if self.lacking == 0 {
-            return 0;
-        }
-        self.set_of(|holds| match holds {
-            Holds::All => false,
-            Holds::Nothing => true,
-            Holds::Below { row: below, .. } => row >= below && !self.ahead.contains(&row),
-        })
-    }
-
-    /// Members to which a row can be written.
-    pub fn writable(&self) -> Set {
-        self.set_of(|holds| holds != Holds::Nothing)
-    }
-
-    /// How many hold less than all.
-    pub fn degraded(&self) -> u32 {
-        self.lacking.count_ones()
-    }
-
-    /// Sets what a member holds. Unless that is all, what it held before is given up.
-    pub fn set(&mut self, member: u16, holds: Holds) {
-        let of = &mut self.members[usize::from(member)];
-        of.epoch += u32::from(holds != Holds::All);
-        of.holds = holds;
-        self.lacking = self.set_of(|holds| holds != Holds::All);
-    }
-
     /// Puts a spare in the place of a member; false if there is none.
     pub fn replace(&mut self, member: u16) -> bool {
-        let Some(device) = self.spares.pop_front() else { return false };
-        self.members[usize::from(member)].device = device;
-        self.set(member, Holds::Below { row: 0, durable: 0 });
-        self.ahead.clear();
-        true
+        let spare = self.spares.pop_front();
+        spare.inspect(|device| self.members[usize::from(member)] = *device).is_some()
     }
 
-    /// A row of the member that is rebuilt is written.
-    pub fn row_rebuilt(&mut self, member: u16, done: u64) {
-        let Self { members, ahead, .. } = self;
-        let Holds::Below { row, .. } = &mut members[usize::from(member)].holds else { return };
-        if done >= *row && !ahead.contains(&done) {
-            ahead.push(done);
-        }
-        while let Some(at) = ahead.iter().position(|ahead| ahead == row) {
-            ahead.swap_remove(at);
-            *row += 1;
-        }
-    }
-
-    /// A flush of all members that began when they held what `then` says is over. A device that took the place of another meanwhile was not flushed.
-    pub fn made_durable(&mut self, then: &[Member]) {
-        for (member, then) in self.members.iter_mut().zip(then).filter(|(now, then)| now.epoch == then.epoch)
-        {
-            if let (Holds::Below { durable, .. }, Holds::Below { row, .. }) = (&mut member.holds, then.holds)
-            {
-                *durable = (*durable).max(row);
-            }
-        }
-    }
-
-    /// The number of commands for heads of the stripe cache that are not answered.
-    pub fn for_heads(&self) -> u64 {
-        let is_of_head =
-            |sent: &&Sent| matches!(sent.why, Why::Fetch { .. } | Why::Store { .. } | Why::Log { .. });
-        self.sent.values().filter(is_of_head).count() as u64
+    /// The number of commands for some reasons that are not answered.
+    pub fn sent_for(&self, is_for: impl Fn(Why) -> bool) -> u64 {
+        self.sent.values().filter(|sent| is_for(sent.why)).count() as u64
     }
 
     /// Whether a state that was loaded can be one of these devices.
@@ -325,10 +221,10 @@ impl<D: BlockDevice> Members<D> {
     /// The contradiction.
     pub fn check_loaded(&self) -> Result<(), String> {
         let count = self.devices.len();
-        let devices = self.members.iter().map(|member| member.device).chain(self.spares.iter().copied());
+        let devices = self.members.iter().chain(&self.spares);
         let sent = self.sent.values();
         let sent_to = sent.clone().map(|sent| usize::from(sent.member) < self.members.len());
-        let known = devices.map(|device| usize::from(device) < count).chain(sent_to);
+        let known = devices.map(|device| usize::from(*device) < count).chain(sent_to);
         if !known.chain([self.sent.is_sound()]).all(|holds| holds) {
             return Err("a device that is not there".into());
         }
@@ -348,7 +244,7 @@ impl<D: BlockDevice> Members<D> {
         contents: Option<&[Content]>,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
-        let device = self.members[usize::from(member)].device;
+        let device = self.members[usize::from(member)];
         let to = &mut self.devices[usize::from(device)];
         if to.wrong_answer().is_some() {
             // The run ends with it, and the device takes no more commands.
@@ -374,7 +270,7 @@ impl<D: BlockDevice> Members<D> {
 
     /// Takes what a device has answered.
     pub fn collect(&mut self, device: u16) {
-        let Self { devices, members, sent, over, follows, .. } = self;
+        let Self { devices, sent, over, follows, .. } = self;
         let from = &mut devices[usize::from(device)];
         if from.answers().is_empty() {
             return;
@@ -382,12 +278,9 @@ impl<D: BlockDevice> Members<D> {
         let first = over.len();
         let mut explained = from.tail().map_or(&[][..], Tail::each).iter();
         for answer in from.answers() {
-            let tag = answer.command.tag;
-            let sent = sent.remove(tag);
-            let of = members[usize::from(sent.member)];
-            let gone = of.device != sent.device || of.holds == Holds::Nothing;
+            let sent = sent.remove(answer.command.tag);
             let explained = explained.next().map(|one| Box::new(one.clone().of_device(device)));
-            over.push_back(Over { sent, failed: answer.failed && !gone, gone, found: None, explained });
+            over.push_back(Over { sent, failed: answer.failed, gone: false, found: None, explained });
         }
         from.forget_answers();
         if *follows {
@@ -399,8 +292,12 @@ impl<D: BlockDevice> Members<D> {
         }
     }
 
-    /// The next answered command.
-    pub fn next_over(&mut self) -> Option<Over> {
+    /// The next answered command, when these members have `failed`. The answer before it may have been the one by which its member did.
+    pub fn next_over(&mut self, failed: Set) -> Option<Over> {
+        let over = self.over.front_mut()?;
+        let Sent { member, device, .. } = over.sent;
+        over.gone = failed >> member & 1 == 1 || self.members[usize::from(member)] != device;
+        over.failed &= !over.gone;
         self.over.pop_front()
     }
 
@@ -424,14 +321,8 @@ impl<D: BlockDevice> Members<D> {
         any
     }
 
-    /// The power was cut: commands will never be answered, and of a device that is rebuilt only what was flushed counts.
+    /// The power was cut: commands will never be answered.
     pub fn lose_power(&mut self) {
-        for member in &mut self.members {
-            if let Holds::Below { row, durable } = &mut member.holds {
-                *row = *durable;
-            }
-        }
-        self.ahead.clear();
         self.sent = Numbered::default();
         self.over.clear();
     }

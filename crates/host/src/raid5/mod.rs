@@ -6,21 +6,19 @@
 //! with the data; with [`Parity::Cache`] it stays behind until its row leaves the cache, on a flush, or after some time.
 //!
 //! A member that fails is replaced by a spare, and rebuilt at the pace of md ([`sync`]). What cannot be read is computed from the others, and what
-//! cannot be computed is reported as lost ([`lost`]). The rows whose parity a power cut leaves wrong are known ([`intent`]), and resynchronised; with a
-//! partial parity log ([`log`]) their parity is had from that, also where a member is missing.
+//! cannot be computed is reported as lost. What outlives a power cut follows from one model ([`durability`]): the rows whose parity a cut leaves wrong
+//! are known, and resynchronised; with a partial parity log their parity is had from that, also where a member is missing.
 
 mod block_device;
 mod commands;
 mod contents;
+pub mod durability;
 mod explained;
 mod flush;
 pub mod heads;
-pub mod intent;
 pub mod intervals;
 pub mod layout;
-pub mod log;
 mod logging;
-pub mod lost;
 pub mod members;
 mod outcome;
 mod plan;
@@ -40,15 +38,13 @@ use wordline_kernel::{Digest, Duration, Instant, Metric, counters, state};
 use wordline_ssd::{Answer, BlockDevice};
 
 use contents::Followed;
+use durability::Durability;
 use explained::{Cause, Explainer};
-use flush::Covering;
+use flush::OwnFlush;
 use heads::{HeadId, Heads};
-use intent::Intent;
 use intervals::{Intervals, Of, Sum};
 pub use layout::Layout;
-use log::Log;
-use lost::Lost;
-use members::{Holds, Members, Why, Work};
+use members::{Members, Why, Work};
 use requests::Requests;
 pub use settings::{ArrayFile, FailureFile, Parity, Settings, check_members};
 use sync::Sync;
@@ -167,16 +163,16 @@ pub struct Raid5<D> {
     members: Members<D>,
     heads: Heads,
     requests: Requests,
-    intent: Intent,
-    log: Log,
-    lost: Lost,
+    durability: Durability,
     sync: Option<Sync>,
     timers: Timers,
     power: Power,
     counts: Counts,
     digest: Digest,
     answers: Vec<Answer>,
-    covering: Covering,
+    own_flush: OwnFlush,
+    /// Rows that wait for room in the partial parity log.
+    wait_for_log: Vec<HeadId>,
     /// Which array each device belongs to: its superblock.
     labels: Vec<u64>,
     /// Rows that are stored together with the first of them. Between two events there are none.
@@ -191,8 +187,8 @@ pub struct Raid5<D> {
 }
 
 state!(Raid5<D: State> {
-    values { sync, timers, power, counts, digest, answers, covering, labels, intervals }
-    parts { members, heads, requests, intent, log, lost }
+    values { sync, timers, power, counts, digest, answers, own_flush, wait_for_log, labels, intervals }
+    parts { members, heads, requests, durability }
     fixed { settings, batch, followed, explainer, recorder }
 });
 
@@ -222,8 +218,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
         Self {
             heads: Heads::new(settings.file.stripe_cache, striping.members),
-            intent: Intent::new(striping.rows()),
-            log: Log::new(settings.log_sectors(), striping.members),
+            durability: Durability::new(striping, settings.log_sectors()),
             labels: vec![label; devices.len()],
             intervals: settings
                 .file
@@ -232,14 +227,14 @@ impl<D: BlockDevice> Raid5<D> {
             members: Members::new(devices, count),
             settings,
             requests: Requests::default(),
-            lost: Lost::default(),
             sync: None,
             timers: Timers::default(),
             power: Power::On,
             counts: Counts::default(),
             digest: Digest::default(),
             answers: Vec::new(),
-            covering: Covering::default(),
+            own_flush: OwnFlush::default(),
+            wait_for_log: Vec::new(),
             batch: Vec::new(),
             followed: None,
             explainer: None,
@@ -264,8 +259,8 @@ impl<D: BlockDevice> Raid5<D> {
 
     /// Rows whose parity may be wrong.
     pub fn unsure(&self) -> impl Iterator<Item = u64> + use<'_, D> {
-        let after = |row: &u64| self.intent.next_untrusted(row + 1);
-        std::iter::successors(self.intent.next_untrusted(0), after)
+        let rows = &self.durability.rows;
+        std::iter::successors(rows.next_untrusted(0), |row| rows.next_untrusted(row + 1))
     }
 
     /// Whether parity of a row stayed behind.
@@ -275,29 +270,26 @@ impl<D: BlockDevice> Raid5<D> {
 
     /// Members that hold less than all.
     pub fn degraded(&self) -> u32 {
-        self.members.degraded()
+        self.missing().count_ones()
     }
 
     /// Members that hold less than all, as bits.
     pub fn missing(&self) -> way::Set {
-        (0..).zip(self.members.all()).fold(0, |set, (member, of)| match of.holds {
-            Holds::All => set,
-            _ => set | 1 << member,
-        })
+        self.durability.held.lacking()
     }
 
     /// Sectors that are lost for as long as they are not written, without those that two missing members held.
     pub fn lost_sectors(&self) -> u64 {
-        self.lost.count()
+        self.durability.lost.count()
     }
 
     /// Whether a sector of the array is lost: noted as such, or on a missing member beside another.
     pub fn is_lost(&self, sector: u64) -> bool {
         let settings::Settings { striping, .. } = self.settings;
         let (member, of_member) = striping.place(sector);
-        let missing = self.members.missing(of_member / striping.block);
+        let missing = self.durability.held.missing(of_member / striping.block);
         missing.count_ones() > 1 && missing >> member & 1 == 1
-            || self.lost.touches(member, &(of_member..of_member + 1), striping.block)
+            || self.durability.lost.touches(member, &(of_member..of_member + 1), striping.block)
     }
 
     /// Blocks of a row are written, those of these members.

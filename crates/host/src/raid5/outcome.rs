@@ -21,7 +21,7 @@ impl<D: BlockDevice> Raid5<D> {
         match job {
             Job::WriteData => {
                 for member in each(head.written) {
-                    self.lost.written(row.row, member, head.covered[usize::from(member)]);
+                    self.durability.written(row.row, member, head.covered[usize::from(member)]);
                 }
                 if row.missing & head.written != 0 || head.turns.fua {
                     // The host is answered once parity stands in for what a member that failed should hold.
@@ -36,17 +36,17 @@ impl<D: BlockDevice> Raid5<D> {
             }
             Job::Write => {
                 for member in each(head.written) {
-                    self.lost.written(row.row, member, head.covered[usize::from(member)]);
+                    self.durability.written(row.row, member, head.covered[usize::from(member)]);
                 }
                 if is_right {
-                    self.intent.is_right(row.row);
+                    self.durability.rows.is_right(row.row);
                 }
                 self.end_writes(id, &row, calendar.now());
             }
             Job::Settle => {
                 self.clear_stale(id);
                 if is_right {
-                    self.intent.is_right(row.row);
+                    self.durability.rows.is_right(row.row);
                 }
                 self.end_writes(id, &row, calendar.now());
             }
@@ -63,7 +63,7 @@ impl<D: BlockDevice> Raid5<D> {
         head.turns.fua = false;
         let is_lost = |member: u16| {
             row.missing >> member & 1 == 1
-                && self.lost.of(row.row, member) & head.covered[usize::from(member)] != 0
+                && self.durability.lost.of(row.row, member) & head.covered[usize::from(member)] != 0
         };
         let failed = row.missing.count_ones() > 1 || each(head.written & row.missing).any(is_lost);
         let current = std::mem::take(&mut head.current);
@@ -83,7 +83,7 @@ impl<D: BlockDevice> Raid5<D> {
             let mut parts = self.settings.striping.parts(row.row, sector..sector + count);
             let Some((_, part, at)) = parts.find(|(of, ..)| *of == member) else { continue };
             debug_assert!(part.end <= block, "a part lies in its block");
-            let failed = self.lost.of(row.row, member) & sectors(&part) != 0;
+            let failed = self.durability.lost.of(row.row, member) & sectors(&part) != 0;
             self.counts.degraded_reads += row.missing >> member & 1;
             if let (Some(followed), false) = (&mut self.followed, failed) {
                 followed.read_block(request, at, id, member, part);
@@ -130,7 +130,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
         if !follows && row.missing & head.known == 0 {
             let (member, stale) = (row.missing.trailing_zeros() as u16, head.stale);
-            let lost = self.lost.add(row.row, member, stale);
+            let lost = self.durability.lost.add(row.row, member, stale);
             self.counts.lost += lost;
             self.counts.lost_behind += lost;
             self.clear_stale(id);
@@ -165,7 +165,7 @@ impl<D: BlockDevice> Raid5<D> {
 
     /// A head goes on with what waits for it, or has no more work.
     pub(super) fn release(&mut self, id: HeadId) {
-        let missing = self.heads.get(id).row.map_or(0, |row| self.members.missing(row));
+        let missing = self.heads.get(id).row.map_or(0, |row| self.durability.held.missing(row));
         let head = self.heads.get_mut(id);
         head.bad = 0;
         let has_work = !head.pending.is_empty() || !head.reads.is_empty() || head.turns.sync;
@@ -222,14 +222,6 @@ impl<D: BlockDevice> Raid5<D> {
         }
         self.heads.get_mut(id).turns.sync = false;
         sync.row_over(row.row);
-        match sync.task {
-            // Of a row without two members nothing was had.
-            Task::Replay if row.missing.count_ones() > 1 => self.log.replayed(row.row),
-            _ if row.missing.count_ones() > 1 => {}
-            Task::Rebuild { member } => self.members.row_rebuilt(member, row.row),
-            Task::Replay => self.replayed(row.row),
-            Task::Resync | Task::Scrub if row.missing == 0 => self.intent.is_right(row.row),
-            Task::Resync | Task::Scrub => {}
-        }
+        self.durability.row_synced(sync.task, row.row);
     }
 }

@@ -52,8 +52,6 @@ pub struct Flush {
     pub rows: u32,
     /// Whether it is with the members.
     pub sent: bool,
-    /// Whether it covers the rows written before it.
-    pub covers: bool,
 }
 
 /// A discard that is under way: its rows, from the first to before the last, are not worked on.

@@ -6,9 +6,9 @@ use wordline_kernel::{Bytes, Complaints, Duration};
 use wordline_ssd::SECTOR;
 use wordline_ssd::block_device::Shape;
 
+use super::durability::log::HEADER;
 use super::heads::MOST_SECTORS;
 use super::layout::{Layout, Striping};
-use super::log::HEADER;
 use super::sync::Limits;
 use super::way::{MOST_MEMBERS, ReadModifyWrite};
 

@@ -45,7 +45,7 @@ impl<D: BlockDevice> Raid5<D> {
             let head = self.heads.get_mut(id);
             (head.step, head.turns.changes) = (Step::Storing, true);
             let row = self.row_of(id).row;
-            self.intent.mark(row);
+            self.durability.write_begins(row);
             self.heads.get_mut(first).batch.push(id);
         }
         self.log_and_store(first, &row, row.all, calendar);
@@ -59,7 +59,7 @@ impl<D: BlockDevice> Raid5<D> {
         row: &Row,
         calendar: &mut impl Schedule<Event<D::Event>>,
     ) {
-        self.intent.mark(row.row);
+        self.durability.write_begins(row.row);
         let whole = 0..self.settings.striping.block;
         let head = self.heads.get_mut(id);
         (head.step, head.turns.changes) = (Step::Storing, true);
@@ -102,12 +102,12 @@ impl<D: BlockDevice> Raid5<D> {
         let is_rebuild = matches!(self.sync, Some(Sync { task: Task::Rebuild { .. }, .. }));
         let changes =
             blocks != 0 && !(is_rebuild && head.job == Job::Sync) || rewrite.count_ones() > 1 || was_lost;
-        let blocks = (blocks | rewrite) & self.members.writable();
+        let blocks = (blocks | rewrite) & self.durability.held.writable();
         if blocks == 0 {
             return self.job_over(id, calendar);
         }
         if changes {
-            self.intent.mark(row.row);
+            self.durability.write_begins(row.row);
         }
         head.turns.changes = changes;
         head.step = Step::Storing;

@@ -21,9 +21,9 @@ impl<D: BlockDevice> Raid5<D> {
             parity_member,
             parity: 1 << parity_member,
             all: Set::MAX >> (64 - self.settings.striping.members),
-            missing: self.members.missing(row),
-            untrusted: self.intent.is_untrusted(row),
-            logged: self.log.replays(row),
+            missing: self.durability.held.missing(row),
+            untrusted: self.durability.rows.is_untrusted(row),
+            logged: self.durability.log.replays(row),
         }
     }
 
@@ -202,7 +202,7 @@ impl<D: BlockDevice> Raid5<D> {
             if let Some(followed) = &mut self.followed {
                 if one { followed.compute(id, member, row.all) } else { followed.zero(id, member) }
             }
-            let lost = self.lost.add(row.row, member, lost);
+            let lost = self.durability.lost.add(row.row, member, lost);
             self.counts.lost += lost;
             let of_reason = match (one, row.untrusted) {
                 (false, _) => &mut self.counts.lost_unreadable,
@@ -212,12 +212,12 @@ impl<D: BlockDevice> Raid5<D> {
             *of_reason += lost;
         }
         if lost != 0 || !one {
-            self.log.forget(row.row);
+            self.durability.log.forget(row.row);
             self.heads.get_mut(id).turns.lost = true;
         }
         if row.untrusted {
             // From now on the block is what the others and the parity say, or the parity is computed anew.
-            self.intent.is_right(row.row);
+            self.durability.rows.is_right(row.row);
         }
         let head = self.heads.get_mut(id);
         head.known |= data;

@@ -6,18 +6,18 @@ use wordline_ssd::device::Content;
 use wordline_ssd::{BlockDevice, Command, Operation};
 
 use super::contents::Followed;
+use super::flush::OwnFlush;
 use super::heads::{HeadId, Heads, Step};
-use super::members::{Holds, Over, Why};
+use super::members::{Over, Why};
 use super::requests::{By, Want};
 use super::sync::{Go, Sync, Task};
-use super::way::each;
-use super::{Cause, Event, Power, Raid5};
+use super::{Cause, Event, Power, Raid5, durability};
 
 impl<D: BlockDevice> Raid5<D> {
     /// Does what the last event made possible, to the end.
     pub(super) fn go_on(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
         loop {
-            if let Some(over) = self.members.next_over() {
+            if let Some(over) = self.members.next_over(self.durability.held.failed()) {
                 self.command_over(over, calendar);
             } else if let Some(id) = self.heads.next_in_turn() {
                 self.handle_head(id, calendar);
@@ -149,11 +149,10 @@ impl<D: BlockDevice> Raid5<D> {
 
     /// A member fails: nothing that it holds counts any more. A spare takes its place.
     pub(super) fn drop_member(&mut self, member: u16, now: Instant) {
-        if self.members.all()[usize::from(member)].holds == Holds::Nothing {
+        if !self.durability.held.fail(member) {
             return;
         }
         self.counts.failures += 1;
-        self.members.set(member, Holds::Nothing);
         self.timers.note_degraded(true, now);
         self.sync = None;
         for id in (0..self.heads.count()).map(HeadId) {
@@ -162,8 +161,8 @@ impl<D: BlockDevice> Raid5<D> {
                 self.settle_soon(id);
             }
         }
-        if self.members.degraded() == 1 {
-            self.members.replace(member);
+        if self.degraded() == 1 && self.members.replace(member) {
+            self.durability.held.replace(member);
         }
         self.sync_next(now);
     }
@@ -176,33 +175,20 @@ impl<D: BlockDevice> Raid5<D> {
     }
 
     fn begin_scrub(&mut self, now: Instant) -> bool {
-        let may = self.sync.is_none() && self.members.degraded() == 0;
+        let may = self.sync.is_none() && self.degraded() == 0;
         if may {
             self.begin_sync(Task::Scrub, now, 0);
         }
         may
     }
 
-    /// Begins the synchronisation that comes next: of a spare that took the place of a member, then of parity.
+    /// Begins the synchronisation that comes next.
     fn sync_next(&mut self, now: Instant) {
         if self.sync.is_some() || self.power != Power::On {
             return;
         }
-        if self.begins_with_log(now) {
-            return;
-        }
-        let all = self.members.all();
-        if all.iter().any(|member| member.holds == Holds::Nothing) {
-            return;
-        }
-        let rebuilt = (0..).zip(all).find_map(|(number, member): (u16, _)| match member.holds {
-            Holds::Below { row, .. } => Some((number, row)),
-            _ => None,
-        });
-        match rebuilt {
-            Some((member, row)) => self.begin_sync(Task::Rebuild { member }, now, row),
-            None if self.intent.wrong() > 0 => self.begin_sync(Task::Resync, now, 0),
-            None => {}
+        if let Some((task, row)) = self.durability.to_sync() {
+            self.begin_sync(task, now, row);
         }
     }
 
@@ -213,17 +199,13 @@ impl<D: BlockDevice> Raid5<D> {
 
     /// Goes on with the synchronisation under way; whether there was something to do.
     fn drive_sync(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
-        let rows = self.settings.striping.rows();
         let Some(sync) = &mut self.sync else { return false };
         if sync.pauses || self.timers.untimed || self.power != Power::On {
             return false;
         }
-        let next = match sync.task {
-            Task::Resync => self.intent.next_untrusted(sync.next),
-            Task::Replay => self.log.next_replay(sync.next),
-            Task::Rebuild { .. } | Task::Scrub => (sync.next < rows).then_some(sync.next),
+        let Some(row) = self.durability.next_to_sync(sync.task, sync.next) else {
+            return self.end_sync(calendar);
         };
-        let Some(row) = next else { return self.end_sync(calendar) };
         let now = calendar.now();
         let is_busy = self.requests.count() > 0;
         match sync.may_go(now, is_busy, self.settings.block(), &self.settings.limits()) {
@@ -263,7 +245,7 @@ impl<D: BlockDevice> Raid5<D> {
                 }
                 return begins;
             }
-            Task::Resync | Task::Replay if self.covering.is_own() => return false,
+            Task::Resync | Task::Replay if self.own_flush.left > 0 => return false,
             Task::Resync | Task::Replay | Task::Scrub => {}
         }
         self.sync = None;
@@ -277,13 +259,8 @@ impl<D: BlockDevice> Raid5<D> {
             return;
         }
         self.sync = None;
-        if over.failed {
-            // The next attempt goes through the rows again.
-            self.members.set(over.sent.member, Holds::Below { row: 0, durable: 0 });
-        } else {
-            self.members.set(over.sent.member, Holds::All);
-        }
-        self.timers.note_degraded(self.members.degraded() > 0, now);
+        self.durability.held.rebuilt(over.failed);
+        self.timers.note_degraded(self.degraded() > 0, now);
         self.sync_next(now);
     }
 
@@ -293,9 +270,11 @@ impl<D: BlockDevice> Raid5<D> {
         for device in self.members.devices_mut() {
             cut.torn.add(&device.power_cut(now).torn);
         }
-        let open: Vec<u64> =
-            self.heads.all().filter(|(_, head)| head.stale != 0).filter_map(|(_, head)| head.row).collect();
-        open.into_iter().for_each(|row| self.intent.mark(row));
+        let behind = self.heads.all().filter(|(_, head)| head.stale != 0).filter_map(|(_, head)| head.row);
+        let durability::Cut { in_doubt, lost } = self.durability.cut(behind);
+        self.counts.unsure += in_doubt;
+        self.counts.lost += lost;
+        self.counts.lost_in_doubt += lost;
         self.members.lose_power();
         cut.unanswered = self.requests.forget();
         self.heads = Heads::new(self.heads.count(), self.settings.striping.members);
@@ -306,41 +285,14 @@ impl<D: BlockDevice> Raid5<D> {
         if let Some(followed) = self.followed.take() {
             self.followed = Some(Box::new(self.new_followed().with_partials(*followed)));
         }
-        self.lost.cut();
-        self.covering.cut();
-        self.forget_discarded_in_log();
-        self.counts.unsure += self.intent.cut();
-        self.plan_replay();
-        self.give_unsure_up();
+        self.own_flush = OwnFlush::default();
+        self.wait_for_log.clear();
         cut
     }
 
     pub(super) fn new_followed(&self) -> Followed {
         let striping = self.settings.striping;
         Followed::new(self.heads.count(), striping.members as usize, striping.block)
-    }
-
-    /// Where a member holds less than all, the blocks that it lacks of rows whose parity may be wrong are lost.
-    fn give_unsure_up(&mut self) {
-        if self.members.degraded() == 0 {
-            return;
-        }
-        let block = super::heads::sectors(&(0..self.settings.striping.block));
-        let mut next = self.intent.next_untrusted(0);
-        while let Some(row) = next {
-            let parity = 1 << self.settings.striping.parity(row);
-            let missing = self.members.missing(row);
-            if missing.count_ones() == 1 && self.log.replays(row) == 0 {
-                for member in each(missing & !parity) {
-                    let lost = self.lost.add(row, member, block);
-                    self.counts.lost += lost;
-                    self.counts.lost_in_doubt += lost;
-                }
-                // From now on the block is what the others and the parity say.
-                self.intent.is_right(row);
-            }
-            next = self.intent.next_untrusted(row + 1);
-        }
     }
 
     /// Switches the power on again.

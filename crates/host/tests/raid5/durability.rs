@@ -1,9 +1,10 @@
 //! The durability of what an array holds: by device, after a flush that covers it, and never for what another device held.
 
-use wordline_host::raid5::{ArrayFile, Parity};
-use wordline_kernel::{Bytes, Duration, Seed};
+use wordline_host::raid5::members::{Members, Why};
+use wordline_host::raid5::{ArrayFile, Event, Parity};
+use wordline_kernel::{Bytes, Calendar, Duration, Seed};
 use wordline_ssd::device::{Content, Tail};
-use wordline_ssd::{BlockDevice, Device, FixedLatency, Operation, contract};
+use wordline_ssd::{BlockDevice, Command, Device, FixedLatency, Operation, contract};
 
 use super::{Bench, LATENCY, cached, explained, md, null};
 
@@ -59,6 +60,26 @@ fn a_spare_is_not_credited_with_what_a_flush_made_durable_on_the_one_before_it()
     assert!(bench.answers().iter().any(|answer| answer.command.tag == tag && !answer.failed));
     let found = bench.array.take_contents(tag).expect("contents are followed");
     assert!(found.iter().all(|content| *content == Content::of(1)), "{found:?}");
+}
+
+#[test]
+fn a_spare_does_not_fail_by_a_command_that_the_device_before_it_had() {
+    let devices = (0..4).map(|_| FixedLatency::new(SIZE, LATENCY)).collect();
+    let (mut members, mut calendar) = (Members::new(devices, 3), Calendar::new());
+    for sector in [0, 8] {
+        let write = Command { operation: Operation::Write, sector, sectors: 8, ..Command::default() };
+        members.send(1, Why::Flush, write, None, &mut calendar);
+    }
+    // Both fail, and are there when the array looks at the first of them.
+    while let Some(Event::Of { device, event }) = calendar.advance() {
+        members.devices_mut()[1].fail_next(Operation::Write);
+        members.handle(device, event, &mut calendar);
+    }
+    let first = members.next_over(0).expect("it is answered");
+    assert!(first.failed && !first.gone);
+    assert!(members.replace(1));
+    let second = members.next_over(0).expect("it is answered");
+    assert!(!second.failed && second.gone);
 }
 
 #[test]

@@ -5,22 +5,23 @@ use std::ops::Range;
 
 use wordline_kernel::state;
 
-use super::heads::{Sectors, sectors};
+use super::super::heads::{Sectors, sectors};
+use super::Stamp;
+
+/// The block of a member in a row.
+type Place = (u64, u16);
 
 /// The lost sectors of an array, as md keeps bad blocks: on the members, so that they survive a power cut.
 #[derive(Clone, Debug, Default)]
 pub struct Lost {
-    /// By row and member.
-    lost: BTreeMap<(u64, u16), Sectors>,
+    lost: BTreeMap<Place, Sectors>,
     /// Those discarded since. A flush does not make a discard durable, so that a power cut may take it back until they are written.
-    discarded: BTreeMap<(u64, u16), Sectors>,
-    /// Those written since the last flush: a power cut may take the writes back.
-    written: Vec<((u64, u16), Sectors)>,
-    /// How many of those were written before the flush under way began.
-    flushing: usize,
+    discarded: BTreeMap<Place, Sectors>,
+    /// Those written since, in that order: a power cut may take the writes back.
+    written: Vec<(Stamp, Place, Sectors)>,
 }
 
-state!(Lost { values { lost, discarded, written, flushing } });
+state!(Lost { values { lost, discarded, written } });
 
 impl Lost {
     /// Notes sectors of a block as lost; how many are new.
@@ -32,16 +33,16 @@ impl Lost {
     }
 
     /// Sectors of a block were written.
-    pub fn written(&mut self, row: u64, member: u16, which: Sectors) {
-        let written =
-            take(&mut self.lost, (row, member), which) | take(&mut self.discarded, (row, member), which);
+    pub(super) fn written(&mut self, row: u64, member: u16, which: Sectors, stamp: Stamp) {
+        let place = (row, member);
+        let written = take(&mut self.lost, place, which) | take(&mut self.discarded, place, which);
         if written != 0 {
-            self.written.push(((row, member), written));
+            self.written.push((stamp, place, written));
         }
     }
 
     /// A block was discarded.
-    pub fn discarded(&mut self, row: u64, member: u16) {
+    pub(super) fn discarded(&mut self, row: u64, member: u16) {
         let discarded = take(&mut self.lost, (row, member), Sectors::MAX);
         if discarded != 0 {
             *self.discarded.entry((row, member)).or_default() |= discarded;
@@ -69,28 +70,29 @@ impl Lost {
         self.lost.values().map(|lost| u64::from(lost.count_ones())).sum()
     }
 
-    /// The flush that covers what was written begins.
-    pub fn flush_begins(&mut self) {
-        self.flushing = self.written.len();
-    }
-
-    /// It is over.
-    pub fn flush_over(&mut self) {
-        self.written.drain(..std::mem::take(&mut self.flushing));
+    /// Flush `done` is over.
+    pub(super) fn flush_over(&mut self, done: Stamp) {
+        let covered = self.written.partition_point(|(stamp, ..)| *stamp <= done);
+        self.written.drain(..covered);
     }
 
     /// The power is cut: what was written and not flushed, or discarded, counts as lost again.
-    pub fn cut(&mut self) {
-        self.flushing = 0;
-        let discarded = std::mem::take(&mut self.discarded);
-        for (place, which) in std::mem::take(&mut self.written).into_iter().chain(discarded) {
+    pub(super) fn cut(&mut self) {
+        let written = self.written.drain(..).map(|(_, place, which)| (place, which));
+        for (place, which) in written.chain(std::mem::take(&mut self.discarded)) {
             *self.lost.entry(place).or_default() |= which;
         }
+    }
+
+    /// All rows and members of which something is known.
+    pub(super) fn places(&self) -> impl Iterator<Item = Place> {
+        let written = self.written.iter().map(|(_, place, _)| place);
+        self.lost.keys().chain(self.discarded.keys()).chain(written).copied()
     }
 }
 
 /// Takes some sectors of a block out of those that are held; which of them were.
-fn take(held: &mut BTreeMap<(u64, u16), Sectors>, place: (u64, u16), which: Sectors) -> Sectors {
+fn take(held: &mut BTreeMap<Place, Sectors>, place: Place, which: Sectors) -> Sectors {
     let Some(of_block) = held.get_mut(&place) else { return 0 };
     let taken = *of_block & which;
     *of_block &= !which;
@@ -98,37 +100,4 @@ fn take(held: &mut BTreeMap<(u64, u16), Sectors>, place: (u64, u16), which: Sect
         held.remove(&place);
     }
     taken
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_discard_is_taken_back_by_a_power_cut_until_its_sectors_are_written_and_flushed() {
-        let mut lost = Lost::default();
-        lost.add(7, 1, 0b1111);
-        lost.discarded(7, 1);
-        assert_eq!(lost.count(), 0);
-        lost.written(7, 1, 0b0011);
-        lost.flush_begins();
-        lost.flush_over();
-        lost.cut();
-        assert_eq!(lost.of(7, 1), 0b1100);
-    }
-
-    #[test]
-    fn lost_sectors_are_lost_until_they_are_written_and_flushed() {
-        let mut lost = Lost::default();
-        assert_eq!((lost.add(7, 1, 0b1100), lost.add(7, 1, 0b0110)), (2, 1));
-        assert!(lost.touches(1, &(7 * 8 + 3..7 * 8 + 4), 8) && !lost.touches(1, &(7 * 8 + 4..8 * 8 + 8), 8));
-        assert!(!lost.touches(0, &(0..1000), 8));
-        lost.written(7, 1, 0b0110);
-        lost.flush_begins();
-        lost.written(7, 1, 0b1000);
-        assert_eq!(lost.count(), 0);
-        lost.flush_over();
-        lost.cut();
-        assert_eq!(lost.of(7, 1), 0b1000, "its write was not flushed");
-    }
 }

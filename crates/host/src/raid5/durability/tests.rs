@@ -1,0 +1,195 @@
+use super::super::layout::Layout;
+use super::*;
+
+/// Four members with 300 rows, the parity of the first on the last member, and a log of 32 sectors a member.
+fn durability() -> Durability {
+    let striping = Striping { layout: Layout::LeftSymmetric, members: 4, chunk: 8, block: 8, chunks: 300 };
+    Durability::new(striping, 32)
+}
+
+fn none() -> BTreeSet<u64> {
+    BTreeSet::new()
+}
+
+fn flush(of: &mut Durability, open: &[u64]) {
+    of.flush_begins(&open.iter().copied().collect(), &none());
+    of.flush_over(false);
+}
+
+/// Cuts the power; the rows whose parity may be wrong then.
+fn cut(of: &mut Durability) -> Vec<u64> {
+    let in_doubt = of.cut(std::iter::empty()).in_doubt;
+    let next = |row: &u64| of.rows.next_untrusted(row + 1);
+    let rows: Vec<u64> = std::iter::successors(of.rows.next_untrusted(0), next).collect();
+    assert_eq!(in_doubt, rows.len() as u64);
+    rows
+}
+
+#[test]
+fn a_flush_covers_what_was_written_before_it_began() {
+    let mut of = durability();
+    [3, 64, 299].iter().for_each(|row| of.write_begins(*row));
+    of.flush_begins(&none(), &none());
+    of.write_begins(64);
+    of.flush_over(false);
+    assert_eq!(cut(&mut of), [64]);
+    of.rows.is_right(64);
+    assert_eq!(of.rows.wrong(), 0);
+    assert!(cut(&mut of).is_empty());
+}
+
+#[test]
+fn a_flush_that_fails_moves_nothing_and_the_next_covers_what_it_left() {
+    let mut of = durability();
+    of.write_begins(3);
+    of.flush_begins(&none(), &none());
+    of.write_begins(5);
+    of.flush_over(true);
+    let mut other = of.clone();
+    assert_eq!(cut(&mut other), [3, 5]);
+    of.flush_begins(&none(), &none());
+    of.write_begins(100);
+    of.flush_over(false);
+    assert_eq!(cut(&mut of), [100]);
+}
+
+#[test]
+fn a_row_that_is_being_written_when_a_flush_begins_is_not_covered() {
+    let mut of = durability();
+    [3, 64].iter().for_each(|row| of.write_begins(*row));
+    flush(&mut of, &[64, 65]);
+    let mut other = of.clone();
+    assert_eq!(cut(&mut other), [64], "65 was not written");
+    flush(&mut of, &[]);
+    assert!(cut(&mut of).is_empty());
+}
+
+#[test]
+fn a_flush_does_not_make_discards_durable() {
+    let mut of = durability();
+    of.discard(9);
+    flush(&mut of, &[]);
+    of.write_begins(9);
+    flush(&mut of, &[]);
+    assert_eq!(cut(&mut of), [9]);
+    of.rows.is_right(9);
+    assert!(cut(&mut of).is_empty());
+}
+
+#[test]
+fn rows_stay_what_they_are_over_more_flushes_than_a_byte_has_numbers() {
+    let mut of = durability();
+    of.write_begins(1);
+    flush(&mut of, &[]);
+    of.discard(9);
+    of.write_begins(2);
+    for _ in 0..1000 {
+        of.flush_begins(&BTreeSet::from([2]), &none());
+        of.write_begins(3);
+        of.flush_over(true);
+        flush(&mut of, &[2, 3]);
+        let mut other = of.clone();
+        assert_eq!(cut(&mut other), [2, 3, 9]);
+    }
+    flush(&mut of, &[]);
+    assert_eq!(cut(&mut of), [9]);
+    assert_eq!(of.check_loaded(), Ok(()));
+}
+
+#[test]
+fn an_area_is_full_until_a_flush_covers_its_rows() {
+    let mut of = durability();
+    // The parity of rows 0, 4 and 8 is on one member.
+    assert_eq!((of.write_in_log(0, 0b001), of.take_room(0, 16)), (None, Some(0)));
+    assert_eq!((of.write_in_log(1, 0b001), of.take_room(1, 16)), (None, Some(0)), "another area");
+    assert_eq!((of.write_in_log(0, 0b100), of.take_room(0, 16)), (Some(0b001), Some(16)));
+    assert_eq!((of.write_in_log(4, 0b001), of.take_room(4, 16)), (None, None));
+    let open = BTreeSet::from([1, 4]);
+    assert!(of.log.has_closed(&open, &none()));
+    flush(&mut of, &[1, 4]);
+    assert_eq!((of.log.modified(0), of.log.modified(1)), (None, Some(0b001)));
+    assert_eq!((of.take_room(4, 16), of.take_room(4, 24)), (Some(0), None));
+    assert!(!of.log.has_closed(&open, &none()) && of.log.has_closed(&open, &open));
+    of.flush_begins(&open, &open);
+    of.flush_over(false);
+    assert_eq!(of.log.modified(4), Some(0b001), "a row that waits for room keeps its entry");
+    assert_eq!((of.take_room(4, 32), of.take_room(1, 32)), (Some(0), Some(0)));
+    assert_eq!(of.check_loaded(), Ok(()));
+}
+
+#[test]
+fn a_row_that_is_written_beside_a_flush_keeps_its_entry() {
+    let mut of = durability();
+    assert_eq!((of.write_in_log(0, 0b001), of.take_room(0, 16)), (None, Some(0)));
+    of.flush_begins(&none(), &none());
+    assert_eq!(of.write_in_log(0, 0b100), Some(0b001));
+    of.flush_over(false);
+    assert_eq!(of.log.modified(0), Some(0b101));
+    assert!(cut(&mut of).is_empty(), "nothing was written yet");
+    assert!(!of.log.has(0), "a row that is not in doubt needs no entry");
+}
+
+#[test]
+fn a_discard_is_taken_back_by_a_power_cut_until_its_sectors_are_written_and_flushed() {
+    let mut of = durability();
+    of.lost.add(7, 1, 0b1111);
+    of.discard(7);
+    assert_eq!(of.lost.count(), 0);
+    of.written(7, 1, 0b0011);
+    flush(&mut of, &[]);
+    cut(&mut of);
+    assert_eq!(of.lost.of(7, 1), 0b1100);
+}
+
+#[test]
+fn lost_sectors_are_lost_until_they_are_written_and_flushed() {
+    let mut of = durability();
+    assert_eq!((of.lost.add(7, 1, 0b1100), of.lost.add(7, 1, 0b0110)), (2, 1));
+    let lost = &of.lost;
+    assert!(lost.touches(1, &(7 * 8 + 3..7 * 8 + 4), 8) && !lost.touches(1, &(7 * 8 + 4..8 * 8 + 8), 8));
+    assert!(!lost.touches(0, &(0..1000), 8));
+    of.written(7, 1, 0b0110);
+    of.flush_begins(&none(), &none());
+    of.written(7, 1, 0b1000);
+    assert_eq!(of.lost.count(), 0);
+    of.flush_over(false);
+    cut(&mut of);
+    assert_eq!(of.lost.of(7, 1), 0b1000, "its write was not flushed");
+}
+
+#[test]
+fn a_rebuild_goes_on_from_the_rows_that_a_flush_of_its_device_covered() {
+    let mut of = durability();
+    let rebuild = Task::Rebuild { member: 1 };
+    assert!(of.held.fail(1) && !of.held.fail(1));
+    of.held.replace(1);
+    [0, 2, 1, 4].iter().for_each(|row| of.row_synced(rebuild, *row));
+    assert_eq!([2, 3, 4, 5].map(|row| of.held.missing(row)), [0, 0b10, 0, 0b10]);
+    of.flush_begins(&none(), &none());
+    of.row_synced(rebuild, 3);
+    of.flush_over(false);
+    let mut other = of.clone();
+    cut(&mut other);
+    assert_eq!(other.to_sync(), Some((rebuild, 3)));
+    // Another device takes its place while a flush is under way.
+    of.flush_begins(&none(), &none());
+    assert!(of.held.fail(1));
+    of.held.replace(1);
+    of.flush_over(false);
+    cut(&mut of);
+    assert_eq!(of.to_sync(), Some((rebuild, 0)));
+    of.held.rebuilt(false);
+    assert_eq!((of.to_sync(), of.held.lacking()), (None, 0));
+}
+
+#[test]
+fn what_a_missing_member_held_of_a_row_in_doubt_is_lost() {
+    let mut of = durability();
+    assert!(of.held.fail(0));
+    [0, 1].iter().for_each(|row| of.write_begins(*row));
+    // Without the member of parity a row is in order.
+    assert_eq!(of.striping.parity(3), 0);
+    assert_eq!(of.cut([3].into_iter()), Cut { in_doubt: 3, lost: 16 });
+    assert_eq!([0, 1, 3].map(|row| of.lost.of(row, 0)), [0xff, 0xff, 0]);
+    assert_eq!(of.rows.wrong(), 0);
+}
