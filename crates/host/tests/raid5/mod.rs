@@ -5,6 +5,7 @@ mod durability;
 mod explained;
 mod log;
 mod oracle;
+mod reference;
 mod state;
 mod trials;
 

@@ -81,6 +81,7 @@ pub(super) struct Host<D: BlockDevice> {
     members: u16,
     block: u64,
     pub(super) lost: u64,
+    pub(super) cuts_in_recovery: u32,
 }
 
 impl<D: Ages> Host<D> {
@@ -119,6 +120,7 @@ impl<D: Ages> Host<D> {
             members,
             block: block.0 / 512,
             lost: 0,
+            cuts_in_recovery: 0,
         }
     }
 
@@ -346,10 +348,11 @@ impl<D: Ages> Host<D> {
         spoil(&mut self.bench.array.devices_mut()[device], sector..sector + 1);
     }
 
-    fn cut(&mut self) {
+    /// Whether the power may be cut now; the rows that are in danger then are excused.
+    fn may_cut(&mut self) -> bool {
         if self.bench.array.degraded() > 0 {
             if !self.trouble.cuts_degraded {
-                return;
+                return false;
             }
             // With a log only rows are in danger of which a missing block was written together with another.
             let missing = self.bench.array.missing();
@@ -368,6 +371,31 @@ impl<D: Ages> Host<D> {
                 (0..self.sectors.len() as u64).filter(|at| self.sectors[*at as usize].discarded).collect();
             let striping = self.bench.array.striping();
             self.excused.extend(discarded.iter().map(|at| striping.place(*at).1 / self.block));
+        }
+        true
+    }
+
+    /// Switches the power on. The recovery is cut short some times, and members fail in it.
+    fn recover(&mut self) {
+        let mut cuts = self.random.below(4);
+        self.bench.array.recover(&mut self.bench.calendar);
+        while !self.bench.array.is_ready() {
+            assert!(self.bench.step(), "a recovery is under way");
+            match self.random.below(16) {
+                0 if cuts > 0 && self.may_cut() => {
+                    cuts -= 1;
+                    self.cuts_in_recovery += 1;
+                    self.bench.cut_and_recover();
+                }
+                1 if self.trouble.fails => self.fail(),
+                _ => {}
+            }
+        }
+    }
+
+    fn cut(&mut self) {
+        if !self.may_cut() {
+            return;
         }
         let steps = self.random.below(60);
         for _ in 0..steps {
@@ -393,10 +421,7 @@ impl<D: Ages> Host<D> {
             }
             sector.discarded = false;
         }
-        self.bench.array.recover(&mut self.bench.calendar);
-        while !self.bench.array.is_ready() {
-            assert!(self.bench.step(), "a recovery is under way");
-        }
+        self.recover();
         // Rows that were discarded are still in doubt, and in no log.
         let unsure: Vec<u64> = self.bench.array.unsure().collect();
         self.modified.extend(unsure.iter().map(|row| (*row, 0)));

@@ -1,0 +1,393 @@
+//! A reference for [`durability`](wordline_host::raid5::durability), small and slow: it keeps all that happened since the last power cut and finds what
+//! another leaves by looking through it. Where the array has numbers of flushes, it has times.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wordline_host::raid5::durability::{Cut, Durability};
+use wordline_host::raid5::layout::{Layout, Striping};
+use wordline_host::raid5::sync::Task;
+use wordline_host::raid5::way::{Set, each};
+use wordline_kernel::{Seed, Stream};
+
+const STRIPING: Striping =
+    Striping { layout: Layout::LeftSymmetric, members: 4, chunk: 16, block: 8, chunks: 6 };
+const ROWS: u64 = 12;
+/// Sectors of the log of a member.
+const LOG: u64 = 32;
+
+/// A flush of all members: when it began, and the rows that were being written or waited for room in the log.
+#[derive(Clone, Debug, Default)]
+struct Flush {
+    began: u64,
+    open: BTreeSet<u64>,
+    wait: BTreeSet<u64>,
+}
+
+/// A write of a row that has not failed: when it began and, unless it is under way, when it was over.
+#[derive(Clone, Copy, Debug)]
+struct Write {
+    row: u64,
+    over: Option<u64>,
+    /// Members whose blocks an entry of the log tells of; none where it was written without one.
+    logged: Option<Set>,
+    /// Whether it is on its way to the members, and not only to the log.
+    sent: bool,
+}
+
+/// Sectors of a block that were lost and then written at a time, or discarded.
+type Regained = (u64, u16, u64, Option<u64>);
+
+#[derive(Clone, Debug, Default)]
+struct Reference {
+    now: u64,
+    /// Flushes that were over without a failure, and the one under way.
+    flushes: Vec<Flush>,
+    under_way: Option<Flush>,
+    writes: Vec<Write>,
+    /// Of those, the writes that the entry of a row tells of, and the room that it takes: when that was taken.
+    entries: BTreeMap<u64, Vec<Write>>,
+    rooms: Vec<(u64, u64, u64)>,
+    waiting: BTreeSet<u64>,
+    discarded: BTreeSet<u64>,
+    in_doubt: BTreeSet<u64>,
+    replay: BTreeSet<u64>,
+    lost: BTreeMap<(u64, u16), u64>,
+    regained: Vec<Regained>,
+    failed: Set,
+    /// The member that is rebuilt, and its rows with the times at which they were.
+    rebuild: Option<(u16, BTreeMap<u64, u64>)>,
+}
+
+impl Reference {
+    /// Whether a flush that is over covers all that was written of a row until a time.
+    fn is_durable(&self, row: u64, over: Option<u64>) -> bool {
+        let covers =
+            |flush: &Flush| over.is_some_and(|over| over < flush.began) && !flush.open.contains(&row);
+        self.flushes.iter().any(covers)
+    }
+
+    fn missing(&self, row: u64) -> Set {
+        match &self.rebuild {
+            Some((member, rows)) if !rows.contains_key(&row) => self.failed | 1 << member,
+            _ => self.failed,
+        }
+    }
+
+    fn open(&self) -> BTreeSet<u64> {
+        self.writes.iter().filter(|write| write.over.is_none()).map(|write| write.row).collect()
+    }
+
+    fn modified(&self, row: u64) -> Option<Set> {
+        let of_entry = self.entries.get(&row)?.iter().map(|write| write.logged.unwrap_or(0));
+        Some(of_entry.fold(0, |all, members| all | members))
+    }
+
+    fn forget(&mut self, row: u64) {
+        self.entries.remove(&row);
+        self.rooms.retain(|(of, ..)| *of != row);
+    }
+
+    fn begin(&mut self, row: u64, logged: Option<Set>) {
+        let write = Write { row, over: None, logged, sent: logged.is_none() };
+        match logged {
+            Some(_) => self.entries.entry(row).or_default().push(write),
+            None => self.forget(row),
+        }
+        self.writes.push(write);
+    }
+
+    /// Room for the entry of a row; whether there was some.
+    fn take_room(&mut self, row: u64, sectors: u64) -> bool {
+        let of_area = |(of, ..): &&(u64, u64, u64)| STRIPING.parity(*of) == STRIPING.parity(row);
+        let used: u64 = self.rooms.iter().filter(of_area).map(|(_, sectors, _)| sectors).sum();
+        let fits = used + sectors <= LOG;
+        if fits {
+            self.rooms.push((row, sectors, self.now));
+            self.waiting.remove(&row);
+        } else {
+            self.waiting.insert(row);
+        }
+        fits
+    }
+
+    fn end(&mut self, row: u64) {
+        let now = self.now;
+        let of_entry = self.entries.get_mut(&row).into_iter().flatten();
+        let all = self.writes.iter_mut().filter(|write| write.row == row).chain(of_entry);
+        all.filter(|write| write.over.is_none()).for_each(|write| write.over = Some(now));
+    }
+
+    fn written(&mut self, row: u64, member: u16, which: u64) {
+        let mut taken = which & self.lost.get(&(row, member)).copied().unwrap_or(0);
+        self.lost.entry((row, member)).and_modify(|lost| *lost &= !which);
+        let of_block = |of: &&mut Regained| (of.0, of.1, of.3) == (row, member, None);
+        for (_, _, discarded, _) in self.regained.iter_mut().filter(of_block) {
+            taken |= *discarded & which;
+            *discarded &= !which;
+        }
+        self.regained.push((row, member, taken, Some(self.now)));
+    }
+
+    fn discard(&mut self, row: u64) {
+        self.discarded.insert(row);
+        self.forget(row);
+        for member in 0..4 {
+            let lost = self.lost.remove(&(row, member)).unwrap_or(0);
+            self.regained.push((row, member, lost, None));
+        }
+    }
+
+    fn flush_over(&mut self, failed: bool) {
+        let flush = self.under_way.take().expect("one is under way");
+        if failed {
+            return;
+        }
+        self.flushes.push(flush.clone());
+        let Flush { began, open, wait } = flush;
+        let is_covered = |write: &Write| write.over.is_some_and(|over| over < began);
+        self.entries.retain(|row, writes| open.contains(row) || !writes.iter().all(is_covered));
+        let is_free = |row: &u64, taken: u64| taken < began && (!open.contains(row) || wait.contains(row));
+        self.rooms.retain(|(row, _, taken)| !is_free(row, *taken));
+    }
+
+    /// The rows of the member that is rebuilt which some flush covers, from the first one on without a gap.
+    fn durable_rows(&self, rows: &BTreeMap<u64, u64>) -> u64 {
+        let of_flush = |flush: &Flush| {
+            (0..ROWS).find(|row| rows.get(row).is_none_or(|at| *at >= flush.began)).unwrap_or(ROWS)
+        };
+        let before = (0..ROWS).find(|row| rows.get(row) != Some(&0)).unwrap_or(ROWS);
+        self.flushes.iter().map(of_flush).fold(before, u64::max)
+    }
+
+    fn cut(&mut self, behind: Option<u64>) -> Cut {
+        let rebuild = self.rebuild.take();
+        self.rebuild = rebuild
+            .map(|(member, rows)| (member, (0..self.durable_rows(&rows)).map(|row| (row, 0)).collect()));
+        for (row, member, which, at) in std::mem::take(&mut self.regained) {
+            let is_durable = at.is_some_and(|at| self.flushes.iter().any(|flush| at < flush.began));
+            if !is_durable {
+                *self.lost.entry((row, member)).or_default() |= which;
+            }
+        }
+        let volatile = self.writes.iter().filter(|write| !self.is_durable(write.row, write.over));
+        let (bare, logged): (Vec<&Write>, Vec<&Write>) = volatile.partition(|write| write.logged.is_none());
+        let bare: BTreeSet<u64> = bare.into_iter().map(|write| write.row).collect();
+        let sent = logged.into_iter().filter(|write| write.sent).map(|write| write.row);
+        self.in_doubt.extend(sent.chain(bare.iter().copied()).chain(behind));
+        let Self { in_doubt, discarded, .. } = self;
+        let keeps = |row: &u64| in_doubt.contains(row) && !discarded.contains(row) && !bare.contains(row);
+        self.entries.retain(|row, _| keeps(row));
+        self.rooms.retain(|(row, ..)| keeps(row));
+        self.in_doubt.append(&mut self.discarded);
+        (self.writes, self.under_way, self.waiting) = Default::default();
+        self.entries.values_mut().flatten().for_each(|write| write.over = write.over.or(Some(self.now)));
+        let in_doubt = self.in_doubt.len() as u64;
+        Cut { in_doubt, lost: self.lose() }
+    }
+
+    /// Of a row in doubt the parity is had from the log, or the block that is missing is lost, if only its parity does not tell what that held.
+    fn lose(&mut self) -> u64 {
+        self.replay.clear();
+        let mut lost = 0;
+        for row in self.in_doubt.clone() {
+            let (missing, parity) = (self.missing(row), 1 << STRIPING.parity(row));
+            let modified = self.modified(row);
+            let of_one = missing.count_ones() == 1;
+            if of_one && modified == Some(missing) {
+                self.in_doubt.remove(&row);
+            } else if modified.is_some_and(|modified| missing & (modified | parity) == 0)
+                && missing.count_ones() < 2
+            {
+                self.replay.insert(row);
+            } else if of_one {
+                self.in_doubt.remove(&row);
+                for member in each(missing & !parity) {
+                    let held = self.lost.entry((row, member)).or_default();
+                    lost += u64::from((!*held & 0xff).count_ones());
+                    *held |= 0xff;
+                }
+            }
+        }
+        lost
+    }
+}
+
+/// The two, and the chance.
+struct Pair {
+    reference: Reference,
+    array: Durability,
+    random: Stream,
+}
+
+impl Pair {
+    fn below(&mut self, most: u64) -> u64 {
+        self.random.below(most)
+    }
+
+    /// Begins a write, or goes on with the one of the row.
+    fn write(&mut self, row: u64) {
+        let Self { reference, array, .. } = self;
+        let under_way = reference.writes.iter_mut().find(|write| write.row == row && write.over.is_none());
+        let Some(write) = under_way else { return self.begin(row) };
+        if reference.waiting.contains(&row) {
+            let sectors = 8 + self.below(9);
+            return self.take_room(row, sectors);
+        }
+        if !std::mem::replace(&mut write.sent, true) {
+            return array.write_begins(row);
+        }
+        reference.end(row);
+        for member in 0..4 {
+            let which = self.below(256);
+            self.reference.written(row, member, which);
+            self.array.written(row, member, which);
+        }
+        if self.below(2) == 0 {
+            self.reference.in_doubt.remove(&row);
+            self.array.rows.is_right(row);
+        }
+    }
+
+    fn begin(&mut self, row: u64) {
+        let parity = 1 << STRIPING.parity(row);
+        if self.reference.missing(row) & parity != 0 {
+            self.reference.begin(row, None);
+            self.array.write_bare(row);
+            return self.array.write_begins(row);
+        }
+        let written = (1 + self.below(15)) & !parity;
+        let written = if written == 0 { 0b1111 & !parity } else { written };
+        assert_eq!(self.array.write_in_log(row, written), self.reference.modified(row));
+        self.reference.begin(row, Some(written));
+        let sectors = 8 + self.below(9);
+        self.take_room(row, sectors);
+    }
+
+    fn take_room(&mut self, row: u64, sectors: u64) {
+        assert_eq!(self.array.take_room(row, sectors).is_some(), self.reference.take_room(row, sectors));
+    }
+
+    fn flush(&mut self) {
+        if self.reference.under_way.is_some() {
+            let failed = self.below(4) == 0;
+            self.reference.flush_over(failed);
+            return self.array.flush_over(failed);
+        }
+        let Reference { now, waiting, .. } = &self.reference;
+        let flush = Flush { began: *now, open: self.reference.open(), wait: waiting.clone() };
+        self.array.flush_begins(&flush.open, &flush.wait);
+        self.reference.under_way = Some(flush);
+    }
+
+    fn fail(&mut self, member: u16) {
+        let Self { reference, array, .. } = self;
+        assert_eq!(array.held.fail(member), reference.failed >> member & 1 == 0);
+        reference.failed |= 1 << member;
+        reference.rebuild.take_if(|(of, _)| *of == member);
+        if array.held.lacking().count_ones() == 1 {
+            array.held.replace(member);
+            reference.failed = 0;
+            reference.rebuild = Some((member, BTreeMap::new()));
+        }
+    }
+
+    /// Goes on with the synchronisation that comes first.
+    fn sync(&mut self, ahead: u64) {
+        let Self { reference, array, .. } = self;
+        let Some((task, from)) = array.to_sync() else { return };
+        let Some(row) = array.next_to_sync(task, from + ahead).or_else(|| array.next_to_sync(task, from))
+        else {
+            array.held.rebuilt(false);
+            return reference.rebuild = None;
+        };
+        if reference.open().contains(&row) {
+            return;
+        }
+        let lacks = reference.missing(row).count_ones();
+        match task {
+            Task::Rebuild { .. } => {
+                let now = reference.now;
+                reference.rebuild.as_mut().map(|(_, rows)| rows.entry(row).or_insert(now));
+            }
+            Task::Replay => {
+                reference.replay.remove(&row);
+                if lacks < 2 {
+                    reference.in_doubt.remove(&row);
+                }
+            }
+            Task::Resync | Task::Scrub if lacks == 0 => {
+                assert!(reference.in_doubt.remove(&row));
+            }
+            Task::Resync | Task::Scrub => {}
+        }
+        array.row_synced(task, row);
+    }
+
+    fn cut(&mut self) {
+        let behind = (self.below(2) == 0).then(|| self.below(ROWS));
+        assert_eq!(self.array.cut(behind.into_iter()), self.reference.cut(behind));
+    }
+
+    fn check(&self) {
+        let Self { reference, array, .. } = self;
+        assert_eq!(array.check_loaded(), Ok(()));
+        for row in 0..ROWS {
+            assert_eq!(array.held.missing(row), reference.missing(row), "row {row}");
+            assert_eq!(array.rows.is_untrusted(row), reference.in_doubt.contains(&row), "row {row}");
+            assert_eq!(array.log.modified(row), reference.modified(row), "row {row}");
+            assert_eq!(array.log.replays(row) != 0, reference.replay.contains(&row), "row {row}");
+            for member in 0..4 {
+                let lost = reference.lost.get(&(row, member)).copied().unwrap_or(0);
+                assert_eq!(array.lost.of(row, member), lost, "row {row}, member {member}");
+            }
+        }
+    }
+
+    fn step(&mut self) {
+        self.reference.now += 1;
+        let row = self.below(ROWS);
+        let is_open = self.reference.open().contains(&row);
+        // An array takes no commands before what its log tells is replayed.
+        let replays = self.array.log.has_replay();
+        match self.below(64) {
+            0..30 if !replays => self.write(row),
+            30..40 if !replays => self.flush(),
+            40..43 if !replays && !is_open => {
+                self.reference.discard(row);
+                self.array.discard(row);
+            }
+            43 if !is_open => {
+                let (member, which) = (self.below(4) as u16, self.below(256));
+                self.reference.forget(row);
+                self.reference.replay.remove(&row);
+                self.array.log.forget(row);
+                *self.reference.lost.entry((row, member)).or_default() |= which;
+                self.array.lost.add(row, member, which);
+            }
+            44 => {
+                let member = self.below(4) as u16;
+                self.fail(member);
+            }
+            45..60 => {
+                let ahead = self.below(3);
+                self.sync(ahead);
+            }
+            60..62 => self.cut(),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_power_cut_leaves_what_the_reference_says() {
+    let trials = if std::env::var_os("WORDLINE_LONG").is_some() { 5_000 } else { 200 };
+    for seed in 0..trials {
+        let random = Seed(seed).stream("raid5.durability", 0);
+        let array = Durability::new(STRIPING, LOG);
+        let mut pair = Pair { reference: Reference::default(), array, random };
+        for _ in 0..600 {
+            pair.step();
+            pair.check();
+        }
+    }
+}
