@@ -182,7 +182,8 @@ impl<D: BlockDevice> Raid5<D> {
                 self.counts.rebuilt += 1;
                 1 << member
             }
-            Task::Replay if !row.has_parity() || row.logged == 0 => 0,
+            // A block that was lost on the way left the log with the others of the row, whose parity is computed then.
+            Task::Replay if !row.has_parity() || self.durability.log.replays(row.row) == 0 => 0,
             Task::Replay => {
                 self.counts.replayed += 1;
                 if let Some(followed) = &mut self.followed {

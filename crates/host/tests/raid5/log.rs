@@ -2,7 +2,7 @@
 
 use wordline_host::raid5::ArrayFile;
 use wordline_kernel::Bytes;
-use wordline_ssd::Operation;
+use wordline_ssd::{BlockDevice, Operation};
 
 use super::md;
 use super::oracle::Trouble;
@@ -56,4 +56,28 @@ fn the_write_hole_is_there_without_a_log_and_is_none_with_it() {
     let ever = |log: Option<Bytes>| (0..12).map(|events| cut_in_a_write(log, events)).collect::<Vec<_>>();
     assert!(ever(None).contains(&(8, false)), "{:?}", ever(None));
     assert!(ever(Some(Bytes::kib(128))).iter().all(|outcome| *outcome == (0, true)));
+}
+
+#[test]
+fn a_replay_that_loses_two_blocks_leaves_the_parity_of_what_stands_in_for_them() {
+    let slow = ArrayFile { sync_slowest: Bytes::kib(64), sync_fastest: Bytes::kib(640), ..md() };
+    let file = ArrayFile { parity_log: Some(Bytes::kib(128)), ..slow };
+    for events in (0..400).step_by(20) {
+        let mut bench = super::null(4, 1, Bytes::kib(512), file.clone());
+        bench.time(Operation::Write, 0, 3 * 128);
+        bench.time(Operation::Flush, 0, 0);
+        bench.fail(2);
+        bench.submit(Operation::Write, 0, 8);
+        for _ in 0..events {
+            bench.step();
+        }
+        bench.cut();
+        // The block that was written, and from which the log would have the parity of its row.
+        bench.array.devices_mut()[0].spoil(0..1);
+        bench.array.recover(&mut bench.calendar);
+        bench.run();
+        // It compares the parity of each row.
+        assert!(bench.array.scrub(&mut bench.calendar), "the spare is rebuilt");
+        bench.run();
+    }
 }
