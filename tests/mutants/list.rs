@@ -5,6 +5,10 @@
 
 use serde::Deserialize;
 
+/// Numbers from the first mutant of a list to that of the next: one that is added to a list leaves the code of other crates, and what was compiled of
+/// it, as it was. Chosen: more than a list will have.
+const NUMBERS: u32 = 1_000;
+
 /// A list, as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -108,11 +112,11 @@ fn once(text: &str, wanted: &str) -> Result<usize, String> {
 /// The list, and what is wrong with it.
 pub fn mutants<'a>(lists: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Vec<Mutant>, String> {
     let mut all = Vec::new();
-    for (of, text) in lists {
+    for (list, (of, text)) in (0..).zip(lists) {
         let listed: Listed =
             toml::from_str(text).map_err(|error| format!("tests/mutations/{of}.toml: {error}"))?;
-        for (at, fault) in listed.mutant.into_iter().enumerate() {
-            let (name, number) = (format!("{of}/{}", at + 1), all.len() as u32);
+        for (at, fault) in (1..).zip(listed.mutant) {
+            let (name, number) = (format!("{of}/{at}"), list * NUMBERS + at);
             all.push(Mutant { name, of: of.to_owned(), number, fault });
         }
     }

@@ -50,9 +50,10 @@ fn run(names: &[String]) -> Result<usize, String> {
     }
     let folder = root.join("target/mutants");
     copy::make(root, &folder.join("copy"), &all)?;
-    let crates: BTreeSet<String> = chosen.iter().map(|mutant| mutant.of.clone()).collect();
-    let crates: Vec<String> = crates.into_iter().collect();
+    // All of them, whichever are chosen: what cargo compiles depends on the crates that it is asked for.
+    let crates: BTreeSet<&str> = all.iter().map(|mutant| mutant.of.as_str()).collect();
     let mut programs = programs::build(&folder.join("copy"), &folder.join("target"), &crates)?;
+    programs.retain(|program| chosen.iter().any(|mutant| mutant.of == program.of));
     for program in &mut programs {
         program.record(&folder.join("reached"))?;
         let (tests, reached) = (program.seconds.len(), program.reach.len());

@@ -1,6 +1,6 @@
 //! The test programs of the copy: which tests each has, what they come by, and what they say of a mutant.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -45,7 +45,7 @@ pub enum Verdict {
 ///
 /// # Errors
 /// The copy does not compile.
-pub fn build(copy: &Path, target: &Path, crates: &[String]) -> Result<Vec<Program>, String> {
+pub fn build(copy: &Path, target: &Path, crates: &BTreeSet<&str>) -> Result<Vec<Program>, String> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args([
         "test",
@@ -74,7 +74,7 @@ pub fn build(copy: &Path, target: &Path, crates: &[String]) -> Result<Vec<Progra
     let programs = built.filter_map(|Built { manifest_path, executable }| {
         let folder = manifest_path.parent()?.to_path_buf();
         let of = folder.file_name()?.to_string_lossy().into_owned();
-        let executable = executable.filter(|_| crates.contains(&of))?;
+        let executable = executable.filter(|_| crates.contains(of.as_str()))?;
         Some(Program { executable, folder, of, seconds: BTreeMap::new(), reach: BTreeMap::new() })
     });
     Ok(programs.collect())
