@@ -287,3 +287,15 @@ fn soft_decisions_gain_what_the_limits_of_the_channel_say() {
     assert!((hard - 0.0145).abs() < 1e-4 && (soft - 0.0289).abs() < 1e-4, "{hard} and {soft}");
     assert!((reading.ecc.soft_gain - soft / hard).abs() < 0.01, "{}", soft / hard);
 }
+
+#[test]
+fn a_higher_start_brings_a_fast_word_line_forward_by_the_loops_that_its_own_window_loses() {
+    let ispp = set("cubeftl-tlc").ispp.expect("the set says how cells are programmed");
+    let loops = |faster: f64, steps: f64| {
+        ispp.loops_under(&How { faster, start_margin: steps * ispp.step, ..How::default() })
+    };
+    // Ten loops: of 9.75 steps 0.3 less are ten still, 0.8 less are nine.
+    assert_eq!(loops(0.25, 0.3), loops(0.0, 0.0));
+    let earlier = |state: &Loops| Loops { first: (state.first - 1).max(1), last: state.last - 1 };
+    assert_eq!(loops(0.25, 0.8), loops(0.0, 0.0).iter().map(earlier).collect::<Vec<_>>());
+}

@@ -1,7 +1,7 @@
 use super::*;
 use crate::geometry::Layout;
 use crate::part::tests::mqsim;
-use crate::{Location, PageId};
+use crate::{BlockSetId, Location, PageId};
 use wordline_kernel::{Bytes, Calendar, Power};
 
 pub(super) fn chips(dies: u32) -> Chips {
@@ -250,4 +250,53 @@ fn planes_that_work_together_draw_each_where_the_part_says_so() {
     let (die, each) = (energy(false), energy(true));
     assert_eq!(each.of(Stage::Tin).0, 2 * die.of(Stage::Tin).0);
     assert_eq!(each.of(Stage::Tir), die.of(Stage::Tir));
+}
+
+#[test]
+fn a_power_cut_amid_a_program_tears_the_page_that_shares_its_cells() {
+    let mut chips = chips(1);
+    let shares = |page: &u32| chips.part().pages().partners(*page).any(|other| other < *page);
+    let upper = (0..8).find(shares).expect("two pages share a word line");
+    let lower = chips.part().pages().partners(upper).next().expect("it has a partner");
+    for page in 0..upper {
+        chips.put(Location(page), Stamp { logical: page, version: 1 });
+    }
+    let (die, first) = program(&chips, 0);
+    let command = Command { page: chips.geometry().page(BlockSetId(0), upper), ..first };
+    let mut calendar = Calendar::new();
+    chips.begin(die, command, &mut calendar);
+    let torn = chips.cut_power(Instant::ZERO + Duration::from_us(400), AtCut::Torn);
+    assert_eq!((torn.programs, torn.pages, torn.partners), (1, 1, 1));
+    let is_torn: Vec<u32> = (0..=upper).filter(|page| chips.stamp(Location(*page)) == Stamp::TORN).collect();
+    assert_eq!(is_torn, [lower, upper]);
+}
+
+#[test]
+fn a_location_that_was_spoiled_cannot_be_read() {
+    let mut chips = chips(1);
+    (0..2).for_each(|page| chips.put(Location(page), Stamp { logical: page, version: 1 }));
+    chips.spoil(Location(0));
+    assert_eq!([0, 1].map(|page| chips.stamp(Location(page)).version), [0, 1]);
+    assert_eq!(chips.stamp(Location(0)), Stamp::TORN);
+}
+
+#[test]
+fn blocks_are_of_the_pool_that_they_are_in() {
+    let part = mqsim();
+    let geometry = |dies| Layout::on_one_channel(dies, Some(1)).check(&part).expect("the layout is sound");
+    let pool = |dies| {
+        let geometry = geometry(dies);
+        crate::Pool { part: part.clone(), geometry, locations: crate::Locations::of_pages(&geometry) }
+    };
+    let mut pools = Pools::one(pool(2));
+    pools.add(pool(1), 1);
+    let blocks = [0, 1].map(|n| pools.get(n).geometry.all_blocks().collect::<Vec<_>>());
+    assert_eq!(blocks[0].len() as u32, pools.first().geometry.block_sets());
+    assert_eq!(blocks.concat(), (0..pools.block_sets()).map(BlockSetId).collect::<Vec<_>>());
+    for (n, blocks) in blocks.iter().enumerate() {
+        for block in blocks {
+            let dies = pools.of_block(*block).geometry.dies();
+            assert_eq!((pools.number_of_block(*block), dies), (n, [2, 1][n]), "{block:?}");
+        }
+    }
 }

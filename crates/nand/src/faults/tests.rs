@@ -343,3 +343,13 @@ fn a_copyback_takes_along_the_errors_of_other_levels_than_it_senses_with() {
     assert_eq!(levels(&mut rig, ROW_BLOCK, 2), [None; 2]);
     assert_eq!(levels(&mut rig, 0, 2), [Some(1); 2], "the source is as it was");
 }
+
+#[test]
+fn rules_about_reads_are_told_from_others() {
+    let geometry = layout().check(&mqsim()).expect("the layout is sound");
+    for fails in [Fails::Read, Fails::Erase, Fails::Program] {
+        let file = FaultFile { nth: Some(1), ..rule(fails) };
+        let rule = file.check(&geometry).expect("the rule is sound");
+        assert_eq!(rule.is_of_reads(), fails == Fails::Read, "{fails:?}");
+    }
+}

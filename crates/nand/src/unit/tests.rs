@@ -213,3 +213,12 @@ fn an_access_beyond_the_unit_is_refused_and_those_before_it_are_over() {
         assert_eq!(unit.report().accesses, before + 1, "{access:?}");
     }
 }
+
+#[test]
+fn rates_are_what_was_moved_in_the_time_that_it_took() {
+    let report = run(&slc(), &modes(1, false, false), pages(8, read));
+    let seconds = report.elapsed.seconds();
+    assert_eq!((report.accesses, report.bytes), (8, wordline_kernel::Bytes::kib(64)));
+    assert!((report.megabytes_per_second() * seconds / 0.065_536 - 1.0).abs() < 1e-9);
+    assert!((report.accesses_per_second() * seconds / 8.0 - 1.0).abs() < 1e-9);
+}
