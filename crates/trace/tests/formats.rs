@@ -450,3 +450,60 @@ fn a_stream_beyond_255_is_refused() {
     let error = read_bytes("t", csv.as_bytes(), &options(&[])).expect_err("one byte").to_string();
     assert!(error.contains("t:2: found stream \"256\", wanted a whole number from 0 to 255"), "{error}");
 }
+
+/// A line of blkparse for the `n`th microsecond.
+fn event(n: u64, action: &str, sector: u64) -> String {
+    format!("8,16 0 {n} {}.{:09} 1 {action} R {sector} + 8 [app]\n", n / 1_000_000, n % 1_000_000 * 1_000)
+}
+
+#[test]
+fn events_of_an_earlier_kind_that_come_after_the_first_window_are_counted() {
+    let window = 1_024;
+    let late = |count: u64| {
+        let issued: String = (0..window + 8).map(|n| event(n, "D", n * 8)).collect();
+        let queued: String = (0..count).map(|n| event(window + 8 + n, "Q", n * 8)).collect();
+        let trace = parse(&(issued + &queued), &["window=1024"]);
+        assert_eq!(trace.requests.len() as u64, window + 8);
+        trace.notes.join("; ")
+    };
+    assert!(!late(0).contains("of an earlier kind"), "{}", late(0));
+    assert!(late(3).contains("3 events of an earlier kind"), "{}", late(3));
+}
+
+#[test]
+fn an_answer_finds_its_request_behind_those_that_the_window_let_go() {
+    // Nothing of the first requests is answered; the last ones are, after 5 us.
+    let lost: String = (0..1_100).map(|n| event(n, "D", n * 8)).collect();
+    let pair =
+        |n: u64| event(2_000 + 10 * n, "D", 80_000 + n * 8) + &event(2_005 + 10 * n, "C", 80_000 + n * 8);
+    let trace = parse(&(lost + &(0..1_200).map(pair).collect::<String>()), &["window=1024"]);
+    let responses = responses_ns(&trace);
+    assert!(responses[..1_100].iter().all(Option::is_none));
+    assert_eq!(responses[1_100..], vec![Some(5_000); 1_200]);
+}
+
+#[test]
+fn a_trace_of_one_host_says_nothing_of_hosts() {
+    let notes = |hosts: [&str; 2]| {
+        let lines = [0, 15_000].into_iter().zip(hosts).map(|(after, host)| {
+            format!("{},{host},0,Write,4096,4096,99\n", 128_166_372_000_000_000u64 + after)
+        });
+        parse(&lines.collect::<String>(), &[]).notes.join("; ")
+    };
+    assert!(!notes(["web", "web"]).contains("hosts"), "{}", notes(["web", "web"]));
+    assert!(notes(["web", "mail"]).contains("the trace holds 2 hosts"), "{}", notes(["web", "mail"]));
+}
+
+#[test]
+fn one_device_more_than_are_told_apart_is_refused() {
+    let trace = |devices: u64| -> String {
+        let line = |n: u64| {
+            let (host, disk) = (n >> 15, n & 0x7fff);
+            format!("{},h{host},{disk},Write,0,4096,99\n", 128_166_372_000_000_000 + n * 10)
+        };
+        (0..devices).map(line).collect()
+    };
+    assert_eq!(parse(&trace(65_536), &[]).requests.len(), 65_536);
+    let error = read_bytes("t", trace(65_537).as_bytes(), &options(&[])).expect_err("one too many");
+    assert!(error.to_string().contains("more than 65536 devices"), "{error}");
+}
