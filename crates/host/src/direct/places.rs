@@ -187,3 +187,34 @@ impl Places {
         [self.map.len(), self.versions.len(), self.sent.len(), self.held.len()]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Spread;
+    use super::*;
+
+    fn places() -> Places {
+        Places::new(&Layout {
+            groups: 1,
+            units: 1,
+            chunks_per_unit: 2,
+            blocks_per_chunk: 8,
+            ws_min: 1,
+            pages: 4,
+            spread: Spread::Requests,
+            retry: true,
+        })
+    }
+
+    #[test]
+    fn a_page_that_is_trimmed_while_it_is_written_is_nowhere() {
+        let mut places = places();
+        let version = places.next_version(3);
+        places.trim(3);
+        places.written(3, version, Place(5), None);
+        assert_eq!((places.get(3), places.is_free(0)), (None, true));
+        let version = places.next_version(3);
+        places.written(3, version, Place(6), None);
+        assert_eq!((places.get(3), places.is_free(0)), (Some(Place(6)), false));
+    }
+}

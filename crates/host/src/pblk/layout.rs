@@ -268,6 +268,13 @@ mod tests {
     }
 
     #[test]
+    fn smeta_has_a_bitmap_of_the_parallel_units_behind_its_header() {
+        let blocks_of = |size| smeta_strips(&Geometry { block_size: Bytes(size), ws_opt: 1, ..geometry() });
+        // 64 B and a word of eight bytes.
+        assert_eq!([blocks_of(128), blocks_of(72), blocks_of(64)], [1, 1, 2]);
+    }
+
+    #[test]
     fn a_ring_has_at_least_128_entries_unless_it_is_set() {
         let small = Geometry { mw_cunits: 0, ..geometry() };
         assert_eq!(Layout::of(&small, 0.11, None).ring, 128);

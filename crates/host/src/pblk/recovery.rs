@@ -104,6 +104,11 @@ impl Recovery {
         (is_one && first.logical == logical).then_some(first.version)
     }
 
+    /// Whether what was found is the emeta that a line was written with when it had this sequence number.
+    fn has_emeta(&self, sequence: u32) -> bool {
+        self.one_version(EMETA) == Some(sequence)
+    }
+
     /// Whether it is about lines and places that are there.
     pub(super) fn check(&self, lines: u32, places: u32) -> Result<(), String> {
         let found = self.found.iter().map(|(place, _)| place);
@@ -250,7 +255,7 @@ impl<D: PhysicalDevice> Pblk<D> {
     /// The emeta of a line was read. Without all of it, its pages are asked for.
     fn emeta_found(&mut self) {
         let (sequence, line) = self.recovery.lines[0];
-        if self.recovery.one_version(EMETA) == Some(sequence) && self.lines.get(line).is_listed {
+        if self.recovery.has_emeta(sequence) && self.lines.get(line).is_listed {
             return self.take_over(line, true);
         }
         self.lines.forget_contents(line);
@@ -315,5 +320,23 @@ impl<D: PhysicalDevice> Pblk<D> {
             last.lost += u64::from(*before != NONE && after != *before);
         }
         self.recovery = Recovery { last: Some(last), pages_read, ..Recovery::new() };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_emeta_that_a_line_had_before_it_was_written_anew_is_not_accepted() {
+        let stamp = |logical, version| Stamp { logical, version };
+        let finds = |stamps: [Stamp; 2]| Recovery {
+            found: (0..).map(Place).zip(stamps).collect(),
+            ..Recovery::new()
+        };
+        assert!(finds([stamp(EMETA, 7); 2]).has_emeta(7));
+        assert!(!finds([stamp(EMETA, 6); 2]).has_emeta(7), "it is of an earlier opening");
+        assert!(!finds([stamp(EMETA, 7), stamp(EMETA, 6)]).has_emeta(7), "a part of it is");
+        assert!(!finds([stamp(SMETA, 7); 2]).has_emeta(7) && !Recovery::new().has_emeta(7));
     }
 }

@@ -293,6 +293,14 @@ mod tests {
     }
 
     #[test]
+    fn no_entry_of_an_empty_ring_is_in_use() {
+        let mut ring = ring(8, 0);
+        assert!(!ring.has(0));
+        push(&mut ring, 3);
+        assert!(ring.has(0));
+    }
+
+    #[test]
     fn entries_are_synced_in_order_whichever_is_written_first() {
         let mut ring = ring(8, 0);
         (0..3).for_each(|page| assert_eq!(push(&mut ring, page), page));

@@ -34,6 +34,17 @@ fn a_write_waits_for_the_programs_of_one_parallel_unit() {
 }
 
 #[test]
+fn commands_take_their_time_once_a_device_was_filled() {
+    let mut host = Host::of(build(file([12, 32, 1, 2, 2], Kind::Synchronous, 1), 1), false);
+    host.fill();
+    let read = host.device.device().geometry().times.read[0];
+    host.submit(Operation::Read, false, 0, 1);
+    host.run_down_to(0);
+    let took = Duration::from_ps(host.calendar.now().ps());
+    assert!((read..read + TRANSFER).contains(&took), "{took}");
+}
+
+#[test]
 fn a_buffer_takes_off_as_many_programs_as_it_holds() {
     for programs in [1, 3, 7] {
         let [took, program] = time_of(Kind::Shift, programs, Spread::Requests, 8);

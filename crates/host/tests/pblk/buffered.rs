@@ -82,6 +82,22 @@ fn the_oracle_catches_what_an_unreliable_device_loses_and_the_device_counts_it()
     host.run_down_to(0);
     let counts = host.device.counts();
     assert!(host.failed > 0 || counts.lost_pages > 0, "nothing failed though {lost} were lost: {counts:?}");
+    assert!(counts.refused > 0, "commands were refused: {counts:?}");
+    host.audit();
+}
+
+#[test]
+fn a_chunk_that_is_closed_early_does_not_end_its_line() {
+    let free_chunks = |faults| {
+        let mut host = Host::new(with(Kind::Unreliable.below(medium(), 6, 4), faults));
+        (0..40).for_each(|page| host.write(page));
+        while host.go_on(1) {}
+        assert_eq!(host.device.outstanding(), 0);
+        (host.device.free_chunks(), host.device.device().counts().blocks_lost > 0)
+    };
+    let rule = FaultFile { nth: Some(10), ..FaultFile::new(Fails::Program) };
+    let (free, _) = free_chunks(Vec::new());
+    assert_eq!(free_chunks(vec![rule]), (free, true));
 }
 
 #[test]

@@ -116,13 +116,27 @@ fn it_outlives_a_cut_at_every_event_where_a_program_fails() {
 
 #[test]
 fn a_recovery_that_is_cut_off_begins_again() {
-    let mut is_over = false;
-    for events in 0.. {
+    let new = || {
         let mut host = Host::new(tiny());
         host.fill();
         run(&mut host, 200);
+        host.submit(Operation::Flush, false, 0, 0);
+        host.run_down_to(0);
+        host
+    };
+    let found = |host: &Host| {
+        let recovered = host.device.recovery().expect("it is over");
+        (recovered.lost, recovered.returned)
+    };
+    let mut once = new();
+    once.cut_power();
+    let mut is_over = false;
+    for events in 0.. {
+        let mut host = new();
         is_over |= host.cut_power_in_recovery(events);
         host.cut_power();
+        // Losses are told from the contents before the first cut.
+        assert!(is_over || found(&host) == found(&once), "{:?}, wanted {:?}", found(&host), found(&once));
         host.read_all();
         if is_over {
             assert!(events > 20, "a recovery has {events} events");

@@ -4,6 +4,7 @@ mod amplification;
 mod buffered;
 mod closed_form;
 mod cuts;
+mod followed;
 mod laid;
 mod random;
 pub mod rig;
