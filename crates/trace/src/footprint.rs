@@ -257,6 +257,12 @@ mod tests {
             bounded.used,
             bounded.one_in()
         );
+        let pasts = bounded.chunks.iter().filter(|chunk| !chunk.past.is_empty()).count();
+        assert_eq!(
+            bounded.used,
+            bounded.chunks.len() * OF_CHUNK + pasts * OF_PAST,
+            "what it takes is counted"
+        );
         let near = |ours: u64, exact: u64| (ours as f64 / exact as f64 - 1.0).abs() < 0.1;
         let (all, some) = (exact.bytes(), bounded.bytes());
         assert!(near(some.0, all.0) && near(some.1, all.1) && near(some.2, all.2), "{all:?} {some:?}");
