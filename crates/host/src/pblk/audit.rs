@@ -107,7 +107,24 @@ impl<D: PhysicalDevice> Pblk<D> {
         if !answered {
             return Err("an answer to a command that is not there".into());
         }
-        self.device().check_loaded(&Agenda { now: agenda.now, events: of_device })
+        self.device().check_loaded(&Agenda { now: agenda.now, events: of_device })?;
+        self.check_contents()
+    }
+
+    /// Whether the lists of the lines name pages that there are, and the flash holds what they say.
+    fn check_contents(&self) -> Result<(), String> {
+        let pages = self.map.pages();
+        for place in (0..self.lines.places()).map(Place) {
+            let listed = self.lines.content(place);
+            if !listed.is_data() {
+                continue;
+            }
+            let found = self.device().stamp(self.layout.block(place));
+            if page_of(listed).0 >= pages || found.is_some_and(|found| found.is_data() && found != listed) {
+                return Err(format!("place {} is listed with {listed:?} and holds {found:?}", place.0));
+            }
+        }
+        Ok(())
     }
 
     fn can_be_sent(&self, sent: &Sent) -> bool {

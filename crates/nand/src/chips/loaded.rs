@@ -74,6 +74,18 @@ impl Chips {
         Ok(())
     }
 
+    /// Checks that pages and data registers hold what a controller of so many `units` wrote.
+    ///
+    /// # Errors
+    /// The first one that does not.
+    pub fn check_stamps(&self, units: u32) -> Result<(), String> {
+        let mut stamps = self.pages.stamps.iter().chain(self.pages.all_registers());
+        match stamps.find(|stamp| stamp.is_data() && stamp.logical >= units) {
+            Some(stamp) => Err(format!("flash holds unit {} of {units}", stamp.logical)),
+            None => Ok(()),
+        }
+    }
+
     /// Whether what is suspended in a die is parked, so that the die takes other commands.
     pub fn is_parked(&self, die: DieId) -> bool {
         self.suspended[die].as_ref().is_some_and(|suspended| suspended.is_parked())

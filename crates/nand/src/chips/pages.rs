@@ -135,6 +135,11 @@ impl Pages {
         self.ledger.as_ref().map_or(Violations::default(), |ledger| ledger.broken)
     }
 
+    /// The data registers of all dies.
+    pub(super) fn all_registers(&self) -> &[Stamp] {
+        &self.registers
+    }
+
     #[inline]
     pub(super) fn registers(&mut self, die: DieId) -> &mut [Stamp] {
         let unit = self.pools.of_die(die).locations.per_program as usize;

@@ -237,7 +237,7 @@ impl BlockDevice for Device {
         base.check_loaded(agenda)?;
         reclaim.check_loaded(base)?;
         cache.check_loaded(map, known)?;
-        self.writer.check_loaded(cache, &base.space)?;
+        self.writer.check_loaded(cache, &base.space, map.len())?;
         self.recovery.check_loaded(&self.core)?;
         agenda.events.iter().try_for_each(|(_, event)| self.front.check_event(*event, base, known))
     }

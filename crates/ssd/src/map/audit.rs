@@ -24,6 +24,10 @@ impl Map {
         known: impl Fn(RequestId) -> bool + Copy,
     ) -> Result<(), String> {
         let pools = &base.config.pools;
+        base.flash.chips().check_stamps(self.len())?;
+        if let Some(map) = self.by_block() {
+            map.check_loaded()?;
+        }
         let (mut mapped, all) = (0u64, pools.locations());
         for page in (0..self.len()).map(LogicalPage) {
             let Some(location) = self.get(page) else { continue };
@@ -38,6 +42,11 @@ impl Map {
         let valid: u64 = pools.all_blocks().map(|block| base.space.count_valid(block)).sum();
         ensure(valid == mapped && mapped == u64::from(self.mapped()), || {
             format!("{mapped} pages are mapped and {valid} valid, not {}", self.mapped())
+        })?;
+        let is_read = |block| base.space.readers(block) > 0;
+        let reads = base.flash.outstanding() > 0 || self.discards().is_some_and(|discards| discards.holds());
+        ensure(reads || !pools.all_blocks().any(is_read), || {
+            "blocks that nothing reads have readers".into()
         })?;
         self.check_tables(base, known)
     }

@@ -193,6 +193,11 @@ impl Discards {
         !self.changed.is_empty()
     }
 
+    /// Whether blocks are held.
+    pub fn holds(&self) -> bool {
+        !self.held.is_empty()
+    }
+
     /// Begins to write what changed if blocks are held until that is in flash.
     pub fn write_for_held(&mut self) {
         if !self.held.is_empty() {

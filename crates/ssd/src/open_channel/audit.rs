@@ -6,6 +6,7 @@ use wordline_kernel::{Duration, Instant};
 use super::buffer::Unit;
 use super::chunks::{ChunkId, Entry};
 use super::in_flight::InFlight;
+use super::journal::Journal;
 use super::{Event, OpenChannel};
 use crate::ensure::ensure;
 use crate::physical_device::{ChunkState, Operation};
@@ -35,8 +36,10 @@ impl OpenChannel {
     /// Whether the tables agree with each other and, once it has recovered, with the chips.
     fn check_tables(&self) -> Result<(), String> {
         self.chunks.check_loaded()?;
-        if let Some(manager) = self.failures() {
-            manager.check(self.config.pools.block_sets())?;
+        if let Some(repairs) = &self.repairs {
+            let journals = repairs.hands.iter().filter_map(|hand| hand.journal.as_ref());
+            let of_journals = journals.flat_map(Journal::blocks);
+            repairs.manager.check(self.config.pools.block_sets(), of_journals)?;
         }
         if self.recovering.is_some() {
             return Ok(());

@@ -45,6 +45,11 @@ impl Journal {
         self.page = 0;
     }
 
+    /// Its blocks.
+    pub(super) fn blocks(&self) -> [BlockSetId; 2] {
+        self.blocks
+    }
+
     /// The block that is written.
     pub(super) fn block(&self) -> BlockSetId {
         self.blocks[0]

@@ -1,6 +1,7 @@
 //! The face of the device as a physical device.
 
 use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule};
+use wordline_nand::Stamp;
 
 use super::{Event, Mark, OpenChannel};
 use crate::block_device::Oldest;
@@ -10,8 +11,8 @@ use crate::flash::{self, ByWork};
 use crate::gauges::Gauges;
 use crate::metrics::Detail;
 use crate::physical_device::{
-    Answer, Chunk, ChunkState, ChunkType, Command, Descriptor, Geometry, Notification, PhysicalDevice,
-    PowerCut, Refusal, Told,
+    Answer, Chunk, ChunkState, ChunkType, Command, Descriptor, Geometry, LogicalBlock, Notification,
+    PhysicalDevice, PowerCut, Refusal, Told,
 };
 use crate::snapshot::Agenda;
 use crate::timeline::Recorded;
@@ -38,6 +39,16 @@ impl PhysicalDevice for OpenChannel {
             write_pointer: entry.next,
             readable: self.readable(id),
         }
+    }
+
+    fn stamp(&self, block: LogicalBlock) -> Option<Stamp> {
+        let LogicalBlock { chunk, block } = block;
+        let id = self.id_of(chunk);
+        if block >= self.chunks.get(id).programmed {
+            return self.buffers.find(self.chunks.unit_of(id), id, block);
+        }
+        let found = self.flash.stamp(self.location_of(id, block));
+        (found != Stamp::ERASED && found != Stamp::TORN).then_some(found)
     }
 
     fn submit(&mut self, command: &Command<'_>, calendar: &mut impl Schedule<Event>) -> Result<(), Refusal> {

@@ -20,7 +20,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use wordline_kernel::snapshot::{Broken, Sink, Source, State};
 use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule};
-use wordline_nand::TornBy;
+use wordline_nand::{Stamp, TornBy};
 
 use crate::block_device::Oldest;
 use crate::device::Recovered;
@@ -57,6 +57,9 @@ pub trait PhysicalDevice: State {
 
     /// The report of a chunk, which has to exist.
     fn report(&self, chunk: Chunk) -> Descriptor;
+
+    /// The stamp that a read of a logical block would find now; none where it would find none. For checks of what is kept elsewhere of it.
+    fn stamp(&self, block: LogicalBlock) -> Option<Stamp>;
 
     /// Takes a command. Its answer may be there at once.
     ///

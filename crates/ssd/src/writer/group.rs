@@ -74,9 +74,13 @@ impl Group {
         stamp.is_data().then_some((stamp, id))
     }
 
-    /// Whether what was loaded can be a group: its entries are `programmed`, and nobody brings a page that is not written.
-    pub(super) fn is_possible(&self, programmed: impl Fn(EntryId) -> bool) -> bool {
-        self.entries.len() <= self.stamps.len() && self.entries().all(programmed)
+    /// Whether what was loaded can be a group: its entries are `programmed`, nobody brings a page that is not written, and all are of the
+    /// first `pages`.
+    pub(super) fn is_possible(&self, programmed: impl Fn(EntryId) -> bool, pages: u32) -> bool {
+        let stamps = self.stamps.iter().chain(self.kept.iter().map(|(_, stamp)| stamp));
+        self.entries.len() <= self.stamps.len()
+            && self.entries().all(programmed)
+            && stamps.filter(|stamp| stamp.is_data()).all(|stamp| stamp.logical < pages)
     }
 
     /// Whether nothing is to be written.

@@ -117,10 +117,10 @@ impl Writer {
         lengths
     }
 
-    /// Checks what was loaded: it writes what is in the cache.
-    pub(crate) fn check_loaded(&self, cache: &Cache, space: &Space) -> Result<(), String> {
+    /// Checks what was loaded: it writes what is in the cache, or one of so many `pages`.
+    pub(crate) fn check_loaded(&self, cache: &Cache, space: &Space, pages: u32) -> Result<(), String> {
         self.queue.check_loaded(cache, space)?;
-        self.rows.check_loaded(cache)
+        self.rows.check_loaded(cache, pages)
     }
 
     /// Checks that what is valid of units, and the books of the pools, are right.

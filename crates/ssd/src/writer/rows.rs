@@ -62,8 +62,8 @@ impl Rows {
         accepting.chain([self.groups.len(), self.is_busy.len()]).collect()
     }
 
-    /// Checks what was loaded: streams are accepted by rows that there are, and what is programmed is in the cache.
-    pub fn check_loaded(&self, cache: &Cache) -> Result<(), String> {
+    /// Checks what was loaded: streams are accepted by rows that there are, and what is programmed is in the cache, or one of so many `pages`.
+    pub fn check_loaded(&self, cache: &Cache, pages: u32) -> Result<(), String> {
         let rows = self.is_busy.len() as u32;
         let mut sets = self.accepting.iter().chain(self.modes.iter().map(|one| &one.rows));
         ensure(sets.all(|set| set.is_of(rows)), || "a row accepts pages that is not there".into())?;
@@ -71,7 +71,7 @@ impl Rows {
             |id: EntryId| id.0 < cache.entries() && cache.entry(id).state == EntryState::Programming;
         for (row, group) in self.groups.entries() {
             let is_alone = self.is_busy[row] || group.is_empty();
-            ensure(is_alone && group.is_possible(is_programmed), || {
+            ensure(is_alone && group.is_possible(is_programmed, pages), || {
                 format!("row {row} programs what is not being programmed")
             })?;
         }

@@ -154,6 +154,17 @@ impl<D: PhysicalDevice> PhysicalDevice for Zoned<D> {
         }
     }
 
+    fn stamp(&self, block: LogicalBlock) -> Option<Stamp> {
+        let LogicalBlock { chunk, block } = block;
+        let zone = self.config.layout.zone_as(chunk);
+        let body = &self.bodies[zone];
+        if block >= self.answered_of(zone) {
+            return None;
+        }
+        let below = || self.device.stamp(self.config.layout.block(zone, body.runs.position(block)));
+        body.in_memory(block).or_else(below)
+    }
+
     fn submit(
         &mut self,
         command: &Command<'_>,

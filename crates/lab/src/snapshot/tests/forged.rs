@@ -1,5 +1,7 @@
 //! Snapshots that no device wrote, under checksums that are right.
 
+mod kinds;
+
 use super::*;
 
 /// The state in a snapshot, as it is in memory.

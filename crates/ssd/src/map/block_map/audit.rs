@@ -1,8 +1,10 @@
 //! The rules of a block map, held against what is in the blocks.
 
+use wordline_kernel::Id;
 use wordline_nand::{BlockSetId, Chips};
 
-use super::{BlockMap, LogicalBlock};
+use super::{BlockMap, LogicalBlock, Pair};
+use crate::ensure::ensure;
 use crate::map::LogicalPage;
 use crate::space::Space;
 
@@ -34,6 +36,13 @@ impl BlockMap {
                 }
             }
         }
+    }
+
+    /// Checks what was loaded: the blocks of each logical block are there.
+    pub fn check_loaded(&self) -> Result<(), String> {
+        let is_there = |block: BlockSetId| block.index() < self.owners.len();
+        let is_right = |pair: &Pair| [pair.data(), pair.replacement()].into_iter().flatten().all(is_there);
+        ensure(self.pairs.iter().all(is_right), || "a logical block is in blocks that are not there".into())
     }
 
     fn audit_places(&self, logical: LogicalBlock, block: BlockSetId, space: &Space, chips: &Chips) {

@@ -452,7 +452,7 @@ impl Manager {
     ///
     /// # Errors
     /// The contradiction.
-    pub fn check(&self, blocks: u32) -> Result<(), String> {
+    pub fn check(&self, blocks: u32, beside: impl IntoIterator<Item = BlockSetId>) -> Result<(), String> {
         let mut used: Column<BlockSetId, bool> = Column::filled(blocks as usize, false);
         let mut take = |block: BlockSetId| {
             let is_first = block.0 < blocks && !std::mem::replace(&mut used[block], true);
@@ -475,6 +475,7 @@ impl Manager {
             }
         }
         self.reserves.iter().flat_map(Reserve::all).try_for_each(&mut take)?;
+        beside.into_iter().try_for_each(&mut take)?;
         let listed = self.migrating.iter().flatten().all(|chunk| self.lists.contains_key(chunk));
         ensure(listed && self.lists.keys().all(|chunk| (chunk.0 as usize) < self.map.len()), || {
             "a list of a chunk that has none".into()

@@ -41,6 +41,10 @@ impl Collector {
     /// Checks what was loaded: what is cleaned are victims of the row.
     pub(crate) fn check_loaded(&self, space: &Space) -> Result<(), String> {
         let all = space.pools().block_sets();
+        let stepping = self.rows.iter().filter(|state| state.commands > 0).count();
+        ensure(stepping == self.steps as usize, || {
+            format!("{stepping} rows take a step, not {}", self.steps)
+        })?;
         for (row, state) in self.rows.entries() {
             let is_of_row = |block: BlockSetId| block.0 < all && space.row_of(block) == row;
             let is_victim = |block: BlockSetId| is_of_row(block) && space.state(block) == State::Victim;
