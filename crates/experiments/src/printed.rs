@@ -13,7 +13,7 @@ const EMBEDDED: &str = include_str!("../../../data/experiments/printed.toml");
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameter {
-    /// What it is.
+    /// Its name, in words.
     pub what: String,
     /// Its place in the paper.
     pub source: String,
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(broken_by("validation", &toml::Table::new()), None);
     }
 
-    /// What is printed is held where the list says, or a first reading stands in its place.
+    /// The preset that the list names has the printed value.
     #[test]
     fn every_printed_parameter_is_held() {
         let registry = wordline_lab::devices::Registry::default();

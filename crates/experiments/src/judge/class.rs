@@ -1,11 +1,11 @@
-//! What a row compares ours with. Rows are counted by class, and classes are never added up: agreement with a closed form of our own says
+//! The kinds of values that rows compare ours with. Rows are counted by class, and classes are never added up: agreement with a closed form of our own says
 //! nothing of the numbers that a paper prints.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a row compares ours with.
+/// The kind of value that a row compares ours with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
@@ -20,7 +20,7 @@ pub enum Class {
     SecondReading,
     /// A value that holds by construction, whatever the model gives.
     Identity,
-    /// What was put in comes out: a statistic that a generator was fitted to.
+    /// The input itself, which comes out again: a statistic that a generator was fitted to.
     Fitted,
 }
 

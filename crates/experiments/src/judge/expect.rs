@@ -303,7 +303,7 @@ impl Expect {
         !matches!(self.wanted, Wanted::Shown(_)) && self.class().is_judged()
     }
 
-    /// What its rows are compared with.
+    /// The kind of value that its rows are compared with.
     pub(crate) fn class(&self) -> Class {
         match self.wanted {
             _ if self.own_input => Class::Fitted,

@@ -129,7 +129,7 @@ pub struct Row {
     pub source: String,
     /// Why this is a second reading of the source, where it is one; null else.
     pub second_reading: Option<String>,
-    /// What it is compared with.
+    /// The kind of value that it is compared with.
     pub class: Class,
     /// An explanation, where one is needed; else empty.
     pub note: String,

@@ -13,7 +13,7 @@ use wordline_lab::trace::workload::fio::JobFile;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Clients {
-    /// What they are.
+    /// Their description.
     pub description: String,
     /// A job file of fio: a section for each client.
     pub jobs: String,
