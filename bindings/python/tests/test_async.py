@@ -121,7 +121,11 @@ def test_a_timeout_and_an_exception_are_those_of_asyncio() -> None:
 
 PROGRAM = """
 import asyncio
+import signal
 import wordline as wl
+
+# A shell leaves the signal ignored for what it runs in the background.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 async def main():
     print("begun", flush=True)
@@ -136,5 +140,8 @@ def test_ctrl_c_ends_a_program_with_a_run_in_a_task() -> None:
         assert program.stdout is not None and program.stdout.readline() == "begun\n"
         time.sleep(0.3)
         program.send_signal(signal.SIGINT)
-        _, said = program.communicate(timeout=30)
+        try:
+            _, said = program.communicate(timeout=30)
+        finally:
+            program.kill()
     assert program.returncode in (1, 130, -signal.SIGINT) and said.rstrip().endswith("KeyboardInterrupt"), said

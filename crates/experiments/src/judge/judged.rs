@@ -205,7 +205,12 @@ fn number(seeds: &[&Judged]) -> Found {
 fn stands(band: Band, paper: f64, ours: Mean) -> (Verdict, bool) {
     let ends = ours.interval();
     if band.holds(paper, ours.mean) {
-        let verdict = if band.is_narrow(paper) { Verdict::Within } else { Verdict::Direction };
+        let verdict = match band.is_narrow(paper) {
+            true => Verdict::Within,
+            // A wide band that reaches over zero does not even tell the sign.
+            false if paper * ours.mean > 0.0 => Verdict::Direction,
+            false => Verdict::Outside,
+        };
         return (verdict, ends.iter().all(|end| band.holds(paper, *end)));
     }
     let [least, greatest] = band.limits(paper);

@@ -94,6 +94,18 @@ fn a_gain_is_that_over_the_point_with_other_values() {
 }
 
 #[test]
+fn a_band_over_zero_tells_no_more_than_the_sign() {
+    let wide = GAIN.replace("[20.0, 60.0]", "[-60.0, 60.0]");
+    let verdict = |text: &str| rows(&(READS.to_owned() + text))[0].verdict;
+    assert_eq!(verdict(&wide), Verdict::Direction);
+    assert_eq!(
+        verdict(&wide.replace("value = 50.0", "value = -50.0")),
+        Verdict::Outside,
+        "of the other sign"
+    );
+}
+
+#[test]
 fn a_mean_is_one_row() {
     let gains: Vec<f64> = rows(&(READS.to_owned() + GAIN)).iter().map(|row| number(&row.ours)).collect();
     let of = |kind: &str| {

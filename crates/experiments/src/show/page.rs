@@ -71,7 +71,7 @@ fn verdict(outcome: &Outcome) -> Vec<String> {
         let Stand { judged, within, direction, outside, explained, contradicted, unsure } = stand;
         let how = [
             (within, "within the band"),
-            (direction, "in sign or order alone"),
+            (direction, "in sign or order, or in a band too wide for more"),
             (outside, "outside"),
             (explained, "of these for a reason that a change of the model shows"),
             (contradicted, "of these contradicted by other numbers of the paper"),
