@@ -3,9 +3,9 @@
 
 use wordline_lab::{Device, Precondition, RunOptions, Selection, Summary, Unobserved, Workload, run};
 
-/// Writes of 4 KiB for two thirds of the requests, which come at random times.
+/// Writes of 4 KiB for two thirds of the requests, which come at random times for as long as a run wants some.
 const PACED: &str = "[global]\nfilename=x\nrw=randrw\nrwmixread=34\nbs=4k\niodepth=1024\nioengine=libaio\ndirect=1\n\
-    rate_process=poisson\nnorandommap\n[a]\n";
+    rate_process=poisson\nnorandommap\ntime_based\nruntime=100000s\n[a]\n";
 
 /// The rates of a job at which each device has time left, reads and writes.
 const RATES: [(&str, &[&str], &str); 6] = [
