@@ -55,6 +55,8 @@ pub struct Command {
     pub expected: u32,
 }
 
+const _: () = assert!(size_of::<Command>() <= 32, "a command is copied on its way in and out");
+
 /// A write of the host, as a page in the buffer and a design know it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostWrite {
@@ -71,8 +73,6 @@ impl HostWrite {
         Self { sector: command.sector, sectors: u32::try_from(command.sectors).unwrap_or(u32::MAX) }
     }
 }
-
-const _: () = assert!(size_of::<Command>() <= 32, "a command is copied on its way in and out");
 
 id!(
     /// A command that the device has taken in and not answered; the numbers are used again.

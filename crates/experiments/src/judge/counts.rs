@@ -8,6 +8,12 @@ use serde::Serialize;
 use crate::judge::class::Class;
 use crate::judge::outcome::{Row, Verdict};
 
+/// Counts with their words, those of nothing left out.
+pub(crate) fn listed(counts: &[(usize, &str)]) -> String {
+    let there = counts.iter().filter(|(count, _)| *count > 0);
+    there.map(|(count, words)| format!("{count} {words}")).collect::<Vec<_>>().join(", ")
+}
+
 /// How the rows of a class stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Stand {
@@ -63,15 +69,13 @@ impl fmt::Display for Stand {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { judged, within, direction, outside, explained, contradicted, unsure } = *self;
         write!(out, "{judged} judged, {within} within, {direction} direction, {outside} outside")?;
-        let reasons = [
+        let reasons = listed(&[
             (explained, "explained"),
             (contradicted, "contradicted"),
             (self.unexplained(), "no reason shown"),
             (unsure, "with a question mark"),
-        ];
-        let there = reasons.iter().filter(|(count, _)| *count > 0);
-        let there: Vec<String> = there.map(|(count, why)| format!("{count} {why}")).collect();
-        if there.is_empty() { Ok(()) } else { write!(out, " ({})", there.join(", ")) }
+        ]);
+        if reasons.is_empty() { Ok(()) } else { write!(out, " ({reasons})") }
     }
 }
 
@@ -109,14 +113,8 @@ impl Counts {
 
     /// How the rows of a class stand.
     pub fn class(&self, class: Class) -> Stand {
-        match class {
-            Class::Printed => self.printed,
-            Class::Direction => self.directions,
-            Class::ClosedForm => self.closed_forms,
-            Class::SecondReading => self.second_readings,
-            Class::Identity => self.identities,
-            Class::Fitted => self.fitted,
-        }
+        let mut counts = *self;
+        *counts.class_mut(class)
     }
 
     fn class_mut(&mut self, class: Class) -> &mut Stand {

@@ -2,7 +2,7 @@
 
 use crate::experiment::Experiment;
 use crate::judge::class::Class;
-use crate::judge::counts::Stand;
+use crate::judge::counts::{Stand, listed};
 use crate::judge::outcome::{Outcome, Row, Value, Verdict};
 use crate::show::chart::{Chart, charts};
 use crate::show::table::FOLDED;
@@ -69,17 +69,15 @@ fn verdict(outcome: &Outcome) -> Vec<String> {
     let judged = outcome.counts.by_class().filter(|(class, _)| class.is_judged());
     let sentence = |(class, stand): (Class, Stand)| {
         let Stand { judged, within, direction, outside, explained, contradicted, unsure } = stand;
-        let how = [
+        let how = listed(&[
             (within, "within the band"),
             (direction, "in sign or order, or in a band too wide for more"),
             (outside, "outside"),
             (explained, "of these for a reason that a change of the model shows"),
             (contradicted, "of these contradicted by other numbers of the paper"),
             (unsure, "with seeds that do not agree on it"),
-        ];
-        let there = how.iter().filter(|(count, _)| *count > 0);
-        let there: Vec<String> = there.map(|(count, words)| format!("{count} {words}")).collect();
-        format!("Of {judged} {class}: {}.", there.join(", "))
+        ]);
+        format!("Of {judged} {class}: {how}.")
     };
     let mut all: Vec<String> = judged.map(sentence).collect();
     let is_missed =

@@ -4,7 +4,7 @@
 use super::results::{hold, tables};
 use super::*;
 use crate::judge::class::Class;
-use crate::judge::counts::Stand;
+use crate::judge::counts::{Stand, listed};
 use crate::printed;
 
 const BEGIN: &str = "<!-- verdict: ";
@@ -25,17 +25,15 @@ const SHOWN: [Class; 4] = [Class::Printed, Class::Direction, Class::ClosedForm, 
 /// How rows stand, in a cell.
 fn cell(stand: Stand) -> String {
     let Stand { judged, within, direction, outside, explained, contradicted, unsure } = stand;
-    let numbers = [
+    let how = listed(&[
         (within, "within"),
         (direction, "direction"),
         (outside, "outside"),
         (explained, "explained"),
         (contradicted, "contradicted"),
         (unsure, "with ?"),
-    ];
-    let there = numbers.iter().filter(|(count, _)| *count > 0);
-    let there: Vec<String> = there.map(|(count, word)| format!("{count} {word}")).collect();
-    if judged == 0 { String::new() } else { format!("{judged}: {}", there.join(", ")) }
+    ]);
+    if judged == 0 { String::new() } else { format!("{judged}: {how}") }
 }
 
 /// The table of a paper: a line for each of its tables of results, and the sums of each class.

@@ -2,11 +2,11 @@
 
 use wordline_host::raid5::ArrayFile;
 use wordline_kernel::Bytes;
-use wordline_ssd::{BlockDevice, Operation};
+use wordline_ssd::{BlockDevice, FixedLatency, Operation};
 
-use super::md;
 use super::oracle::Trouble;
 use super::trials::{files, over_null_with, over_ssds_with};
+use super::{Bench, md};
 
 /// The same with a partial parity log: of md's size, and so small that every row waits for a flush.
 fn logged() -> [(u16, ArrayFile); 2] {
@@ -35,16 +35,22 @@ fn with_a_log_power_cuts_beside_failures_lose_only_missing_blocks_that_were_writ
     over_ssds_with(&logged(), trouble, 60);
 }
 
-/// A block beside a missing one is written, and the power is cut after so many events; what is lost, and whether the missing block is as it was.
-fn cut_in_a_write(log: Option<Bytes>, events: u32) -> (u64, bool) {
-    let mut bench = super::null(4, 0, Bytes::kib(512), ArrayFile { parity_log: log, ..md() });
+/// An array of four members that holds data, so many events after a write of a block at `sector` began beside the block of a member that failed.
+fn amid_a_write(spares: u16, file: ArrayFile, failed: u16, sector: u64, events: u32) -> Bench<FixedLatency> {
+    let mut bench = super::null(4, spares, Bytes::kib(512), file);
     bench.time(Operation::Write, 0, 3 * 128);
     bench.time(Operation::Flush, 0, 0);
-    bench.fail(0);
-    bench.submit(Operation::Write, 128, 8);
+    bench.fail(failed);
+    bench.submit(Operation::Write, sector, 8);
     for _ in 0..events {
         bench.step();
     }
+    bench
+}
+
+/// A block beside a missing one is written, and the power is cut after so many events; what is lost, and whether the missing block is as it was.
+fn cut_in_a_write(log: Option<Bytes>, events: u32) -> (u64, bool) {
+    let mut bench = amid_a_write(0, ArrayFile { parity_log: log, ..md() }, 0, 128, events);
     bench.cut_and_recover();
     bench.run();
     let is_old = bench.reads_as(0, 8, 1);
@@ -63,14 +69,7 @@ fn a_replay_that_loses_two_blocks_leaves_the_parity_of_what_stands_in_for_them()
     let slow = ArrayFile { sync_slowest: Bytes::kib(64), sync_fastest: Bytes::kib(640), ..md() };
     let file = ArrayFile { parity_log: Some(Bytes::kib(128)), ..slow };
     for events in (0..400).step_by(20) {
-        let mut bench = super::null(4, 1, Bytes::kib(512), file.clone());
-        bench.time(Operation::Write, 0, 3 * 128);
-        bench.time(Operation::Flush, 0, 0);
-        bench.fail(2);
-        bench.submit(Operation::Write, 0, 8);
-        for _ in 0..events {
-            bench.step();
-        }
+        let mut bench = amid_a_write(1, file.clone(), 2, 0, events);
         bench.cut();
         // The block that was written, and from which the log would have the parity of its row.
         bench.array.devices_mut()[0].spoil(0..1);

@@ -124,8 +124,11 @@ impl Base {
     /// The host wrote of a page.
     #[inline(always)]
     pub(crate) fn tell_written(&mut self, piece: &Piece, command: &Command) {
-        let (page, sectors, request) = (piece.page, piece.to - piece.from, HostWrite::of(command));
-        self.observe(Observes::WRITTEN, |_| Seen::Written { page, sectors, request });
+        self.observe(Observes::WRITTEN, |_| Seen::Written {
+            page: piece.page,
+            sectors: piece.len(),
+            request: HostWrite::of(command),
+        });
     }
 
     /// A program is over.
