@@ -22,10 +22,7 @@ fn an_experiment_compares_drives_with_the_design_and_without() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let outcome: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
     let rows = outcome["rows"].as_array().expect("rows");
-    assert!(rows.len() == 2 && rows.iter().all(is_met), "{outcome}");
-}
-
-/// Whether ours lies in the band of a row, a narrow one or one that says no more than a direction.
-fn is_met(row: &Value) -> bool {
-    row["verdict"] == "within" || row["verdict"] == "direction"
+    let verdicts: Vec<&Value> = rows.iter().map(|row| &row["verdict"]).collect();
+    // The band of the second spans more than a factor of 1.5.
+    assert_eq!(verdicts, ["within", "direction"], "{outcome}");
 }
