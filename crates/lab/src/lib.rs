@@ -31,6 +31,7 @@
 
 mod admission;
 pub mod arrivals;
+mod buffered;
 mod by_job;
 pub mod caught;
 pub mod cells;

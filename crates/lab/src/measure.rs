@@ -6,8 +6,9 @@ use wordline_ssd::block_device::Programmed;
 use wordline_ssd::device::{self, Component, Times};
 use wordline_ssd::lifetime::write_amplification;
 use wordline_ssd::metrics::PoolDetail;
-use wordline_ssd::{Answer, BlockDevice, Operation, SECTOR};
+use wordline_ssd::{Answer, BlockDevice, Gauges, Operation, SECTOR};
 
+use crate::buffered::Buffered;
 use crate::by_job::ByJob;
 use crate::course::{Course, Readings};
 use crate::drift::{self, Drift, Written};
@@ -226,13 +227,15 @@ impl<D: BlockDevice> Measurements<D> {
         let (metrics, detail) = (device.metrics(&self.before, end), device.detail(&self.before, end));
         let busy = |times: &[Duration]| times.iter().map(|time| share(time.ps(), elapsed)).collect();
         let die_utilisation: Vec<f64> = busy(&detail.arrays);
-        let wear = wear::of(&detail.pools, all.bytes[1], &shape);
-        let course = self.readings.course((end, device.gauges(end)));
+        let at_end = device.gauges(end);
+        let buffered = (!load.as_counted).then(|| self.buffered(&at_end, &metrics, shape.logical_page));
+        let programmed_of = buffered.map_or(all.bytes[1], |buffered| buffered.programmed_of(all.bytes[1]));
+        let wear = wear::of(&detail.pools, [all.bytes[1], programmed_of], &shape);
+        let course = self.readings.course((end, at_end));
         let windows = Windows { course, ..self.windows(shape.logical_page.0, device.programmed()) };
         let parts: Vec<Written> = windows.windows.iter().map(Written::from).collect();
-        let worn_out = (outcome == Outcome::ReadOnly).then(|| self.end_of_life(all.bytes[1], &detail.pools));
-        let failing = (outcome != Outcome::ReadOnly && self.failed > 0).then(|| self.failing(requests));
-        let drifting = drift::note(&parts, shape.block_set.0);
+        let of_end = self.of_end(outcome, requests, (all.bytes[1], &detail.pools));
+        let of_course = [of_end, drift::note(&parts, shape.block_set.0), buffered.and_then(Buffered::note)];
         let of_units = self.of_units(all.counts, &metrics, shape.logical_page);
         let flash = (!load.as_counted).then(|| self.flash(&detail.pools, &metrics, (device, end)));
         let (jobs, fairness) = self.jobs.used();
@@ -248,15 +251,11 @@ impl<D: BlockDevice> Measurements<D> {
             simulated_seconds: elapsed.seconds(),
             verdict: None,
             recovery_seconds: 0.0,
-            simulator: Simulator {
-                wall_seconds,
-                precondition_seconds,
-                requests_per_second: requests as f64 / wall_seconds.max(1e-9),
-            },
+            simulator: Simulator::of(requests, [precondition_seconds, wall_seconds]),
             // A device without flash programs nothing.
             write_amplification: metrics
                 .get("flash.programmed_bytes")
-                .and_then(|_| write_amplification(metrics.count("flash.programmed_bytes"), all.bytes[1])),
+                .and_then(|_| write_amplification(metrics.count("flash.programmed_bytes"), programmed_of)),
             drift: Drift::of(&parts),
             energy_by_stage: Stage::ALL
                 .map(|stage| Share { name: stage.name().into(), amount: detail.energy.of(stage).joules() })
@@ -279,7 +278,7 @@ impl<D: BlockDevice> Measurements<D> {
             windows,
             host: self.host(&all, elapsed),
             metrics,
-            notes: notes.into_iter().chain(worn_out).chain(failing).chain(drifting).chain(of_units).collect(),
+            notes: notes.into_iter().chain(of_course.into_iter().flatten()).chain(of_units).collect(),
             unknown: Vec::new(),
         };
         let mut summary = Summary { verdict: verdict::of(&summary, load.pace, &detail), ..summary };
@@ -296,6 +295,24 @@ impl<D: BlockDevice> Measurements<D> {
             room: tells.then(|| free.map(|gauges| gauges.room)),
             host: metrics.count("flash.host_bytes"),
             programmed: metrics.count("flash.programmed_bytes"),
+        }
+    }
+
+    /// The write buffer from the beginning to the end.
+    fn buffered(&self, at_end: &Gauges, metrics: &Metrics, page: Bytes) -> Buffered {
+        Buffered::between([self.readings.first(), at_end], page, metrics.count("flash.host_bytes"))
+    }
+
+    /// A note on a device that refuses writes, or on requests that failed.
+    fn of_end(
+        &self,
+        outcome: Outcome,
+        requests: u64,
+        (written, pools): (u64, &[PoolDetail]),
+    ) -> Option<String> {
+        match outcome {
+            Outcome::ReadOnly => Some(self.end_of_life(written, pools)),
+            _ => (self.failed > 0).then(|| self.failing(requests)),
         }
     }
 

@@ -60,7 +60,8 @@ pub struct Summary {
     #[schemars(with = "MetricsSchema")]
     pub metrics: Metrics,
     /// Write amplification: bytes programmed (for the host, for the map, by the collector, as padding) for each byte that the host
-    /// wrote; null without writes, and where it is unknown. Data still in the buffer at the end are not programmed. Centaur's equation 4.
+    /// wrote, of what it wrote the part that the write buffer did not keep (written x programmed for the host / (that + growth of the
+    /// buffer), in pages); null without writes, and where it is unknown. Experiments count all that the host wrote, as Centaur's equation 4.
     pub write_amplification: Option<f64>,
     /// Write amplification in the second half of what the host wrote; left out where it wrote next to nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -124,6 +125,14 @@ pub struct Simulator {
     pub precondition_seconds: f64,
     /// Host requests simulated for each second of `wall_seconds`.
     pub requests_per_second: f64,
+}
+
+impl Simulator {
+    /// Of a run of so many requests that took these seconds, for its preparation and for itself.
+    pub(crate) fn of(requests: u64, [precondition_seconds, wall_seconds]: [f64; 2]) -> Self {
+        let requests_per_second = requests as f64 / wall_seconds.max(1e-9);
+        Self { wall_seconds, precondition_seconds, requests_per_second }
+    }
 }
 
 impl Summary {

@@ -12,8 +12,8 @@ const MOST_VALUES: usize = 65_536;
 /// Bytes, as the endurance of drives is sold.
 pub const TERABYTE: f64 = 1e12;
 
-/// The blocks after a run in which the host wrote this many bytes to a device of that shape.
-pub fn of(pools: &[PoolDetail], written: u64, shape: &Shape) -> Wear {
+/// The blocks after a run in which the host wrote this many bytes to a device of that shape, and those of them that were programmed.
+pub fn of(pools: &[PoolDetail], [written, programmed]: [u64; 2], shape: &Shape) -> Wear {
     let spent = lifetime::spent(pools.iter().map(|pool| pool.worn));
     let erased: u64 = pools.iter().map(|pool| pool.worn.erases).sum();
     let blocks = || pools.iter().flat_map(|pool| &pool.dies).flat_map(|die| &die.blocks);
@@ -41,7 +41,7 @@ pub fn of(pools: &[PoolDetail], written: u64, shape: &Shape) -> Wear {
         spare: if good > 0.0 { 1.0 - capacity / good } else { -1.0 },
         terabytes_written: written as f64 / TERABYTE,
         drive_writes: written as f64 / capacity,
-        terabytes_expected: (spent > 0.0 && written > 0).then(|| written as f64 / TERABYTE / spent),
+        terabytes_expected: (spent > 0.0 && programmed > 0).then(|| programmed as f64 / TERABYTE / spent),
         years_expected: None,
         drive_writes_per_day: None,
         spent_lifetime: spent,
