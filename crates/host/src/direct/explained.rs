@@ -76,6 +76,9 @@ fn explain(answer: Answer, submitted: Instant, last: Option<(Told, bool)>) -> Ex
             Operation::Write | Operation::WriteZeroes => explained.above[Above::Line as usize] = before,
             _ => {}
         }
+    } else if matches!(answer.command.operation, Operation::Write | Operation::WriteZeroes) {
+        // It was given up: no chunk for it got free.
+        explained.above[Above::Line as usize] = answer.latency;
     }
     explained.rested(Component::Queue)
 }

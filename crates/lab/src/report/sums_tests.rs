@@ -116,8 +116,7 @@ fn devices_under_a_host_have_charts_over_time_and_name_what_their_requests_waite
             let parts = ranges.flat_map(|range| range.time.iter().map(|part| (range.requests as f64, part)));
             parts.filter(|(_, part)| part.name == name).map(|(requests, part)| requests * part.us).sum()
         };
-        // A host without an FTL does not say yet what its commands wait for.
-        for operation in ["read", "write"].into_iter().filter(|_| name != "open channel") {
+        for operation in ["read", "write"] {
             assert_eq!(part(operation, "queue"), 0.0, "{name}: all of the time of a {operation} is named");
         }
         assert!(part("read", "array") > 0.0, "{name}: reads wait for the flash");
