@@ -15,8 +15,10 @@ pub(super) fn is_long(id: &str) -> bool {
     ("centaur/fig11".."centaur/table1").contains(&id)
         || is_of_cube
         || [
+            "ft-passd/fig15-failures",
             "ft-passd/fig15-failures-by-page",
             "ft-passd/pblk-waf",
+            "ressd/latency-reading",
             "ressd/parity",
             "ressd/volumes",
             "validation/suspend",
