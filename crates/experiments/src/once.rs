@@ -18,6 +18,7 @@ use crate::sweep::axes::Points;
 use crate::sweep::{Point, Workload};
 use crate::write_sizes::{self, WriteSizes};
 use wordline_lab::error::Result;
+use wordline_lab::report::hardware_of_device;
 use wordline_lab::summary::{Outcome as Ended, SourceKind, Summary};
 use wordline_lab::sweep::{self as cores, Conduct};
 
@@ -28,6 +29,8 @@ pub(crate) struct Once {
     pub judged: Vec<Judged>,
     /// The values of points for charts.
     pub points: Vec<Measured>,
+    /// The hardware of the devices of its points, each once.
+    pub devices: Vec<String>,
     /// The stages of points that were recorded.
     pub traces: Vec<Trace>,
     /// Things that the reader should know.
@@ -88,6 +91,15 @@ fn missing_traces(points: &[Point], options: &Options) -> Option<String> {
             names.join(", ")
         )
     })
+}
+
+/// The capacity and geometry of the devices, each once.
+fn hardware(points: &[Point]) -> Vec<String> {
+    let all = points.iter().map(|point| hardware_of_device(&*point.device));
+    let mut each: Vec<String> = all.collect();
+    let mut seen = BTreeSet::new();
+    each.retain(|one| seen.insert(one.clone()));
+    each
 }
 
 /// Says what the scaled-down experiment scales down.
@@ -191,6 +203,7 @@ pub(crate) fn once(
             let (missing, points): (Vec<Point>, Vec<Point>) =
                 all.into_iter().partition(|point| point.missing_trace().is_some());
             once.notes.extend(missing_traces(&missing, options));
+            once.devices = hardware(&points);
             let stop: &AtomicBool = conduct.stop;
             let results = cores::run(&points, conduct, |point| bench.simulate(point, stop))?;
             let found = points.iter().zip(&results).filter_map(|(point, summary)| {

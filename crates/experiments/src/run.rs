@@ -64,6 +64,7 @@ pub fn run(
     }
     outcome.notes.append(&mut all[0].notes);
     outcome.notes.extend(seeds_in_words(&all, options).filter(|_| all[0].is_whole));
+    outcome.devices.append(&mut all[0].devices);
     outcome.points.append(&mut all[0].points);
     outcome.traces.append(&mut all[0].traces);
     outcome.set_rows(rows);

@@ -5,7 +5,9 @@ use wordline_experiments::{grid, label};
 use wordline_lab::error::Result;
 use wordline_lab::output::ReportFolder;
 use wordline_lab::provenance::Provenance;
-use wordline_lab::report::{Again, Chart, Report, Section, Sheet, SheetCell, escaped, hardware_of, made_by};
+use wordline_lab::report::{
+    Again, Chart, Report, Section, Sheet, SheetCell, hardware_of, list_of_hardware, made_by,
+};
 
 use crate::charts::charts;
 use crate::file::Study;
@@ -140,29 +142,12 @@ pub(crate) fn page(study: &Study, table: &Table, provenance: &Provenance, charts
     report.html()
 }
 
-/// The most devices whose hardware a page lists. Chosen: what is read before the charts.
-const LISTED: usize = 4;
-
 /// The capacity and geometry of the devices that were run, each once, in HTML.
 fn hardware(table: &Table) -> String {
-    let mut all: Vec<String> = Vec::new();
-    for run in table.devices() {
-        let told =
-            hardware_of(run.0, run.1).map_or_else(|| run.0.to_owned(), |text| format!("{}: {text}", run.0));
-        if !all.contains(&told) {
-            all.push(told);
-        }
-    }
-    let more = all.len().saturating_sub(LISTED);
-    let mut out: String = all
-        .iter()
-        .take(LISTED)
-        .map(|one| format!("<p class=\"soft hardware\">{}.</p>\n", escaped(one)))
-        .collect();
-    if more > 0 {
-        out += &format!("<p class=\"soft\">And {more} more, by the varied keys.</p>\n");
-    }
-    out
+    let of = |(name, configuration): (&str, &str)| {
+        hardware_of(name, configuration).map_or_else(|| name.to_owned(), |text| format!("{name}: {text}"))
+    };
+    list_of_hardware(table.devices().map(of))
 }
 
 /// How much was run, and where each column is least and greatest.

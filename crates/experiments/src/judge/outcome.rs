@@ -29,6 +29,9 @@ pub struct Outcome {
     /// The rows that lie outside and are not named in the list of those that do, and those that it names and that do not: the exit code
     /// is 1 where there are some.
     pub surprises: Vec<String>,
+    /// The capacity and geometry of the devices that were run, each once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<String>,
     /// The measured values of each point of a sweep, for charts and tables of the user's own: over logical units all
     /// columns, over devices those of the experiment's charts, by their names with dots.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -51,6 +54,7 @@ impl Outcome {
             counts: Counts::default(),
             rows: Vec::new(),
             first: Vec::new(),
+            devices: Vec::new(),
             surprises: Vec::new(),
             points: Vec::new(),
             traces: Vec::new(),

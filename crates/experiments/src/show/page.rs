@@ -8,7 +8,9 @@ use crate::show::chart::{Chart, charts};
 use crate::show::table::FOLDED;
 use wordline_lab::error::Result;
 use wordline_lab::output::ReportFolder;
-use wordline_lab::report::{Again, Report, Section, add, escaped, list, made_by, of_tables};
+use wordline_lab::report::{
+    Again, Report, Section, add, escaped, list, list_of_hardware, made_by, of_tables,
+};
 
 /// The style sheet of the rows.
 const STYLE: &str = include_str!("../../assets/rows.css");
@@ -38,9 +40,10 @@ pub(crate) fn html(experiment: &Experiment, outcome: &Outcome, charts: &[Chart])
     let report = Report {
         title: &experiment.title,
         about: format!(
-            "<p><code>{}</code> <span class=\"soft\">{}</span></p>\n",
+            "<p><code>{}</code> <span class=\"soft\">{}</span></p>\n{}",
             escaped(&experiment.id),
             escaped(&experiment.source),
+            list_of_hardware(outcome.devices.iter().cloned()),
         ),
         verdict: verdict(outcome),
         notes: outcome.notes.clone(),

@@ -1,8 +1,9 @@
 //! The hardware of a device in a sentence: capacity and geometry, for pages and titles.
 
+use super::markup::escaped;
 use super::quantity::Quantity;
 use crate::device::Device;
-use crate::devices::{ChipsInfo, Registry};
+use crate::devices::{ChipsInfo, Configured, Registry};
 use crate::summary::Summary;
 
 /// The capacity and the geometry of the device of a run, from its configuration; none where that names a design from outside, which only its
@@ -14,9 +15,14 @@ pub fn hardware(run: &Summary) -> Option<String> {
 /// The same of a configuration as text.
 pub fn of_configuration(name: &str, configuration: &str) -> Option<String> {
     let device = Device::of_keys(&Registry::default(), name, configuration.parse().ok()?).ok()?;
-    let shape = device.configured.shape();
+    Some(of_device(&*device.configured))
+}
+
+/// The same of a device.
+pub fn of_device(device: &dyn Configured) -> String {
+    let shape = device.shape();
     let mut chips: Vec<(ChipsInfo, usize)> = Vec::new();
-    for one in device.configured.chips() {
+    for one in device.chips() {
         match chips.iter_mut().find(|(known, _)| *known == one) {
             Some((_, count)) => *count += 1,
             None => chips.push((one, 1)),
@@ -27,7 +33,30 @@ pub fn of_configuration(name: &str, configuration: &str) -> Option<String> {
         format!("{times}{part}: {geometry}")
     });
     let capacity = format!("capacity {}", Quantity::Bytes(shape.capacity.0 as f64));
-    Some(std::iter::once(capacity).chain(of_chips).collect::<Vec<_>>().join("; "))
+    std::iter::once(capacity).chain(of_chips).collect::<Vec<_>>().join("; ")
+}
+
+/// The most devices whose hardware a page lists. Chosen: what is read before the charts.
+const LISTED: usize = 4;
+
+/// The hardware of several devices, each once, in HTML.
+pub fn list_of_hardware(all: impl IntoIterator<Item = String>) -> String {
+    let mut each: Vec<String> = Vec::new();
+    for one in all {
+        if !each.contains(&one) {
+            each.push(one);
+        }
+    }
+    let more = each.len().saturating_sub(LISTED);
+    let mut out: String = each
+        .iter()
+        .take(LISTED)
+        .map(|one| format!("<p class=\"soft hardware\">{}.</p>\n", escaped(one)))
+        .collect();
+    if more > 0 {
+        out += &format!("<p class=\"soft\">And {more} more, by the varied keys.</p>\n");
+    }
+    out
 }
 
 #[cfg(test)]

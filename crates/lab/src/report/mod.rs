@@ -4,7 +4,7 @@ mod charts;
 #[cfg(test)]
 mod colours;
 #[cfg(test)]
-mod drawn;
+pub(crate) mod drawn;
 #[cfg(test)]
 mod drawn_tests;
 mod figures;
@@ -39,7 +39,9 @@ use crate::summary::Summary;
 
 pub use charts::{Chart, LATENCY_LABELS, SCHEMA, charts, latency_channel, stage_scale};
 pub use frame::{Again, Report, list, made_by};
-pub use hardware::{hardware, of_configuration as hardware_of};
+pub use hardware::{
+    hardware, list_of_hardware, of_configuration as hardware_of, of_device as hardware_of_device,
+};
 pub use markup::{Section, add, escaped};
 pub use page::{Origin, html};
 pub use print::{Width, for_a_page, printed};
