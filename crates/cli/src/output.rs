@@ -40,6 +40,17 @@ struct Signed<'a, T> {
     value: &'a T,
 }
 
+/// `value` as JSON. An object says which program it comes from.
+pub fn signed(value: &impl Serialize) -> String {
+    let plain = serde_json::to_value(value).expect(JSON);
+    let unsigned = plain.as_object().is_some_and(|object| !object.contains_key("provenance"));
+    let text = match unsigned {
+        true => serde_json::to_string_pretty(&Signed { provenance: provenance(), value }),
+        false => serde_json::to_string_pretty(value),
+    };
+    text.expect(JSON) + "\n"
+}
+
 /// Where the result goes: as JSON to an open file or to standard output, and as a table to the latter where it is free.
 pub struct Json(Option<Output>);
 
@@ -51,15 +62,7 @@ impl Json {
 
     /// Writes `value` as JSON where the user asked for it. An object says which program it comes from.
     pub fn give(self, value: &impl Serialize) -> Result<(), Failure> {
-        self.give_text(|| {
-            let plain = serde_json::to_value(value).expect(JSON);
-            let unsigned = plain.as_object().is_some_and(|object| !object.contains_key("provenance"));
-            let text = match unsigned {
-                true => serde_json::to_string_pretty(&Signed { provenance: provenance(), value }),
-                false => serde_json::to_string_pretty(value),
-            };
-            text.expect(JSON) + "\n"
-        })
+        self.give_text(|| signed(value))
     }
 
     /// The same with JSON that is made by `text`.

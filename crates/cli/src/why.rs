@@ -3,15 +3,19 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use wordline_lab::output::ReportFolder;
+use wordline_lab::report::Origin;
 use wordline_lab::sweep::Conduct;
 use wordline_lab::why::{self, REQUESTS};
 use wordline_lab::{Error, Registry, Workload};
 
 use crate::arguments::{DeviceArguments, WorkloadArguments, whole};
+use crate::charts::ChartsArguments;
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::output::JsonArgument;
+use crate::output::{self, JsonArgument, signed};
 use crate::progress::{Steps, Watch};
+use crate::provenance::provenance;
 use crate::run::device_of;
 use crate::screen;
 
@@ -19,7 +23,8 @@ const EXAMPLES: &str = "\
 Examples:
   wordline why --preset nvme-tlc --workload mixed-70-30
   wordline why --preset tiny --workload randread-4k --queue-depth 1 --requests 20000
-  wordline why --from-snapshot steady.snap --workload mixed-70-30 --json why.json";
+  wordline why --from-snapshot steady.snap --workload mixed-70-30 --json why.json
+  wordline why --preset tiny --workload mixed-70-30 --report out            a page with a chart";
 
 /// Says what bounds a run, by repeating it with one thing changed at a time.
 ///
@@ -39,6 +44,11 @@ pub struct Arguments {
     from_snapshot: Option<PathBuf>,
     #[command(flatten)]
     json: JsonArgument,
+    /// Writes report.html, its chart and why.json into DIR, in place of a report that is there.
+    #[arg(long, value_name = "DIR")]
+    report: Option<PathBuf>,
+    #[command(flatten)]
+    charts: ChartsArguments,
     /// Runs this many side by side; as many as there are cores if not given.
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = whole::<u32, 0>)]
     threads: u32,
@@ -64,6 +74,14 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
         _ => arguments.device.device(registry, workload.origin.usual_preset())?,
     };
     options.from_snapshot = arguments.from_snapshot;
+    let outputs = [
+        ("--json", arguments.json.file.as_deref()),
+        ("--report", arguments.report.as_deref()),
+        ("--charts", arguments.charts.folder()),
+    ];
+    output::apart(&outputs)?;
+    let charts = arguments.charts.open(arguments.report.as_deref())?;
+    let report = arguments.report.as_deref().map(ReportFolder::claim).transpose()?;
     let json = arguments.json.open()?;
     interrupt::looks(true);
     let steps = Steps::new(&device.name, arguments.no_progress);
@@ -77,5 +95,14 @@ pub fn handle(arguments: Arguments, registry: &Registry) -> Result<(), Failure> 
     drop(watch);
     drop(steps);
     interrupt::take();
-    json.or_table(&answer, || why::table(&answer, screen::width()))
+    let page = report.map_or(Ok(()), |folder| {
+        let provenance = provenance();
+        let origin = Origin { config: &device.text, command: &provenance.command_line() };
+        why::write(folder, &answer, signed(&answer), origin, &provenance)
+    });
+    let drawn = charts.map_or(Ok(()), |charts| charts.give(&[why::chart(&answer)]));
+    let printed = json.or_table(&answer, || why::table(&answer, screen::width()));
+    page?;
+    drawn?;
+    printed
 }

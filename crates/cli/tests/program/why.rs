@@ -22,6 +22,30 @@ fn it_names_the_bound_of_a_run_and_what_each_change_brings() {
 }
 
 #[test]
+fn its_report_draws_every_change_and_holds_the_answer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    let report = ["--requests", "3000", "--report", &out.display().to_string()];
+    wordline(&[&FEW[..5], &report].concat()).success();
+    let read = |name: &str| {
+        std::fs::read_to_string(out.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    };
+    let (page, chart) = (read("report.html"), read("charts/elasticities.vl.json"));
+    let answer: serde_json::Value = serde_json::from_str(&read("why.json")).expect("JSON");
+    let effects = answer["effects"].as_array().expect("a list");
+    for effect in effects.iter().filter(|effect| effect["elasticity"].is_object()) {
+        let value = effect["elasticity"]["value"].to_string();
+        assert!(chart.contains(&value), "{effect} in {chart}");
+    }
+    assert!(
+        page.contains(answer["text"].as_str().expect("a sentence")) && page.contains("2 channels"),
+        "{page}"
+    );
+    let both = ["--report", &out.display().to_string(), "--json", &out.display().to_string()];
+    assert!(wordline(&[&FEW[..], &both].concat()).refusal().contains("--json"), "one place for two outputs");
+}
+
+#[test]
 fn its_runs_have_as_many_requests_as_it_says_and_no_end_of_their_own() {
     let refusal = wordline(&[&FEW[..], &["--until", "iops:5%"]].concat()).refusal();
     assert!(refusal.contains("--until: found iops, wanted none"), "{refusal}");

@@ -10,6 +10,7 @@
 //! intervals are those of Student's t over the batches. A bound is named if it leads by more than chance.
 
 mod answer;
+mod page;
 mod question;
 mod sample;
 #[cfg(test)]
@@ -35,6 +36,7 @@ use crate::transient::WarmUp;
 use crate::workload::Workload;
 use sample::Sample;
 
+pub use page::{chart, write};
 pub use question::Cause;
 pub use text::table;
 

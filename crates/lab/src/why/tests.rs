@@ -2,6 +2,7 @@ use std::fmt::Write;
 
 use super::*;
 use crate::observer::Unobserved;
+use crate::report::drawn;
 use crate::summary::Bound;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -250,4 +251,49 @@ fn row(why: &Why, depth: u32) -> String {
         causes.collect::<Vec<_>>().join(" | "),
         line.unwrap_or_else(|| "–".into()).replace("unknown", "not known"),
     )
+}
+
+/// An answer with an effect of each kind: known with an interval, known alone, and not known.
+fn sample() -> Why {
+    let known = |value| Some(Elasticity { value, half: Some(0.04) });
+    let effect = |(n, cause): (usize, &Cause)| Effect {
+        cause: *cause,
+        factor: 0.9,
+        iops: (n != 4).then_some(1.02),
+        elasticity: known(0.1 * n as f64 - 0.05).filter(|_| n != 4),
+        read_p99: known(0.3).filter(|_| n % 2 == 0),
+        write_p99: Some(Elasticity { value: -0.1, half: None }),
+        unknown: (n == 4).then(|| "the device has no link to the host".into()),
+    };
+    let source = crate::report::sample::mixed().workload;
+    Why {
+        device: "tiny".into(),
+        workload: source,
+        seed: 1,
+        queue_depth: Some(8),
+        left_out: 1_000,
+        requests: 9_984,
+        batches: 20,
+        iops: 4_029.0,
+        read_p99_us: Some(9_000.0),
+        write_p99_us: None,
+        bound: Some(Cause::ProgramTime),
+        text: "programming (tPROG)".into(),
+        effects: Cause::ALL.iter().enumerate().map(effect).collect(),
+        verdict: None,
+    }
+}
+
+#[test]
+fn the_chart_has_a_point_for_each_elasticity_that_is_known_and_its_texts_are_whole() {
+    let chart = chart(&sample());
+    let rows = chart.spec["data"]["values"].as_array().expect("it carries its data");
+    assert_eq!(rows.len(), 10 + 6 + 11, "{rows:?}");
+    let first = &rows[0];
+    assert_eq!((first["quantity"].as_str(), first["value"].as_f64()), (Some("IOPS"), Some(-0.05)));
+    assert_eq!((first["low"].as_f64(), first["high"].as_f64()), (Some(-0.09), Some(-0.05 + 0.04)));
+    for width in drawn::WIDTHS {
+        let Some(layout) = drawn::layout(std::slice::from_ref(&chart), width) else { return };
+        assert_eq!(drawn::wrong(&layout), Vec::<&str>::new(), "at {width}:\n{layout}");
+    }
 }

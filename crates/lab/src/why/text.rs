@@ -10,6 +10,10 @@ use crate::report::Quantity;
 /// Columns of an ordinary terminal; texts are not folded to less, chosen.
 const LEAST: u16 = 40;
 
+/// The heads of the table of changes.
+pub(super) const HEADS: [&str; 6] =
+    ["changed", "to", "IOPS", "elasticity", "of p99, reads", "of p99, writes"];
+
 /// The answer for a terminal of so many columns.
 pub fn table(why: &Why, columns: u16) -> String {
     let p99 = |name: &str, us: Option<f64>| us.map(|us| format!("p99 of {name} {}", Quantity::Latency(us)));
@@ -34,13 +38,11 @@ pub fn table(why: &Why, columns: u16) -> String {
 
 fn rows(why: &Why) -> String {
     let mut table = plain();
-    table.set_header(["changed", "to", "IOPS", "elasticity", "of p99, reads", "of p99, writes"]);
+    table.set_header(HEADS);
     for effect in &why.effects {
-        let Effect { cause, factor, iops, elasticity, read_p99, write_p99, .. } = effect;
-        let gain = iops.map_or_else(|| "not known".to_owned(), percent);
-        let to = format!("{:.0} %", factor * 100.0);
-        let elasticities = [elasticity, read_p99, write_p99].map(|known| shown(*known));
-        table.add_row([cause.name().to_owned(), to, gain].into_iter().chain(elasticities));
+        let elasticities = [effect.elasticity, effect.read_p99, effect.write_p99].map(shown);
+        let first = [effect.cause.name().to_owned(), factor(effect), gain(effect)];
+        table.add_row(first.into_iter().chain(elasticities));
     }
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -75,7 +77,18 @@ fn lines_of(table: &Table) -> String {
     table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
-fn shown(elasticity: Option<Elasticity>) -> String {
+/// The factor on what was changed.
+pub(super) fn factor(effect: &Effect) -> String {
+    format!("{:.0} %", effect.factor * 100.0)
+}
+
+/// The gain in requests a second.
+pub(super) fn gain(effect: &Effect) -> String {
+    effect.iops.map_or_else(|| "not known".to_owned(), percent)
+}
+
+/// An elasticity with its interval.
+pub(super) fn shown(elasticity: Option<Elasticity>) -> String {
     match elasticity {
         None => "–".into(),
         Some(Elasticity { value, half: None }) => format!("{value:.2}"),

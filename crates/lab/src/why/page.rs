@@ -1,0 +1,147 @@
+//! The answer as a page with a chart.
+
+use serde_json::{Value, json};
+use wordline_kernel::{counted, grouped};
+
+use super::text::HEADS;
+use super::{Effect, Elasticity, Why};
+use crate::error::Result;
+use crate::output::ReportFolder;
+use crate::provenance::Provenance;
+use crate::report::{Again, Chart, Origin, Quantity, Report, SCHEMA, Section, Sheet, SheetCell};
+use crate::report::{escaped, hardware_of, made_by};
+
+/// The quantities whose elasticities are drawn.
+const QUANTITIES: [&str; 3] = ["IOPS", "p99 of reads", "p99 of writes"];
+
+/// The name of the chart, and its title.
+const NAME: &str = "elasticities";
+const TITLE: &str = "What each change brings";
+
+const CAPTION: &str = "Elasticities: the relative gain for a relative change, 1 where a tenth less time brings as much as if nothing else took \
+                       time, 0 where it brings nothing. Bars are 95 % intervals; what is not known has no point.";
+
+impl Effect {
+    /// Its elasticities, in the order of the quantities.
+    fn elasticities(&self) -> [Option<Elasticity>; 3] {
+        [self.elasticity, self.read_p99, self.write_p99]
+    }
+}
+
+/// The elasticities of all changes as a chart.
+pub fn chart(why: &Why) -> Chart {
+    let causes: Vec<&str> = why.effects.iter().map(|effect| effect.cause.name()).collect();
+    let row = |effect: &Effect| {
+        let cause = effect.cause.name();
+        let of = move |(quantity, elasticity): (&str, Option<Elasticity>)| {
+            let Elasticity { value, half } = elasticity?;
+            let [low, high] = half.map_or([value; 2], |half| [value - half, value + half]);
+            Some(json!({ "cause": cause, "quantity": quantity, "value": value, "low": low, "high": high }))
+        };
+        QUANTITIES.into_iter().zip(effect.elasticities()).filter_map(of).collect::<Vec<Value>>()
+    };
+    let rows: Vec<Value> = why.effects.iter().flat_map(row).collect();
+    let known: Vec<&str> =
+        QUANTITIES.into_iter().filter(|name| rows.iter().any(|row| row["quantity"] == **name)).collect();
+    let x = |field: &str| json!({ "field": field, "type": "quantitative", "title": "Elasticity" });
+    let tooltip = json!([
+        { "field": "cause", "title": "changed" }, { "field": "quantity", "title": "of" },
+        { "field": "value", "title": "elasticity", "format": ".2f" },
+        { "field": "low", "title": "from", "format": ".2f" }, { "field": "high", "title": "to", "format": ".2f" },
+    ]);
+    let spec = json!({
+        "$schema": SCHEMA, "title": TITLE, "description": CAPTION, "width": 560, "height": { "step": 30 },
+        "data": { "values": rows },
+        "encoding": {
+            "y": { "field": "cause", "type": "nominal", "sort": causes, "title": null, "axis": { "labelLimit": 200 } },
+            "yOffset": { "field": "quantity", "type": "nominal", "sort": known },
+            "color": { "field": "quantity", "type": "nominal", "title": null, "scale": { "domain": known } },
+            "tooltip": tooltip,
+        },
+        "layer": [
+            { "mark": { "type": "rule", "strokeWidth": 1.5 }, "encoding": { "x": x("low"), "x2": { "field": "high" } } },
+            { "mark": { "type": "point", "filled": true, "size": 40, "opacity": 1 }, "encoding": { "x": x("value") } },
+        ],
+    });
+    Chart { name: NAME.into(), title: TITLE.into(), caption: CAPTION.into(), spec, sums: Vec::new() }
+}
+
+/// Writes a report into a folder, in place of the one that is there: `report.html`, `why.json` and the specification of the chart. `json` is the
+/// answer as JSON.
+///
+/// # Errors
+/// Those of [`ReportFolder::write`].
+pub fn write(
+    folder: ReportFolder,
+    why: &Why,
+    json: String,
+    origin: Origin<'_>,
+    provenance: &Provenance,
+) -> Result<()> {
+    let chart = chart(why);
+    let spec = (format!("charts/{}.vl.json", chart.name), chart.spec.to_string().into_bytes());
+    let page = html(why, &[chart], origin, provenance);
+    folder.write(&[spec, ("why.json".into(), json.into_bytes()), ("report.html".into(), page.into_bytes())])
+}
+
+fn html(why: &Why, charts: &[Chart], origin: Origin<'_>, provenance: &Provenance) -> String {
+    let bound = if why.bound.is_some() { "Bound by" } else { "What bounds it is" };
+    let line = why.verdict.as_ref().map(|verdict| format!("The run alone says: {}.", verdict.text));
+    let unknown = why.effects.iter().filter_map(|effect| {
+        effect.unknown.as_ref().map(|reason| format!("{} is not known: {reason}", effect.cause.name()))
+    });
+    let hardware = hardware_of(&why.device, origin.config);
+    Report {
+        title: &format!("What bounds {} on {}", why.workload.name, why.device),
+        about: hardware.map_or_else(String::new, |text| {
+            format!(
+                "<p><span class=\"soft hardware\">{}: {}.</span></p>\n",
+                escaped(&why.device),
+                escaped(&text)
+            )
+        }),
+        verdict: [format!("{bound} {}.", why.text)].into_iter().chain(line).collect(),
+        notes: [measured(why)].into_iter().chain(unknown).collect(),
+        charts,
+        tables: vec![Section::new("effects", "All changes", sheet(why).html())],
+        again: Again {
+            sentences: vec![made_by(provenance), format!("Seed {}.", why.seed)],
+            command: origin.command,
+            configuration: origin.config,
+        },
+        ..Report::default()
+    }
+    .html()
+}
+
+/// The run without a change, in a sentence.
+fn measured(why: &Why) -> String {
+    let p99 = |name: &str, us: Option<f64>| us.map(|us| format!(", p99 of {name} {}", Quantity::Latency(us)));
+    let p99s = [p99("reads", why.read_p99_us), p99("writes", why.write_p99_us)];
+    format!(
+        "without a change {} IOPS{}; {} measured after {} that are left out",
+        Quantity::Number(why.iops),
+        p99s.into_iter().flatten().collect::<String>(),
+        counted(why.requests, "request"),
+        grouped(&why.left_out.to_string()),
+    )
+}
+
+fn sheet(why: &Why) -> Sheet {
+    let row = |effect: &Effect| {
+        let number = |text: String, value: Option<f64>, half| SheetCell { text, value, half };
+        let factor = number(super::text::factor(effect), Some(effect.factor), None);
+        let iops = number(super::text::gain(effect), effect.iops, None);
+        let elasticities = effect.elasticities().map(|known| {
+            let half = known.and_then(|known| known.half);
+            number(super::text::shown(known), known.map(|known| known.value), half)
+        });
+        let cause = SheetCell::of_text(effect.cause.name().into());
+        [cause, factor, iops].into_iter().chain(elasticities).collect()
+    };
+    Sheet {
+        name: "Elasticities".into(),
+        heads: HEADS.map(String::from).into(),
+        rows: why.effects.iter().map(row).collect(),
+    }
+}
