@@ -20,7 +20,7 @@ TIMES := target/nextest/default/junit.xml
 PYTHON := target/python
 IN_PYTHON := cd bindings/python && PATH="$(CURDIR)/$(PYTHON)/bin:$$PATH" VIRTUAL_ENV="$(CURDIR)/$(PYTHON)"
 
-.PHONY: help test python times check lint deny advisories book long nightly mutants bench tools wheel
+.PHONY: help test python times check lint deny advisories book long nightly results mutants bench tools wheel
 
 help: ## This list.
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
@@ -83,6 +83,9 @@ long: tools ## All tests with more cases, and every experiment, scaled down.
 
 nightly: tools ## The same, whatever fails, and their result on the page docs/nightly.md.
 	$(CARGO) run --locked -p wordline-tests --bin nightly
+
+results: tools ## The tables of results at full size, over five seeds, in docs/validation; IDS=cubeftl/fig18 for one.
+	$(CARGO) run --locked -p wordline-tests --bin results -- $(IDS)
 
 mutants: tools ## Faults put into the mechanisms one by one: which does no test find?
 	$(CARGO) run --locked -p wordline-tests --bin mutants

@@ -1,11 +1,12 @@
 //! The embedded experiments against their bands.
 
-use std::sync::OnceLock;
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::docs::root;
 use super::*;
-use crate::known::lists;
+use crate::known::{Rows, lists};
 
 /// Whether an experiment is run where `WORDLINE_LONG` is set alone, as `make long` does: those of whole SSDs that take longer than any
 /// test of `make test` may, which are the sweeps of Centaur, most of cubeFTL under applications and fifteen volumes on an array.
@@ -54,22 +55,31 @@ const LIST: &str = "data/experiments/outside.toml";
 /// Writes the rows outside of all outcomes into the list, in place of those that it has of them. With one seed nothing says which verdicts
 /// change with it: those that are named as such stay.
 fn write_list() {
+    change_list(|lists| {
+        for outcome in outcomes() {
+            let list = lists.entry(outcome.experiment.clone()).or_default();
+            let mut rows = Known::of(&outcome.rows);
+            if outcome.seeds == 1 {
+                rows.changing = list.quick.take().unwrap_or_default().changing;
+                rows.outside.retain(|name| !rows.changing.contains(name));
+            }
+            list.quick = Some(rows);
+        }
+    });
+}
+
+/// Changes the list on the disk, below the words at its head; one test at a time.
+fn change_list(change: impl FnOnce(&mut BTreeMap<String, Known>)) {
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let path = root().join(LIST);
     let text = std::fs::read_to_string(&path).expect("the list can be read");
     let head: String =
         text.lines().take_while(|line| line.starts_with('#')).map(|line| format!("{line}\n")).collect();
-    let mut lists = lists(None).expect("the list is well formed");
-    for outcome in outcomes() {
-        let list = lists.entry(outcome.experiment.clone()).or_default();
-        let mut rows = Known::of(&outcome.rows);
-        if outcome.seeds == 1 {
-            rows.changing = list.quick.take().unwrap_or_default().changing;
-            rows.outside.retain(|name| !rows.changing.contains(name));
-        }
-        list.quick = Some(rows);
-    }
-    let lists = toml::to_string_pretty(&lists).expect("it is TOML");
-    std::fs::write(path, format!("{head}\n{lists}")).expect("the list can be written");
+    let mut all = lists(path.parent()).expect("the list is well formed");
+    change(&mut all);
+    let all = toml::to_string_pretty(&all).expect("it is TOML");
+    std::fs::write(path, format!("{head}\n{all}")).expect("the list can be written");
 }
 
 /// Shows the table of every outcome, and holds it to the list of rows outside: no other may be, and each of them is. `UPDATE_DOCS=1` writes
@@ -86,6 +96,42 @@ fn every_embedded_experiment_has_the_rows_outside_that_the_list_names() {
         missed.extend(outcome.surprises.iter().map(|said| format!("{}: {said}", outcome.experiment)));
     }
     assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+/// The rows outside of an experiment at full size, by its table in the documents; none where it has none at that size.
+fn listed_by_tables() -> BTreeMap<String, Rows> {
+    let rows = |table: &results::Table| {
+        let of = |is: fn(&str) -> bool| -> Vec<String> {
+            let named = table.verdicts.iter().filter(|(_, verdict)| is(verdict));
+            named.map(|(name, _)| name.clone()).collect()
+        };
+        let is_outside =
+            |verdict: &str| verdict.to_lowercase().starts_with("outside") && !verdict.contains('?');
+        Rows { outside: of(is_outside), changing: of(|verdict| verdict.contains('?')) }
+    };
+    let tables = results::tables();
+    tables.iter().filter(|table| table.full).map(|table| (table.id.clone(), rows(table))).collect()
+}
+
+/// The tables of results at full size are the record of what was found there: the list of rows outside follows from them.
+#[test]
+fn the_list_names_the_rows_outside_of_the_tables_at_full_size() {
+    let tables = listed_by_tables();
+    if is_update() {
+        return change_list(|all| {
+            for (id, rows) in tables {
+                all.entry(id).or_default().full = Some(rows);
+            }
+        });
+    }
+    let all = lists(None).expect("the list is well formed");
+    for (id, rows) in tables {
+        assert_eq!(
+            all.get(&id).and_then(|list| list.full.as_ref()),
+            Some(&rows),
+            "{id}: UPDATE_DOCS=1 writes it"
+        );
+    }
 }
 
 /// A name that no row has would stay in the list for ever.

@@ -38,8 +38,12 @@ pub(super) struct Table {
     pub id: String,
     /// Size and seeds in words.
     pub how: String,
+    /// Whether it is of the whole experiment.
+    pub full: bool,
     /// Its last line.
     line: String,
+    /// Each judged row by its name, with its verdict.
+    pub verdicts: Vec<(String, String)>,
 }
 
 impl Table {
@@ -67,11 +71,26 @@ pub(super) fn tables() -> Vec<Table> {
                 document: document.clone(),
                 id: asked(words).0.to_owned(),
                 how: how(words),
+                full: !asked(words).1.quick,
                 line,
+                verdicts: verdicts(text),
             });
         }
     }
     tables
+}
+
+/// The names and verdicts of the rows of a table that are counted.
+fn verdicts(text: &str) -> Vec<(String, String)> {
+    let cells = |line: &str| -> Vec<String> {
+        let inner = line.trim_start_matches("| ").trim_end_matches(" |").replace("\\|", "\u{0}");
+        inner.split(" | ").map(|cell| cell.replace('\u{0}', "|")).collect()
+    };
+    let rows = text.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| claim |"));
+    rows.map(cells)
+        .filter_map(|cells| Some((cells.get(1)?.clone(), cells.last()?.clone())))
+        .filter(|(_, verdict)| verdict != "shown" && !verdict.ends_with("not counted"))
+        .collect()
 }
 
 /// Size and seeds of a table in words.
@@ -126,6 +145,14 @@ pub(super) fn hold(path: &str, begin: &str, end: &str, new: &str) {
 #[test]
 fn the_page_of_results_is_the_sum_of_the_tables_in_the_documents() {
     hold("docs/results.md", "<!-- results -->\n", "<!-- /results -->\n", &sums());
+}
+
+#[test]
+fn rows_of_a_table_are_read_by_name_and_verdict() {
+    let text = "| claim | what | paper | ours | band | verdict |\n|---|---|---|---|---|---|\n\
+                | A-N1 | a \\| b | 1 | 2 |  | OUTSIDE?, no reason |\n|  | c |  | 3 |  | shown |\n\
+                |  | d (under: e) | 1 | 2 |  | outside, not counted |\n";
+    assert_eq!(verdicts(text), [("a | b".to_owned(), "OUTSIDE?, no reason".to_owned())]);
 }
 
 #[test]
