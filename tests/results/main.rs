@@ -78,7 +78,7 @@ fn is_wanted(words: &str, wanted: &[String]) -> bool {
     }
 }
 
-/// What `wordline repro` prints for the words of a mark, and whether its rows stand as they are known to.
+/// The table that `wordline repro` prints for the words of a mark, and whether its rows stand as they are known to.
 fn table(root: &Path, words: &str) -> Result<(String, bool), String> {
     let out = Command::new(root.join("target/release/wordline"))
         .arg("repro")

@@ -1,4 +1,4 @@
-//! What the host wrote, without what the write buffer took in meanwhile.
+//! Host writes without those that the write buffer took in meanwhile.
 
 use wordline_kernel::Bytes;
 use wordline_ssd::Gauges;

@@ -251,7 +251,7 @@ impl<D: BlockDevice> Measurements<D> {
             simulated_seconds: elapsed.seconds(),
             verdict: None,
             recovery_seconds: 0.0,
-            simulator: Simulator::of(requests, [precondition_seconds, wall_seconds]),
+            simulator: simulator(requests, [precondition_seconds, wall_seconds]),
             // A device without flash programs nothing.
             write_amplification: metrics
                 .get("flash.programmed_bytes")
@@ -399,6 +399,12 @@ impl<D: BlockDevice> Measurements<D> {
             course: Course::default(),
         }
     }
+}
+
+/// How fast the simulator was with so many requests, which took these seconds to prepare and to run.
+fn simulator(requests: u64, [precondition_seconds, wall_seconds]: [f64; 2]) -> Simulator {
+    let requests_per_second = requests as f64 / wall_seconds.max(1e-9);
+    Simulator { wall_seconds, precondition_seconds, requests_per_second }
 }
 
 /// Where the time of all requests went, or of a sample; nothing where nobody knows.

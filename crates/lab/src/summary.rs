@@ -127,14 +127,6 @@ pub struct Simulator {
     pub requests_per_second: f64,
 }
 
-impl Simulator {
-    /// Of a run of so many requests that took these seconds, for its preparation and for itself.
-    pub(crate) fn of(requests: u64, [precondition_seconds, wall_seconds]: [f64; 2]) -> Self {
-        let requests_per_second = requests as f64 / wall_seconds.max(1e-9);
-        Self { wall_seconds, precondition_seconds, requests_per_second }
-    }
-}
-
 impl Summary {
     /// Why the metric of a name with dots is unknown; none where it is not.
     pub fn why_unknown(&self, metric: &str) -> Option<&str> {
