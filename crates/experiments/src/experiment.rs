@@ -9,6 +9,7 @@ use wordline_kernel::Complaints;
 use crate::cells::CellsSweep;
 use crate::judge::column;
 use crate::judge::expect::{Expect, place};
+use crate::judge::map::MapFile;
 use crate::known::Known;
 use crate::nand::{NandSummary, NandSweep};
 use crate::options::Options;
@@ -44,6 +45,8 @@ pub struct Experiment {
     pub expect: Vec<Expect>,
     /// The charts.
     pub charts: Vec<ChartFile>,
+    /// The maps.
+    pub maps: Vec<MapFile>,
     /// Its rows that are known to lie outside.
     pub known: Known,
 }

@@ -30,6 +30,7 @@ pub use judge::class::Class;
 pub use judge::column::follow;
 pub use judge::counts::{Counts, Stand};
 pub use judge::expect::{Band, Direction, Expect, Reason, Wanted};
+pub use judge::map::{Map, MapFile};
 pub use judge::outcome::{Measured, Outcome, Row, Trace, Value, Verdict};
 pub use judge::settings;
 pub use known::{Known, Rows};

@@ -16,6 +16,7 @@ pub(super) fn is_long(id: &str) -> bool {
         || is_of_cube
         || [
             "ft-passd/fig15-failures-by-page",
+            "ft-passd/fig15-map",
             "ft-passd/pblk-waf",
             "ressd/parity",
             "ressd/volumes",
