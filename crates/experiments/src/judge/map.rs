@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::judge::expect::{Expect, bare};
+use crate::judge::expect::{Expect, bare, place};
 use crate::judge::judged::{self, Sample};
 use crate::judge::outcome::Verdict;
 use crate::judge::{Found, judged as rows_of};
-use crate::sweep::axes::Axis;
+use crate::sweep::axes::{self, Axis};
 use wordline_lab::error::Result;
 
 /// A map, as it is written.
@@ -23,6 +23,9 @@ pub struct MapFile {
     pub across: String,
     /// A varied key for each value of which there are lines of their own.
     pub each: Option<String>,
+    /// Values of other varied keys, in place of those of the expected values.
+    #[serde(default)]
+    pub at: toml::Table,
 }
 
 /// A map with its numbers.
@@ -49,12 +52,13 @@ impl MapFile {
     }
 
     /// What is wrong with it: the key, what was found and what was wanted.
-    pub(crate) fn complaints(&self, expects: &[&Expect], axes: &[Axis]) -> Vec<(String, String, String)> {
-        let is_axis = |key: &&String| axes.iter().any(|axis| axis.key == **key);
+    pub(crate) fn complaints(&self, expects: &[&Expect], varied: &[Axis]) -> Vec<(String, String, String)> {
+        let is_axis = |key: &&String| varied.iter().any(|axis| axis.key == **key);
         let mut wrong: Vec<_> = self
             .keys()
+            .chain(self.at.keys())
             .filter(|key| !is_axis(key))
-            .map(|key| ("map".to_owned(), format!("`{key}`"), crate::sweep::axes::named(axes)))
+            .map(|key| ("map".to_owned(), format!("`{key}`"), axes::named(varied)))
             .collect();
         for name in &self.of {
             let found = expects.iter().find(|expect| expect.what == *name);
@@ -86,15 +90,15 @@ impl MapFile {
         for (each, down) in each.iter().flat_map(|each| down.iter().map(move |down| (each, down))) {
             let mut line: Vec<String> = each.iter().chain([down]).map(bare).collect();
             for across in &across {
-                let at = self.keys().cloned().zip(each.iter().chain([down, across]).cloned());
-                let at: toml::Table = at.collect();
+                let here = self.keys().cloned().zip(each.iter().chain([down, across]).cloned());
+                let here: toml::Table = here.collect();
+                let at = self.at.clone().into_iter().chain(here.clone()).collect();
                 let (cell, inside) = cell(&asked, &at, found, quick)?;
                 places += usize::from(inside.is_some());
                 line.push(cell);
                 if let Some(inside) = inside.filter(|inside| *inside >= most.0) {
                     let others = if inside > most.0 { Vec::new() } else { most.1 };
-                    let here = crate::judge::expect::place(&at);
-                    most = (inside, others.into_iter().chain([here]).collect());
+                    most = (inside, others.into_iter().chain([place(&here)]).collect());
                 }
             }
             lines.push(line);

@@ -163,6 +163,8 @@ pub struct Volume {
     pub queue_depth: Option<u32>,
     /// Factor on the times of requests: 0.5 is twice as fast; left out: 1, or no times beside a `queue_depth`.
     pub time_scale: Option<f64>,
+    /// The recording whose bursts the profile has; left out: requests know nothing of each other. A recorded trace has its own.
+    pub bursts: Option<String>,
     /// The time that the whole profile takes; a recorded trace has its own.
     #[serde(default)]
     pub duration: Lasts,

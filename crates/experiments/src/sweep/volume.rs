@@ -9,7 +9,7 @@ use crate::sweep::{Lasts, Volume};
 use wordline_lab::Precondition;
 use wordline_lab::error::Result;
 use wordline_lab::summary::{Source, SourceKind};
-use wordline_lab::trace::workload::{Profile, RealOrProfile, resolve};
+use wordline_lab::trace::workload::{Bursts, Profile, RealOrProfile, resolve};
 use wordline_lab::trace::{self, Fit, Request};
 
 /// The requests of a volume on a device.
@@ -38,7 +38,11 @@ impl Volume {
 
     /// Complains about what no device can be asked.
     pub(crate) fn check(&self, wrong: &mut Complaints) {
-        let Self { profile, queue_depth, time_scale, scale, duration, replays: _ } = self;
+        let Self { profile, queue_depth, time_scale, bursts, scale, duration, replays: _ } = self;
+        if let Some(Err(trace::Error::Argument { found, wanted, .. })) = bursts.as_deref().map(Bursts::named)
+        {
+            wrong.add("volume.bursts", found, wanted);
+        }
         let has_no_times = |found: &Profile| found.chosen.duration.is_none();
         match Profile::named(profile) {
             // All requests at once would wait without bound.
@@ -96,10 +100,11 @@ impl Volume {
                 Ok(VolumeRequests { source, requests, total, before, extent: report.extent })
             }
             RealOrProfile::Profile(profile) => {
-                let profile = match self.duration {
+                let mut profile = match self.duration {
                     Lasts::AsChosen => *profile,
                     Lasts::AsExtract => profile.as_extract(),
                 };
+                profile.bursts = self.bursts.as_deref().map(Bursts::named).transpose()?;
                 let pass = {
                     let (profile, scale) = (profile.clone(), self.scale);
                     move || profile.generator(Seed(seed), scale)
@@ -181,6 +186,7 @@ mod tests {
             profile: "centaur/proj_0".into(),
             queue_depth: Some(32),
             time_scale: None,
+            bursts: None,
             duration: Lasts::default(),
             scale,
             replays: 0,
@@ -194,6 +200,7 @@ mod tests {
                 profile: "ressd/prn_1".into(),
                 queue_depth: None,
                 time_scale: None,
+                bursts: None,
                 duration,
                 scale: 0.01,
                 replays: 0,
