@@ -292,19 +292,14 @@ impl<S: Source> HostQueue<S> {
         let in_turn = || if spread.is_bound { bound } else { (submitted % u64::from(spread.queues)) as u16 };
         let queue = match self.pace {
             Pace::BySource { .. } => in_turn(),
-            Pace::Open { time_scale } => {
+            Pace::Open { time_scale } | Pace::Bounded { time_scale, .. } => {
                 let time = self.begin + (scaled(arrival.time, time_scale) - Instant::ZERO);
                 if time > now {
                     return Submission::At(time);
                 }
-                in_turn()
-            }
-            Pace::Bounded { time_scale, .. } => {
-                let time = self.begin + (scaled(arrival.time, time_scale) - Instant::ZERO);
-                if time > now {
-                    return Submission::At(time);
-                }
-                let Some(queue) = self.room.take(bound) else { return self.until_room() };
+                let is_open = matches!(self.pace, Pace::Open { .. });
+                let queue = if is_open { Some(in_turn()) } else { self.room.take(bound) };
+                let Some(queue) = queue else { return self.until_room() };
                 queue
             }
             Pace::Closed { .. } | Pace::Bursts { .. } => {
