@@ -269,8 +269,7 @@ fn requests_of(point: &Point, beside: u64) -> Result<Asked> {
             let found = volume.requests(point.traces.as_deref(), point.seed, capacity)?;
             let VolumeRequests { source, requests, total, before, extent } = found;
             let requests = Incoming::generated(requests);
-            let pace = volume.queue_depth.map_or(open, closed);
-            Ok(Asked { source, requests, total, before, pace, extent })
+            Ok(Asked { source, requests, total, before, pace: volume.pace(), extent })
         }
     }
 }

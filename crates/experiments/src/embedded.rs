@@ -73,6 +73,7 @@ embedded![
     "ft-passd/fig15-failures",
     "ft-passd/fig15-failures-by-page",
     "ft-passd/fig15-hosts",
+    "ft-passd/fig15-map",
     "ft-passd/fig16",
     "ft-passd/memory",
     "ft-passd/pblk-recovery",

@@ -10,6 +10,7 @@ use crate::cells::CellsSweep;
 use crate::judge::column;
 use crate::judge::expect::{Expect, place};
 use crate::known::Known;
+use crate::map::MapFile;
 use crate::nand::{NandSummary, NandSweep};
 use crate::options::Options;
 use crate::show::chart::ChartFile;
@@ -44,6 +45,8 @@ pub struct Experiment {
     pub expect: Vec<Expect>,
     /// The charts.
     pub charts: Vec<ChartFile>,
+    /// The maps.
+    pub maps: Vec<MapFile>,
     /// Its rows that are known to lie outside.
     pub known: Known,
 }

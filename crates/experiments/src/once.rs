@@ -9,6 +9,7 @@ use crate::bench::Bench;
 use crate::cells::CellsPoint;
 use crate::experiment::{Experiment, Kind};
 use crate::judge::judged::Judged;
+use crate::judge::map::Map;
 use crate::judge::outcome::{Measured, Trace};
 use crate::judge::{self, Found};
 use crate::nand::{NandPoint, NandSummary};
@@ -31,6 +32,8 @@ pub(crate) struct Once {
     pub points: Vec<Measured>,
     /// The hardware of the devices of its points, each once.
     pub devices: Vec<String>,
+    /// The maps.
+    pub maps: Vec<Map>,
     /// The stages of points that were recorded.
     pub traces: Vec<Trace>,
     /// Things that the reader should know.
@@ -49,6 +52,8 @@ impl Once {
     /// Judges what was found.
     fn take(&mut self, experiment: &Experiment, found: &[Found], options: &Options) -> Result<()> {
         self.judged = judge::judged(&experiment.expect, found, options.quick)?;
+        let maps = experiment.maps.iter().map(|map| map.of(&experiment.expect, found, options.quick));
+        self.maps = maps.collect::<Result<_>>()?;
         let measured = |found: &Found| {
             let mut values = found.values.clone();
             if let Some(members) = values.as_object_mut() {

@@ -30,7 +30,8 @@ pub fn run_changed(
         found: format!("`{name}`"),
         wanted: experiment.names_of_changes(),
     })?;
-    let changed = Experiment { expect: vec![expect.clone()], charts: Vec::new(), ..experiment.clone() };
+    let expect = vec![expect.clone()];
+    let changed = Experiment { expect, charts: Vec::new(), maps: Vec::new(), ..experiment.clone() };
     run(&changed, &Options { change: change.clone(), beside: false, ..options.clone() }, bench, conduct)
 }
 
@@ -65,6 +66,7 @@ pub fn run(
     outcome.notes.append(&mut all[0].notes);
     outcome.notes.extend(seeds_in_words(&all, options).filter(|_| all[0].is_whole));
     outcome.devices.append(&mut all[0].devices);
+    outcome.maps.append(&mut all[0].maps);
     outcome.points.append(&mut all[0].points);
     outcome.traces.append(&mut all[0].traces);
     outcome.set_rows(rows);

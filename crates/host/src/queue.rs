@@ -1,6 +1,7 @@
 //! Command queues: when the next request of a workload is submitted.
 //!
-//! In an *open loop* requests come at the times that the trace gives, whatever the device does. In a *closed loop* a
+//! In an *open loop* requests come at the times that the trace gives, whatever the device does; in a *bounded* one no more than a
+//! fixed number of them is outstanding, and the others wait in the host. In a *closed loop* a
 //! fixed number of requests is outstanding, and an answer lets the next one in, after the think time. A closed loop in bursts
 //! pauses again and again: then outstanding commands are answered, and none is submitted. A source that keeps the time itself, such as
 //! jobs with depths and rates of their own, gives its requests when they are due.
@@ -15,6 +16,14 @@ use wordline_ssd::Command;
 pub enum Pace {
     /// At the times of the trace, stretched by a factor: 0.5 is twice as fast.
     Open {
+        /// Factor on the time between requests.
+        time_scale: f64,
+    },
+    /// At the times of the trace, and at most this many outstanding at once in each queue: a request whose time has come waits in the host until
+    /// there is room, and its latency counts from its submission.
+    Bounded {
+        /// Requests outstanding in a queue at most.
+        depth: u32,
         /// Factor on the time between requests.
         time_scale: f64,
     },
@@ -46,7 +55,7 @@ impl Pace {
     /// thinks.
     pub fn has_pauses(&self) -> bool {
         match self {
-            Self::Open { .. } | Self::Bursts { .. } => true,
+            Self::Open { .. } | Self::Bounded { .. } | Self::Bursts { .. } => true,
             Self::Closed { think, .. } => *think > Duration::ZERO,
             Self::BySource { pauses } => *pauses,
         }
@@ -55,7 +64,9 @@ impl Pace {
     /// Whether the arrival is submitted by `time`, as far as the trace decides that.
     pub fn submits_by(&self, arrival: &Arrival, time: Instant) -> bool {
         match self {
-            Self::Open { time_scale } => scaled(arrival.time, *time_scale) <= time,
+            Self::Open { time_scale } | Self::Bounded { time_scale, .. } => {
+                scaled(arrival.time, *time_scale) <= time
+            }
             Self::Closed { .. } | Self::Bursts { .. } | Self::BySource { .. } => true,
         }
     }
@@ -63,7 +74,9 @@ impl Pace {
     /// Whether the trace has the arrival submitted before `time`.
     pub fn submits_before(&self, arrival: &Arrival, time: Instant) -> bool {
         match self {
-            Self::Open { time_scale } => scaled(arrival.time, *time_scale) < time,
+            Self::Open { time_scale } | Self::Bounded { time_scale, .. } => {
+                scaled(arrival.time, *time_scale) < time
+            }
             Self::Closed { .. } | Self::Bursts { .. } | Self::BySource { .. } => false,
         }
     }
@@ -97,7 +110,7 @@ impl Default for Spread {
 /// A request as it comes from a trace or a generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// When, in the trace's own time; a closed loop does not look at it.
+    /// When, in the trace's own time; a closed loop ignores it.
     pub time: Instant,
     /// What.
     pub command: Command,
@@ -162,7 +175,7 @@ enum Room {
 impl Room {
     fn new(pace: Pace, spread: Spread) -> Self {
         let depth = match pace {
-            Pace::Closed { depth, .. } | Pace::Bursts { depth, .. } => depth,
+            Pace::Closed { depth, .. } | Pace::Bursts { depth, .. } | Pace::Bounded { depth, .. } => depth,
             Pace::Open { .. } | Pace::BySource { .. } => 0,
         };
         if spread.queues == 1 {
@@ -255,11 +268,11 @@ impl<S: Source> HostQueue<S> {
         if self.is_full() { Submission::Wait } else { self.next_with_room(now) }
     }
 
-    /// Whether the only queue of a closed loop has no room before the next answer for the request that is next.
+    /// Whether the only queue of a closed or bounded loop has no room before the next answer for the request that is next.
     #[inline]
     fn is_full(&self) -> bool {
         matches!(self.room, Room::One(0))
-            && matches!(self.pace, Pace::Closed { .. })
+            && matches!(self.pace, Pace::Closed { .. } | Pace::Bounded { .. })
             && self.thinking.is_empty()
             && self.ahead[usize::from(self.second_is_next)].is_some()
     }
@@ -279,12 +292,15 @@ impl<S: Source> HostQueue<S> {
         let in_turn = || if spread.is_bound { bound } else { (submitted % u64::from(spread.queues)) as u16 };
         let queue = match self.pace {
             Pace::BySource { .. } => in_turn(),
-            Pace::Open { time_scale } => {
+            Pace::Open { time_scale } | Pace::Bounded { time_scale, .. } => {
                 let time = self.begin + (scaled(arrival.time, time_scale) - Instant::ZERO);
                 if time > now {
                     return Submission::At(time);
                 }
-                in_turn()
+                let is_open = matches!(self.pace, Pace::Open { .. });
+                let queue = if is_open { Some(in_turn()) } else { self.room.take(bound) };
+                let Some(queue) = queue else { return self.until_room() };
+                queue
             }
             Pace::Closed { .. } | Pace::Bursts { .. } => {
                 if let Some(pause) = self.pace.pause(now - self.begin) {
@@ -375,7 +391,7 @@ impl<S: Source> HostQueue<S> {
             Pace::Closed { think, .. } if think > Duration::ZERO => {
                 self.thinking.push_back((now + think, queue, tag));
             }
-            Pace::Closed { .. } | Pace::Bursts { .. } => {
+            Pace::Closed { .. } | Pace::Bursts { .. } | Pace::Bounded { .. } => {
                 self.room.give(queue);
                 self.source.answered(tag);
             }

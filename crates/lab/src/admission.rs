@@ -75,7 +75,7 @@ impl Admission {
 
     /// Whether an arrival lies before that of another at `time`, where times are looked at.
     pub fn is_before(&self, arrival: &Arrival, time: Instant) -> bool {
-        matches!(self.pace, Pace::Open { .. }) && arrival.time < time
+        matches!(self.pace, Pace::Open { .. } | Pace::Bounded { .. }) && arrival.time < time
     }
 
     /// The error of a request that the device cannot take: what was found and what was wanted.

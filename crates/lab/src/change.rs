@@ -66,6 +66,9 @@ impl Change {
             Pace::Bursts { depth, on, off } => Ok(Pace::Bursts { depth: more(depth), on, off }),
             Pace::Open { time_scale: 0.0 } => Err("all requests come at once"),
             Pace::Open { time_scale } => Ok(Pace::Open { time_scale: time_scale / self.demand }),
+            Pace::Bounded { depth, time_scale } => {
+                Ok(Pace::Bounded { depth: more(depth), time_scale: time_scale / self.demand })
+            }
             Pace::BySource { .. } => {
                 Err("the jobs of a job file say themselves how many requests they have outstanding")
             }

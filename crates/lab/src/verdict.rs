@@ -101,7 +101,7 @@ fn of_dies(evidence: &Evidence) -> Bound {
 /// Whether the host surely bounds a run on a device without a part that is full.
 fn is_host(run: &Summary, pace: Pace, evidence: &Evidence) -> bool {
     let Some(stages) = &evidence.stages else { return false };
-    if let Pace::Open { .. } = pace {
+    if let Pace::Open { .. } | Pace::Bounded { .. } = pace {
         return stages.mean_seconds <= KEPT_UP * run.simulated_seconds;
     }
     let outstanding = (run.host.iops * stages.mean_seconds).max(1.0);
@@ -127,7 +127,7 @@ fn sentence(verdict: &Verdict, pace: Pace, evidence: &Evidence) -> String {
     match verdict.bound {
         Bound::Host => {
             let why = match pace {
-                Pace::Open { .. } => "whose requests came at their own times",
+                Pace::Open { .. } | Pace::Bounded { .. } => "whose requests came at their own times",
                 Pace::BySource { .. } => "whose jobs did not ask for more",
                 Pace::Closed { .. } | Pace::Bursts { .. } => "which had no more requests outstanding",
             };

@@ -169,7 +169,7 @@ pub(crate) fn warm_up<D: BlockDevice>(
         Pace::Closed { depth, .. } | Pace::Bursts { depth, .. } => {
             (Some(depth * u32::from(load.spread.queues)), 0.0)
         }
-        Pace::Open { time_scale } => (None, time_scale),
+        Pace::Open { time_scale } | Pace::Bounded { time_scale, .. } => (None, time_scale),
         // Their times are those of a device that is always as fast.
         Pace::BySource { .. } => (None, 1.0),
     };

@@ -1,5 +1,6 @@
 //! The tests of traces from outside, as one program: each file is a module, and linked once.
 
+mod bursts;
 mod formats;
 mod malformed;
 mod statistics;

@@ -89,7 +89,7 @@ fn a_statistic_is_found_by_name_in_a_unit_that_it_has() {
 }
 
 /// The requests of a normalised trace, or `None` (said aloud) where the traces are not there.
-fn normalized(name: &str) -> Option<Vec<Request>> {
+pub(super) fn normalized(name: &str) -> Option<Vec<Request>> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces/normalized");
     let path = folder.join(format!("{name}.csv.zst"));
     let Ok(file) = std::fs::File::open(&path) else {

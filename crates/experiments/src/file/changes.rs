@@ -131,8 +131,12 @@ mod tests {
         let conduct = Conduct { threads: 0, stop: &stop, progress: &|_, _| () };
         let rows = |(quick, traces): (bool, Option<&PathBuf>)| {
             let options = Options { quick, traces: traces.cloned(), seeds: 1, ..Options::default() };
-            let alone =
-                || Experiment { expect: vec![expect.clone()], charts: Vec::new(), ..experiment.clone() };
+            let alone = || Experiment {
+                expect: vec![expect.clone()],
+                charts: Vec::new(),
+                maps: Vec::new(),
+                ..experiment.clone()
+            };
             let outcome = match changed {
                 true => run_changed(experiment, expect, &options, lab, &conduct),
                 false => run(&alone(), &options, lab, &conduct),

@@ -16,6 +16,7 @@ use crate::embedded::text_of;
 use crate::experiment::{Experiment, Kind};
 use crate::judge::expect::{Band, Expect};
 use crate::known::Known;
+use crate::map::MapFile;
 use crate::nand::NandSweep;
 use crate::show::chart::ChartFile;
 use crate::sweep::Sweep;
@@ -44,6 +45,8 @@ struct ExperimentFile {
     expect: Vec<Spanned<ExpectFile>>,
     #[serde(default)]
     chart: Vec<Spanned<ChartFile>>,
+    #[serde(default)]
+    map: Vec<Spanned<MapFile>>,
 }
 
 #[derive(Deserialize)]
@@ -119,6 +122,13 @@ impl Experiment {
         let found: Vec<(usize, &Expect)> =
             places.into_iter().zip(&expect).filter_map(|(at, expect)| Some((at, expect.as_ref()?))).collect();
         changes::check(id, &file.changes, &found, &kind, &mut wrong);
+        let expects: Vec<&Expect> = found.iter().map(|(_, expect)| *expect).collect();
+        for map in &file.map {
+            for (key, found, wanted) in map.get_ref().complaints(&expects, &kind.axes()) {
+                wrong.add(map.span().start, &key, found, wanted);
+            }
+        }
+        let maps = file.map.into_iter().map(Spanned::into_inner).collect();
         let expect = expect.into_iter().flatten().collect();
         let changes = file.changes.into_iter().map(|(name, keys)| (name.into_inner(), keys)).collect();
         for chart in &file.chart {
@@ -129,8 +139,21 @@ impl Experiment {
         let charts = file.chart.into_iter().map(Spanned::into_inner).collect();
         let (title, source, left_open, path) = (file.title, file.source, file.left_open, path.to_owned());
         let (id, text, known) = (id.to_owned(), text.to_owned(), Known::default());
-        let experiment =
-            Self { id, path, text, title, source, claims, left_open, kind, changes, expect, charts, known };
+        let experiment = Self {
+            id,
+            path,
+            text,
+            title,
+            source,
+            claims,
+            left_open,
+            kind,
+            changes,
+            expect,
+            charts,
+            maps,
+            known,
+        };
         wrong.all.or_ok(experiment).map_err(Error::Config)
     }
 }

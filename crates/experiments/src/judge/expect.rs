@@ -190,7 +190,7 @@ pub(crate) fn place(at: &toml::Table) -> String {
 }
 
 /// A value without quotes; a list as what it stands for.
-fn bare(value: &toml::Value) -> String {
+pub(crate) fn bare(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),
         toml::Value::Array(any) => any.iter().map(bare).collect::<Vec<_>>().join(" or "),

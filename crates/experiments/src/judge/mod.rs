@@ -5,6 +5,7 @@ pub mod column;
 pub(crate) mod counts;
 pub(crate) mod expect;
 pub(crate) mod judged;
+pub(crate) mod map;
 pub(crate) mod outcome;
 
 use serde_json::Value as Json;

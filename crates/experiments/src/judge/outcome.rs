@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::judge::class::Class;
 use crate::judge::counts::Counts;
+use crate::judge::map::Map;
 use wordline_lab::provenance::Provenance;
 
 /// The outcome of an experiment.
@@ -36,6 +37,9 @@ pub struct Outcome {
     /// columns, over devices those of the experiment's charts, by their names with dots.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<Measured>,
+    /// Its maps, by the first seed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub maps: Vec<Map>,
     /// The stages of each point in the order of their beginning, where they were recorded.
     #[serde(skip)]
     pub traces: Vec<Trace>,
@@ -57,6 +61,7 @@ impl Outcome {
             devices: Vec::new(),
             surprises: Vec::new(),
             points: Vec::new(),
+            maps: Vec::new(),
             traces: Vec::new(),
             notes: Vec::new(),
         }

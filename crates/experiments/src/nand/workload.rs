@@ -38,7 +38,8 @@ pub enum NandWorkload {
         blocks: u32,
         /// Whether the pages stay inside the dies (copyback); else the host reads and writes them.
         internal: bool,
-        /// The buffer in the host between reading and writing, at least a page.
+        /// The buffer in the host between reading and writing, at least a page. Pages that stay inside the dies do not
+        /// pass through it.
         buffer: Bytes,
     },
 }
@@ -129,7 +130,8 @@ impl NandWorkload {
             }
             Self::Migration { blocks, internal, buffer } => {
                 let plan = Plan::of(unit, *blocks, pages_per_block)?;
-                let chunk = buffer.0.div_ceil(page).clamp(1, u64::from(plan.pages)) as u32;
+                let buffered = buffer.0.div_ceil(page).clamp(1, u64::from(plan.pages)) as u32;
+                let chunk = if *internal { plan.pages } else { buffered };
                 plan.run(unit, *internal, chunk)
             }
         };

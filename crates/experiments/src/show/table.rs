@@ -6,6 +6,7 @@ use wordline_kernel::Digest;
 
 use crate::judge::class::Class;
 use crate::judge::counts::{Counts, Stand};
+use crate::judge::map::Map;
 use crate::judge::outcome::{Outcome, Row, Value, Verdict};
 use crate::options::Options;
 
@@ -81,6 +82,10 @@ pub fn table(outcome: &Outcome, width: u16) -> String {
     let mut text = format!("{}\n{}", outcome.experiment, grid(&first));
     if !folded.is_empty() {
         text += &format!("{}:\n{}", FOLDED, grid(&folded));
+    }
+    for map in &outcome.maps {
+        let lines = self::grid(width, &as_text(&map.heads), map.lines.clone(), 0..0);
+        text += &format!("{}:\n{lines}\n{}\n", map.title, map.sentence());
     }
     for remark in remarks(outcome) {
         text += &format!("  {remark}\n");
@@ -188,7 +193,8 @@ fn markdown_table(heads: &[&str], rows: &[Vec<String>]) -> String {
 /// what was scaled down, and how many stand how. Values that depend on the machine are left out.
 pub fn markdown(outcome: &Outcome, options: &Options) -> String {
     let command = options.command(&outcome.experiment);
-    let rows = markdown_rows(&outcome.rows);
+    let maps: String = outcome.maps.iter().map(markdown_map).collect();
+    let rows = markdown_rows(&outcome.rows) + &maps;
     let notes: String = outcome.notes.iter().map(|note| format!("* {note}\n")).collect();
     let notes = if notes.is_empty() { notes } else { notes + "\n" };
     format!(
@@ -235,6 +241,20 @@ fn markdown_rows(rows: &[Row]) -> String {
     }
     let summary = format!("<details>\n<summary>{FOLDED}: {}</summary>", folded.len());
     format!("{}\n{summary}\n\n{}\n</details>\n", table(&first), table(&folded))
+}
+
+/// A map below the rows: its title, its table and where its values are in their bands together.
+fn markdown_map(map: &Map) -> String {
+    format!(
+        "\n**{}**\n\n{}\n{}\n",
+        map.title,
+        markdown_table(&as_text(&map.heads), &map.lines),
+        map.sentence()
+    )
+}
+
+fn as_text(heads: &[String]) -> Vec<&str> {
+    heads.iter().map(String::as_str).collect()
 }
 
 fn with_unit(value: &str, unit: &str) -> String {

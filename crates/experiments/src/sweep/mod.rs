@@ -24,8 +24,7 @@ use named::Named;
 use wordline_lab::config;
 use wordline_lab::devices::{Configured, Registry, as_ssd};
 use wordline_lab::error::{Error, Result};
-use wordline_lab::trace;
-use wordline_lab::trace::workload::{Profile, Workload as Generated};
+use wordline_lab::trace::workload::Workload as Generated;
 use wordline_lab::words::found_and_wanted;
 use wordline_lab::{Precondition, WarmUp};
 
@@ -159,8 +158,13 @@ pub enum Workload {
 pub struct Volume {
     /// `PAPER/VOLUME`.
     pub profile: String,
-    /// Requests outstanding, whatever their times are; left out: at their own times.
+    /// Requests outstanding, whatever their times are; left out: at their own times, any number outstanding. Beside a `time_scale`: at most this
+    /// many outstanding, at their own times.
     pub queue_depth: Option<u32>,
+    /// Factor on the times of requests: 0.5 is twice as fast; left out: 1, or no times beside a `queue_depth`.
+    pub time_scale: Option<f64>,
+    /// The recording whose bursts the profile has; left out: requests know nothing of each other. A recorded trace has its own.
+    pub bursts: Option<String>,
     /// The time that the whole profile takes; a recorded trace has its own.
     #[serde(default)]
     pub duration: Lasts,
@@ -475,28 +479,7 @@ fn check_workload(workload: &Workload, wrong: &mut Complaints) {
             wrong.require(*requests != Some(0), "replayed.requests", 0, "at least 1");
             wrong.require(*queue_depth != Some(0), "replayed.queue_depth", 0, "at least 1");
         }
-        Workload::Volume(Volume { profile, queue_depth, scale, duration, replays: _ }) => {
-            match Profile::named(profile) {
-                // All requests at once would wait without bound.
-                Ok(found) if queue_depth.is_none() && found.chosen.duration.is_none() => wrong.add(
-                    "volume.queue_depth",
-                    "none",
-                    format!("a queue depth, for the requests of `{profile}` have no times"),
-                ),
-                Ok(found) if *duration == Lasts::AsExtract && found.chosen.recorded_requests.is_none() => {
-                    let wanted =
-                        format!("as-chosen: how many requests were recorded of `{profile}` is not known");
-                    wrong.add("volume.duration", "as-extract", wanted);
-                }
-                Err(trace::Error::Argument { found, wanted, .. }) => {
-                    wrong.add("volume.profile", found, wanted);
-                }
-                _ => {}
-            }
-            wrong.require(*queue_depth != Some(0), "volume.queue_depth", 0, "at least 1");
-            let holds = *scale > 0.0 && *scale <= 1.0;
-            wrong.require(holds, "volume.scale", scale, "a fraction above 0, up to 1");
-        }
+        Workload::Volume(volume) => volume.check(wrong),
     }
 }
 

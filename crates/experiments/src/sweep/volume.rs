@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use wordline_kernel::{Bytes, Duration, Instant, Seed};
+use wordline_host::Pace;
+use wordline_kernel::{Bytes, Complaints, Duration, Instant, Seed};
 
 use crate::sweep::{Lasts, Volume};
 use wordline_lab::Precondition;
 use wordline_lab::error::Result;
 use wordline_lab::summary::{Source, SourceKind};
-use wordline_lab::trace::workload::{RealOrProfile, resolve};
+use wordline_lab::trace::workload::{Bursts, Profile, RealOrProfile, resolve};
 use wordline_lab::trace::{self, Fit, Request};
 
 /// The requests of a volume on a device.
@@ -26,6 +27,58 @@ pub(crate) struct VolumeRequests {
 }
 
 impl Volume {
+    /// When its requests are submitted.
+    pub(crate) fn pace(&self) -> Pace {
+        match (self.queue_depth, self.time_scale) {
+            (None, time_scale) => Pace::Open { time_scale: time_scale.unwrap_or(1.0) },
+            (Some(depth), None) => Pace::Closed { depth, think: Duration::ZERO },
+            (Some(depth), Some(time_scale)) => Pace::Bounded { depth, time_scale },
+        }
+    }
+
+    /// Complains about what no device can be asked.
+    pub(crate) fn check(&self, wrong: &mut Complaints) {
+        let Self { profile, queue_depth, time_scale, bursts, scale, duration, replays: _ } = self;
+        if let Some(Err(trace::Error::Argument { found, wanted, .. })) = bursts.as_deref().map(Bursts::named)
+        {
+            wrong.add("volume.bursts", found, wanted);
+        }
+        let has_no_times = |found: &Profile| found.chosen.duration.is_none();
+        match Profile::named(profile) {
+            // All requests at once would wait without bound.
+            Ok(found) if queue_depth.is_none() && has_no_times(&found) => wrong.add(
+                "volume.queue_depth",
+                "none",
+                format!("a queue depth, for the requests of `{profile}` have no times"),
+            ),
+            Ok(found) if time_scale.is_some() && has_no_times(&found) => {
+                let wanted = format!("none: the requests of `{profile}` have no times");
+                wrong.add("volume.time_scale", "a factor", wanted);
+            }
+            Ok(found) if *duration == Lasts::AsExtract && found.chosen.recorded_requests.is_none() => {
+                let wanted =
+                    format!("as-chosen: how many requests were recorded of `{profile}` is not known");
+                wrong.add("volume.duration", "as-extract", wanted);
+            }
+            Err(trace::Error::Argument { found, wanted, .. }) => {
+                wrong.add("volume.profile", found, wanted);
+            }
+            _ => {}
+        }
+        wrong.require(*queue_depth != Some(0), "volume.queue_depth", 0, "at least 1");
+        let holds = *scale > 0.0 && *scale <= 1.0;
+        wrong.require(holds, "volume.scale", scale, "a fraction above 0, up to 1");
+        if let Some(factor) = time_scale {
+            let holds = factor.is_finite() && *factor > 0.0;
+            wrong.require(
+                holds,
+                "volume.time_scale",
+                factor,
+                "a factor above 0, such as 0.5 for twice as fast",
+            );
+        }
+    }
+
     /// Its requests for a device of `capacity` logical bytes: those of the recorded trace in the folder `traces`, or else
     /// generated.
     pub(crate) fn requests(
@@ -47,10 +100,11 @@ impl Volume {
                 Ok(VolumeRequests { source, requests, total, before, extent: report.extent })
             }
             RealOrProfile::Profile(profile) => {
-                let profile = match self.duration {
+                let mut profile = match self.duration {
                     Lasts::AsChosen => *profile,
                     Lasts::AsExtract => profile.as_extract(),
                 };
+                profile.bursts = self.bursts.as_deref().map(Bursts::named).transpose()?;
                 let pass = {
                     let (profile, scale) = (profile.clone(), self.scale);
                     move || profile.generator(Seed(seed), scale)
@@ -131,6 +185,8 @@ mod tests {
         Volume {
             profile: "centaur/proj_0".into(),
             queue_depth: Some(32),
+            time_scale: None,
+            bursts: None,
             duration: Lasts::default(),
             scale,
             replays: 0,
@@ -143,6 +199,8 @@ mod tests {
             let volume = Volume {
                 profile: "ressd/prn_1".into(),
                 queue_depth: None,
+                time_scale: None,
+                bursts: None,
                 duration,
                 scale: 0.01,
                 replays: 0,
@@ -153,6 +211,15 @@ mod tests {
         let ratio = last(Lasts::AsExtract).seconds() / last(Lasts::AsChosen).seconds();
         // 31.1% of writes of 13.8 KiB and 4.05 GiB in all: 0.99 of 11.2 million requests.
         assert!((0.087..0.090).contains(&ratio), "{ratio}");
+    }
+
+    #[test]
+    fn a_volume_has_its_times_scaled_and_a_bound_beside_them() {
+        let pace = |queue_depth, time_scale| Volume { queue_depth, time_scale, ..volume(1.0) }.pace();
+        assert_eq!(pace(None, None), Pace::Open { time_scale: 1.0 });
+        assert_eq!(pace(None, Some(0.1)), Pace::Open { time_scale: 0.1 });
+        assert_eq!(pace(Some(8), None), Pace::Closed { depth: 8, think: Duration::ZERO });
+        assert_eq!(pace(Some(8), Some(0.1)), Pace::Bounded { depth: 8, time_scale: 0.1 });
     }
 
     #[test]
@@ -212,6 +279,12 @@ mod tests {
         parse("centaur/hm_1").expect("its requests have times");
         let error = parse("nandflashsim/web").expect_err("they have none").to_string();
         assert!(error.contains("volume.queue_depth: found none, wanted a queue depth"), "{error}");
+        let error = parse("nandflashsim/web\"\nqueue_depth = 1\ntime_scale = 0.5 # \"")
+            .expect_err("the same")
+            .to_string();
+        assert!(error.contains("volume.time_scale: found a factor, wanted none"), "{error}");
+        let error = parse("centaur/hm_1\"\ntime_scale = 0.0 # \"").expect_err("all at once").to_string();
+        assert!(error.contains("volume.time_scale: found 0, wanted a factor above 0"), "{error}");
     }
 
     /// The experiments of Centaur that run devices, with their points.

@@ -36,6 +36,28 @@ fn the_times_of_an_open_loop_count_from_its_beginning() {
 }
 
 #[test]
+fn a_bounded_loop_follows_the_scaled_times_and_keeps_to_its_depth() {
+    let mut queue = HostQueue::new(arrivals(&[0, 4, 6, 100]), Pace::Bounded { depth: 2, time_scale: 0.5 });
+    assert!(matches!(queue.next(at(0)), Submission::Now(_)));
+    assert_eq!(queue.next(at(0)), Submission::At(at(2)), "there is room, and it is too early");
+    assert!(matches!(queue.next(at(2)), Submission::Now(_)));
+    assert_eq!(queue.next(at(3)), Submission::Wait, "its time has come, and there is no room");
+    queue.answered(at(9), &of(0));
+    assert!(matches!(queue.next(at(9)), Submission::Now(_)));
+    queue.answered(at(10), &of(0));
+    assert_eq!(queue.next(at(10)), Submission::At(at(50)));
+}
+
+#[test]
+fn queues_of_a_bounded_loop_have_a_depth_each() {
+    let spread = Spread { queues: 2, is_bound: false };
+    let mut queue = HostQueue::spread(arrivals(&[0; 5]), Pace::Bounded { depth: 2, time_scale: 1.0 }, spread);
+    assert_eq!(queues_of(&mut queue, at(0)), [0, 1, 0, 1]);
+    queue.answered(at(1), &of(1));
+    assert_eq!(queues_of(&mut queue, at(1)), [1]);
+}
+
+#[test]
 fn the_next_two_requests_can_be_looked_at() {
     let mut queue = HostQueue::new(arrivals(&[0; 3]), Pace::Closed { depth: 3, think: Duration::ZERO });
     for wanted in [[Some(0), Some(1)], [Some(1), Some(2)], [Some(2), None], [None; 2]] {

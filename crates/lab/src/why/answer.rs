@@ -35,7 +35,9 @@ pub fn of(asked: &Asked<'_>, first: &First, samples: Vec<(Cause, Asking)>) -> Wh
         workload: source.clone(),
         seed: asked.options.seed,
         queue_depth: match pace {
-            Pace::Closed { depth, .. } | Pace::Bursts { depth, .. } => Some(depth),
+            Pace::Closed { depth, .. } | Pace::Bursts { depth, .. } | Pace::Bounded { depth, .. } => {
+                Some(depth)
+            }
             Pace::Open { .. } | Pace::BySource { .. } => None,
         },
         left_out: first.left_out,
@@ -56,7 +58,9 @@ fn comparable(first: &Sample, pace: Pace, queues: usize, samples: &[(Cause, Aski
     let lengths = samples.iter().filter_map(|(_, sample)| Some(sample.as_ref().ok()?.completions.len()));
     let least = lengths.fold(first.completions.len(), usize::min);
     let outstanding = match pace {
-        Pace::Closed { depth, .. } | Pace::Bursts { depth, .. } => 2 * depth as usize * queues,
+        Pace::Closed { depth, .. } | Pace::Bursts { depth, .. } | Pace::Bounded { depth, .. } => {
+            2 * depth as usize * queues
+        }
         Pace::Open { .. } | Pace::BySource { .. } => 0,
     };
     // Of a run that is short beside its depth half is compared all the same.

@@ -61,7 +61,7 @@ pub(super) struct Ready {
 impl Ready {
     /// A trace that takes longer than there is time is refused before it runs.
     pub fn check_times(&self, pace: Pace) -> Result<()> {
-        let Pace::Open { time_scale } = pace else { return Ok(()) };
+        let (Pace::Open { time_scale } | Pace::Bounded { time_scale, .. }) = pace else { return Ok(()) };
         let last = self.last.map_or(0.0, |last| last.seconds() * time_scale);
         if last <= Duration::LIMIT.seconds() {
             return Ok(());

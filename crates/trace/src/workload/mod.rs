@@ -15,7 +15,7 @@ pub use application::Application;
 pub use config::{Precondition, SizeShare, Workload};
 pub use generator::Generator;
 pub use named::{names, one_of_all};
-pub use profile::{Profile, RealOrProfile, resolve};
+pub use profile::{Bursts, Profile, RealOrProfile, resolve};
 pub use times::Times;
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //!
 //! The data are in `data/profiles`, a file a paper; they are the only place where the published numbers stand.
 
+mod bursts;
 mod fit;
 mod requests;
 mod resolve;
@@ -11,6 +12,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Duration, Seed, one_of};
 
+pub use bursts::Bursts;
 pub use requests::Requests;
 pub use resolve::{RealOrProfile, resolve};
 
@@ -108,6 +110,8 @@ pub struct Profile {
     pub chosen: Chosen,
     /// Numbers that contradict others.
     pub contradictions: Vec<Contradiction>,
+    /// The bursts in which its requests come; none: they know nothing of each other.
+    pub bursts: Option<Bursts>,
     published: BTreeMap<Statistic, f64>,
     units: BTreeMap<Statistic, Unit>,
 }
@@ -164,6 +168,7 @@ impl Profile {
                 claim: file.claim,
                 chosen: volume.chosen.or(&file.chosen),
                 contradictions: volume.contradictions,
+                bursts: None,
                 published: volume.published,
                 units: file.units,
             })
@@ -211,7 +216,7 @@ impl Profile {
     /// The requests of the profile. A `scale` from above 0 to 1 shrinks the number of requests and with it volumes
     /// and footprints; shares, mean sizes and the rate stay.
     pub fn generator(&self, seed: Seed, scale: f64) -> Requests {
-        Requests::new(&self.fit(scale), seed)
+        Requests::new(&self.fit(scale), self.bursts, seed)
     }
 
     /// The published number in the base unit.

@@ -3,6 +3,7 @@
 
 use wordline_kernel::{Bytes, Duration, Instant, Seed, Stream};
 
+use super::bursts::{Bursts, Gaps};
 use super::fit::{Fresh, Plan, Side};
 use crate::stats::GRANULE;
 use crate::{Op, Request};
@@ -23,6 +24,9 @@ pub struct Requests {
     writes: Urn,
     hot_updates: f64,
     interval: Duration,
+    /// Where they come in bursts, in place of the interval, and whether the last one was a read.
+    gaps: Option<Gaps>,
+    was_read: Option<bool>,
     now: Instant,
     pitch: u64,
     order: Stream,
@@ -121,7 +125,7 @@ impl Urn {
 }
 
 impl Requests {
-    pub(super) fn new(plan: &Plan, seed: Seed) -> Self {
+    pub(super) fn new(plan: &Plan, bursts: Option<Bursts>, seed: Seed) -> Self {
         let (reads, writes) = (Urn::new(&plan.reads), Urn::new(&plan.writes));
         let largest = plan.reads.sizes.iter().chain(&plan.writes.sizes).map(|(size, _)| *size).max();
         // The shortest lane is never longer than the mean, so that a twentieth and one request more are enough room
@@ -133,12 +137,27 @@ impl Requests {
             writes,
             hot_updates: plan.hot_updates,
             interval: plan.interval,
+            gaps: bursts.map(|bursts| Gaps::new(bursts, plan.interval, seed.stream("profile.bursts", 0))),
+            was_read: None,
             now: Instant::ZERO,
             pitch,
             order: seed.stream("profile.order", 0),
             address: seed.stream("profile.address", 0),
             time: seed.stream("profile.time", 0),
         }
+    }
+
+    /// Whether the next one of those `left` is a read.
+    fn is_read(&mut self, left: u64) -> bool {
+        if let (Some(gaps), Some(was_read)) = (&mut self.gaps, self.was_read) {
+            let same = if was_read { &self.reads } else { &self.writes };
+            if gaps.keeps() && same.requests > 0 {
+                return was_read;
+            }
+        }
+        let is_read = self.order.below(left) < self.reads.requests;
+        self.was_read = Some(is_read);
+        is_read
     }
 
     /// The byte after the last one that any request can touch.
@@ -155,7 +174,7 @@ impl Iterator for Requests {
         if left == 0 {
             return None;
         }
-        let is_read = self.order.below(left) < self.reads.requests;
+        let is_read = self.is_read(left);
         // A fifth of the reads goes to the hot fifth of the data: no published table says more of reads.
         let (op, urn, hot) = if is_read {
             (Op::Read, &mut self.reads, 0.2)
@@ -165,8 +184,10 @@ impl Iterator for Requests {
         let (offset, size) = urn.next(hot, self.pitch, &mut self.order, &mut self.address);
         let arrival = self.now;
         if self.interval > Duration::ZERO {
-            let interval = self.interval.ps() as f64 * self.time.exponential();
-            self.now += Duration::from_ps(interval as u64);
+            self.now += match &mut self.gaps {
+                Some(gaps) => gaps.next(),
+                None => Duration::from_ps((self.interval.ps() as f64 * self.time.exponential()) as u64),
+            };
         }
         Some(Request { arrival, ..Request::new(op, Bytes(offset), Bytes(size)) })
     }

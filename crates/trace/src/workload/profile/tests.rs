@@ -3,6 +3,7 @@
 use wordline_kernel::Digest;
 
 use super::*;
+use crate::{Op, Request};
 
 const SEED: Seed = Seed(1);
 
@@ -111,6 +112,32 @@ fn the_recordings_of_ft_passds_volumes_are_those_of_the_other_tables() {
             "{name}: {recorded}, {reads} + {writes}"
         );
     }
+}
+
+#[test]
+fn bursts_keep_the_rate_and_the_counts_and_have_their_lengths_and_runs() {
+    let mut profile = Profile::named("ft-passd/hm_0").expect("it is there").as_extract();
+    let plain: Vec<Request> = profile.generator(SEED, 0.05).collect();
+    profile.bursts = Some(Bursts::named("rsrch_1").expect("they were fitted"));
+    let bursts = profile.bursts.expect("they were set");
+    let all: Vec<Request> = profile.generator(SEED, 0.05).collect();
+    let writes = |all: &[Request]| all.iter().filter(|request| request.op == Op::Write).count();
+    assert_eq!((all.len(), writes(&all)), (plain.len(), writes(&plain)));
+    let gaps: Vec<f64> = all.windows(2).map(|two| two[1].arrival.since(two[0].arrival).seconds()).collect();
+    let [last, of_plain] = [&all, &plain].map(|all| all.last().expect("there are some").arrival.ps() as f64);
+    assert!((0.94..1.06).contains(&(last / of_plain)), "the same rate: {last}, {of_plain}");
+    let pauses: Vec<f64> = gaps.iter().copied().filter(|gap| *gap >= 1e-3).collect();
+    let length = all.len() as f64 / (pauses.len() + 1) as f64;
+    assert!((0.97..1.03).contains(&(length / bursts.length())), "{length}, {}", bursts.length());
+    let mean = pauses.iter().sum::<f64>() / pauses.len() as f64;
+    let squared = pauses.iter().map(|pause| (pause - mean).powi(2)).sum::<f64>() / pauses.len() as f64;
+    let deviation = squared.sqrt() / mean;
+    assert!((0.95..1.05).contains(&(deviation / bursts.pauses)), "{deviation}");
+    let share = writes(&all) as f64 / all.len() as f64;
+    let same = all.windows(2).filter(|two| two[0].op == two[1].op).count() as f64 / gaps.len() as f64;
+    let kept = 1.0 - (1.0 - same) / (2.0 * share * (1.0 - share));
+    assert!((kept - bursts.kept).abs() < 0.02, "{kept}");
+    assert!(Bursts::named("rsrch_2").is_err());
 }
 
 #[test]

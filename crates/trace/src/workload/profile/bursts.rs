@@ -1,0 +1,102 @@
+//! Bursts of requests, as recorded volumes have them; a table of statistics does not tell of them.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use wordline_kernel::{Duration, Stream, one_of};
+
+use crate::Error;
+
+const FILE: &str = include_str!("../../../../../data/profiles/bursts.toml");
+
+/// The structure of the bursts in which requests come. Their rate is that of the profile.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bursts {
+    /// Mean length of the short bursts, in requests; lengths are geometric.
+    pub short: f64,
+    /// Mean length of the long ones.
+    pub long: f64,
+    /// Share of the bursts that are long.
+    pub long_share: f64,
+    /// Mean gap between the requests of a burst, exponential.
+    pub gap: Duration,
+    /// Standard deviation of the gaps between bursts by their mean, at least 1.
+    pub pauses: f64,
+    /// Correlation of a request's operation with that of the one before.
+    pub kept: f64,
+}
+
+impl Bursts {
+    /// Those fitted on the recording called `name`.
+    ///
+    /// # Errors
+    /// Lists the names where there is none.
+    pub fn named(name: &str) -> Result<Self, Error> {
+        let all: BTreeMap<String, Self> = toml::from_str(FILE).expect("a test reads the embedded file");
+        all.get(name).copied().ok_or_else(|| Error::Argument {
+            what: "bursts".into(),
+            found: format!("`{name}`"),
+            wanted: one_of(name, &all.keys().map(String::as_str).collect::<Vec<_>>()),
+        })
+    }
+
+    /// Mean length of all bursts.
+    pub fn length(&self) -> f64 {
+        self.long_share * self.long + (1.0 - self.long_share) * self.short
+    }
+}
+
+/// The gaps between requests that come in bursts.
+#[derive(Clone, Debug)]
+pub(super) struct Gaps {
+    pub bursts: Bursts,
+    /// Mean gap between bursts, in picoseconds.
+    pause: f64,
+    /// Share of the pauses that are short: with half of the time each, the two kinds have the wanted deviation.
+    short_pauses: f64,
+    /// Requests of the present burst that are still to come.
+    left: u64,
+    random: Stream,
+}
+
+impl Gaps {
+    /// Gaps of `interval` on average. Where bursts alone take longer than that, nothing is between them.
+    pub fn new(bursts: Bursts, interval: Duration, random: Stream) -> Self {
+        let within = (bursts.length() - 1.0) * bursts.gap.ps() as f64;
+        let pause = (bursts.length() * interval.ps() as f64 - within).max(0.0);
+        let squared = bursts.pauses * bursts.pauses;
+        let short_pauses = (1.0 + libm::sqrt((squared - 1.0) / (squared + 1.0))) / 2.0;
+        let mut gaps = Self { bursts, pause, short_pauses, left: 0, random };
+        gaps.left = gaps.length() - 1;
+        gaps
+    }
+
+    /// The length of a burst.
+    fn length(&mut self) -> u64 {
+        let is_long = self.random.unit() < self.bursts.long_share;
+        let mean = if is_long { self.bursts.long } else { self.bursts.short };
+        1 + (self.random.exponential() / -libm::log1p(-1.0 / mean)) as u64
+    }
+
+    /// The gap before the next request.
+    pub fn next(&mut self) -> Duration {
+        let mean = match self.left.checked_sub(1) {
+            Some(left) => {
+                self.left = left;
+                self.bursts.gap.ps() as f64
+            }
+            None => {
+                self.left = self.length() - 1;
+                let is_short = self.random.unit() < self.short_pauses;
+                self.pause / (2.0 * if is_short { self.short_pauses } else { 1.0 - self.short_pauses })
+            }
+        };
+        Duration::from_ps((mean * self.random.exponential()) as u64)
+    }
+
+    /// Whether the next request is of the operation of the one before, whatever would be drawn.
+    pub fn keeps(&mut self) -> bool {
+        self.random.unit() < self.bursts.kept
+    }
+}
