@@ -55,6 +55,15 @@ impl Mutant {
         format!("crates/{}/{}", self.of, self.fault.file)
     }
 
+    /// Whether a name is of this mutant: that of its crate, its own, or a range such as `ssd/40..72`, whose end is a part of it.
+    pub fn is_named_by(&self, name: &str) -> bool {
+        let own = self.number % NUMBERS;
+        let Some((of, positions)) = name.split_once('/') else { return name == self.of };
+        let (first, last) = positions.split_once("..").unwrap_or((positions, positions));
+        let within = |first: u32, last: u32| (first..=last).contains(&own);
+        of == self.of && matches!((first.parse(), last.parse()), (Ok(first), Ok(last)) if within(first, last))
+    }
+
     /// The change, on one line.
     pub fn change(&self) -> String {
         let short = |code: &str| code.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -81,9 +90,17 @@ impl Mutant {
             None => once(text, right)?,
         };
         let is_statement = |code: &str| code.is_empty() || code.ends_with([';', '}']);
-        match is_statement(right) == is_statement(wrong) || wrong.is_empty() {
-            true => Ok(begin..begin + right.len()),
-            false => Err(format!("found {right:?} for {wrong:?}, wanted two expressions or two statements")),
+        match () {
+            () if !is_closed(right) || !is_closed(wrong) => {
+                Err(format!("found {right:?} for {wrong:?}, wanted each bracket with its other half"))
+            }
+            () if right.starts_with("let ") => Err(format!(
+                "found {right:?}, wanted no declaration, which a switch would hide: take its value"
+            )),
+            () if is_statement(right) == is_statement(wrong) || wrong.is_empty() => {
+                Ok(begin..begin + right.len())
+            }
+            () => Err(format!("found {right:?} for {wrong:?}, wanted two expressions or two statements")),
         }
     }
 
@@ -94,6 +111,21 @@ impl Mutant {
         let choice = format!("if {kernel}::mutants::is({}) {{ {wrong} }} else {{ {right} }}", self.number);
         if right.ends_with([';', '}']) { choice } else { format!("({choice})") }
     }
+}
+
+/// Whether all brackets of a piece of code are opened and closed in it.
+fn is_closed(code: &str) -> bool {
+    let mut open = Vec::new();
+    code.chars().all(|letter| match letter {
+        '(' | '[' | '{' => {
+            open.push(letter);
+            true
+        }
+        ')' => open.pop() == Some('('),
+        ']' => open.pop() == Some('['),
+        '}' => open.pop() == Some('{'),
+        _ => true,
+    }) && open.is_empty()
 }
 
 /// Where `text` has `wanted`, if it has it once.

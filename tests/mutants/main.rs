@@ -4,6 +4,7 @@
 //! ```text
 //! cargo run -p wordline-tests --bin mutants                    every mutant
 //! cargo run -p wordline-tests --bin mutants -- ssd host/12     those of a crate, or one alone
+//! cargo run -p wordline-tests --bin mutants -- ssd/40..72      those from one to another, which is among them
 //! ```
 //!
 //! Says for each which test found it. Exit code 1: a mutant survived that is not listed as one that lives, or the other way round. 2: a mutant
@@ -38,9 +39,7 @@ fn run(names: &[String]) -> Result<usize, String> {
     let root =
         Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests are a folder of the repository");
     let all = copy::all_mutants(root)?;
-    let is_chosen = |mutant: &&Mutant| {
-        names.is_empty() || names.iter().any(|name| *name == mutant.name || *name == mutant.of)
-    };
+    let is_chosen = |mutant: &&Mutant| names.is_empty() || names.iter().any(|name| mutant.is_named_by(name));
     let chosen: Vec<&Mutant> = all.iter().filter(is_chosen).collect();
     if chosen.is_empty() {
         return Err(format!(

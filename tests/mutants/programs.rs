@@ -155,8 +155,9 @@ impl Program {
     /// Runs these tests with a mutant until one fails.
     fn run(&self, number: u32, tests: &[&str]) -> Verdict {
         let usual: f64 = tests.iter().map(|test| self.seconds[*test]).sum();
-        // A mutant may loop. Chosen: ten times what the tests take, and what a loaded machine may take besides.
-        let limit = Duration::from_secs_f64(10.0 * usual + 20.0);
+        // A mutant may loop. Chosen: ten times what the tests take, but at most two minutes more than that, and what a loaded machine may take
+        // besides. Two tests run at once, so that even long ones have twice their time.
+        let limit = Duration::from_secs_f64(usual + (9.0 * usual).min(120.0) + 20.0);
         let mut command = self.command();
         command.env("WORDLINE_MUTANT", number.to_string()).arg("--exact").args(tests);
         let mut child = match command.stdout(Stdio::piped()).spawn() {

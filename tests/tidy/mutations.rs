@@ -59,6 +59,8 @@ fn a_mutant_of_code_that_has_changed_is_caught() {
     assert_eq!(count(&format!("right = \"x << y\"\n{replaced}")), 1, "no such code");
     assert_eq!(count("right = \"z += 1;\"\nwrong = \"z\""), 1, "a statement and an expression");
     assert_eq!(count(&format!("right = \"x < y\"\nwhy = \"no\"\n{replaced}")), 1, "an unknown key");
+    assert_eq!(count("right = \"g(x < y); z\"\nwrong = \"g(z\""), 1, "half a bracket");
+    assert_eq!(count("right = \"z += 1; }\"\nwrong = \"\""), 1, "another half");
     let twice = "[[mutant]]\nfile = \"src/lib.rs\"\nright = \"z += 1;\"\nwrong = \"\"\n";
     let list = file("tests/mutations/a.toml", &twice.repeat(2));
     assert_eq!(useless(&[&list], &files).len(), 1, "two mutants of the same code");

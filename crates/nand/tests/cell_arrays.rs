@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wordline_kernel::snapshot::{Reader, State, Writer};
 use wordline_kernel::{Duration, Instant, Seed};
 use wordline_nand::cell::{
-    Bit, CellArrays, CellSet, CellsFile, Condition, Effects, Strength, TwoBits, Written,
+    AgedCellsFile, Bit, CellArrays, CellSet, CellsFile, Condition, Effects, Held, Strength, TwoBits, Written,
 };
 use wordline_nand::part::{PartFile, SlcTiming};
 use wordline_nand::physics::Work;
@@ -219,6 +219,49 @@ fn one_bit_a_cell_holds_a_year_that_three_bits_do_not() {
     let (senses, low) = errors(&mut cells, CellMode::TwoBit, 32 * 8);
     assert_eq!(senses, 1, "the low bit lies between P1 and P2");
     assert!(low > 0 && low < native, "{low} of {native}");
+}
+
+#[test]
+fn a_higher_start_widens_the_lowest_programmed_state_of_every_mode() {
+    let set = set();
+    let written = Written { start_margin: 100.0, ..Written::default() };
+    for (held, lowest) in [
+        (Held::Native, 1),
+        (Held::Slc, 1),
+        (Held::of(CellMode::TwoBit), 1),
+        (Held::of(CellMode::Reprogrammed(2)), 0),
+    ] {
+        let levels = |written| {
+            set.used(held).levels(&set, &Strength::USUAL, &Condition::FRESH, written).states.into_iter()
+        };
+        let both = levels(&Written::default()).zip(levels(&written));
+        let wider: Vec<bool> = both.map(|(usual, now)| now.deviation > usual.deviation).collect();
+        assert!(
+            (0..).zip(&wider).all(|(state, is_wider)| *is_wider == (state == lowest)),
+            "{held:?}: {wider:?}"
+        );
+    }
+}
+
+#[test]
+fn margins_that_leave_no_window_are_beyond_the_part() {
+    let mut file: PartFile = toml::from_str(&text("parts", "cubeftl-tlc")).expect("well formed");
+    let set: CellsFile = toml::from_str(&text("cells", "cubeftl-tlc")).expect("well formed");
+    file.cells = Some(Box::new(AgedCellsFile {
+        set: Box::new(set),
+        cycles: 0.0,
+        hours: 0.0,
+        retention_passes: false,
+        celsius: 30.0,
+        mixture: Vec::new(),
+        surges: Vec::new(),
+    }));
+    let part = file.check().expect("sound");
+    let beyond = |start_margin| part.beyond(&Parameters { start_margin, final_margin: 620, ..USUAL });
+    assert_eq!(beyond(999), None);
+    let (found, wanted) = beyond(1_000).expect("the window is 1,620 mV");
+    assert_eq!(found, "margins of 1000 and 620 mV");
+    assert_eq!(wanted, "less than the window of 1620 mV together");
 }
 
 /// The share of wrong bits of a page of two bits with these rewrites, by the states of the set.

@@ -1,7 +1,7 @@
 //! Word lines with two bits a cell that are programmed again: pages of a stream that says so replace those that are not valid.
 
 use wordline_kernel::{Seed, state};
-use wordline_nand::faults::{Fails, FaultFile};
+use wordline_nand::faults::{Fails, FaultFile, Numbers};
 use wordline_nand::{CellMode, PageId};
 use wordline_ssd::config::Scope;
 use wordline_ssd::design::{Combination, Needs, Seam, View, WriteStream};
@@ -20,10 +20,12 @@ struct Again {
     times: u8,
     /// Whether it names word lines itself: the last that can be programmed again before any that is not programmed.
     names: bool,
+    /// A word line of each block of which all programs fail.
+    bad: Option<u32>,
     asked: u64,
 }
 
-state!(Again { values { asked } fixed { below, times, names } });
+state!(Again { values { asked } fixed { below, times, names, bad } });
 
 impl Again {
     fn design(times: u8, names: bool) -> impl Fn(&Config) -> Box<dyn Design> {
@@ -31,7 +33,7 @@ impl Again {
     }
 
     fn below(below: u32, times: u8, names: bool) -> impl Fn(&Config) -> Box<dyn Design> {
-        move |_| Box::new(Self { below, times, names, asked: 0 })
+        move |_| Box::new(Self { below, times, names, bad: None, asked: 0 })
     }
 }
 
@@ -53,6 +55,11 @@ impl Design for Again {
     fn word_line(&mut self, open: &OpenBlock<'_>, view: &mut View<'_>) -> u32 {
         let Some(last) = open.again.word_lines.last().copied() else { return open.first_unprogrammed() };
         self.asked += 1;
+        assert!(
+            !open.again.word_lines.iter().any(|line| Some(*line) == self.bad),
+            "{:?}",
+            open.again.word_lines
+        );
         let facts = view.word_line(open.block, last);
         assert!(facts.again.is_some_and(|times| times < self.times), "{facts:?}");
         assert!(facts.valid.contains(&0), "a page of it can be replaced: {facts:?}");
@@ -157,6 +164,20 @@ fn a_program_that_fails_takes_the_page_beside_it_unless_it_is_backed_up() {
     assert!(lost(LowerPages::Exposed) > 0);
 }
 
+#[test]
+fn a_word_line_of_which_programs_failed_is_not_programmed_again() {
+    let mut file = contract::small_with_two_bits();
+    file.ftl.failure = FailureKind::Tolerate { programs: u32::MAX, reads: 3 };
+    file.faults =
+        vec![FaultFile { page: Some(Numbers { least: 2, most: 3 }), ..FaultFile::new(Fails::Program) }];
+    let mut rig = rig(&file, |_: &Config| {
+        Box::new(Again { below: 48, times: 2, names: true, bad: Some(1), asked: 0 }) as Box<dyn Design>
+    });
+    overwrite(&mut rig, 2_000, 48);
+    let totals = rig.device.totals();
+    assert!(totals.program_failures > 10 && totals.reprogrammed > 100, "{totals:?}");
+}
+
 /// Moves pages to blocks of which word lines would be programmed again.
 struct Moves;
 
@@ -181,7 +202,7 @@ fn more_programs_of_a_word_line_than_it_stands_are_refused() {
         let parts = Parts { designs: Combination::of(vec![design]), ..Parts::of(&config) };
         parts.check(&config).map(drop).expect_err("it does not fit").to_string()
     };
-    let wrong = refused(Box::new(Again { below: 12, times: 3, names: false, asked: 0 }));
+    let wrong = refused(Box::new(Again { below: 12, times: 3, names: false, bad: None, asked: 0 }));
     assert!(
         wrong.contains("wanted at most 2 times, which the word lines of the part small tolerate"),
         "{wrong}"

@@ -39,6 +39,16 @@ fn a_protected_buffer_keeps_what_fills_no_program() {
 }
 
 #[test]
+fn what_a_protected_buffer_gathered_behind_a_program_that_is_cut_is_lost_and_counted() {
+    let mut host = Host::new(managed(0.2, true), zones());
+    // The device below takes 16 blocks at once. Two more fill a program, and the last waits for another.
+    host.write(0, 19).expect("it is empty");
+    host.cut_power(Duration::ZERO);
+    assert_eq!((host.zone(0).write_pointer, host.device.counts().blocks_lost), (16, 1));
+    host.read_all();
+}
+
+#[test]
 fn a_zone_without_room_for_padding_is_full() {
     let mut host = Host::new(device(), zones());
     // 8 of 64 logical blocks are room for padding.

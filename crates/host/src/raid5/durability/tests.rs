@@ -193,3 +193,17 @@ fn what_a_missing_member_held_of_a_row_in_doubt_is_lost() {
     assert_eq!([0, 1, 3].map(|row| of.lost.of(row, 0)), [0xff, 0xff, 0]);
     assert_eq!(of.rows.wrong(), 0);
 }
+
+#[test]
+fn the_log_gives_no_parity_of_a_row_without_a_block_that_was_written() {
+    let replays = |written: Set| {
+        let mut of = durability();
+        assert!(of.held.fail(0));
+        of.write_begins(0);
+        assert_eq!((of.write_in_log(0, written), of.take_room(0, 16)), (None, Some(0)));
+        let lost = of.cut(std::iter::empty()).lost;
+        (of.log.replays(0), lost)
+    };
+    assert_eq!(replays(0b110), (0b110, 0), "the missing block was left alone");
+    assert_eq!(replays(0b111), (0, 8), "the missing block was written");
+}

@@ -101,6 +101,16 @@ fn global_keys_go_for_the_jobs_behind_them() {
 }
 
 #[test]
+fn a_file_names_each_key_once_that_says_nothing_of_the_requests() {
+    let notes = |keys: &str| parsed(&format!("[global]\nfilename=x\ndirect=1\n[a]\n{keys}[b]\n{keys}")).notes;
+    assert_eq!(notes(""), [""; 0]);
+    assert_eq!(
+        notes("thread\ngroup_reporting\n"),
+        ["keys that say nothing of the requests: group_reporting, thread"]
+    );
+}
+
+#[test]
 fn a_sequential_job_covers_its_region_once_and_in_order() {
     let all = job("rw=write\nbs=64k\noffset=25%\nsize=10m");
     let offsets: Vec<u64> = all.iter().map(|request| request.offset.0).collect();

@@ -69,6 +69,20 @@ fn threads_that_find_nothing_to_ask_for_hold_nobody() {
 }
 
 #[test]
+fn a_post_wakes_the_threads_that_it_names_alone() {
+    let keys = r#"
+        page_cache = 0.0
+        threads = [
+            { name = "log", count = 1, loop = [{ op = "write-log", size = "4KiB" }, { op = "wait", posts = 1 }] },
+            { name = "writer", count = 1, loop = [{ op = "write-part", size = "2KiB" }, { op = "wait", posts = 1 }] },
+            { name = "reader", count = 1, loop = [{ op = "read-part", size = "2KiB" }, { op = "post", to = "writer" }] },
+        ]"#;
+    let asked = asked_by_each(threads_of("oltp", keys, 7, 1_000, 64), 1_000, "one that posts");
+    // The log is written once before it waits.
+    assert!(asked[0] < 5 && asked[1] > 300, "{asked:?}");
+}
+
+#[test]
 fn whatever_is_answered_first_reads_are_of_what_was_written_and_not_discarded() {
     for (name, keys) in CHANGED {
         let all = threads_of(name, keys, 7, 10_000, 64);
