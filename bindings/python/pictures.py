@@ -105,15 +105,15 @@ def pictures(rows: dict[str, Row]) -> dict[str, list[Json]]:
     """The charts of each picture, one below the other."""
     baseline = "RSS-RAID over its baseline"
     ratio = "RSS-RAID by its baseline"
-    writes, reads = f"mean answer to writes, {baseline}", f"mean answer to reads, {baseline}"
+    writes, reads = f"mean write latency, {baseline}", f"mean read latency, {baseline}"
     erase = "pages of the host for each erase"
     return {
-        "fig11": [by_volume(rows, f"room taken, {ratio}", f"room taken, {ratio}", "room taken", "programmed")],
-        "fig12": [by_volume(rows, f"blocks cleaned, {baseline}", f"blocks cleaned, {ratio}", "blocks cleaned", "programmed")],
-        "fig13": [by_volume(rows, f"{erase}, {baseline}", f"blocks cleaned, {ratio}", "pages for each erase", "programmed", inverse=True)],
+        "fig11": [by_volume(rows, f"physical pages consumed, {ratio}", f"physical pages consumed, {ratio}", "physical pages consumed", "programmed")],
+        "fig12": [by_volume(rows, f"blocks collected, {baseline}", f"blocks collected, {ratio}", "blocks collected", "programmed")],
+        "fig13": [by_volume(rows, f"{erase}, {baseline}", f"blocks collected, {ratio}", "pages for each erase", "programmed", inverse=True)],
         "fig14": [
-            by_volume(rows, writes, f"mean answer to writes, {ratio}", "answer to writes", "buffer"),
-            by_volume(rows, reads, f"mean answer to reads, {ratio}", "answer to reads", "buffer"),
+            by_volume(rows, writes, f"mean write latency, {ratio}", "write latency", "buffer"),
+            by_volume(rows, reads, f"mean read latency, {ratio}", "read latency", "buffer"),
         ],
         "fig15": [free_pages(rows, f"free pages at the end, {baseline}")],
         "fig16": [
@@ -121,9 +121,9 @@ def pictures(rows: dict[str, Row]) -> dict[str, list[Json]]:
                 rows,
                 {
                     "writes, RSS": writes,
-                    "writes, MLC": "mean answer to writes, MLC over the baseline",
+                    "writes, MLC": "mean write latency, MLC over the baseline",
                     "reads, RSS": reads,
-                    "reads, MLC": "mean answer to reads, MLC over the baseline",
+                    "reads, MLC": "mean read latency, MLC over the baseline",
                     "pages for each erase, RSS": f"{erase}, {baseline}",
                     "pages for each erase, MLC": f"{erase}, MLC over the baseline",
                 },

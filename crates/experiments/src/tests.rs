@@ -390,7 +390,7 @@ fn a_column_of_a_pool_that_a_device_does_not_have_is_refused_before_anything_run
         let text = TWO_PRESETS.replace("time.bus.read_us", column);
         parse(&text.replace("preset = \"centaur-3d\"", &format!("preset = \"{preset}\"")))
     };
-    for column in ["pools.1.spent_lifetime", "sub_requests.stolen"] {
+    for column in ["pools.1.endurance_used", "sub_requests.stolen"] {
         assert!(with(column, "centaur").is_ok(), "{column}");
         let error = with(column, "centaur-3d").expect_err("one pool").to_string();
         let wanted = format!(
@@ -398,7 +398,7 @@ fn a_column_of_a_pool_that_a_device_does_not_have_is_refused_before_anything_run
         );
         assert!(error.contains(&wanted), "{error}");
     }
-    let error = with("pools.2.spent_lifetime", "centaur").expect_err("two pools").to_string();
+    let error = with("pools.2.endurance_used", "centaur").expect_err("two pools").to_string();
     assert!(error.contains("wanted a column of a device with 2 pools, counted from 0"), "{error}");
 }
 

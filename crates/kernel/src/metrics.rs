@@ -309,7 +309,7 @@ mod tests {
         Counts { reads: 3, erases: 1 }.add_to(&mut metrics);
         metrics.add(Metric::new("energy_joules", Unit::Joules, "Energy."), 0.5);
         metrics.add(
-            Metric::new("map.hit_ratio", Unit::Fraction, "Hits of all look-ups; null without any."),
+            Metric::new("map.hit_ratio", Unit::Fraction, "Hits of all lookups; null without any."),
             None::<f64>,
         );
         metrics

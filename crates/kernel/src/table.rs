@@ -1,4 +1,4 @@
-//! A small look-up table from one number to another, of fixed capacity.
+//! A small lookup table from one number to another, of fixed capacity.
 
 use serde::{Deserialize, Serialize};
 

@@ -326,7 +326,7 @@ impl<D: BlockDevice> Measurements<D> {
                 counted(counts[Operation::Discard as usize], "discard"),
             ));
         }
-        let filled = metrics.count("flash.fill_reads");
+        let filled = metrics.count("flash.rmw_reads");
         if filled > 0 {
             notes.push(format!(
                 "{} (RMW): writes that cover a mapping unit of {unit} in part have the rest of it read and programmed with them",

@@ -35,7 +35,7 @@ fn of(member: &MemberDetail, pools: &[PoolDetail], busy: &[f64]) -> MemberUse {
         programs: sum(|pool| pool.programs),
         erases,
         erases_per_block: erases as f64 / blocks.max(1) as f64,
-        spent_lifetime: lifetime::spent(pools.iter().map(|pool| pool.worn)),
+        endurance_used: lifetime::spent(pools.iter().map(|pool| pool.worn)),
         least_worn: worn().min().unwrap_or(0),
         most_worn: worn().max().unwrap_or(0),
         bad_blocks: sum(|pool| pool.dies.iter().map(wear::bad).sum::<u64>() * u64::from(pool.planes)),

@@ -17,7 +17,7 @@ pub fn used(pools: &[PoolDetail], busy: &[f64]) -> Vec<PoolUse> {
         programmed_bytes: pool.programs * pool.page_size,
         erases: pool.worn.erases,
         erases_per_block: pool.worn.erases_per_block(),
-        spent_lifetime: pool.worn.spent(),
+        endurance_used: pool.worn.spent(),
         valid_share: pool.valid_share,
         dies_busy: busy.by_ref().take(pool.dies.len()).sum::<f64>() / pool.dies.len().max(1) as f64,
         least_worn: wear::erases(pool).min().unwrap_or(0),

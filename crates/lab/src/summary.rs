@@ -239,7 +239,7 @@ pub struct PoolUse {
     /// Erases of a block in the run; those of the planes of a row together count as one.
     pub erases_per_block: f64,
     /// The part of its lifetime that the run spent. Centaur's equation 1.
-    pub spent_lifetime: f64,
+    pub endurance_used: f64,
     /// Valid data at the end as a part of its flash. Centaur's equation 2.
     pub valid_share: f64,
     /// Part of the run during which one of its dies was busy, in the mean of them.
@@ -282,7 +282,7 @@ pub struct MemberUse {
     /// Erases of a block in the run; those of the planes of a row together count as one.
     pub erases_per_block: f64,
     /// The part of its lifetime that the run spent, of the pool that spent most.
-    pub spent_lifetime: f64,
+    pub endurance_used: f64,
     /// Erases of its least worn block.
     pub least_worn: u32,
     /// Erases of its most worn block.
@@ -499,7 +499,7 @@ pub struct Wear {
     pub drive_writes_per_day: Option<f64>,
     /// Erases of the run as a part of all that the blocks stand, of the pool that spent most: 1 for a run that takes a new device
     /// to its end. Planes that are erased together count as one. Centaur's equations 1 and 3.
-    pub spent_lifetime: f64,
+    pub endurance_used: f64,
     /// Mean erases of a block in the run alone.
     pub run_erases: f64,
     /// Each die.

@@ -120,7 +120,7 @@ pub struct SlowRequest {
 /// The command that a request waited behind for longest.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LongestCommand {
-    /// Its work: `host_read`, `host_program`, `fill_read`, `prefetch`, `map_read`, `map_program`, `erase`, `scan`, or the `read` or
+    /// Its work: `host_read`, `host_program`, `rmw_read`, `prefetch`, `map_read`, `map_program`, `erase`, `scan`, or the `read` or
     /// `program` of `cleaning`, `folding`, `levelling` or `vacating`, as in `cleaning_read`.
     pub work: String,
     /// The device of an array; left out where there is no array.
@@ -337,7 +337,7 @@ pub(crate) fn work_in_words(name: &str, several: bool) -> String {
     match name {
         "host_read" => format!("read{plural} of the host"),
         "host_program" => format!("program{plural} of the host"),
-        "fill_read" => format!("read{plural} for partly written pages"),
+        "rmw_read" => format!("read{plural} for partly written pages"),
         "prefetch" => format!("prefetch{}", if several { "es" } else { "" }),
         "map_read" => format!("read{plural} of the map"),
         "map_program" => format!("program{plural} of the map"),

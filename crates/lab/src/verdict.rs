@@ -121,7 +121,7 @@ fn longest(run: &Summary) -> Option<(&str, f64)> {
 
 fn sentence(verdict: &Verdict, pace: Pace, evidence: &Evidence) -> String {
     let cleaning = verdict.cleaning.filter(|share| *share > 0.0).map_or_else(String::new, |share| {
-        format!("; {} of the time of the arrays went into cleaning", Quantity::Fraction(share))
+        format!("; {} of flash array time went to GC", Quantity::Fraction(share))
     });
     let how = |kind: Bound| format!("{}{cleaning}", how_busy(kind, evidence));
     match verdict.bound {

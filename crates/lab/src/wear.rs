@@ -44,7 +44,7 @@ pub fn of(pools: &[PoolDetail], [written, programmed]: [u64; 2], shape: &Shape) 
         terabytes_expected: (spent > 0.0 && programmed > 0).then(|| programmed as f64 / TERABYTE / spent),
         years_expected: None,
         drive_writes_per_day: None,
-        spent_lifetime: spent,
+        endurance_used: spent,
         run_erases: erased as f64 / erases.len().max(1) as f64,
         dies: pools.iter().flat_map(|pool| pool.dies.iter().map(|die| of_die(die, pool.planes))).collect(),
         erases: values.collect(),

@@ -4,7 +4,7 @@
 //! of the highest slow. Planar parts keep the pages of a word line apart: the low pages of the neighbours are
 //! programmed before its own high page, so that they disturb it less. A [`Pairing`] names the order; it is the
 //! sequence of page types by page number, and pages of the same rank among their type share a word line. Part files
-//! choose one with `geometry.pairing`, and [`PageTable`] holds it ready for look-ups.
+//! choose one with `geometry.pairing`, and [`PageTable`] holds it ready for lookups.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

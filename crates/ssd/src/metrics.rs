@@ -139,7 +139,7 @@ impl<'a> Since<'a> {
         self.totals.grown_bad_blocks * u64::from(planes)
     }
 
-    /// So much for each look-up of the map; none without any.
+    /// So much for each lookup of the map; none without any.
     fn per_look_up(&self, count: u64) -> Value {
         let look_ups = self.totals.map_hits + self.totals.map_misses;
         (look_ups > 0).then(|| count as f64 / look_ups as f64).into()
@@ -164,35 +164,35 @@ const fn derived(name: &'static str, unit: Unit, meaning: &'static str, of: fn(&
 const DERIVED: &[Derived] = &[
     derived("flash.reads", Unit::LogicalPages, "Pages read, for whatever reason.", |d| {
         let t = &d.totals;
-        (t.host_reads + t.fill_reads + t.read_ahead_reads + t.gc_reads + t.translation_reads).into()
+        (t.host_reads + t.rmw_reads + t.read_ahead_reads + t.gc_reads + t.translation_reads).into()
     }),
     derived("flash.programs", Unit::Pages, "Pages programmed, padding included.", |d| {
         d.pages_programmed().into()
     }),
     derived(
-        "flash.room_taken",
+        "flash.pages_consumed",
         Unit::LogicalPages,
         "Room that programs took: all logical pages programmed and padding, without those that replaced a page of a word line that \
          was programmed again. ReSSD's physical page consumption.",
         |d| (d.programmed() - d.totals.reprogrammed).into(),
     ),
     derived(
-        "flash.room_taken_by_host",
+        "flash.pages_consumed_by_host",
         Unit::LogicalPages,
         "The part of it that pages of the host and padding took.",
         |d| (d.totals.host_programs + d.totals.padding - d.totals.reprogrammed).into(),
     ),
     derived(
-        "flash.room_taken_by_moves",
+        "flash.pages_consumed_by_relocation",
         Unit::LogicalPages,
         "The part of it that pages took which moved: those of garbage collection, and those that went with pages of the host.",
         |d| (d.totals.gc_programs + d.totals.unit_programs).into(),
     ),
     derived(
-        "flash.room_left",
+        "flash.free_pages",
         Unit::LogicalPages,
         "Logical pages that could be programmed at the end without an erase, in free and in open blocks.",
-        |d| d.base.space.room_left().into(),
+        |d| d.base.space.free_pages().into(),
     ),
     derived(
         "flash.gc_moving_victims",
@@ -226,13 +226,13 @@ const DERIVED: &[Derived] = &[
         "Bytes of translation pages programmed because they changed.",
         |d| d.bytes(d.totals.translation_programs),
     ),
-    derived("flash.map_hit_ratio", Unit::Fraction, "Hits of all look-ups; null without any.", |d| {
+    derived("flash.map_hit_ratio", Unit::Fraction, "Hits of all lookups; null without any.", |d| {
         d.per_look_up(d.totals.map_hits)
     }),
     derived(
-        "flash.translation_reads_per_look_up",
+        "flash.translation_reads_per_lookup",
         Unit::Ratio,
-        "Pages read for translation pages, for each look-up of the map; null without any.",
+        "Pages read for translation pages, for each lookup of the map; null without any.",
         |d| d.per_look_up(d.totals.translation_reads),
     ),
     derived(

@@ -12,7 +12,7 @@ use crate::Event;
 
 /// The number of the layout of the bytes. It grows with every change of what a component writes, so that bytes of another
 /// layout are refused and not misread.
-pub const LAYOUT: u32 = 51;
+pub const LAYOUT: u32 = 52;
 
 const AGENDA: &str = "agenda";
 const DEVICE: &str = "device";

@@ -10,14 +10,14 @@ counters! {
     /// The counts of a device since it was made.
     pub struct Totals {
         host_reads: "flash.host_reads", LogicalPages, "Logical pages read for the host.";
-        fill_reads: "flash.fill_reads", LogicalPages, "Pages read to complete a partial write (read-modify-write).";
+        rmw_reads: "flash.rmw_reads", LogicalPages, "Pages read to complete a partial write (read-modify-write).";
         read_ahead_reads: "flash.read_ahead_reads", LogicalPages, "Logical pages read ahead of the host.";
         gc_reads: "flash.gc_reads", LogicalPages, "Pages read by garbage collection.";
         host_programs: "flash.host_programs", LogicalPages, "Logical pages (mapping units) programmed for the host.";
         slc_programs: "flash.slc_programs", LogicalPages, "Logical pages among those of the host that were programmed in SLC mode.";
         two_bit_programs: "flash.two_bit_programs", LogicalPages, "Logical pages among those of the host that were programmed in the two-bit mode.";
         reprogrammed: "flash.reprogrammed", LogicalPages, "Logical pages among those in the two-bit mode that replaced one of a word line that was programmed again.";
-        programs_away: "flash.programs_away", LogicalPages, "Logical pages that went to another row of planes than their home.";
+        remote_programs: "flash.remote_programs", LogicalPages, "Logical pages that went to another row of planes than their home.";
         unit_programs: "flash.unit_programs", LogicalPages, "Logical pages programmed because others of their unit were written, in a pool that is mapped by whole units, or because a design sent them there alone from another pool.";
         gc_programs: "flash.gc_programs", LogicalPages, "Logical pages (mapping units) programmed by garbage collection.";
         folded: "flash.folded", LogicalPages, "Logical pages among those of garbage collection that came out of the SLC cache.";
@@ -28,8 +28,8 @@ counters! {
         gc_array_us: "flash.gc_array_us", Microseconds, "Time that dies spent on reads, programs and erases of garbage collection, without the bus; that of each command is rounded to a microsecond.";
         translation_programs: "flash.translation_programs", LogicalPages, "Translation pages programmed because they changed; those that were moved are among the collector's pages.";
         translation_reads: "flash.translation_reads", LogicalPages, "Pages read for translation pages.";
-        map_hits: "flash.map_hits", Count, "Look-ups of the map that found the place of a page in memory; 0 where the whole map is there.";
-        map_misses: "flash.map_misses", Count, "Look-ups that did not.";
+        map_hits: "flash.map_hits", Count, "Lookups of the map that found the place of a page in memory; 0 where the whole map is there.";
+        map_misses: "flash.map_misses", Count, "Lookups that did not.";
         padding: "flash.padding", LogicalPages, "Room for logical pages programmed without data, to complete a program unit.";
         erases: "flash.block_set_erases", BlockSets, "Erases; blocks that are erased together count as one.";
         program_failures: "faults.program_failures", Count, "Program commands that failed.";
@@ -38,12 +38,12 @@ counters! {
         unreadable_pages: "faults.unreadable_pages", Pages, "Flash pages that no retry read.";
         lost_pages: "faults.lost_pages", LogicalPages, "Logical pages of which something was lost.";
         grown_bad_blocks: "faults.grown_bad_block_sets", BlockSets, "Blocks that went out of use during the run; those that are erased together count as one.";
-        dead_dies: "faults.dead_dies", Count, "Dies that were lost.";
+        failed_dies: "faults.failed_dies", Count, "Dies that were lost.";
         reads_without_flash: "buffer.reads_without_flash", LogicalPages, "Pages that reads found in write buffer or read cache, or never written.";
         read_cache_hits: "buffer.read_cache_hits", LogicalPages, "Those that were in the read cache or on their way into it.";
         read_ahead_pages: "buffer.read_ahead_pages", LogicalPages, "Pages fetched ahead of reads.";
         read_ahead_used: "buffer.read_ahead_used", LogicalPages, "Those that the host then read.";
-        merged_writes: "buffer.merged_writes", LogicalPages, "Page writes that merged with one that waited.";
+        coalesced_writes: "buffer.coalesced_writes", LogicalPages, "Page writes that merged with one that waited.";
     }
     beside {
         /// Where the time of commands went.

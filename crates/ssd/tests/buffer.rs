@@ -141,7 +141,7 @@ fn a_least_recently_used_buffer_merges_more_than_one_that_goes_by_age() {
         (0..6_000).for_each(|_| {
             write(&mut rig, zipf.draw(&mut random));
         });
-        rig.device.totals().merged_writes
+        rig.device.totals().coalesced_writes
     };
     let [fifo, clock, lru] =
         [EvictionKind::Fifo {}, EvictionKind::Clock {}, EvictionKind::Lru {}].map(merged);
@@ -282,7 +282,7 @@ fn with_the_buffer_off_writes_of_a_page_do_not_merge_but_those_of_a_command_shar
         (0..3).for_each(|_| rig.submit(Operation::Write, false, 0, 16));
         rig.settle();
         assert_eq!(rig.device.version_in_flash(LogicalPage(1)), Some(3));
-        (rig.device.totals().host_programs, rig.device.totals().merged_writes, rig.device.totals().padding)
+        (rig.device.totals().host_programs, rig.device.totals().coalesced_writes, rig.device.totals().padding)
     };
     assert_eq!(programs(BufferMode::Off), (6, 0, 0));
     // The second write finds the first being programmed, the third merges with the second.

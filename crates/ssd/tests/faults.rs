@@ -221,7 +221,7 @@ fn a_device_outlives_a_die_and_says_what_was_lost_with_it() {
     rig.device.fill(1.0);
     let pages = rig.device.config().logical_pages;
     rig.overwrite(500);
-    assert_eq!((totals(&rig).dead_dies, totals(&rig).grown_bad_blocks), (1, 24));
+    assert_eq!((totals(&rig).failed_dies, totals(&rig).grown_bad_blocks), (1, 24));
     assert!(!rig.device.is_read_only(), "the other dies have room");
     let lost = unread(&mut rig);
     assert!((1..pages as usize / 2).contains(&lost.len()), "{} of {pages}", lost.len());

@@ -205,7 +205,7 @@ impl Failing {
                 pages.for_each(|page| *refused.entry(page).or_insert(0) += 1);
             }
         }
-        Self { loses: totals.unreadable_pages > 0 || totals.dead_dies > 0, refused }
+        Self { loses: totals.unreadable_pages > 0 || totals.failed_dies > 0, refused }
     }
 
     /// The device has the version that the model has, or has lost it by a fault, or has refused the last writes.

@@ -34,7 +34,7 @@ fn idle_dies_take_what_waits_for_a_busy_one() {
         let mut rig = Rig::new(at_home(balancer), 1);
         let time = write_to_one_row(&mut rig, 64);
         rig.audit();
-        (time, rig.device.totals().programs_away)
+        (time, rig.device.totals().remote_programs)
     };
     let stealing = |reach| run(BalancerKind::Stealing { reach, least: 1 });
     let (home, none_away) = run(BalancerKind::None {});
@@ -96,7 +96,7 @@ fn what_was_discarded_comes_to_flash_though_the_only_row_with_room_beside_its_ho
         }
     }
     assert_eq!((rig.device.base().space.bad(), rig.device.is_read_only()), (4, false));
-    assert!(rig.device.totals().programs_away > pages / 8);
+    assert!(rig.device.totals().remote_programs > pages / 8);
     rig.audit();
 }
 
@@ -144,7 +144,7 @@ fn streams_stay_apart_in_a_row_that_lives_on_its_last_blocks() {
 }
 
 /// The write amplification of the collector under uniform writes to a part of the logical pages, where the others are
-/// discarded, and the spare space in effect.
+/// discarded, and the effective spare space.
 fn amplification(over_provisioning: f64, kept: f64) -> (f64, f64) {
     let mut file = small();
     file.part.geometry.blocks_per_plane = 64;

@@ -99,7 +99,7 @@ fn a_page_has_a_home_in_each_pool() {
 fn a_page_whose_home_is_full_goes_to_another_row_of_the_pool_or_to_the_first_pool() {
     let rig = overwrite(with_homes(1 << 20), 10_000);
     let counts = rig.device.writer().sub_requests().expect("there are two pools");
-    assert!(counts.turned_away > 0 && rig.device.totals().programs_away > 0, "{counts:?}");
+    assert!(counts.turned_away > 0 && rig.device.totals().remote_programs > 0, "{counts:?}");
     let (held, elsewhere) = (valid(&rig), away(&rig));
     assert!(elsewhere > 0 && held[0] > 0 && held[1] > held[0], "{elsewhere} of {held:?}");
 }
@@ -213,7 +213,7 @@ fn a_page_is_valid_where_it_was_programmed_last() {
     let spent = rig.device.totals().since(&before);
     assert_eq!(valid(&rig), [6, 0]);
     assert_eq!((spent.host_programs, spent.unit_programs), (2 + 4, 2));
-    assert_eq!(spent.fill_reads, 2, "pages four and five of the unit");
+    assert_eq!(spent.rmw_reads, 2, "pages four and five of the unit");
     let versions = [0, 1, 2, 3, 4, 5].map(|page| rig.device.version_in_flash(LogicalPage(page)));
     assert_eq!(versions, [3, 3, 3, 2, 1, 1].map(Some));
     rig.audit();
@@ -226,7 +226,7 @@ fn a_partly_written_page_is_completed_from_the_other_pool() {
     let before = rig.device.totals().clone();
     rig.alone(Operation::Write, true, PAGE + 3, 2);
     let spent = rig.device.totals().since(&before);
-    assert_eq!((spent.fill_reads, spent.host_programs, spent.unit_programs), (1, 1, 0));
+    assert_eq!((spent.rmw_reads, spent.host_programs, spent.unit_programs), (1, 1, 0));
     assert_eq!(valid(&rig), [5, 1]);
     rig.alone(Operation::Read, false, 0, UNIT);
     rig.audit();

@@ -289,7 +289,7 @@ impl Play {
     /// Whether faults may have taken data.
     fn loses(&self) -> bool {
         let totals = self.rig.device.totals();
-        totals.unreadable_pages > 0 || totals.dead_dies > 0
+        totals.unreadable_pages > 0 || totals.failed_dies > 0
     }
 
     /// Whether the device is at the end of its life, as only faults can bring it about here.

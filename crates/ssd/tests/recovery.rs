@@ -260,9 +260,9 @@ fn a_die_that_is_lost_is_so_after_a_cut() {
         (0..rig.device.config().logical_pages).filter(|n| rig.device.map().is_lost(LogicalPage(*n))).count()
     };
     let before = lost(&rig);
-    assert!(rig.device.totals().dead_dies == 1 && before > 0);
+    assert!(rig.device.totals().failed_dies == 1 && before > 0);
     cut_and_recover(&mut rig);
-    assert_eq!((lost(&rig), rig.device.totals().dead_dies), (before, 1));
+    assert_eq!((lost(&rig), rig.device.totals().failed_dies), (before, 1));
     rig.audit();
 }
 

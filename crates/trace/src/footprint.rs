@@ -13,7 +13,7 @@ use wordline_kernel::{Duration, Instant};
 /// papers do not name theirs; a request touches every granule in which it has a byte.
 pub const GRANULE: u64 = 4096;
 
-/// Granules of a chunk: 2 MiB of the volume. Chosen: sparse traces stay small, dense ones need few look-ups.
+/// Granules of a chunk: 2 MiB of the volume. Chosen: sparse traces stay small, dense ones need few lookups.
 const CHUNK: u64 = 512;
 const WORDS: usize = CHUNK as usize / 64;
 

@@ -185,7 +185,7 @@ class UnitBuffer(Table):
 
     @property
     def unreliable(self) -> bool:
-        """Write-back although nothing makes good for a program that fails: what was answered may be lost. Default: false."""
+        """Write-back although nothing recovers a program that fails: what was answered may be lost. Default: false."""
         return self._get("unreliable")
 
     @unreliable.setter

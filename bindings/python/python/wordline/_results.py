@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 class Buffer:
     """Counts of the buffer."""
 
-    merged_writes: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    coalesced_writes: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Page writes that merged with one that waited. `None` for a device without flash."""
     read_ahead_pages: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Pages fetched ahead of reads. `None` for a device without flash."""
@@ -28,7 +28,7 @@ class Buffer:
     def from_json(cls, values: dict[str, Any]) -> Buffer:
         """The result that the JSON is of."""
         return Buffer(
-            merged_writes=cast(Any, values.get("merged_writes")),
+            coalesced_writes=cast(Any, values.get("coalesced_writes")),
             read_ahead_pages=cast(Any, values.get("read_ahead_pages")),
             read_ahead_used=cast(Any, values.get("read_ahead_used")),
             read_cache_hits=cast(Any, values.get("read_cache_hits")),
@@ -108,7 +108,7 @@ class Share:
 class Faults:
     """Counts of failures."""
 
-    dead_dies: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    failed_dies: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Dies that were lost. `None` for a device without flash."""
     erase_failures: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Erase commands that failed. `None` for a device without flash."""
@@ -132,7 +132,7 @@ class Faults:
     def from_json(cls, values: dict[str, Any]) -> Faults:
         """The result that the JSON is of."""
         return Faults(
-            dead_dies=cast(Any, values.get("dead_dies")),
+            failed_dies=cast(Any, values.get("failed_dies")),
             erase_failures=cast(Any, values.get("erase_failures")),
             grown_bad_block_sets=cast(Any, values.get("grown_bad_block_sets")),
             grown_bad_blocks=cast(Any, values.get("grown_bad_blocks")),
@@ -156,7 +156,7 @@ class Flash:
     """
     erases: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Blocks erased. `None` for a device without flash."""
-    fill_reads: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    rmw_reads: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Pages read to complete a partial write (read-modify-write). `None` for a device without flash."""
     folded: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Logical pages among those of garbage collection that came out of the SLC cache. `None` for a device without flash."""
@@ -188,13 +188,13 @@ class Flash:
     host_reads: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Logical pages read for the host. `None` for a device without flash."""
     map_hit_ratio: float | None = None
-    """Hits of all look-ups; null without any."""
+    """Hits of all lookups; null without any."""
     map_hits: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Look-ups of the map that found the place of a page in memory; 0 where the whole map is there. `None` for a device without
+    """Lookups of the map that found the place of a page in memory; 0 where the whole map is there. `None` for a device without
     flash.
     """
     map_misses: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Look-ups that did not. `None` for a device without flash."""
+    """Lookups that did not. `None` for a device without flash."""
     overdue: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Commands that a die took before others because they had waited as long as they may: `ftl.scheduling.age_limit`. `None` for a
     device without flash.
@@ -207,7 +207,7 @@ class Flash:
     """Bytes of logical pages programmed, for whatever reason. `None` for a device without flash."""
     programs: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Pages programmed, padding included. `None` for a device without flash."""
-    programs_away: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    remote_programs: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Logical pages that went to another row of planes than their home. `None` for a device without flash."""
     read_ahead_reads: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Logical pages read ahead of the host. `None` for a device without flash."""
@@ -217,17 +217,17 @@ class Flash:
     """Logical pages among those in the two-bit mode that replaced one of a word line that was programmed again. `None` for a device
     without flash.
     """
-    room_left: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    free_pages: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Logical pages that could be programmed at the end without an erase, in free and in open blocks. `None` for a device without
     flash.
     """
-    room_taken: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    pages_consumed: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Room that programs took: all logical pages programmed and padding, without those that replaced a page of a word line that was
     programmed again. ReSSD's physical page consumption. `None` for a device without flash.
     """
-    room_taken_by_host: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    pages_consumed_by_host: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """The part of it that pages of the host and padding took. `None` for a device without flash."""
-    room_taken_by_moves: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    pages_consumed_by_relocation: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """The part of it that pages took which moved: those of garbage collection, and those that went with pages of the host. `None`
     for a device without flash.
     """
@@ -241,8 +241,8 @@ class Flash:
     """
     translation_reads: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Pages read for translation pages. `None` for a device without flash."""
-    translation_reads_per_look_up: float | None = None
-    """Pages read for translation pages, for each look-up of the map; null without any."""
+    translation_reads_per_lookup: float | None = None
+    """Pages read for translation pages, for each lookup of the map; null without any."""
     two_bit_programs: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Logical pages among those of the host that were programmed in the two-bit mode. `None` for a device without flash."""
     unit_bytes: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
@@ -264,7 +264,7 @@ class Flash:
             block_set_erases=cast(Any, values.get("block_set_erases")),
             effective_spare=cast(Any, values.get("effective_spare")),
             erases=cast(Any, values.get("erases")),
-            fill_reads=cast(Any, values.get("fill_reads")),
+            rmw_reads=cast(Any, values.get("rmw_reads")),
             folded=cast(Any, values.get("folded")),
             gc_array_us=cast(Any, values.get("gc_array_us")),
             gc_bytes=cast(Any, values.get("gc_bytes")),
@@ -286,19 +286,19 @@ class Flash:
             padding_bytes=cast(Any, values.get("padding_bytes")),
             programmed_bytes=cast(Any, values.get("programmed_bytes")),
             programs=cast(Any, values.get("programs")),
-            programs_away=cast(Any, values.get("programs_away")),
+            remote_programs=cast(Any, values.get("remote_programs")),
             read_ahead_reads=cast(Any, values.get("read_ahead_reads")),
             reads=cast(Any, values.get("reads")),
             reprogrammed=cast(Any, values.get("reprogrammed")),
-            room_left=cast(Any, values.get("room_left")),
-            room_taken=cast(Any, values.get("room_taken")),
-            room_taken_by_host=cast(Any, values.get("room_taken_by_host")),
-            room_taken_by_moves=cast(Any, values.get("room_taken_by_moves")),
+            free_pages=cast(Any, values.get("free_pages")),
+            pages_consumed=cast(Any, values.get("pages_consumed")),
+            pages_consumed_by_host=cast(Any, values.get("pages_consumed_by_host")),
+            pages_consumed_by_relocation=cast(Any, values.get("pages_consumed_by_relocation")),
             slc_programs=cast(Any, values.get("slc_programs")),
             translation_bytes=cast(Any, values.get("translation_bytes")),
             translation_programs=cast(Any, values.get("translation_programs")),
             translation_reads=cast(Any, values.get("translation_reads")),
-            translation_reads_per_look_up=values.get("translation_reads_per_look_up"),
+            translation_reads_per_lookup=values.get("translation_reads_per_lookup"),
             two_bit_programs=cast(Any, values.get("two_bit_programs")),
             unit_bytes=cast(Any, values.get("unit_bytes")),
             unit_programs=cast(Any, values.get("unit_programs")),
@@ -498,7 +498,7 @@ class MemberUse:
     """Reads that it was sent."""
     role: str
     """Its role at the end: `member 0`, `member 0, failed`, `member 0, being rebuilt`, `spare`, or `failed`."""
-    spent_lifetime: float
+    endurance_used: float
     """The part of its lifetime that the run spent, of the pool that spent most."""
     writes: int
     """Writes that it was sent."""
@@ -521,7 +521,7 @@ class MemberUse:
             read_bytes=values["read_bytes"],
             reads=values["reads"],
             role=values["role"],
-            spent_lifetime=values["spent_lifetime"],
+            endurance_used=values["endurance_used"],
             writes=values["writes"],
             written_bytes=values["written_bytes"],
         )
@@ -580,7 +580,7 @@ class PoolUse:
     """Bytes of these."""
     programs: int
     """Flash pages programmed, padding included."""
-    spent_lifetime: float
+    endurance_used: float
     """The part of its lifetime that the run spent. Centaur's equation 1."""
     valid_share: float
     """Valid data at the end as a part of its flash. Centaur's equation 2."""
@@ -606,7 +606,7 @@ class PoolUse:
             part=values["part"],
             programmed_bytes=values["programmed_bytes"],
             programs=values["programs"],
-            spent_lifetime=values["spent_lifetime"],
+            endurance_used=values["endurance_used"],
             valid_share=values["valid_share"],
             wear_values=values["wear_values"],
             energy_joules=cast(Any, values.get("energy_joules")),
@@ -841,7 +841,7 @@ class LongestCommand:
     us: float
     """How long, in microseconds."""
     work: str
-    """Its work: `host_read`, `host_program`, `fill_read`, `prefetch`, `map_read`, `map_program`, `erase`, `scan`, or the `read` or
+    """Its work: `host_read`, `host_program`, `rmw_read`, `prefetch`, `map_read`, `map_program`, `erase`, `scan`, or the `read` or
     `program` of `cleaning`, `folding`, `levelling` or `vacating`, as in `cleaning_read`.
     """
     device: int | None = None
@@ -1143,7 +1143,7 @@ class Wear:
     """Spare space that is left: the part of the good blocks that the logical capacity does not fill, reserved ones counted in; below
     0 where they cannot hold it any more.
     """
-    spent_lifetime: float
+    endurance_used: float
     """Erases of the run as a part of all that the blocks stand, of the pool that spent most: 1 for a run that takes a new device to
     its end. Planes that are erased together count as one. Centaur's equations 1 and 3.
     """
@@ -1175,7 +1175,7 @@ class Wear:
             min=values["min"],
             run_erases=values["run_erases"],
             spare=values["spare"],
-            spent_lifetime=values["spent_lifetime"],
+            endurance_used=values["endurance_used"],
             terabytes_written=values["terabytes_written"],
             drive_writes_per_day=values.get("drive_writes_per_day"),
             terabytes_expected=values.get("terabytes_expected"),

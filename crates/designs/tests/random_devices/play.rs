@@ -97,7 +97,7 @@ impl<'a> Play<'a> {
         self.host.submits(command, base + command.sector);
         if command.operation == Operation::Flush {
             let totals = self.device.totals();
-            let known = Faults { unreadable: totals.unreadable_pages, dies: totals.dead_dies };
+            let known = Faults { unreadable: totals.unreadable_pages, dies: totals.failed_dies };
             self.known.insert(self.tag, known);
         }
         self.device.submit(command, &mut self.calendar);
@@ -176,13 +176,13 @@ impl<'a> Play<'a> {
     fn loses(&self) -> bool {
         let (totals, file) = (self.device.totals(), &self.config().file);
         let keeps_none = file.again() > 0 && file.ftl.recovery.lower_pages == LowerPages::Exposed;
-        totals.unreadable_pages > 0 || totals.dead_dies > 0 || keeps_none && totals.program_failures > 0
+        totals.unreadable_pages > 0 || totals.failed_dies > 0 || keeps_none && totals.program_failures > 0
     }
 
     /// Whether a fault may have taken a page of the table of discards since the last flush began, which writes again what it knows to be
     /// lost.
     fn loses_tables(&self) -> bool {
-        let (unreadable, dies) = (self.device.totals().unreadable_pages, self.device.chips().dead_dies());
+        let (unreadable, dies) = (self.device.totals().unreadable_pages, self.device.chips().failed_dies());
         Faults { unreadable, dies: dies.into() } != self.flushed
     }
 

@@ -1,7 +1,7 @@
 //! Columns of what a run measured: numbers, and some texts, by their names with dots.
 //!
 //! A name leads from an object to its key. From a list it leads to the item of that number, counted from 0 as in
-//! `pools.1.spent_lifetime`, or to the item of that `name` as in `time.bus.read_us`.
+//! `pools.1.endurance_used`, or to the item of that `name` as in `time.bus.read_us`.
 
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -235,8 +235,8 @@ mod tests {
     fn the_columns_of_a_summary_are_known_before_anything_runs() {
         for path in [
             "write_amplification",
-            "wear.spent_lifetime",
-            "pools.0.spent_lifetime",
+            "wear.endurance_used",
+            "pools.0.endurance_used",
             "pools.1.erases_per_block",
             "sub_requests.stolen",
             "time.bus.read_us",
@@ -251,7 +251,7 @@ mod tests {
                 "pools.0.spent",
                 "after `pools.0.` one of bad_blocks, bytes, dies, dies_busy, energy_joules, erases, erases_per_block, faults, least_worn",
             ),
-            ("pools.spent_lifetime", "after `pools.` the number of an item, from 0"),
+            ("pools.endurance_used", "after `pools.` the number of an item, from 0"),
             ("pools.0", "a number: after `pools.0.` one of bad_blocks, bytes"),
             ("pools", "a number: after `pools.` the number of an item, from 0"),
             ("pools.0.part", "a number"),

@@ -55,7 +55,7 @@ pub enum Model {
     },
     /// Their mean: `waits::Meeting::mean`.
     ReadMean {},
-    /// The share of look-ups that a least-recently-used cache of the map answers, after Che, Tung and Wang (2002).
+    /// The share of lookups that a least-recently-used cache of the map answers, after Che, Tung and Wang (2002).
     LruHitRatio {},
     /// Translation pages that a cache of the map writes back under uniform writes, without cleaning.
     TranslationPrograms {},

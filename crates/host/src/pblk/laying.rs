@@ -33,7 +33,7 @@ use super::map::Address;
 use super::writer::{EMETA, SMETA};
 use super::{Event, Pblk};
 
-/// Pages by which random look-ups are known ahead. Chosen: their time covers that of a fetch from memory.
+/// Pages by which random lookups are known ahead. Chosen: their time covers that of a fetch from memory.
 const AHEAD: u32 = 8;
 
 /// The pages that are laid, in the order of their newest versions.

@@ -1,4 +1,4 @@
-//! Devices that answer writes before they are in flash: what the FTL does for that, and what is lost where nothing makes good for failures.
+//! Devices that answer writes before they are in flash: what the FTL does for that, and what is lost where nothing recovers failures.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -113,7 +113,7 @@ fn devices_with_a_manager_lose_nothing_in_the_same_run() {
 
 #[test]
 fn a_chunk_that_goes_offline_is_read_and_its_line_retired() {
-    // One block beside the journal makes good for the first of them.
+    // One block beside the journal recovers the first of them.
     let rule =
         |nth| FaultFile { nth: Some(nth), die: Some(Numbers::from(0)), ..FaultFile::new(Fails::Program) };
     for kind in [Kind::Shift, Kind::Copies] {

@@ -83,7 +83,7 @@ pub fn medium() -> PblkFile {
     file([24, 16, 2, 2, 2], 32, 0.4)
 }
 
-/// The kinds of devices below an FTL: when they answer a write, and what makes good for programs that fail.
+/// The kinds of devices below an FTL: when they answer a write, and what recovers programs that fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Without a limit to what waits, a write is answered when it is in flash.

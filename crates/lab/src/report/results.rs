@@ -205,7 +205,7 @@ fn rare(requests: u64, of: &Latency) -> Vec<(&'static str, Quantity)> {
 /// Results that are nothing on a device without a map in flash, without an SLC cache, or of an array that no member failed.
 pub const OPTIONAL: [&str; 17] = [
     IN_THE_BUFFER,
-    "map look-ups in memory",
+    "map lookups in memory",
     "translation reads",
     "translation programs",
     "pages into the SLC cache",
@@ -242,14 +242,14 @@ const FLASH: &[Row] = &[
     ("block erases", "flash.erases"),
     ("GC reads", "flash.gc_reads"),
     ("GC programs", "flash.gc_programs"),
-    ("fill reads", "flash.fill_reads"),
+    ("fill reads", "flash.rmw_reads"),
     ("padding pages", "flash.padding"),
-    ("map look-ups in memory", "flash.map_hit_ratio"),
+    ("map lookups in memory", "flash.map_hit_ratio"),
     ("translation reads", "flash.translation_reads"),
     ("translation programs", "flash.translation_programs"),
     ("pages into the SLC cache", "flash.slc_programs"),
     ("pages folded out of it", "flash.folded"),
-    ("spare space in effect", "flash.effective_spare"),
+    ("effective spare space", "flash.effective_spare"),
 ];
 
 /// The cost of these operations.
@@ -257,7 +257,7 @@ const COSTS: &[Row] = &[(BY_CLEANING, "programs_per_host_program"), ("energy", "
 
 /// The part of write amplification that pages moved by garbage collection make: pages programmed for the host and by the collector, for
 /// each one for the host. Completing small writes, padding and the map are not in it.
-const BY_CLEANING: &str = "  by cleaning alone";
+const BY_CLEANING: &str = "  from GC only";
 
 /// Counts of failures.
 const FAULTS: &[Row] = &[
@@ -267,7 +267,7 @@ const FAULTS: &[Row] = &[
     ("unreadable flash pages", "faults.unreadable_pages"),
     ("lost logical pages", "faults.lost_pages"),
     ("grown bad blocks", "faults.grown_bad_blocks"),
-    ("dead dies", "faults.dead_dies"),
+    ("dead dies", "faults.failed_dies"),
 ];
 
 /// Counts of failures in one of several pools.
@@ -436,7 +436,7 @@ fn wear(run: &Summary) -> Vec<(&'static str, Quantity)> {
         ("spare space left", of_flash(Quantity::Fraction(run.wear.spare))),
         ("written by the host", Quantity::Terabytes(run.wear.terabytes_written)),
         ("drive writes", Quantity::Number(run.wear.drive_writes)),
-        ("spent lifetime", of_flash(Quantity::Fraction(run.wear.spent_lifetime))),
+        ("spent lifetime", of_flash(Quantity::Fraction(run.wear.endurance_used))),
         ("expected until worn out", or_unknown(run, "wear.terabytes_expected", expected)),
         ("  years at this rate", or_unknown(run, "wear.years_expected", number(run.wear.years_expected))),
         ("drive writes a day (DWPD)", number(run.wear.drive_writes_per_day)),
@@ -456,7 +456,7 @@ fn pool(pool: Option<&PoolUse>) -> Vec<(&'static str, Quantity)> {
         ("programmed", of(|pool| Quantity::Bytes(pool.programmed_bytes as f64))),
         ("block erases", of(|pool| Quantity::Count(pool.erases))),
         ("erases of a block", of(|pool| Quantity::Number(pool.erases_per_block))),
-        ("spent lifetime", of(|pool| Quantity::Fraction(pool.spent_lifetime))),
+        ("spent lifetime", of(|pool| Quantity::Fraction(pool.endurance_used))),
         ("valid share", of(|pool| Quantity::Fraction(pool.valid_share))),
         ("dies busy", of(|pool| Quantity::Fraction(pool.dies_busy))),
         ("least worn block", of(|pool| Quantity::Count(pool.least_worn.into()))),
@@ -537,7 +537,7 @@ fn member(member: Option<&MemberUse>) -> Vec<(&'static str, Quantity)> {
         ("page programs", of(|member| Quantity::Count(member.programs))),
         ("block erases", of(|member| Quantity::Count(member.erases))),
         ("erases of a block", of(|member| Quantity::Number(member.erases_per_block))),
-        ("spent lifetime", of(|member| Quantity::Fraction(member.spent_lifetime))),
+        ("spent lifetime", of(|member| Quantity::Fraction(member.endurance_used))),
         ("least worn block", of(|member| Quantity::Count(member.least_worn.into()))),
         ("most worn block", of(|member| Quantity::Count(member.most_worn.into()))),
         ("bad blocks", of(|member| Quantity::Count(member.bad_blocks))),

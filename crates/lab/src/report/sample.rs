@@ -124,7 +124,7 @@ pub fn faster() -> Summary {
 
 /// The same run on a device with two pools.
 pub fn pooled() -> Summary {
-    let pool = |part: &str, bytes, programs, erases, spent_lifetime, wear_values| PoolUse {
+    let pool = |part: &str, bytes, programs, erases, endurance_used, wear_values| PoolUse {
         part: part.to_owned(),
         dies: 8,
         bytes,
@@ -132,9 +132,9 @@ pub fn pooled() -> Summary {
         programmed_bytes: programs * 8_192,
         erases,
         erases_per_block: erases as f64 / 11_496.0,
-        spent_lifetime,
+        endurance_used,
         valid_share: 0.61,
-        dies_busy: spent_lifetime * 1e5,
+        dies_busy: endurance_used * 1e5,
         least_worn: 1,
         most_worn: 9,
         bad_blocks: 2,
@@ -142,7 +142,7 @@ pub fn pooled() -> Summary {
         metrics: {
             let mut metrics = Metrics::default();
             Faults { program_failures: erases / 100, ..Faults::default() }.add_to(&mut metrics);
-            metrics.add(*of_pool().last().expect("its energy"), spent_lifetime * 1e6);
+            metrics.add(*of_pool().last().expect("its energy"), endurance_used * 1e6);
             metrics
         },
     };
@@ -229,7 +229,7 @@ fn unworn() -> Wear {
         terabytes_expected: None,
         years_expected: None,
         drive_writes_per_day: None,
-        spent_lifetime: 0.0,
+        endurance_used: 0.0,
         run_erases: 0.0,
         dies: vec![DieWear::default()],
     }
@@ -318,7 +318,7 @@ fn busy(more: &[(&str, Value)]) -> Metrics {
         ("flash.reads", 1_004_113.into()),
         ("flash.programs", 155_040.into()),
         ("flash.erases", 404.into()),
-        ("flash.fill_reads", 90_125.into()),
+        ("flash.rmw_reads", 90_125.into()),
         ("flash.gc_reads", 64_901.into()),
         ("flash.gc_programs", 64_901.into()),
         ("flash.padding", 14.into()),
@@ -488,7 +488,7 @@ fn wear(dies: u32, blocks: u32) -> Wear {
         terabytes_expected: Some(613.0),
         years_expected: Some(0.15),
         drive_writes_per_day: Some(21_500.0),
-        spent_lifetime: 1.25 / 613.0,
+        endurance_used: 1.25 / 613.0,
         run_erases: 0.41,
         dies,
     }

@@ -160,7 +160,7 @@ fn cleaning(run: &Summary) -> Option<f64> {
 /// Pages that cross the buses for others than garbage collection, by the names of their metrics.
 const OTHERS: [&str; 8] = [
     "flash.host_reads",
-    "flash.fill_reads",
+    "flash.rmw_reads",
     "flash.read_ahead_reads",
     "flash.translation_reads",
     "flash.host_programs",

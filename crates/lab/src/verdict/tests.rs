@@ -73,7 +73,7 @@ fn full_dies_are_bound_by_what_takes_most_of_their_time_if_that_leads() {
         let arrays: f64 = run.0.die_utilisation.iter().sum();
         run.0.metrics.set("flash.gc_array_us", part * arrays * 1e6);
         // Of the data on the buses as much is garbage collection's as of the time of the arrays; each page is read and programmed.
-        for name in ["fill_reads", "read_ahead_reads", "translation_reads", "host_programs", "unit_programs"]
+        for name in ["rmw_reads", "read_ahead_reads", "translation_reads", "host_programs", "unit_programs"]
             .into_iter()
             .chain(["translation_programs", "padding", "gc_copied"])
         {

@@ -1,6 +1,6 @@
 //! Calls of the cell model by chips: the time of each work of an array, and its outcome.
 //!
-//! Apart from the rest: without a cell model and without sets of parameters there are no calls and no look-ups.
+//! Apart from the rest: without a cell model and without sets of parameters there are no calls and no lookups.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Column, Duration, Instant, Seed, state};

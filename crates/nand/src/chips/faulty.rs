@@ -25,8 +25,8 @@ impl Chips {
     }
 
     /// Dies that are lost.
-    pub fn dead_dies(&self) -> u32 {
-        self.faults.as_ref().map_or(0, |faults| faults.dead_dies())
+    pub fn failed_dies(&self) -> u32 {
+        self.faults.as_ref().map_or(0, |faults| faults.failed_dies())
     }
 
     /// Asks the rules about a command at its end. If it fails, its effect is made here, and the planes are named that it fails in;

@@ -439,7 +439,7 @@ impl Chips {
         calendar.at(end, Event::HoldOver(die));
     }
 
-    /// Starts the array's work after the hold that ends at `end`, where that takes more than a table look-up.
+    /// Starts the array's work after the hold that ends at `end`, where that takes more than a table lookup.
     #[inline(never)]
     fn work_array(&mut self, die: DieId, end: Instant, calendar: &mut impl Schedule<Event>) {
         let begin = self.wiring.clocks.nand.edge(end);

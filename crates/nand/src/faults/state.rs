@@ -184,7 +184,7 @@ impl Faults {
     }
 
     /// Dies that are lost.
-    pub fn dead_dies(&self) -> u32 {
+    pub fn failed_dies(&self) -> u32 {
         self.dead.iter().filter(|dead| **dead).count() as u32
     }
 

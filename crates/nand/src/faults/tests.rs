@@ -184,7 +184,7 @@ fn a_lost_die_fails_every_command_and_leaves_the_others_alone() {
     let other = 16 * ROW_BLOCK;
     assert!(!rig.program(0) && !rig.program(other) && !rig.program(2));
     assert!(rig.program(4), "the third command of die 0 is its last");
-    assert!(rig.chips.is_dead(DieId(0)) && rig.chips.dead_dies() == 1);
+    assert!(rig.chips.is_dead(DieId(0)) && rig.chips.failed_dies() == 1);
     assert_eq!((rig.read(0), rig.erase(0)), (0b11, true));
     assert_eq!((rig.read(other), rig.erase(other)), (0, false));
 }

@@ -55,10 +55,10 @@ impl Base {
         space.take(row, stream, pages, &mut Asked { flash, policies })
     }
 
-    /// Has the word lines of a row named that are programmed again next; see [`Space::name_again`](crate::space::Space).
-    pub(crate) fn name_again(&mut self, row: RowId) {
+    /// Has the word lines of a row named that are programmed again next; see [`Space::select_reprogram`](crate::space::Space).
+    pub(crate) fn select_reprogram(&mut self, row: RowId) {
         let Self { space, flash, policies, .. } = self;
-        space.name_again(row, &mut Asked { flash, policies });
+        space.select_reprogram(row, &mut Asked { flash, policies });
     }
 
     /// One of these rows, of which there is at least one.
@@ -109,7 +109,7 @@ impl Base {
     #[inline]
     pub(crate) fn has_rest(&self, level: Level) -> bool {
         let designs = &self.policies.designs;
-        !designs.is_empty() && (level != designs.told_level() || self.space.has_news())
+        !designs.is_empty() && (level != designs.notified_level() || self.space.has_news())
     }
 
     /// At the end of an event designs hear of what is left to be told; the buffer is as full as `level` says.

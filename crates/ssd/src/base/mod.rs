@@ -84,7 +84,7 @@ impl Base {
             arrays: chips.array_busy(now).map(Duration::from_ps).collect(),
             free_blocks: pools.all_rows().map(|row| self.space.free(row) as u64).sum(),
             good_blocks: pools.all_rows().map(|row| u64::from(self.space.good(row))).sum(),
-            room: (self.space.room_left() + gone_through) * self.config.unit.0,
+            room: (self.space.free_pages() + gone_through) * self.config.unit.0,
             buffered_pages: buffered.into(),
             victim_pages: self.totals.gc_victim_pages,
             victim_valid_pages: self.totals.gc_victim_valid_pages,

@@ -68,7 +68,7 @@ impl Cache {
             contents.wrote(command, piece, false);
         }
         self.note_request(id, command);
-        base.totals.merged_writes += 1;
+        base.totals.coalesced_writes += 1;
         base.tell_written(piece, command);
         Some(id)
     }

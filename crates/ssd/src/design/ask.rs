@@ -57,8 +57,8 @@ impl Designs {
 
     /// The level of the buffer that designs were told of last.
     #[inline]
-    pub(crate) fn told_level(&self) -> Level {
-        self.told_level
+    pub(crate) fn notified_level(&self) -> Level {
+        self.notified_level
     }
 
     /// Notes the level of the buffer, for designs that are going to be asked.
@@ -69,7 +69,7 @@ impl Designs {
     /// Notes the level of the buffer at the end of an event; true if designs were told of another one.
     pub(crate) fn is_new_level(&mut self, level: Level) -> bool {
         self.level = level;
-        std::mem::replace(&mut self.told_level, level) != level
+        std::mem::replace(&mut self.notified_level, level) != level
     }
 
     /// Asks a design.

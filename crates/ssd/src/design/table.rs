@@ -456,7 +456,7 @@ pub(crate) struct Designs {
     /// The fill level of the buffer, and the time, as views show them.
     pub(super) level: Level,
     /// The level that designs were told of last.
-    pub(super) told_level: Level,
+    pub(super) notified_level: Level,
     pub(super) now: Instant,
     /// The first answer that was not allowed.
     pub(super) wrong: OnceCell<Box<WrongAnswer>>,
@@ -469,7 +469,7 @@ pub(crate) struct Unasked {
     routes: Option<Routes>,
 }
 
-state!(Designs { values { level, told_level } lists { all } fixed { table, claimed, observed, routes, gathered, now, wrong } });
+state!(Designs { values { level, notified_level } lists { all } fixed { table, claimed, observed, routes, gathered, now, wrong } });
 
 impl Designs {
     /// Those of a device of this many pools with these policies.
@@ -500,7 +500,7 @@ impl Designs {
             observed: all.iter().fold(Observes::NOTHING, |sum, one| sum | one.observes),
             claimed: Seams::of(&claimed),
             level: Level::default(),
-            told_level: Level::default(),
+            notified_level: Level::default(),
             now: Instant::ZERO,
             wrong: OnceCell::new(),
             all,

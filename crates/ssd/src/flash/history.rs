@@ -80,7 +80,7 @@ impl DieWork {
         [
             "host_read",
             "host_program",
-            "fill_read",
+            "rmw_read",
             "prefetch",
             "map_read",
             "map_program",

@@ -50,7 +50,7 @@ impl Front {
         if makes_room || rests || writer.row_opened() {
             self.pump(core, writer, calendar);
         }
-        if core.reclaim.steps_aside() {
+        if core.reclaim.yields_to_host() {
             writer.resume_rows(die, core, calendar);
             if writer.row_opened() {
                 self.pump(core, writer, calendar);

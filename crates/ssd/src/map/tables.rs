@@ -165,7 +165,7 @@ impl Map {
         }
     }
 
-    /// Has entries that changed without a look-up written.
+    /// Has entries that changed without a lookup written.
     #[inline]
     pub(crate) fn release_tables(&mut self) {
         if let Some(translation) = &mut self.translation {

@@ -281,7 +281,7 @@ impl Translation {
         }
     }
 
-    /// Notes that a logical page has another place, or none, without a look-up.
+    /// Notes that a logical page has another place, or none, without a lookup.
     pub fn amend(&mut self, page: LogicalPage) {
         if let Some(table) = self.mapper.amend(page) {
             self.change(table, GATHERED);

@@ -37,7 +37,7 @@ pub struct BufferFile {
     /// When a write is answered.
     #[serde(default)]
     pub completion: Completion,
-    /// Write-back although nothing makes good for a program that fails: what was answered may be lost.
+    /// Write-back although nothing recovers a program that fails: what was answered may be lost.
     #[serde(default)]
     pub unreliable: bool,
     /// Its contents outlive a power cut. Otherwise what was answered and not flushed is lost.
@@ -54,7 +54,7 @@ impl BufferFile {
         self.completion == Completion::WriteBack && !self.protected
     }
 
-    /// Adds what is wrong with it; `is_managed` says whether the device makes good for programs that fail.
+    /// Adds what is wrong with it; `is_managed` says whether the device recovers programs that fail.
     pub(super) fn check(&self, geometry: &Geometry, is_managed: bool, wrong: &mut Complaints) {
         let least = geometry.block_size * u64::from(geometry.ws_min);
         wrong.require(

@@ -31,7 +31,7 @@ counters! {
         blocks_lost: "vector.blocks_lost", Count, "Logical blocks of which a write was answered and that are lost: their program failed, or the power was cut.";
         program_failures: "vector.program_failures", Count, "Program commands that failed.";
         erase_failures: "vector.erase_failures", Count, "Erases for resets that failed.";
-        repaired: "failures.repaired", Count, "Failed programs that the device made good for.";
+        repaired: "failures.repaired", Count, "Failed programs that the device recovered.";
         migrated: "failures.migrated", Count, "Chunks whose pages were brought together in one block.";
         copied_first: "failures.copied_first", Pages, "Programs of a die among these copies that a failed program waited for.";
         repair_programs: "failures.programs", Count, "Program commands that copied pages within the device, or padded chunks.";

@@ -45,7 +45,7 @@ const STEADY_WITHIN: f64 = 0.01;
 /// writes meet in a logical block.
 const WRITES_A_REPLACEMENT: u64 = 8;
 
-/// Pages by which random look-ups are known ahead. Chosen: their time covers that of a fetch from memory.
+/// Pages by which random lookups are known ahead. Chosen: their time covers that of a fetch from memory.
 const AHEAD: u32 = 8;
 
 /// A page that was overwritten long ago; no version is numbered 0.

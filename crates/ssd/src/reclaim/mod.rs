@@ -204,7 +204,7 @@ impl Reclaim {
 
     /// Whether the collector steps aside for the host.
     #[inline]
-    pub(crate) fn steps_aside(&self) -> bool {
+    pub(crate) fn yields_to_host(&self) -> bool {
         self.preemptible
     }
 

@@ -1,5 +1,5 @@
 //! The properties that the rows of a pool have in common: when they are cleaned, the blocks kept free, the unit of the map,
-//! the order and mode in which their blocks are written, and the blocks cleaned together. A device has one such pool at least;
+//! the order and mode in which their blocks are written, and the blocks collected together. A device has one such pool at least;
 //! none is special.
 
 use wordline_kernel::{Column, state};
@@ -428,14 +428,14 @@ impl Space {
         spent.into_iter().for_each(|block| self.close(block));
     }
 
-    /// A row of which the places are to be [named](Self::name_again).
+    /// A row of which the places are to be [named](Self::select_reprogram).
     pub fn take_unnamed(&mut self) -> Option<RowId> {
         self.each.iter_mut().filter_map(|pool| pool.again.as_mut()).find_map(|again| again.take_unnamed())
     }
 
     /// Has a word line named that the next program of each stream of a row goes to, where some can be programmed again. A block of which
     /// each word line is programmed, and none can be programmed again now, is set aside if its design says so; else it closes.
-    pub fn name_again(&mut self, row: RowId, next: NextWordLine<'_>) {
+    pub fn select_reprogram(&mut self, row: RowId, next: NextWordLine<'_>) {
         self.go_on_vacating(row);
         for stream in (0..self.streams.host).map(StreamId) {
             let again = self.of(row).again.as_ref();

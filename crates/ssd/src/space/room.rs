@@ -41,7 +41,7 @@ impl Space {
     }
 
     /// Pages that can be programmed without an erase: those of free blocks, and those that are left of open ones in their mode.
-    pub fn room_left(&self) -> u64 {
+    pub fn free_pages(&self) -> u64 {
         all_rows(&self.pools).map(|row| u64::from(self.room_of(row))).sum()
     }
 

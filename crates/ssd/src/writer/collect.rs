@@ -24,7 +24,7 @@ impl Writer {
     /// it must: see [`resume_rows`](Self::resume_rows).
     #[inline]
     pub(crate) fn collect(&mut self, row: RowId, core: &mut Core, calendar: &mut impl Schedule<Event>) {
-        self.collect_unless(core.reclaim.steps_aside(), row, core, calendar);
+        self.collect_unless(core.reclaim.yields_to_host(), row, core, calendar);
     }
 
     /// Queues the collector's next step in a row; not if it `waits` for the host and can afford that.
@@ -49,7 +49,7 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        self.collect_in_row(core.reclaim.steps_aside(), row, core, calendar);
+        self.collect_in_row(core.reclaim.yields_to_host(), row, core, calendar);
         self.collect_members(row, core, calendar);
     }
 
@@ -59,7 +59,7 @@ impl Writer {
         if core.base.space.take_choice_of_super_block(row) {
             let rows = core.base.config.pools.of_row(row).geometry.all_rows();
             for other in rows.filter(|other| *other != row) {
-                if self.collect_in_row(core.reclaim.steps_aside(), other, core, calendar) {
+                if self.collect_in_row(core.reclaim.yields_to_host(), other, core, calendar) {
                     self.rows.note(other, &core.base, &core.reclaim);
                 }
             }
@@ -151,7 +151,7 @@ impl Writer {
             let mut left = self.queue.take_left();
             for row in left.drain(..) {
                 let die = core.base.config.pools.of_row(row).geometry.die_of_row(row);
-                let waits = core.reclaim.steps_aside() && core.base.flash.serves_host(die);
+                let waits = core.reclaim.yields_to_host() && core.base.flash.serves_host(die);
                 self.collect_unless(waits, row, core, calendar);
             }
             self.queue.keep_left(left);

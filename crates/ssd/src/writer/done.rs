@@ -213,7 +213,7 @@ impl Writer {
     #[cold]
     pub(crate) fn note_dead_die(&mut self, die: DieId, core: &mut Core) {
         let chips = core.base.flash.chips();
-        if core.base.totals.dead_dies < u64::from(chips.dead_dies()) && chips.is_dead(die) {
+        if core.base.totals.failed_dies < u64::from(chips.failed_dies()) && chips.is_dead(die) {
             self.lose_die(die, core);
             core.map.check_life(&mut core.base);
         }
@@ -221,7 +221,7 @@ impl Writer {
 
     /// A die is lost with everything in it.
     pub(crate) fn lose_die(&mut self, die: DieId, core: &mut Core) {
-        core.base.totals.dead_dies += 1;
+        core.base.totals.failed_dies += 1;
         let mut locations = Vec::new();
         for row in core.base.config.pools.of_die(die).geometry.rows_of(die) {
             core.reclaim.lose(row);
@@ -246,7 +246,7 @@ impl Writer {
         core: &mut Core,
         calendar: &mut impl Schedule<Event>,
     ) {
-        core.base.totals.fill_reads += 1;
+        core.base.totals.rmw_reads += 1;
         self.queue.filled(entry, core);
         self.read_over(task.page, core, calendar);
     }

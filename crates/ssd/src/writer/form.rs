@@ -17,7 +17,7 @@ impl Writer {
     pub(crate) fn move_on(&mut self, core: &mut Core, calendar: &mut impl Schedule<Event>) -> bool {
         self.rows.forget_opened();
         if self.rows.have_modes() {
-            self.name_again(core);
+            self.select_reprogram(core);
         }
         self.queue.draw(self.rows.programming(), core, calendar);
         self.write_tables(core, calendar);
@@ -28,10 +28,10 @@ impl Writer {
 
     /// Has the word lines named that are programmed again next: the rows take program units of that size.
     #[inline(never)]
-    fn name_again(&mut self, core: &mut Core) {
+    fn select_reprogram(&mut self, core: &mut Core) {
         while let Some(row) = core.base.space.take_unnamed() {
             core.reclaim.forget_void_vacated(row, &core.base.space);
-            core.base.name_again(row);
+            core.base.select_reprogram(row);
             self.rows.note(row, &core.base, &core.reclaim);
         }
     }
@@ -300,7 +300,7 @@ impl Writer {
     /// Forms a program unit of a list in a row that is not the home of its pages.
     fn form_away(&mut self, row: RowId, list: usize, core: &mut Core, calendar: &mut impl Schedule<Event>) {
         self.form(row, list, core, calendar);
-        core.base.totals.programs_away += u64::from(self.rows.group(row).brought());
+        core.base.totals.remote_programs += u64::from(self.rows.group(row).brought());
     }
 
     /// Programs whole units as far as rows take them; what none takes another pool may.

@@ -25,7 +25,7 @@ const STAGES: [&str; 33] = [
     "behind_cleaning_read",
     "behind_cleaning_program",
     "behind_erase",
-    "behind_fill_read",
+    "behind_rmw_read",
     "behind_map_read",
     "behind_map_program",
     OTHERS,

@@ -1,6 +1,6 @@
 //! The program failure manager: block map, shift table and open block lists (FT-PASSD, section IV, figures 9 to 12).
 //!
-//! It makes good for programs that fail, so that a write can be answered before it is in flash. A page is what one program writes. A
+//! It recovers programs that fail, so that a write can be answered before it is in flash. A page is what one program writes. A
 //! chunk is mapped to a block; page `p` of it is page `(p + shift) mod N` of the block. When a program fails, a reserve block is
 //! appended to the chunk's list and the page is programmed there. When the chunk is full, its pages are copied behind those of the last
 //! block, which is mapped to the chunk from then on.

@@ -31,7 +31,7 @@ pub trait Mapper: State + Send {
     /// The host's version of a page was programmed: its place is another one.
     fn update(&mut self, page: LogicalPage) -> Option<TranslationPage>;
 
-    /// The place of a page is another one, or none, without a look-up: the collector moved it, or the host
+    /// The place of a page is another one, or none, without a lookup: the collector moved it, or the host
     /// discarded it.
     fn amend(&mut self, page: LogicalPage) -> Option<TranslationPage>;
 

@@ -36,7 +36,7 @@ const THERE: &str = "the device has several pools";
 pub(super) struct WriteQueue {
     /// Complete pages that wait: a list for each stream of the host, or, where pages have homes, for each row and stream.
     ready: Lists,
-    /// Reads and look-ups that entries on their way to a list wait for.
+    /// Reads and lookups that entries on their way to a list wait for.
     filling: u32,
     /// None in a device with a single pool.
     subs: Option<Box<SubRequests>>,
@@ -76,7 +76,7 @@ impl WriteQueue {
         self.subs.as_mut().expect(THERE)
     }
 
-    /// Reads and look-ups that pages wait for before they are complete.
+    /// Reads and lookups that pages wait for before they are complete.
     #[inline]
     pub fn filling(&self) -> u32 {
         self.filling

@@ -96,7 +96,9 @@ impl WriteQueue {
         let Base { policies, states, flash, space, .. } = &mut core.base;
         let subs = self.subs.as_mut().expect(THERE);
         let waiting = || subs.waiting().map(|(_, waits)| waits).collect();
-        let Some(which) = policies.steal(waiting, pool, Sight { flash, space }, states) else { return false };
+        let Some(which) = policies.steal(waiting, pool, Sight { flash, space }, states) else {
+            return false;
+        };
         let Some(((stream, at), Waits { pages, .. })) = subs.waiting().nth(which) else { return false };
         if !subs.has_room(pool, pages.into(), core) {
             return false;

@@ -243,7 +243,7 @@ impl WriteQueue {
 
     /// A page of a unit was read to be programmed with the rest of it, or could not be.
     pub fn unit_filled(&mut self, sub: u32, page: LogicalPage, version: u32, core: &mut Core) {
-        core.base.totals.fill_reads += 1;
+        core.base.totals.rmw_reads += 1;
         self.filling -= 1;
         let place = self.units().place(page);
         let one = self.units().get(sub);
