@@ -90,17 +90,17 @@ impl Mutant {
             None => once(text, right)?,
         };
         let is_statement = |code: &str| code.is_empty() || code.ends_with([';', '}']);
-        match () {
-            () if !is_closed(right) || !is_closed(wrong) => {
-                Err(format!("found {right:?} for {wrong:?}, wanted each bracket with its other half"))
-            }
-            () if right.starts_with("let ") => Err(format!(
+        if !is_closed(right) || !is_closed(wrong) {
+            return Err(format!("found {right:?} for {wrong:?}, wanted each bracket with its other half"));
+        }
+        if right.starts_with("let ") {
+            return Err(format!(
                 "found {right:?}, wanted no declaration, which a switch would hide: take its value"
-            )),
-            () if is_statement(right) == is_statement(wrong) || wrong.is_empty() => {
-                Ok(begin..begin + right.len())
-            }
-            () => Err(format!("found {right:?} for {wrong:?}, wanted two expressions or two statements")),
+            ));
+        }
+        match is_statement(right) == is_statement(wrong) || wrong.is_empty() {
+            true => Ok(begin..begin + right.len()),
+            false => Err(format!("found {right:?} for {wrong:?}, wanted two expressions or two statements")),
         }
     }
 

@@ -52,21 +52,23 @@ fn run(names: &[String]) -> Result<usize, String> {
     // All of them, whichever are chosen: what cargo compiles depends on the crates that it is asked for.
     let crates: BTreeSet<&str> = all.iter().map(|mutant| mutant.of.as_str()).collect();
     let mut programs = programs::build(&folder.join("copy"), &folder.join("target"), &crates)?;
-    programs.retain(|program| chosen.iter().any(|mutant| mutant.of == program.of));
-    for program in &mut programs {
-        program.record(&folder.join("reached"))?;
-        let (tests, reached) = (program.seconds.len(), program.reach.len());
-        println!("{}, {}: {tests} tests, which come by {reached} mutants", program.of, program.name());
-    }
     let mut count: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
     let mut unexpected = Vec::new();
-    for mutant in chosen {
-        let found = judge(mutant, &programs);
-        let [all, of_them_found] = count.entry(&mutant.of).or_default();
-        *all += 1;
-        *of_them_found += usize::from(found);
-        if found == mutant.fault.lives.is_some() {
-            unexpected.push(mutant);
+    // One crate after the other, so that the first verdicts come early.
+    for mutants in chosen.chunk_by(|one, next| one.of == next.of) {
+        for program in programs.iter_mut().filter(|program| program.of == mutants[0].of) {
+            program.record(&folder.join("reached"))?;
+            let (tests, reached) = (program.seconds.len(), program.reach.len());
+            println!("{}, {}: {tests} tests, which come by {reached} mutants", program.of, program.name());
+        }
+        for mutant in mutants {
+            let found = judge(mutant, &programs);
+            let [all, of_them_found] = count.entry(&mutant.of).or_default();
+            *all += 1;
+            *of_them_found += usize::from(found);
+            if found == mutant.fault.lives.is_some() {
+                unexpected.push(*mutant);
+            }
         }
     }
     let (all, found) = count.values().fold((0, 0), |sum, [all, found]| (sum.0 + all, sum.1 + found));
@@ -88,11 +90,9 @@ fn judge(mutant: &Mutant, programs: &[Program]) -> bool {
     let begin = Instant::now();
     let own = programs.iter().filter(|program| program.of == mutant.of);
     let reached = own.clone().any(|program| program.reach.contains_key(&mutant.number));
-    let verdict =
-        own.map(|program| program.judge(mutant.number)).find(|verdict| *verdict != Verdict::Survived);
-    let (is_found, what) = match verdict {
-        Some(Verdict::Found(test)) => (true, format!("found by {test}")),
-        Some(Verdict::Ended(how)) => (true, format!("found, for the tests do not end as they should: {how}")),
+    let (is_found, what) = match programs::judge(own, mutant.number) {
+        Verdict::Found(test) => (true, format!("found by {test}")),
+        Verdict::Ended(how) => (true, format!("found, for the tests do not end as they should: {how}")),
         _ if reached => (false, "survived".to_owned()),
         _ => (false, "survived: no test comes by it".to_owned()),
     };

@@ -80,6 +80,19 @@ pub fn build(copy: &Path, target: &Path, crates: &BTreeSet<&str>) -> Result<Vec<
     Ok(programs.collect())
 }
 
+/// Seconds of the tests of a program that are run together. Chosen: what takes a fifth of a second, then what takes two, a minute, and the others.
+const PARTS: [f64; 4] = [0.2, 2.0, 60.0, f64::INFINITY];
+
+/// Runs the tests of these programs that come by a mutant until one fails: the short ones of all programs before the long ones of any.
+pub fn judge<'a>(programs: impl Iterator<Item = &'a Program>, number: u32) -> Verdict {
+    let each: Vec<_> = programs.map(|program| (program, program.parts(number))).collect();
+    let parts =
+        (0..PARTS.len()).flat_map(|part| each.iter().map(move |(program, parts)| (program, &parts[part])));
+    let mut verdicts =
+        parts.filter(|(_, tests)| !tests.is_empty()).map(|(program, tests)| program.run(number, tests));
+    verdicts.find(|verdict| *verdict != Verdict::Survived).unwrap_or(Verdict::Survived)
+}
+
 impl Program {
     /// Its name among the programs of its crate.
     pub fn name(&self) -> String {
@@ -126,30 +139,24 @@ impl Program {
         Ok(())
     }
 
-    /// Runs the tests that come by a mutant, the shortest first, until one fails.
-    pub fn judge(&self, number: u32) -> Verdict {
-        let Some(reach) = self.reach.get(&number) else { return Verdict::Survived };
+    /// The tests that come by a mutant, the shortest first, in parts that are run one after the other.
+    fn parts(&self, number: u32) -> [Vec<&str>; PARTS.len()] {
+        let reach = self.reach.get(&number).map_or(&[][..], Vec::as_slice);
         let mut tests: Vec<&str> = match reach.iter().any(String::is_empty) {
             // A thread of a test that has no name: it may be any.
             true => self.seconds.keys().map(String::as_str).collect(),
             false => reach.iter().map(String::as_str).collect(),
         };
         tests.sort_by(|a, b| self.seconds[*a].total_cmp(&self.seconds[*b]));
-        // Chosen: what takes a fifth of a second together is run by itself, then what takes two, then the others.
-        for most in [0.2, 2.0, f64::INFINITY] {
+        PARTS.map(|most| {
             let mut sum = 0.0;
             let is_within = |test: &&&str| {
                 sum += self.seconds[**test];
                 sum <= most
             };
-            let count = tests.iter().take_while(is_within).count().max(1).min(tests.len());
-            let now: Vec<&str> = tests.drain(..count).collect();
-            let verdict = if now.is_empty() { Verdict::Survived } else { self.run(number, &now) };
-            if verdict != Verdict::Survived {
-                return verdict;
-            }
-        }
-        Verdict::Survived
+            let count = tests.iter().take_while(is_within).count();
+            tests.drain(..count).collect()
+        })
     }
 
     /// Runs these tests with a mutant until one fails.

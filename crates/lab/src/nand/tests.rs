@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use wordline_kernel::{Duration, Instant};
+use wordline_nand::chips::Wiring;
 use wordline_nand::geometry::Layout;
 use wordline_nand::{DieId, Part, Span, Stage};
 
@@ -125,6 +126,14 @@ fn another_mode_replaces_all_times_of_the_bus() {
     assert_eq!((part.bus.t_wc.ns(), part.bus.mode), (100, 0));
     let error = super::part("mqsim-mlc", None, Some(99)).expect_err("there is no mode 99").to_string();
     assert!(error.starts_with("--mode: found 99, wanted from 0 to 10 for NV-DDR2"), "{error}");
+}
+
+#[test]
+fn a_table_says_below_its_rows_what_the_part_lacks() {
+    let part = part("micron-mt29f2g08aac", None, None).expect("the part is embedded");
+    let table = OperationTable::of(&part, 1, Wiring::default()).expect("one die is sound").table(200);
+    let (_, notes) = table.split_once("Note: ").expect("some note");
+    assert!(notes.contains("the part has one plane: no multi-plane operations"), "{table}");
 }
 
 #[test]

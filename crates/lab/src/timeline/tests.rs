@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -75,9 +75,13 @@ fn a_time_line_has_the_requests_that_were_answered_in_its_window_and_no_track_ho
         assert_eq!(overlap, None, "two slices of track {track:?} at once");
     }
 
-    let ends = |phase: &str| events.iter().filter(|event| event["ph"] == phase).count();
-    assert!(ends("s") > 50, "{}", ends("s"));
-    assert_eq!(ends("s"), ends("f"));
+    let arrows = |phase: &str| -> Vec<u64> {
+        let ends = events.iter().filter(|event| event["ph"] == phase);
+        ends.map(|event| event["id"].as_u64().expect("a number")).collect()
+    };
+    let numbers: BTreeSet<u64> = arrows("s").into_iter().collect();
+    assert!(numbers.len() > 50 && numbers.len() == arrows("s").len(), "each arrow has a number of its own");
+    assert_eq!(arrows("s"), arrows("f"));
 
     let plain = RunOptions { timeline: None, ..options };
     let plain = run(&device, &load(), &plain, &mut Unobserved).expect("a run");

@@ -296,3 +296,18 @@ fn keys_of_buffer_and_manager_that_do_not_fit_are_named() {
     let many = |file: &mut OpenChannelFile| file.part.geometry.pages_per_block = 65_536;
     assert!(keys(&many).contains(&"part.geometry.pages_per_block".into()));
 }
+
+#[test]
+fn without_journals_a_recovery_reads_the_first_page_of_each_block_that_is_written() {
+    let mut file = asynchronous(8, true);
+    file.failures = Some(FailuresFile { volatile_tables: true, ..manager(true) });
+    let mut host = Host::new(file, 1);
+    for chunk in 0..3 {
+        host.write(&[(Chunk { chunk, ..FIRST }, 2)]).expect("it is free");
+    }
+    host.submit(&Command::flush(99)).expect("nothing forbids it");
+    host.run_down();
+    host.cut_power(Duration::ZERO);
+    assert_eq!(host.device.recovery().expect("it is over").pages_read, 3);
+    host.read_all();
+}

@@ -155,6 +155,23 @@ fn to_a_host_of_chunks_a_zone_is_a_chunk() {
 }
 
 #[test]
+fn a_host_of_chunks_reads_what_it_wrote() {
+    let Host { mut device, mut calendar, .. } = Host::new(device(), zones());
+    let blocks: Vec<_> = device.geometry().chunk(5).range(0, 4).collect();
+    let stamps: Vec<_> = (0..4).map(|logical| Stamp { logical, version: 1 }).collect();
+    let commands =
+        [physical_device::Command::write(1, &blocks, &stamps), physical_device::Command::read(2, &blocks)];
+    for command in commands {
+        PhysicalDevice::submit(&mut device, &command, &mut calendar).expect("it is sound");
+        while let Some(event) = calendar.advance() {
+            device.handle(event, &mut calendar);
+        }
+    }
+    let found: Vec<_> = device.answers().iter().map(|answer| (answer.tag, &answer.found[..])).collect();
+    assert_eq!(found, [(1, &[][..]), (2, &stamps[..])]);
+}
+
+#[test]
 fn zones_that_do_not_fit_are_refused_by_their_keys() {
     let told = |file: OpenChannelFile, zones: ZonesFile| {
         let config = file.clone().check().unwrap_or_else(|wrong| panic!("{wrong}"));
