@@ -59,9 +59,8 @@ pub struct Summary {
     #[serde(flatten)]
     #[schemars(with = "MetricsSchema")]
     pub metrics: Metrics,
-    /// Write amplification: bytes programmed (for the host, for the map, by the collector, as padding) for each byte that the host
-    /// wrote, of what it wrote the part that the write buffer did not keep (written x programmed for the host / (that + growth of the
-    /// buffer), in pages); null without writes, and where it is unknown. Experiments count all that the host wrote, as Centaur's equation 4.
+    /// Write amplification: bytes programmed (for the host, for the map, by the collector, as padding) for each byte that the host wrote,
+    /// without those by which the write buffer grew; null without writes, and where it is unknown. Centaur's equation 4.
     pub write_amplification: Option<f64>,
     /// Write amplification in the second half of what the host wrote; left out where it wrote next to nothing.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -64,7 +64,7 @@ fn few_requests_amplify_as_many_do() {
 
 #[test]
 fn a_part_of_the_blocks_amplifies_as_all_of_them() {
-    let requests = if is_long() { 1_000_000 } else { 50_000 };
+    let requests = if is_long() { 1_000_000 } else { 100_000 };
     let scaled = |blocks: u32| {
         let blocks = format!("part.geometry.blocks_per_plane={blocks}");
         amplification(&steady(&device("nvme-tlc", &["ftl.mapping.unit=4KiB", &blocks]), &closed(requests)))

@@ -249,7 +249,7 @@ mod tests {
         for (path, wanted) in [
             (
                 "pools.0.spent",
-                "after `pools.0.` one of bad_blocks, bytes, dies, dies_busy, energy_joules, erases, erases_per_block, faults, least_worn",
+                "after `pools.0.` one of bad_blocks, bytes, dies, dies_busy, endurance_used, energy_joules, erases, erases_per_block, faults",
             ),
             ("pools.endurance_used", "after `pools.` the number of an item, from 0"),
             ("pools.0", "a number: after `pools.0.` one of bad_blocks, bytes"),

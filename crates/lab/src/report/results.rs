@@ -242,7 +242,7 @@ const FLASH: &[Row] = &[
     ("block erases", "flash.erases"),
     ("GC reads", "flash.gc_reads"),
     ("GC programs", "flash.gc_programs"),
-    ("fill reads", "flash.rmw_reads"),
+    ("RMW reads", "flash.rmw_reads"),
     ("padding pages", "flash.padding"),
     ("map lookups in memory", "flash.map_hit_ratio"),
     ("translation reads", "flash.translation_reads"),
