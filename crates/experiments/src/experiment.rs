@@ -133,20 +133,21 @@ impl Experiment {
     /// Refuses columns of pools that a device does not have, which would be found after its run alone.
     fn check_pools(&self, points: &[Point]) -> Result<()> {
         let mut wrong = Complaints::default();
+        let points: Vec<(&Point, usize)> = points.iter().map(|point| (point, point.pools())).collect();
         for expect in &self.expect {
-            let at = points.iter().filter(|point| lies_at(&point.settings, &expect.at));
-            let others = at.clone().filter_map(|point| {
+            let at = points.iter().filter(|(point, _)| lies_at(&point.settings, &expect.at));
+            let others = at.clone().filter_map(|(point, _)| {
                 let settings = expect.other(&point.settings)?;
-                points.iter().find(|other| other.settings == settings)
+                points.iter().find(|(other, _)| other.settings == settings)
             });
-            let is_of = |point: &Point, column: &String| column::is_of(column, point.pools());
-            let lacks = |point: &&Point| {
-                !(is_of(point, &expect.column) && expect.part_of.iter().all(|whole| is_of(point, whole)))
+            let lacks = |(_, pools): &&(&Point, usize)| {
+                let is_of = |column: &String| column::is_of(column, *pools);
+                !(is_of(&expect.column) && expect.part_of.iter().all(is_of))
             };
-            if let Some(point) = at.chain(others).find(lacks) {
+            if let Some((point, pools)) = at.chain(others).find(lacks) {
                 let place = place(&point.settings);
                 let found = format!("`{}` of `{}` at {place}", expect.column, expect.what);
-                let wanted = match point.pools() {
+                let wanted = match pools {
                     1 => "a column of a device with one pool: those of pools are left out".to_owned(),
                     some => format!("a column of a device with {some} pools, counted from 0"),
                 };

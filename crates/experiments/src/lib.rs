@@ -44,6 +44,6 @@ pub use show::page::write_report;
 pub use show::table::{digest, first_digest, grid, markdown, markdown_summary, summary, table};
 pub use statistics::Finding;
 pub use sweep::axes::{Axis, Points};
-pub use sweep::{Before, Point, Sweep, Volume, Workload};
+pub use sweep::{Before, Devices, Point, Sweep, Volume, Workload};
 pub use wordline_lab::student::Mean;
 pub use write_sizes::{Volumes, WriteSizes};

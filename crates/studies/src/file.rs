@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use toml::Spanned;
-use wordline_experiments::{Axis, Before, Options, Point, Points, Sweep, Workload};
+use wordline_experiments::{Axis, Before, Devices, Options, Point, Points, Sweep, Workload};
 use wordline_kernel::{Bytes, Complaint, Complaints};
 use wordline_lab::WarmUp;
 use wordline_lab::config::line_of;
@@ -220,6 +220,7 @@ impl Study {
             quick: None,
             registry: registry.clone(),
             place: "",
+            devices: Devices::default(),
         };
         let title = file.title.unwrap_or_else(|| path.display().to_string());
         let made = Self {
@@ -512,6 +513,7 @@ impl Study {
             quick: None,
             registry: registry.clone(),
             place: "",
+            devices: Devices::default(),
         };
         let (path, title) = (PathBuf::from("sweep"), "Sweep".to_owned());
         let against = toml::Table::new();

@@ -108,10 +108,10 @@ class Share:
 class Faults:
     """Counts of failures."""
 
-    failed_dies: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Dies that were lost. `None` for a device without flash."""
     erase_failures: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Erase commands that failed. `None` for a device without flash."""
+    failed_dies: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """Dies that were lost. `None` for a device without flash."""
     grown_bad_block_sets: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Blocks that went out of use during the run; those that are erased together count as one. `None` for a device without flash.
     """
@@ -132,8 +132,8 @@ class Faults:
     def from_json(cls, values: dict[str, Any]) -> Faults:
         """The result that the JSON is of."""
         return Faults(
-            failed_dies=cast(Any, values.get("failed_dies")),
             erase_failures=cast(Any, values.get("erase_failures")),
+            failed_dies=cast(Any, values.get("failed_dies")),
             grown_bad_block_sets=cast(Any, values.get("grown_bad_block_sets")),
             grown_bad_blocks=cast(Any, values.get("grown_bad_blocks")),
             lost_pages=cast(Any, values.get("lost_pages")),
@@ -156,10 +156,12 @@ class Flash:
     """
     erases: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Blocks erased. `None` for a device without flash."""
-    rmw_reads: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Pages read to complete a partial write (read-modify-write). `None` for a device without flash."""
     folded: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Logical pages among those of garbage collection that came out of the SLC cache. `None` for a device without flash."""
+    free_pages: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """Logical pages that could be programmed at the end without an erase, in free and in open blocks. `None` for a device without
+    flash.
+    """
     gc_array_us: float = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Time that dies spent on reads, programs and erases of garbage collection, without the bus; that of each command is rounded to
     a microsecond. `None` for a device without flash.
@@ -203,24 +205,6 @@ class Flash:
     """Room for logical pages programmed without data, to complete a program unit. `None` for a device without flash."""
     padding_bytes: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Bytes of padding pages. `None` for a device without flash."""
-    programmed_bytes: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Bytes of logical pages programmed, for whatever reason. `None` for a device without flash."""
-    programs: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Pages programmed, padding included. `None` for a device without flash."""
-    remote_programs: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Logical pages that went to another row of planes than their home. `None` for a device without flash."""
-    read_ahead_reads: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Logical pages read ahead of the host. `None` for a device without flash."""
-    reads: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Pages read, for whatever reason. `None` for a device without flash."""
-    reprogrammed: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Logical pages among those in the two-bit mode that replaced one of a word line that was programmed again. `None` for a device
-    without flash.
-    """
-    free_pages: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
-    """Logical pages that could be programmed at the end without an erase, in free and in open blocks. `None` for a device without
-    flash.
-    """
     pages_consumed: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Room that programs took: all logical pages programmed and padding, without those that replaced a page of a word line that was
     programmed again. ReSSD's physical page consumption. `None` for a device without flash.
@@ -231,6 +215,22 @@ class Flash:
     """The part of it that pages took which moved: those of garbage collection, and those that went with pages of the host. `None`
     for a device without flash.
     """
+    programmed_bytes: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """Bytes of logical pages programmed, for whatever reason. `None` for a device without flash."""
+    programs: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """Pages programmed, padding included. `None` for a device without flash."""
+    read_ahead_reads: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """Logical pages read ahead of the host. `None` for a device without flash."""
+    reads: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """Pages read, for whatever reason. `None` for a device without flash."""
+    remote_programs: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """Logical pages that went to another row of planes than their home. `None` for a device without flash."""
+    reprogrammed: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """Logical pages among those in the two-bit mode that replaced one of a word line that was programmed again. `None` for a device
+    without flash.
+    """
+    rmw_reads: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    """Pages read to complete a partial write (read-modify-write). `None` for a device without flash."""
     slc_programs: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     """Logical pages among those of the host that were programmed in SLC mode. `None` for a device without flash."""
     translation_bytes: int = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
@@ -264,8 +264,8 @@ class Flash:
             block_set_erases=cast(Any, values.get("block_set_erases")),
             effective_spare=cast(Any, values.get("effective_spare")),
             erases=cast(Any, values.get("erases")),
-            rmw_reads=cast(Any, values.get("rmw_reads")),
             folded=cast(Any, values.get("folded")),
+            free_pages=cast(Any, values.get("free_pages")),
             gc_array_us=cast(Any, values.get("gc_array_us")),
             gc_bytes=cast(Any, values.get("gc_bytes")),
             gc_copied=cast(Any, values.get("gc_copied")),
@@ -284,16 +284,16 @@ class Flash:
             overdue=cast(Any, values.get("overdue")),
             padding=cast(Any, values.get("padding")),
             padding_bytes=cast(Any, values.get("padding_bytes")),
-            programmed_bytes=cast(Any, values.get("programmed_bytes")),
-            programs=cast(Any, values.get("programs")),
-            remote_programs=cast(Any, values.get("remote_programs")),
-            read_ahead_reads=cast(Any, values.get("read_ahead_reads")),
-            reads=cast(Any, values.get("reads")),
-            reprogrammed=cast(Any, values.get("reprogrammed")),
-            free_pages=cast(Any, values.get("free_pages")),
             pages_consumed=cast(Any, values.get("pages_consumed")),
             pages_consumed_by_host=cast(Any, values.get("pages_consumed_by_host")),
             pages_consumed_by_relocation=cast(Any, values.get("pages_consumed_by_relocation")),
+            programmed_bytes=cast(Any, values.get("programmed_bytes")),
+            programs=cast(Any, values.get("programs")),
+            read_ahead_reads=cast(Any, values.get("read_ahead_reads")),
+            reads=cast(Any, values.get("reads")),
+            remote_programs=cast(Any, values.get("remote_programs")),
+            reprogrammed=cast(Any, values.get("reprogrammed")),
+            rmw_reads=cast(Any, values.get("rmw_reads")),
             slc_programs=cast(Any, values.get("slc_programs")),
             translation_bytes=cast(Any, values.get("translation_bytes")),
             translation_programs=cast(Any, values.get("translation_programs")),
@@ -478,6 +478,8 @@ class MemberUse:
     """Its blocks that are out of use."""
     dies_busy: float
     """Part of the run during which one of its dies was busy, in the mean of them."""
+    endurance_used: float
+    """The part of its lifetime that the run spent, of the pool that spent most."""
     erases: int
     """Blocks erased; those of the planes of a row together count as one."""
     erases_per_block: float
@@ -498,8 +500,6 @@ class MemberUse:
     """Reads that it was sent."""
     role: str
     """Its role at the end: `member 0`, `member 0, failed`, `member 0, being rebuilt`, `spare`, or `failed`."""
-    endurance_used: float
-    """The part of its lifetime that the run spent, of the pool that spent most."""
     writes: int
     """Writes that it was sent."""
     written_bytes: int
@@ -511,6 +511,7 @@ class MemberUse:
         return MemberUse(
             bad_blocks=values["bad_blocks"],
             dies_busy=values["dies_busy"],
+            endurance_used=values["endurance_used"],
             erases=values["erases"],
             erases_per_block=values["erases_per_block"],
             least_worn=values["least_worn"],
@@ -521,7 +522,6 @@ class MemberUse:
             read_bytes=values["read_bytes"],
             reads=values["reads"],
             role=values["role"],
-            endurance_used=values["endurance_used"],
             writes=values["writes"],
             written_bytes=values["written_bytes"],
         )
@@ -566,6 +566,8 @@ class PoolUse:
     """Its dies."""
     dies_busy: float
     """Part of the run during which one of its dies was busy, in the mean of them."""
+    endurance_used: float
+    """The part of its lifetime that the run spent. Centaur's equation 1."""
     erases: int
     """Blocks erased; those of the planes of a row together count as one."""
     erases_per_block: float
@@ -580,8 +582,6 @@ class PoolUse:
     """Bytes of these."""
     programs: int
     """Flash pages programmed, padding included."""
-    endurance_used: float
-    """The part of its lifetime that the run spent. Centaur's equation 1."""
     valid_share: float
     """Valid data at the end as a part of its flash. Centaur's equation 2."""
     wear_values: int
@@ -599,6 +599,7 @@ class PoolUse:
             bytes=values["bytes"],
             dies=values["dies"],
             dies_busy=values["dies_busy"],
+            endurance_used=values["endurance_used"],
             erases=values["erases"],
             erases_per_block=values["erases_per_block"],
             least_worn=values["least_worn"],
@@ -606,7 +607,6 @@ class PoolUse:
             part=values["part"],
             programmed_bytes=values["programmed_bytes"],
             programs=values["programs"],
-            endurance_used=values["endurance_used"],
             valid_share=values["valid_share"],
             wear_values=values["wear_values"],
             energy_joules=cast(Any, values.get("energy_joules")),
@@ -1127,6 +1127,10 @@ class Wear:
     """Each die."""
     drive_writes: float
     """The same in logical capacities."""
+    endurance_used: float
+    """Erases of the run as a part of all that the blocks stand, of the pool that spent most: 1 for a run that takes a new device to
+    its end. Planes that are erased together count as one. Centaur's equations 1 and 3.
+    """
     erases: tuple[float, ...]
     """Erases of each block, in the order of dies and blocks; at most 65,536 values, each the mean of neighbours where there are more
     blocks.
@@ -1142,10 +1146,6 @@ class Wear:
     spare: float
     """Spare space that is left: the part of the good blocks that the logical capacity does not fill, reserved ones counted in; below
     0 where they cannot hold it any more.
-    """
-    endurance_used: float
-    """Erases of the run as a part of all that the blocks stand, of the pool that spent most: 1 for a run that takes a new device to
-    its end. Planes that are erased together count as one. Centaur's equations 1 and 3.
     """
     terabytes_written: float
     """Terabytes (10^12 B) that the host wrote in the run, until the device refused writes where it did."""
@@ -1169,13 +1169,13 @@ class Wear:
             bad_blocks=values["bad_blocks"],
             dies=tuple(DieWear.from_json(one) for one in values["dies"]),
             drive_writes=values["drive_writes"],
+            endurance_used=values["endurance_used"],
             erases=tuple(values["erases"]),
             max=values["max"],
             mean=values["mean"],
             min=values["min"],
             run_erases=values["run_erases"],
             spare=values["spare"],
-            endurance_used=values["endurance_used"],
             terabytes_written=values["terabytes_written"],
             drive_writes_per_day=values.get("drive_writes_per_day"),
             terabytes_expected=values.get("terabytes_expected"),
@@ -1472,8 +1472,7 @@ class Summary:
     """The beginning of the load, which was not measured; left out where everything was."""
     write_amplification: float | None = None
     """Write amplification: bytes programmed (for the host, for the map, by the collector, as padding) for each byte that the host
-    wrote; null without writes, and where it is unknown. Data still in the buffer at the end are not programmed. Centaur's
-    equation 4.
+    wrote, without those by which the write buffer grew; null without writes, and where it is unknown. Centaur's equation 4.
     """
     others: dict[str, Any] = field(default_factory=dict[str, Any])
     """Metrics of designs, each a table by the name of its design, as the JSON has them."""

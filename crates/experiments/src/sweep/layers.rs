@@ -37,7 +37,7 @@ impl Layer<'_> {
 }
 
 /// Keys with their values, and which layer set them.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Layers<'a> {
     table: toml::Table,
     /// The keys that each layer set, in the order of the layers; a key stands for all below it.

@@ -3,6 +3,7 @@
 pub(crate) mod axes;
 mod clients;
 mod layers;
+mod made;
 mod named;
 mod space;
 pub(crate) mod volume;
@@ -20,6 +21,7 @@ use crate::options::Options;
 use axes::{Axis, Points};
 use clients::Clients;
 use layers::{Layer, Layers};
+pub use made::Devices;
 use named::Named;
 use wordline_lab::config;
 use wordline_lab::devices::{Configured, Registry, as_ssd};
@@ -82,6 +84,9 @@ pub struct Sweep {
     /// The place of its keys in the file, for errors: a path with a dot at its end, or nothing.
     #[serde(skip)]
     pub place: &'static str,
+    /// Its devices that were made.
+    #[serde(skip)]
+    pub devices: Devices,
 }
 
 /// The scaled-down sweep.
@@ -423,7 +428,9 @@ impl Sweep {
     /// The keys of the device before any but the preset is varied.
     fn layers(&self, path: &Path, preset: Option<&str>) -> Result<Layers<'_>> {
         let mut layers = match preset {
-            Some(name) => config::preset_table(&self.registry, name)
+            Some(name) => self
+                .devices
+                .preset(name, || config::preset_table(&self.registry, name))
                 .map(Layers::of_preset)
                 .map_err(|error| self.refused(path, "preset", &error.to_string(), "a preset"))?,
             None => Layers::default(),
@@ -434,7 +441,11 @@ impl Sweep {
 
     /// The device of these keys, and its text. A key that a layer set for a device which a higher layer replaced is left
     /// out.
-    fn device_of(&self, path: &Path, mut layers: Layers<'_>) -> Result<(Arc<dyn Configured>, String)> {
+    fn device_of(&self, path: &Path, layers: Layers<'_>) -> Result<(Arc<dyn Configured>, String)> {
+        self.devices.of(format!("{layers:?}"), || self.make_device(path, layers))
+    }
+
+    fn make_device(&self, path: &Path, mut layers: Layers<'_>) -> Result<(Arc<dyn Configured>, String)> {
         loop {
             let device = self.registry.of_table(layers.table().clone());
             let device = device.map_err(|inner| Error::Config(layers.placed(path, self.place, inner)))?;

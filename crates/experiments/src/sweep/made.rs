@@ -1,0 +1,92 @@
+//! The presets and devices of a sweep that were made: points share them, for each takes milliseconds.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use wordline_lab::devices::Configured;
+
+/// A device and its text.
+type Made = (Arc<dyn Configured>, String);
+
+/// Devices that are kept. Chosen: most experiments have fewer, and a study of a million devices must not keep all of them.
+const KEPT: usize = 256;
+
+/// The devices of a sweep by the keys that they were made of. It is no part of the sweep: copies begin with none, and all are equal.
+#[derive(Debug, Default)]
+pub struct Devices {
+    presets: Mutex<BTreeMap<String, toml::Table>>,
+    made: Mutex<BTreeMap<String, Made>>,
+}
+
+impl Devices {
+    /// The keys of the preset of this name: those that were read, or what `read` gives.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub(crate) fn preset<E>(
+        &self,
+        name: &str,
+        read: impl FnOnce() -> Result<toml::Table, E>,
+    ) -> Result<toml::Table, E> {
+        let mut all = self.presets.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(table) = all.get(name) {
+            return Ok(table.clone());
+        }
+        let table = read()?;
+        all.insert(name.to_owned(), table.clone());
+        Ok(table)
+    }
+
+    /// The device of these keys: the one that was made of them, or what `make` gives.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub(crate) fn of<E>(&self, keys: String, make: impl FnOnce() -> Result<Made, E>) -> Result<Made, E> {
+        if let Some(made) = self.made.lock().unwrap_or_else(PoisonError::into_inner).get(&keys) {
+            return Ok(made.clone());
+        }
+        let made = make()?;
+        let mut all = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= KEPT {
+            all.clear();
+        }
+        all.insert(keys, made.clone());
+        Ok(made)
+    }
+}
+
+impl Clone for Devices {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl PartialEq for Devices {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wordline_lab::Device;
+
+    #[test]
+    fn a_device_is_made_once_for_the_same_keys() {
+        let (devices, mut times) = (Devices::default(), 0);
+        let mut ask = |keys: &str| {
+            let made = devices.of(keys.to_owned(), || {
+                times += 1;
+                let device = Device::preset("tiny").expect("it is embedded");
+                Ok::<_, ()>((device.configured, device.text))
+            });
+            made.expect("it is made")
+        };
+        let (one, same, other) = (ask("a"), ask("a"), ask("b"));
+        assert!(Arc::ptr_eq(&one.0, &same.0) && !Arc::ptr_eq(&one.0, &other.0));
+        (0..KEPT).for_each(|n| drop(ask(&n.to_string())));
+        assert_eq!((one.1 == other.1, times), (true, 2 + KEPT));
+        assert!(devices.made.lock().expect("no test failed").len() <= KEPT);
+    }
+}
