@@ -15,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use tables::{marks, with_table};
+use tables::{Part, parts, with_tables};
 
 fn main() -> ExitCode {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
@@ -40,8 +40,12 @@ fn run(wanted: &[String]) -> Result<Vec<String>, String> {
     let mut all: Vec<(PathBuf, String)> = Vec::new();
     for page in pages {
         let text = read(&page)?;
-        let of_page = marks(&text).into_iter().filter(|words| is_wanted(words, wanted));
-        all.extend(of_page.map(|words| (page.clone(), words.to_owned())));
+        for part in parts(&text).map_err(|wrong| format!("{}: {wrong}", page.display()))? {
+            let Part::Table { words, .. } = part else { continue };
+            if is_wanted(words, wanted) {
+                all.push((page.clone(), words.to_owned()));
+            }
+        }
     }
     if all.is_empty() {
         return Err(format!("{}: found no such table, wanted PAPER or PAPER/NAME", wanted.join(" ")));
@@ -54,8 +58,9 @@ fn run(wanted: &[String]) -> Result<Vec<String>, String> {
     for (n, (page, words)) in all.iter().enumerate() {
         println!("{} of {}: {words}", n + 1, all.len());
         let (table, is_known) = table(root, words)?;
-        let text = with_table(&read(page)?, words, &table)?;
-        fs::write(page, text).map_err(|error| format!("{}: {error}", page.display()))?;
+        let text =
+            with_tables(&read(page)?, |of, text| if of == words { table.clone() } else { text.to_owned() });
+        fs::write(page, text?).map_err(|error| format!("{}: {error}", page.display()))?;
         if !is_known {
             surprises.push(words.clone());
         }
@@ -112,4 +117,38 @@ fn pages(root: &Path) -> Result<Vec<PathBuf>, String> {
 
 fn read(page: &Path) -> Result<String, String> {
     fs::read_to_string(page).map_err(|error| format!("{}: {error}", page.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = "A\n<!-- repro: a/b --quick -->\n\n1\n<!-- /repro -->\nB\n<!-- repro: a/c -->\n\n2\n<!-- /repro -->\nC\n";
+
+    fn with_table(page: &str, words: &str) -> Result<String, String> {
+        with_tables(page, |of, text| if of == words { "3\n".into() } else { text.to_owned() })
+    }
+
+    #[test]
+    fn a_table_takes_the_place_of_the_one_at_its_mark() {
+        let is_mark = |part: &Part| matches!(part, Part::Table { words: "a/b --quick" | "a/c", .. });
+        assert_eq!(parts(PAGE).expect("marks are paired").iter().filter(|part| is_mark(part)).count(), 2);
+        assert_eq!(with_table(PAGE, "a/c"), Ok(PAGE.replace("\n2\n", "\n3\n")));
+        assert_eq!(with_table(PAGE, "a/b --quick"), Ok(PAGE.replace("\n1\n", "\n3\n")));
+    }
+
+    #[test]
+    fn a_mark_without_an_end_is_refused() {
+        let open = PAGE.replace("2\n<!-- /repro -->\n", "2\n");
+        assert!(with_table(&open, "a/c").is_err_and(|error| error.contains("no <!-- /repro")));
+    }
+
+    #[test]
+    fn tables_are_asked_for_by_paper_by_experiment_or_by_their_size() {
+        let wanted = |words: &str, all: &[&str]| {
+            is_wanted(words, &all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>())
+        };
+        assert!(wanted("a/c", &[]) && !wanted("a/b --quick", &[]));
+        assert!(wanted("a/b --quick", &["a"]) && wanted("a/b --quick", &["a/b"]) && !wanted("a/c", &["a/b"]));
+    }
 }

@@ -1,42 +1,46 @@
-//! The tables of results in a page: each between `<!-- repro: PAPER/NAME OPTIONS -->` and `<!-- /repro -->`.
+//! Pages with tables of results, each between `<!-- repro: PAPER/NAME OPTIONS -->` and `<!-- /repro -->`. The tests of the experiments read
+//! them with this file too.
 
-const BEGIN: &str = "<!-- repro: ";
+pub const BEGIN: &str = "<!-- repro: ";
 const MARK_END: &str = " -->\n\n";
 const END: &str = "<!-- /repro -->\n";
 
-/// The words of the marks of a page: the experiment and its options.
-pub fn marks(text: &str) -> Vec<&str> {
-    text.split(BEGIN).skip(1).filter_map(|rest| rest.split_once(MARK_END)).map(|(words, _)| words).collect()
+/// A page in parts: the text between tables, and the tables, each with the words of its mark.
+#[derive(Debug, PartialEq)]
+pub enum Part<'a> {
+    Text(&'a str),
+    Table { words: &'a str, text: &'a str },
 }
 
-/// The page with another table at the mark of these words.
+/// The parts of a page, or what is wrong with its marks.
+pub fn parts(mut text: &str) -> Result<Vec<Part<'_>>, String> {
+    let mut parts = Vec::new();
+    while let Some(start) = text.find(BEGIN) {
+        let (before, rest) = text.split_at(start);
+        let mark = rest[BEGIN.len()..].split_once(MARK_END);
+        let (words, rest) = mark.ok_or("a mark ends with ` -->` and an empty line")?;
+        let (table, rest) = rest.split_once(END).ok_or(format!("{words}: no {}", END.trim()))?;
+        if words.contains('\n') || table.contains(BEGIN) {
+            return Err(format!("{words}: a table within a table"));
+        }
+        parts.extend([Part::Text(before), Part::Table { words, text: table }]);
+        text = rest;
+    }
+    parts.push(Part::Text(text));
+    Ok(parts)
+}
+
+/// A page with what `table` gives for the words and the text of each of its tables.
 ///
 /// # Errors
-/// The text found, and the text wanted, where there is no such mark or no end behind it.
-pub fn with_table(text: &str, words: &str, table: &str) -> Result<String, String> {
-    let mark = format!("{BEGIN}{words}{MARK_END}");
-    let (before, rest) = text.split_once(&mark).ok_or(format!("{words}: found no mark, wanted {mark}"))?;
-    let (_, after) = rest.split_once(END).ok_or(format!("{words}: found no {}, wanted one", END.trim()))?;
-    Ok(format!("{before}{mark}{}{END}{after}", table.trim_start_matches('\n')))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const PAGE: &str = "A\n<!-- repro: a/b --quick -->\n\n1\n<!-- /repro -->\nB\n<!-- repro: a/c -->\n\n2\n<!-- /repro -->\nC\n";
-
-    #[test]
-    fn a_table_takes_the_place_of_the_one_at_its_mark() {
-        assert_eq!(marks(PAGE), ["a/b --quick", "a/c"]);
-        assert_eq!(with_table(PAGE, "a/c", "3\n"), Ok(PAGE.replace("\n2\n", "\n3\n")));
-        assert_eq!(with_table(PAGE, "a/b --quick", "3\n"), Ok(PAGE.replace("\n1\n", "\n3\n")));
-    }
-
-    #[test]
-    fn a_mark_that_is_not_there_and_one_without_an_end_are_refused() {
-        assert!(with_table(PAGE, "a/d", "3\n").is_err_and(|error| error.contains("found no mark")));
-        let open = PAGE.replace("2\n<!-- /repro -->\n", "2\n");
-        assert!(with_table(&open, "a/c", "3\n").is_err_and(|error| error.contains("found no <!-- /repro")));
-    }
+/// Those of [`parts`].
+pub fn with_tables<'a>(
+    page: &'a str,
+    mut table: impl FnMut(&'a str, &'a str) -> String,
+) -> Result<String, String> {
+    let written = |part| match part {
+        Part::Text(text) => text.to_owned(),
+        Part::Table { words, text } => format!("{BEGIN}{words}{MARK_END}{}{END}", table(words, text)),
+    };
+    Ok(parts(page)?.into_iter().map(written).collect())
 }

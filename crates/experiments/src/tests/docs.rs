@@ -10,8 +10,10 @@ use std::fs;
 use super::bands::{is_long, is_update, outcomes};
 use super::*;
 
-const BEGIN: &str = "<!-- repro: ";
-const END: &str = "<!-- /repro -->\n";
+#[path = "../../../../tests/results/tables.rs"]
+mod tables;
+use tables::{BEGIN, with_tables};
+pub(super) use tables::{Part, parts};
 
 /// The folder of the repository.
 pub(super) fn root() -> &'static Path {
@@ -25,31 +27,6 @@ pub(super) fn documents() -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("a folder can be read").path()).collect();
     paths.sort_unstable();
     paths
-}
-
-/// A document in parts: what stands between tables, and the tables, each with the words of its mark.
-#[derive(Debug, PartialEq)]
-pub(super) enum Part<'a> {
-    Text(&'a str),
-    Table { words: &'a str, text: &'a str },
-}
-
-/// The parts of a document, or what is wrong with its marks.
-pub(super) fn parts(mut text: &str) -> std::result::Result<Vec<Part<'_>>, String> {
-    let mut parts = Vec::new();
-    while let Some(start) = text.find(BEGIN) {
-        let (before, rest) = text.split_at(start);
-        let mark = rest[BEGIN.len()..].split_once(" -->\n\n");
-        let (words, rest) = mark.ok_or("a mark ends with ` -->` and an empty line")?;
-        let (table, rest) = rest.split_once(END).ok_or(format!("{words}: no {}", END.trim()))?;
-        if words.contains('\n') || table.contains(BEGIN) {
-            return Err(format!("{words}: a table within a table"));
-        }
-        parts.extend([Part::Text(before), Part::Table { words, text: table }]);
-        text = rest;
-    }
-    parts.push(Part::Text(text));
-    Ok(parts)
 }
 
 /// The experiment of a mark with how it is run.
@@ -111,21 +88,16 @@ fn every_table_of_results_in_the_documents_is_what_repro_prints() {
     let (mut stale, mut seen) = (Vec::new(), 0);
     for path in documents() {
         let text = fs::read_to_string(&path).expect("a document is text");
-        let mut new = String::new();
-        for part in parts(&text).unwrap_or_else(|wrong| panic!("{}: {wrong}", path.display())) {
-            match part {
-                Part::Text(text) => new += text,
-                Part::Table { words, text } => {
-                    seen += 1;
-                    let (id, options) = asked(words);
-                    let table = printed(id, &options, &lab, &library);
-                    if differs(id, &options, text, table.as_ref()) {
-                        stale.push(format!("{}: {words}", path.display()));
-                    }
-                    new += &format!("{BEGIN}{words} -->\n\n{}{END}", table.as_deref().unwrap_or(text));
-                }
+        let new = with_tables(&text, |words, text| {
+            seen += 1;
+            let (id, options) = asked(words);
+            let table = printed(id, &options, &lab, &library);
+            if differs(id, &options, text, table.as_ref()) {
+                stale.push(format!("{}: {words}", path.display()));
             }
-        }
+            table.unwrap_or_else(|| text.to_owned())
+        });
+        let new = new.unwrap_or_else(|wrong| panic!("{}: {wrong}", path.display()));
         if update && new != text {
             fs::write(&path, new).expect("a document can be written");
         }

@@ -1,14 +1,13 @@
 //! The answer as a page with a chart.
 
 use serde_json::{Value, json};
-use wordline_kernel::{counted, grouped};
 
-use super::text::HEADS;
+use super::text::{self, HEADS};
 use super::{Effect, Elasticity, Why};
 use crate::error::Result;
 use crate::output::ReportFolder;
 use crate::provenance::Provenance;
-use crate::report::{Again, Chart, Origin, Quantity, Report, SCHEMA, Section, Sheet, SheetCell};
+use crate::report::{Again, Chart, Origin, Report, SCHEMA, Section, Sheet, SheetCell};
 use crate::report::{escaped, hardware_of, made_by};
 
 /// The quantities whose elasticities are drawn.
@@ -91,6 +90,7 @@ fn html(why: &Why, charts: &[Chart], origin: Origin<'_>, provenance: &Provenance
         effect.unknown.as_ref().map(|reason| format!("{} is not known: {reason}", effect.cause.name()))
     });
     let hardware = hardware_of(&why.device, origin.config);
+    let without_change = format!("without a change {}; {}", text::unchanged(why), text::measured(why));
     Report {
         title: &format!("What bounds {} on {}", why.workload.name, why.device),
         about: hardware.map_or_else(String::new, |text| {
@@ -101,7 +101,7 @@ fn html(why: &Why, charts: &[Chart], origin: Origin<'_>, provenance: &Provenance
             )
         }),
         verdict: [format!("{bound} {}.", why.text)].into_iter().chain(line).collect(),
-        notes: [measured(why)].into_iter().chain(unknown).collect(),
+        notes: [without_change].into_iter().chain(unknown).collect(),
         charts,
         tables: vec![Section::new("effects", "All changes", sheet(why).html())],
         again: Again {
@@ -114,27 +114,14 @@ fn html(why: &Why, charts: &[Chart], origin: Origin<'_>, provenance: &Provenance
     .html()
 }
 
-/// The run without a change, in a sentence.
-fn measured(why: &Why) -> String {
-    let p99 = |name: &str, us: Option<f64>| us.map(|us| format!(", p99 of {name} {}", Quantity::Latency(us)));
-    let p99s = [p99("reads", why.read_p99_us), p99("writes", why.write_p99_us)];
-    format!(
-        "without a change {} IOPS{}; {} measured after {} that are left out",
-        Quantity::Number(why.iops),
-        p99s.into_iter().flatten().collect::<String>(),
-        counted(why.requests, "request"),
-        grouped(&why.left_out.to_string()),
-    )
-}
-
 fn sheet(why: &Why) -> Sheet {
     let row = |effect: &Effect| {
         let number = |text: String, value: Option<f64>, half| SheetCell { text, value, half };
-        let factor = number(super::text::factor(effect), Some(effect.factor), None);
-        let iops = number(super::text::gain(effect), effect.iops, None);
+        let factor = number(text::factor(effect), Some(effect.factor), None);
+        let iops = number(text::gain(effect), effect.iops, None);
         let elasticities = effect.elasticities().map(|known| {
             let half = known.and_then(|known| known.half);
-            number(super::text::shown(known), known.map(|known| known.value), half)
+            number(text::shown(known), known.map(|known| known.value), half)
         });
         let cause = SheetCell::of_text(effect.cause.name().into());
         [cause, factor, iops].into_iter().chain(elasticities).collect()

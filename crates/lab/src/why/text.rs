@@ -16,24 +16,33 @@ pub(super) const HEADS: [&str; 6] =
 
 /// The answer for a terminal of so many columns.
 pub fn table(why: &Why, columns: u16) -> String {
-    let p99 = |name: &str, us: Option<f64>| us.map(|us| format!("p99 of {name} {}", Quantity::Latency(us)));
-    let measured: Vec<String> =
-        [p99("reads", why.read_p99_us), p99("writes", why.write_p99_us)].into_iter().flatten().collect();
     let outstanding = |depth: u32| format!(", {} outstanding", counted(depth.into(), "request"));
     let depth = why.queue_depth.map_or_else(String::new, outstanding);
     let mut text = format!(
-        "{} on {}{depth}: {} IOPS{}{}\n{} measured after {} that are left out, seed {}\n\n",
+        "{} on {}{depth}: {}\n{}, seed {}\n\n",
         why.workload.name,
         why.device,
-        Quantity::Number(why.iops),
-        if measured.is_empty() { "" } else { "; " },
-        measured.join(", "),
-        counted(why.requests, "request"),
-        grouped(&why.left_out.to_string()),
+        unchanged(why),
+        measured(why),
         why.seed,
     );
     text += &rows(why);
     text + "\n\n" + &sentences(why, columns) + "\n"
+}
+
+/// The requests a second without a change, and the percentiles that are known.
+pub(super) fn unchanged(why: &Why) -> String {
+    let p99 = |name: &str, us: Option<f64>| us.map(|us| format!("p99 of {name} {}", Quantity::Latency(us)));
+    let known: Vec<String> =
+        [p99("reads", why.read_p99_us), p99("writes", why.write_p99_us)].into_iter().flatten().collect();
+    let between = if known.is_empty() { "" } else { "; " };
+    format!("{} IOPS{between}{}", Quantity::Number(why.iops), known.join(", "))
+}
+
+/// The requests that were measured, and those before them.
+pub(super) fn measured(why: &Why) -> String {
+    let requests = counted(why.requests, "request");
+    format!("{requests} measured after {} that are left out", grouped(&why.left_out.to_string()))
 }
 
 fn rows(why: &Why) -> String {

@@ -217,7 +217,7 @@ impl OpenChannel {
         }
     }
 
-    /// Whether a write is answered when it is in the buffer. Where no reserve is left that recovers a failure it is not.
+    /// Whether a write completes when it is in the buffer. It does not where no reserve is left that recovers a failure.
     fn answers_early(&self, unit: u32) -> bool {
         let is_back = |buffer: &buffer::BufferFile| buffer.completion == Completion::WriteBack;
         self.config.file.buffer.as_ref().is_some_and(is_back)
