@@ -85,12 +85,31 @@ fn with(base: &str, key: &str, value: &str) -> String {
     }
 }
 
-/// The keys of a device, as `docs/configuration.md` lists them.
+/// The keys of an SSD, as `docs/configuration.md` lists them, with those of tables that it describes elsewhere.
 fn keys() -> BTreeSet<String> {
     let text = reference();
-    let (_, device) = text.split_once("## Keys of a device").expect("the page has the section");
-    let key = |line: &str| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned());
-    device.lines().filter_map(key).filter(|key| !key.starts_with('[') && !key.contains('=')).collect()
+    let (_, section) = text.split_once("\n## Keys of an SSD\n").expect("the page has the section");
+    let (section, _) = section.split_once("\n## ").expect("others follow");
+    let between = |line: &str, begin: &str| Some(line.split_once(begin)?.1.split_once('`')?.0.to_owned());
+    let bare = |key: &str| key.trim_matches(['[', ']']).to_owned();
+    let mut keys = BTreeSet::new();
+    for line in section.lines() {
+        let Some(key) = between(line, "| `").filter(|key| !key.contains('=')) else { continue };
+        let other = ["Its keys are those of `", "Its choices are those of `"]
+            .iter()
+            .find_map(|text| between(line, text));
+        if let Some(other) = other {
+            let under = |known: &String| {
+                let rest = known.strip_prefix(&other).filter(|rest| rest.starts_with('.'))?;
+                Some(bare(&key) + rest)
+            };
+            keys.extend(keys.iter().filter_map(under).collect::<Vec<_>>());
+        }
+        if !key.starts_with('[') {
+            keys.insert(key);
+        }
+    }
+    keys
 }
 
 /// Whether a key is of a struct of which another key is looked at: every pool has parts and a layout as the first has.

@@ -9,12 +9,13 @@ use super::schema::{
 };
 use super::schema_file::MEANING_OF_TYPE;
 use super::tree::TAG;
-use crate::devices::{DEVICE, DeviceType, Registry, SSD_FILE, Ssd};
+use crate::devices::{DEVICE, DeviceType, OpenChannelSsd, Registry, SSD_FILE, Ssd};
 use crate::error::{Error, Result};
 
 const INTRODUCTION: &str = include_str!("introduction.md");
 
-/// The page: an introduction, then one line for every key. The text comes from the structs that the keys configure.
+/// The page: an introduction, then one line for every key, those of an SSD first. A table or policy that another type of device has too is
+/// described once, and referred to from there. The text comes from the structs that the keys configure.
 pub fn reference() -> String {
     let mut out = INTRODUCTION.to_owned();
     out += "\n## Keys of a file\n\n| key | type | meaning |\n|---|---|---|\n";
@@ -25,15 +26,19 @@ pub fn reference() -> String {
     out += "| `part.base` | text | The part that the table `[part]` changes, by name or path. |\n";
     let _ = writeln!(out, "| `{DEVICE}` | text | {MEANING_OF_TYPE} |");
     let registry = Registry::default();
-    for entry in registry.entries().filter(|entry| entry.name() != Ssd::NAME) {
+    let mut described = Described::default();
+    let _ = writeln!(out, "\n## Keys of an SSD\n\n{HEADS}");
+    let root = device(registry.designs());
+    Lines { out: &mut out, root: &root, described: &mut described }.members(&root, "");
+    // The open-channel device before those that are built on it.
+    let mut others: Vec<_> = registry.entries().filter(|entry| entry.name() != Ssd::NAME).collect();
+    others.sort_by_key(|entry| entry.name() != OpenChannelSsd::NAME);
+    for entry in others {
         let name = entry.name();
         let _ = writeln!(out, "\n## Keys of `{DEVICE} = \"{name}\"`\n\n{}\n\n{HEADS}", entry.description());
         let root = entry.schema(registry.designs());
-        members(&mut out, &root, &root, "");
+        Lines { out: &mut out, root: &root, described: &mut described }.members(&root, "");
     }
-    let _ = writeln!(out, "\n## Keys of a device\n\n{HEADS}");
-    let root = device(registry.designs());
-    members(&mut out, &root, &root, "");
     out
 }
 
@@ -51,7 +56,7 @@ pub fn page_of_device(registry: &Registry, name: &str) -> Result<String> {
     })?;
     let mut out = format!("# Device: {name}\n\n{}\n\n## Keys\n\n{HEADS}\n", entry.description());
     let root = entry.schema(registry.designs());
-    members(&mut out, &root, &root, "");
+    Lines { out: &mut out, root: &root, described: &mut Described::default() }.members(&root, "");
     let metrics = entry.metrics();
     if !metrics.is_empty() {
         out += "\n## Metrics\n\n| name | unit | meaning |\n|---|---|---|\n";
@@ -62,57 +67,102 @@ pub fn page_of_device(registry: &Registry, name: &str) -> Result<String> {
     Ok(out)
 }
 
-fn members(out: &mut String, root: &Json, schema: &Json, path: &str) {
-    for (key, member) in schema["properties"].as_object().into_iter().flatten() {
-        let at = join(path, key);
-        let (target, definition) = follow(root, member);
-        // A table that may be left out is one of two: itself, or nothing.
-        let (target, definition) = match alternatives(target)[..] {
-            [only] if kind(follow(root, only).0) == "object" && variants(target).is_empty() => {
-                follow(root, only)
+/// What was described so far: the definition's name, itself, and the key that it was described at. Two schemas may call two things the same.
+#[derive(Default)]
+struct Described(Vec<(String, Json, String)>);
+
+impl Described {
+    /// The key at which this definition stands already; otherwise it stands at `at` from now on.
+    fn stands_at(&mut self, name: &str, definition: &Json, at: &str) -> Option<String> {
+        if name.is_empty() {
+            return None;
+        }
+        let known = self.0.iter().find(|(other, what, _)| other == name && what == definition);
+        if let Some((_, _, key)) = known {
+            return Some(key.clone());
+        }
+        self.0.push((name.to_owned(), definition.clone(), at.to_owned()));
+        None
+    }
+}
+
+/// The lines of a table of keys.
+struct Lines<'a> {
+    out: &'a mut String,
+    root: &'a Json,
+    described: &'a mut Described,
+}
+
+impl Lines<'_> {
+    fn line(&mut self, key: &str, kind: &str, default: &str, meaning: &str) {
+        let _ = writeln!(self.out, "| `{key}` | {kind} | {default} | {} |", cell(meaning.trim()));
+    }
+
+    /// One line for each key of `schema`, whose own key is `path`; tables that were described elsewhere have a line that says where.
+    fn members(&mut self, schema: &Json, path: &str) {
+        let root = self.root;
+        for (key, member) in schema["properties"].as_object().into_iter().flatten() {
+            let at = join(path, key);
+            let (target, definition) = follow(root, member);
+            // A table that may be left out is one of two: itself, or nothing.
+            let (target, definition) = match alternatives(target)[..] {
+                [only] if kind(follow(root, only).0) == "object" && variants(target).is_empty() => {
+                    follow(root, only)
+                }
+                _ => (target, definition),
+            };
+            let target = if definition == SETTINGS_OF_DESIGNS { &target["anyOf"][0] } else { target };
+            let meaning = member["description"].as_str().or(target["description"].as_str()).unwrap_or("");
+            let (items, item) = follow(root, &target["items"]);
+            if definition == SSD_FILE {
+                self.table(&format!("[{at}]"), meaning, "an SSD, `preset` among them");
+            } else if kind(items) == "object" {
+                self.nested(&format!("[[{at}]]"), &at, meaning, (items, item));
+            } else if kind(target) == "object" {
+                self.nested(&format!("[{at}]"), &at, meaning, (target, definition));
+            } else {
+                let default = default_of(schema, key, member);
+                self.value(&at, &default, meaning, (target, definition));
             }
-            _ => (target, definition),
-        };
-        let target = if definition == SETTINGS_OF_DESIGNS { &target["anyOf"][0] } else { target };
-        let meaning = member["description"].as_str().or(target["description"].as_str()).unwrap_or("");
-        let items = follow(root, &target["items"]).0;
-        if definition == SSD_FILE {
-            let meaning = format!("{meaning} Its keys are those of an SSD, `preset` among them.");
-            let _ = writeln!(out, "| `[{at}]` | table | | {} |", cell(meaning.trim_start()));
-            continue;
         }
-        if kind(target) == "array" && kind(items) == "object" {
-            let _ = writeln!(out, "| `[[{at}]]` | tables | none | {} |", cell(meaning));
-            members(out, root, items, &at);
-            continue;
+    }
+
+    fn table(&mut self, key: &str, meaning: &str, keys_of: &str) {
+        let kind = if key.starts_with("[[") { "tables" } else { "table" };
+        self.line(key, kind, "", &format!("{meaning} Its keys are those of {keys_of}."));
+    }
+
+    fn nested(&mut self, key: &str, at: &str, meaning: &str, (table, definition): (&Json, &str)) {
+        if let Some(other) = self.described.stands_at(definition, table, at) {
+            return self.table(key, meaning, &format!("`{other}`"));
         }
-        if kind(target) == "object" {
-            let _ = writeln!(out, "| `[{at}]` | table | | {} |", cell(meaning));
-            members(out, root, target, &at);
-            continue;
+        match key.starts_with("[[") {
+            true => self.line(key, "tables", "none", meaning),
+            false => self.line(key, "table", "", meaning),
         }
-        let (item, _) = follow(root, &target["items"]);
-        if kind(item) == "object" {
-            let _ = writeln!(out, "| `[[{at}]]` | tables | none | {} |", cell(meaning));
-            members(out, root, item, &at);
-            continue;
+        self.members(table, at);
+    }
+
+    /// A value, with a line for each policy that it can name and for the settings of that.
+    fn value(&mut self, at: &str, default: &str, meaning: &str, (value, definition): (&Json, &str)) {
+        let kind = type_of(value, definition);
+        let policies = variants(value);
+        if !policies.is_empty()
+            && let Some(other) = self.described.stands_at(definition, value, at)
+        {
+            return self.line(at, &kind, default, &format!("{meaning} Its choices are those of `{other}`."));
         }
-        let default = default_of(schema, key, member);
-        let _ = writeln!(out, "| `{at}` | {} | {default} | {} |", type_of(target, definition), cell(meaning));
-        for (name, variant) in variants(target) {
+        self.line(at, &kind, default, meaning);
+        for (name, variant) in policies {
             let what = variant["description"].as_str().unwrap_or("");
             let tag = tag(variant).unwrap_or_default();
-            let _ = writeln!(out, "| `{at}.{tag} = \"{name}\"` | | | {} |", cell(what));
+            self.line(&format!("{at}.{tag} = \"{name}\""), "", "", what);
             let properties = variant["properties"].as_object().into_iter().flatten();
             for (key, inner) in properties.filter(|(_, inner)| inner.get("const").is_none()) {
-                let (target, definition) = follow(root, inner);
-                let meaning = cell(inner["description"].as_str().unwrap_or(""));
+                let (target, definition) = follow(self.root, inner);
+                let meaning = inner["description"].as_str().unwrap_or("");
                 let default = default_of(variant, key, inner);
-                let _ = writeln!(
-                    out,
-                    "| `{at}.{key}` | {} | {default} | {meaning} |",
-                    type_of(target, definition)
-                );
+                self.line(&format!("{at}.{key}"), &type_of(target, definition), &default, meaning);
             }
         }
     }
