@@ -13,7 +13,6 @@ use crate::statistics::Finding;
 use crate::sweep::volume::{VolumeRequests, covering};
 use crate::sweep::{Point, Workload};
 use crate::write_sizes::{self, WriteSizes};
-use wordline_lab::WarmUp;
 use wordline_lab::arrivals::Incoming;
 use wordline_lab::change::Change;
 use wordline_lab::error::{Error, Result};
@@ -26,6 +25,7 @@ use wordline_lab::summary::{Outcome, Source, SourceKind, Summary};
 use wordline_lab::trace::workload::arrival::Bursts;
 use wordline_lab::trace::workload::profile::{Claim, Profile, RealOrProfile, resolve};
 use wordline_lab::trace::{self, Fit, Op, Request, Statistics, Unit};
+use wordline_lab::{Settling, WarmUp};
 
 /// Carries out the parts of an experiment. Tests put a made-up bench in the place of the simulator.
 pub trait Bench: Sync {
@@ -149,8 +149,11 @@ impl Bench for Lab {
 /// Those of a run, such as [`Error::Content`] of a trace that cannot be read.
 pub fn simulate(point: &Point, goes_on: impl FnMut() -> bool) -> Result<Summary> {
     let (warm_up, beside) = point.warm_up();
-    let Asked { source, requests, total, before, pace, extent } = requests_of(point, beside)?;
-    let (warm_up, beside) = if before > 0 { (WarmUp::Requests(before), before) } else { (warm_up, beside) };
+    let Asked { source, requests, total, settling, pace, extent } = requests_of(point, beside)?;
+    let (warm_up, beside) = match &settling {
+        Some(settling) => (WarmUp::None, u64::from(settling.most) * settling.pass),
+        None => (warm_up, beside),
+    };
     let shape = point.device.shape();
     let precondition = match point.covers_volume {
         true => covering(point.precondition, extent, shape.capacity),
@@ -163,6 +166,7 @@ pub fn simulate(point: &Point, goes_on: impl FnMut() -> bool) -> Result<Summary>
         requests,
         total: Some(total),
         warm_up,
+        settling,
         beside,
         until: None,
         as_counted: point.as_counted,
@@ -200,8 +204,8 @@ struct Asked {
     requests: Incoming,
     /// How many requests there are.
     total: u64,
-    /// How many come before these, to bring the device to its state.
-    before: u64,
+    /// The passes that come before these, where a volume settles its device.
+    settling: Option<Settling>,
     /// When they are submitted.
     pace: Pace,
     /// The byte after the last one that they may touch, before they are wrapped into the device.
@@ -222,7 +226,7 @@ fn requests_of(point: &Point, beside: u64) -> Result<Asked> {
                 Incoming::generated(uniform_writes(point, pages, total.saturating_add(beside))),
                 closed(*queue_depth),
             );
-            Ok(Asked { source, requests, total, before: 0, pace, extent: capacity })
+            Ok(Asked { source, requests, total, settling: None, pace, extent: capacity })
         }
         Workload::Generated(workload) => {
             let generator = workload.generator(Seed(point.seed), capacity).map_err(Error::Config)?;
@@ -235,17 +239,17 @@ fn requests_of(point: &Point, beside: u64) -> Result<Asked> {
                 }
                 (None, _) => open,
             };
-            Ok(Asked { source, requests, total: workload.requests, before: 0, pace, extent: capacity })
+            Ok(Asked { source, requests, total: workload.requests, settling: None, pace, extent: capacity })
         }
         Workload::Named(named) => {
             let (requests, total, pace) = named.requests(Seed(point.seed), capacity, beside)?;
             let source = Source { name: named.name.clone(), kind: SourceKind::Synthetic };
-            Ok(Asked { source, requests, total, before: 0, pace, extent: capacity })
+            Ok(Asked { source, requests, total, settling: None, pace, extent: capacity })
         }
         Workload::Clients(clients) => {
             let (requests, pace) = clients.requests(Seed(point.seed), capacity, beside)?;
             let source = Source { name: clients.description.clone(), kind: SourceKind::Synthetic };
-            Ok(Asked { source, requests, total: clients.requests, before: 0, pace, extent: capacity })
+            Ok(Asked { source, requests, total: clients.requests, settling: None, pace, extent: capacity })
         }
         Workload::Replayed { trace: name, queue_depth, requests } => {
             let path = point.traces.as_deref().unwrap_or(Path::new("")).join(name);
@@ -260,16 +264,16 @@ fn requests_of(point: &Point, beside: u64) -> Result<Asked> {
                 source,
                 requests: Incoming::generated(trace.requests.into_iter()),
                 total,
-                before: 0,
+                settling: None,
                 pace,
                 extent,
             })
         }
         Workload::Volume(volume) => {
             let found = volume.requests(point.traces.as_deref(), point.seed, capacity)?;
-            let VolumeRequests { source, requests, total, before, extent } = found;
+            let VolumeRequests { source, requests, total, settling, extent } = found;
             let requests = Incoming::generated(requests);
-            Ok(Asked { source, requests, total, before, pace: volume.pace(), extent })
+            Ok(Asked { source, requests, total, settling, pace: volume.pace(), extent })
         }
     }
 }

@@ -9,6 +9,7 @@ use wordline_kernel::Duration;
 use crate::arrivals::{Incoming, Passes};
 use crate::change::Change;
 use crate::provenance::{Fingerprint, Provenance};
+use crate::settling::Settling;
 use crate::summary::Source;
 use crate::trace::workload::Precondition as Wished;
 use crate::trace::{LateNotes, Requests};
@@ -76,6 +77,8 @@ pub struct Load {
     pub source: Source,
     /// How much of the beginning is left out of the result.
     pub warm_up: WarmUp,
+    /// The warm-up by whole passes that takes the place of `warm_up`, if any.
+    pub settling: Option<Settling>,
     /// The column that is to be known well enough: the run ends when it is.
     pub until: Option<Precision>,
     /// Whether the result has every value as it was counted.

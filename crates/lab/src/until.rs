@@ -138,7 +138,7 @@ fn latencies(run: &Summary) -> &'static str {
 }
 
 /// The value that a name with dots leads to: to the key of a table, to the item of a list by number or by its name.
-fn follow<'a>(values: &'a Json, path: &str) -> Option<&'a Json> {
+pub(crate) fn follow<'a>(values: &'a Json, path: &str) -> Option<&'a Json> {
     path.split('.').try_fold(values, |inside, key| match inside {
         Json::Array(items) => {
             let named = items.iter().find(|item| item["name"] == key);

@@ -177,9 +177,20 @@ pub struct Volume {
     /// ones.
     #[serde(default = "whole")]
     pub scale: f64,
-    /// How often the device takes it before, which is not measured: its own streams and clock bring it to a state that the volume leaves.
-    #[serde(default)]
-    pub replays: u32,
+    /// The warm-up of the device by this volume, whose own streams and clock bring it to the state that the volume leaves; left out: none.
+    pub settle: Option<Settle>,
+}
+
+/// A warm-up by whole passes over a volume, until the counters of the device grow by as much in a pass as in the one before.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settle {
+    /// Columns of the result of a pass that must stand still.
+    pub columns: Vec<String>,
+    /// The largest relative change of a column from one pass to the next.
+    pub within: f64,
+    /// Passes at the most.
+    pub most: u32,
 }
 
 /// The time that a profile takes.

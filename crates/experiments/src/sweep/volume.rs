@@ -5,12 +5,12 @@ use std::path::Path;
 use wordline_host::Pace;
 use wordline_kernel::{Bytes, Complaints, Duration, Instant, Seed};
 
-use crate::sweep::{Lasts, Volume};
-use wordline_lab::Precondition;
+use crate::sweep::{Lasts, Settle, Volume};
 use wordline_lab::error::Result;
 use wordline_lab::summary::{Source, SourceKind};
 use wordline_lab::trace::workload::{Bursts, Profile, RealOrProfile, resolve};
 use wordline_lab::trace::{self, Fit, Request};
+use wordline_lab::{Precondition, Settling};
 
 /// The requests of a volume on a device.
 pub(crate) struct VolumeRequests {
@@ -20,8 +20,8 @@ pub(crate) struct VolumeRequests {
     pub requests: Box<dyn Iterator<Item = Request> + Send>,
     /// How many of them are measured.
     pub total: u64,
-    /// How many come before these.
-    pub before: u64,
+    /// The passes that come before these, where the volume settles its device.
+    pub settling: Option<Settling>,
     /// The byte after the last one that any of them touches before it is wrapped.
     pub extent: Bytes,
 }
@@ -38,10 +38,21 @@ impl Volume {
 
     /// Complains about what no device can be asked.
     pub(crate) fn check(&self, wrong: &mut Complaints) {
-        let Self { profile, queue_depth, time_scale, bursts, scale, duration, replays: _ } = self;
+        let Self { profile, queue_depth, time_scale, bursts, scale, duration, settle } = self;
         if let Some(Err(trace::Error::Argument { found, wanted, .. })) = bursts.as_deref().map(Bursts::named)
         {
             wrong.add("volume.bursts", found, wanted);
+        }
+        if let Some(Settle { columns, within, most }) = settle {
+            if columns.is_empty() {
+                wrong.add("volume.settle.columns", "none", "columns of the result of a pass");
+            }
+            if !(*within > 0.0 && *within < 1.0) {
+                wrong.add("volume.settle.within", within, "a fraction above 0 and below 1");
+            }
+            if *most < 2 {
+                wrong.add("volume.settle.most", most, "at least 2 passes, which are compared");
+            }
         }
         let has_no_times = |found: &Profile| found.chosen.duration.is_none();
         match Profile::named(profile) {
@@ -94,10 +105,16 @@ impl Volume {
                 trace.requests.truncate(count);
                 let source = trace.source().recorded();
                 let report = trace::fit(&mut trace.requests, capacity, Fit::Wrap)?;
-                let (total, before) = self.counts(trace.requests.len() as u64);
+                let total = trace.requests.len() as u64;
                 let pass = move || trace.requests.clone().into_iter();
-                let requests = Box::new(Passes::of(pass, self.replays));
-                Ok(VolumeRequests { source, requests, total, before, extent: report.extent })
+                let requests = Box::new(Passes::of(pass, self.passes_before()));
+                Ok(VolumeRequests {
+                    source,
+                    requests,
+                    total,
+                    settling: self.settling(total),
+                    extent: report.extent,
+                })
             }
             RealOrProfile::Profile(profile) => {
                 let mut profile = match self.duration {
@@ -112,20 +129,26 @@ impl Volume {
                 let generator = pass();
                 let source = Source { name: profile.name.clone(), kind: SourceKind::Profile };
                 let extent = generator.span();
-                let (total, before) = self.counts(generator.size_hint().0 as u64);
+                let total = generator.size_hint().0 as u64;
                 // No request of a profile is as long as any device is large.
-                let requests = Box::new(Passes::of(pass, self.replays).map(move |mut request| {
+                let requests = Box::new(Passes::of(pass, self.passes_before()).map(move |mut request| {
                     trace::wrap(&mut request, capacity);
                     request
                 }));
-                Ok(VolumeRequests { source, requests, total, before, extent })
+                Ok(VolumeRequests { source, requests, total, settling: self.settling(total), extent })
             }
         }
     }
 
-    /// How many of its requests are measured, and how many come before these.
-    fn counts(&self, total: u64) -> (u64, u64) {
-        (total, total * u64::from(self.replays))
+    /// Passes that may come before the one that is measured.
+    fn passes_before(&self) -> u32 {
+        self.settle.as_ref().map_or(0, |settle| settle.most)
+    }
+
+    /// How its device settles, of which a pass has so many requests.
+    fn settling(&self, pass: u64) -> Option<Settling> {
+        let Settle { columns, within, most } = self.settle.clone()?;
+        Some(Settling { pass, most, columns, within })
     }
 }
 
@@ -189,7 +212,7 @@ mod tests {
             bursts: None,
             duration: Lasts::default(),
             scale,
-            replays: 0,
+            settle: None,
         }
     }
 
@@ -203,7 +226,7 @@ mod tests {
                 bursts: None,
                 duration,
                 scale: 0.01,
-                replays: 0,
+                settle: None,
             };
             let found = volume.requests(None, 1, GIB).expect("a profile");
             found.requests.last().expect("there are requests").arrival.since(wordline_kernel::Instant::ZERO)
@@ -223,10 +246,12 @@ mod tests {
     }
 
     #[test]
-    fn a_volume_that_is_replayed_comes_again_from_its_last_request_on() {
-        let [once, thrice] = [0, 2]
-            .map(|replays| Volume { replays, ..volume(0.001) }.requests(None, 1, GIB).expect("a profile"));
-        assert_eq!((thrice.total, thrice.before), (once.total, 2 * once.total));
+    fn a_volume_that_settles_its_device_comes_again_from_its_last_request_on() {
+        let settle = Settle { columns: vec!["flash.programs".into()], within: 0.02, most: 2 };
+        let [once, thrice] = [None, Some(settle)]
+            .map(|settle| Volume { settle, ..volume(0.001) }.requests(None, 1, GIB).expect("a profile"));
+        let settling = thrice.settling.expect("it was asked for");
+        assert_eq!((thrice.total, settling.pass, settling.most), (once.total, once.total, 2));
         let once: Vec<Request> = once.requests.collect();
         let last = once.last().expect("there are requests").arrival.since(Instant::ZERO);
         let of_pass =

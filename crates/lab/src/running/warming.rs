@@ -1,5 +1,7 @@
 //! The beginning of a run that is not measured.
 
+use std::mem;
+
 use wordline_kernel::{Instant, Schedule};
 use wordline_ssd::BlockDevice;
 use wordline_ssd::device::Tail;
@@ -12,6 +14,7 @@ use crate::measure::{Ending, Measurements};
 use crate::measured::{LeftOut, WarmUpEnd};
 use crate::observer::{Observer, RUNNING, SETTLING};
 use crate::power::Power;
+use crate::settling::{Passes, Settling};
 use crate::steps::Reached;
 use crate::summary::{Outcome, Summary};
 use crate::transient::{Reading, Transient, WarmUp};
@@ -20,15 +23,17 @@ use crate::transient::{Reading, Transient, WarmUp};
 #[derive(Debug)]
 pub(super) enum Warming {
     ToCome(WarmUp),
+    ToSettle(Settling),
     Over(Option<LeftOut>),
 }
 
 impl Warming {
     /// That of a load which has not begun.
     pub fn of(load: &Load) -> Self {
-        match load.warm_up {
-            WarmUp::None => Self::Over(None),
-            wanted => Self::ToCome(wanted),
+        match (&load.settling, load.warm_up) {
+            (Some(settling), _) => Self::ToSettle(settling.clone()),
+            (None, WarmUp::None) => Self::Over(None),
+            (None, wanted) => Self::ToCome(wanted),
         }
     }
 
@@ -47,11 +52,20 @@ impl<D: BlockDevice> Running<D> {
     /// Goes on to the end of the warm-up, where one is to come, and measures from there. Where its observer stops it, or the requests end
     /// before, everything is measured and the result says so.
     pub(super) fn warm_up(&mut self, observer: &mut dyn Observer) -> Result<Reached> {
-        let Warming::ToCome(wanted) = self.warming else { return Ok(Reached::Wanted) };
-        self.warming = Warming::Over(None);
+        let wanted = match mem::replace(&mut self.warming, Warming::Over(None)) {
+            Warming::Over(left_out) => {
+                self.warming = Warming::Over(left_out);
+                return Ok(Reached::Wanted);
+            }
+            wanted => wanted,
+        };
         observer.phase(SETTLING, None);
         let record = self.measurements.record().take();
-        let ended = self.until_warm(wanted, observer);
+        let ended = match wanted {
+            Warming::ToSettle(settling) => self.until_settled(&settling, observer),
+            Warming::ToCome(wanted) => self.until_warm(wanted, observer),
+            Warming::Over(_) => unreachable!("it has returned"),
+        };
         *self.measurements.record() = record;
         let (reached, end) = ended?;
         if reached == Reached::Wanted {
@@ -98,6 +112,34 @@ impl<D: BlockDevice> Running<D> {
                      --precondition, may help",
                     unsteady.join(", ")
                 ));
+                return Ok((Reached::Wanted, WarmUpEnd::Limit));
+            }
+        }
+    }
+
+    /// Goes on by whole passes until the device has settled, or has had as many as it may.
+    fn until_settled(
+        &mut self,
+        wanted: &Settling,
+        observer: &mut dyn Observer,
+    ) -> Result<(Reached, WarmUpEnd)> {
+        let mut passes = Passes::new(wanted);
+        loop {
+            self.measurements.begin_batch(&self.prepared.device, self.calendar.now());
+            let reached = self.go_on(Stop { answered: passes.next(), ..Stop::NEVER }, observer)?;
+            if reached != Reached::Wanted {
+                return Ok((reached, WarmUpEnd::Rule));
+            }
+            passes.add(&self.batch()).map_err(|column| Error::Argument {
+                what: "the columns by which a device settles".into(),
+                found: column.into(),
+                wanted: "a column of the result that is a number, such as write_amplification".into(),
+            })?;
+            if passes.is_settled() {
+                return Ok((Reached::Wanted, WarmUpEnd::Rule));
+            }
+            if passes.is_last() {
+                self.load.notes.push(passes.note());
                 return Ok((Reached::Wanted, WarmUpEnd::Limit));
             }
         }

@@ -159,6 +159,7 @@ impl Workload {
         let is_empty = start == Start::As(Precondition::Empty);
         let usual = WarmUp::usual(self.is_generated(), is_empty);
         let load = Load {
+            settling: None,
             as_counted: options.as_counted,
             warm_up: options.warm_up.unwrap_or(usual),
             beside,
