@@ -27,7 +27,7 @@ use crate::policy::placement::PlacementKind;
 use crate::policy::router::RouterKind;
 use crate::policy::tuner::TunerKind;
 use crate::pools::{self, PoolFile};
-pub use crate::reclaim::config::{GcFile, Scope};
+pub use crate::reclaim::config::{FreeSpace, GcFile, Scope};
 use crate::scheduling::SchedulingFile;
 pub use crate::space::slc_cache::SlcCacheFile;
 pub use crate::space::two_bit::TwoBitFile;

@@ -2,7 +2,7 @@
 
 use wordline_kernel::{Bytes, Calendar, Duration, Seed, state};
 use wordline_nand::CellMode;
-use wordline_ssd::config::{SlcCacheFile, TwoBitFile};
+use wordline_ssd::config::{FreeSpace, SlcCacheFile, TwoBitFile};
 use wordline_ssd::design::{Combination, Needs, Observes, Seam, Seen, View, WriteStream, Writes};
 use wordline_ssd::policy::relocator::Leaving;
 use wordline_ssd::policy::router::{Outgoing, RouterKind};
@@ -305,6 +305,31 @@ fn streams_in_the_two_bit_mode_keep_the_contract() {
     for (streams, of_collector) in [(false, true), (true, true), (true, false)] {
         contract::check(&contract::small_with_two_bits(), sorts_two_bits(streams, of_collector));
     }
+}
+
+/// SSDSim's count never charges the third that a block in the two-bit mode lacks; it must not cost the device its last free blocks.
+#[test]
+fn a_count_of_programs_runs_ahead_of_the_flash_and_leaves_gc_its_blocks() {
+    let file = |free_space| {
+        let mut file = contract::small_with_two_bits();
+        (file.ftl.gc.start_below_free_blocks, file.ftl.gc.stop_at_free_blocks) = (6, 6);
+        file.ftl.gc.free_space = free_space;
+        file
+    };
+    let erases = |free_space| {
+        let mut rig = rig(&file(free_space), sorts_two_bits(true, false));
+        overwrite(&mut rig, 2_000);
+        let space = &rig.device.base().space;
+        let rows = || space.pools().all_rows();
+        let ahead = |row| space.room_to_collector(row) > u64::from(space.room_of(row));
+        assert_eq!(rows().any(ahead), free_space == FreeSpace::Programs);
+        assert!(rows().all(|row| space.free(row) >= space.kept(row)), "they are kept for GC");
+        let fewest = rows().map(|row| space.free(row)).min().expect("there are rows");
+        (rig.device.totals().erases, fewest)
+    };
+    let (by_blocks, by_programs) = (erases(FreeSpace::Blocks), erases(FreeSpace::Programs));
+    assert!(by_programs.0 < by_blocks.0 && by_programs.1 < by_blocks.1, "{by_programs:?} {by_blocks:?}");
+    contract::check(&file(FreeSpace::Programs), sorts_two_bits(true, true));
 }
 
 #[test]

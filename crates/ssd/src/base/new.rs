@@ -4,7 +4,7 @@ use wordline_kernel::{Digest, Seed};
 use wordline_nand::Pool;
 
 use super::{Base, Life, PageSize};
-use crate::config::{Config, Scope};
+use crate::config::{Config, FreeSpace, Scope};
 use crate::flash::Flash;
 use crate::parts::Policies;
 use crate::policy::frontier::WordLines;
@@ -68,6 +68,9 @@ fn new_blocks(
     }
     for pool in 0..config.pools.count() {
         blocks.clean_between(pool, config.cleaning_marks(pool));
+    }
+    if config.file.ftl.gc.free_space == FreeSpace::Programs {
+        blocks.count_programs();
     }
     if let Some(pool) = config.pool_of_whole_units() {
         blocks.map_whole_units(pool);

@@ -180,7 +180,7 @@ impl Collector {
     fn marks(&self, row: RowId, space: &Space) -> [usize; 2] {
         let [start, stop] = space.marks(row);
         let is_behind = self.paced && !self.rows[row].is_ahead(row, space);
-        [start, if is_behind { stop.max(space.free(row) + 1) } else { stop }]
+        [start, if is_behind { stop.max(space.free_to_collector(row) + 1) } else { stop }]
     }
 
     /// Whether a condemned block can be emptied now.
@@ -217,7 +217,7 @@ impl Collector {
         }
         let (is_active, free) = (state.active, space.free(row));
         let is_ahead = self.paced && state.is_ahead(row, space);
-        let is_short = free < space.marks(row)[0] || (self.paced && !is_ahead);
+        let is_short = space.free_to_collector(row) < space.marks(row)[0] || (self.paced && !is_ahead);
         if !is_active && (is_short || self.empties_condemned(row, &leave, space, (asks.0, asks.1))) {
             let state = &mut self.rows[row];
             (state.active, state.regained) = (true, 0);

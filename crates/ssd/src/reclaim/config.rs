@@ -23,6 +23,25 @@ pub enum Scope {
     SuperBlock,
 }
 
+/// The count of free space that starts and stops garbage collection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FreeSpace {
+    /// Free blocks.
+    #[default]
+    Blocks,
+    /// Pages, as SSDSim counts them: a program takes those that it writes, and an erase gives back all of a native block. What a block in another
+    /// cell mode lacks is never charged, so that the count runs ahead of the flash; when one free block is left beside those that are kept
+    /// for GC, free blocks are counted.
+    Programs,
+}
+
+impl FreeSpace {
+    fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// Garbage collection, in each row of planes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -38,6 +57,9 @@ pub struct GcFile {
     pub start_below_free_blocks: u32,
     /// Cleaning goes on until this many are free. Where a file says nothing, at least as many as it starts below.
     pub stop_at_free_blocks: u32,
+    /// What the two marks above count: blocks, or `programs`, as SSDSim does.
+    #[serde(skip_serializing_if = "FreeSpace::is_usual")]
+    pub free_space: FreeSpace,
     /// Whether pages that are all valid and side by side in the planes move inside the chip (copyback), without the
     /// bus. Wants a part that programs a page of each plane at a time.
     pub copyback: bool,
@@ -67,6 +89,7 @@ impl Default for GcFile {
             relocator: RelocatorKind::default(),
             start_below_free_blocks: 3,
             stop_at_free_blocks: 3,
+            free_space: FreeSpace::default(),
             copyback: false,
             preemptible: false,
             steps_per_write: None,

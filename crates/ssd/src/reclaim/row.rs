@@ -63,7 +63,7 @@ impl RowState {
 
     fn has_room_but(&self, pages: u32, row: RowId, space: &Space) -> bool {
         let wanted = (space.marks(row)[0] + 1) * space.pools().per_block_of(row) as usize;
-        (space.room_of(row) + pages) as usize + self.gone_through(row, space) >= wanted
+        (space.room_to_collector(row) + u64::from(pages)) as usize + self.gone_through(row, space) >= wanted
     }
 
     /// Pages of victims that were gone through and are not erased, less those that wait to be programmed.

@@ -73,11 +73,13 @@ pub(super) struct ModeBlocks {
     cleaning: Vec<u32>,
     /// Those of them that are closed, the oldest first. Blocks that were cleaned meanwhile are passed over.
     closed: Vec<VecDeque<BlockSetId>>,
+    /// Blocks of each row that were ever opened in the mode.
+    opened: Vec<u64>,
     /// While this is set, no block is opened in the mode.
     paused: bool,
 }
 
-state!(ModeBlocks { values { used, cleaning, closed, paused } fixed { share, begins } });
+state!(ModeBlocks { values { used, cleaning, closed, opened, paused } fixed { share, begins } });
 
 impl ModeBlocks {
     /// Which of the lists is that of a row.
@@ -95,6 +97,7 @@ impl ModeBlocks {
             used: vec![0; rows],
             cleaning: vec![0; rows],
             closed: vec![VecDeque::new(); rows],
+            opened: vec![0; rows],
             paused: false,
         }
     }
@@ -114,6 +117,12 @@ impl ModeBlocks {
     pub fn opened(&mut self, row: RowId) {
         let at = self.at(row);
         self.used[at] += 1;
+        self.opened[at] += 1;
+    }
+
+    /// Blocks of a row that were ever opened in the mode.
+    pub fn ever_opened(&self, row: RowId) -> u64 {
+        self.opened[self.at(row)]
     }
 
     /// A block of a row in the mode was closed: it can be cleaned.
@@ -160,6 +169,17 @@ impl ModeBlocks {
     pub fn forget(&mut self) {
         self.closed.iter_mut().for_each(VecDeque::clear);
         self.cleaning.fill(0);
+    }
+}
+
+/// Locations that can be written of a block of a pool that is in this mode.
+fn capacity_in(mode: CellMode, Pool { geometry, locations, .. }: &Pool) -> u32 {
+    match mode {
+        CellMode::Native => locations.per_block(),
+        mode => {
+            let bits = geometry.bits_per_cell();
+            locations.per_block() / bits * mode.bits(bits)
+        }
     }
 }
 
@@ -227,14 +247,16 @@ impl Space {
     /// Locations of a block that can be written.
     #[inline]
     pub(super) fn capacity(&self, block: BlockSetId) -> u32 {
-        let Pool { geometry, locations, .. } = self.pools.of_block(block);
-        match self.mode(block) {
-            CellMode::Native => locations.per_block(),
-            mode => {
-                let bits = geometry.bits_per_cell();
-                locations.per_block() / bits * mode.bits(bits)
-            }
-        }
+        capacity_in(self.mode(block), self.pools.of_block(block))
+    }
+
+    /// Locations of a row that its blocks in other modes lacked, of all that were ever opened.
+    pub(super) fn lacked(&self, row: RowId) -> u64 {
+        let (per_block, pool) = (self.pools.per_block_of(row), self.pools.of_row(row));
+        let lacks = |blocks: &ModeBlocks| {
+            blocks.ever_opened(row) * u64::from(per_block - capacity_in(blocks.mode(), pool))
+        };
+        self.modes(row).iter().map(lacks).sum()
     }
 
     /// Locations that the next program of a stream writes to the row.

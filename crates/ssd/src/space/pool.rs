@@ -21,6 +21,8 @@ pub(super) struct PoolSpace {
     pub at_work: u32,
     /// Free blocks of a row below which cleaning starts, and at which it stops.
     marks: [usize; 2],
+    /// Whether what blocks in other modes lack counts as free to the collector.
+    pub counts_programs: bool,
     /// Pages of an extent that is a whole program unit; none where each page has an entry of its own in the map.
     whole_unit: Option<u32>,
     /// Valid pages.
@@ -43,7 +45,7 @@ state!(PoolSpace {
     values { valid, on_their_way, most }
     parts { order, again, super_blocks }
     lists { modes }
-    fixed { kept, at_work, marks, whole_unit }
+    fixed { kept, at_work, marks, counts_programs, whole_unit }
 });
 
 impl PoolSpace {
@@ -53,6 +55,7 @@ impl PoolSpace {
             kept: streams.kept_blocks(),
             at_work: streams.blocks_at_work(),
             marks: [0, 0],
+            counts_programs: false,
             whole_unit: None,
             valid: 0,
             on_their_way: 0,
@@ -264,6 +267,11 @@ impl Space {
     /// stops.
     pub fn clean_between(&mut self, pool: usize, marks: [u32; 2]) {
         self.each[pool].marks = marks.map(|blocks| blocks as usize);
+    }
+
+    /// Counts the pages of programs, and whole blocks at erases, to find what is free to the collector.
+    pub fn count_programs(&mut self) {
+        self.each.iter_mut().for_each(|pool| pool.counts_programs = true);
     }
 
     /// Maps a pool by whole program units from now on; before the first block is written.

@@ -54,6 +54,22 @@ impl Space {
         self.free(row) as u32 * self.pools.per_block_of(row) + unwritten
     }
 
+    /// Free pages of a row as the collector counts them.
+    pub fn room_to_collector(&self, row: RowId) -> u64 {
+        let room = u64::from(self.room_of(row));
+        let counts_programs = self.of(row).counts_programs && self.free(row) > self.kept(row) + 1;
+        if counts_programs { room + self.lacked(row) } else { room }
+    }
+
+    /// Free blocks of a row as the collector counts them: what it holds against its marks.
+    #[inline]
+    pub fn free_to_collector(&self, row: RowId) -> usize {
+        if self.of(row).counts_programs {
+            return (self.room_to_collector(row) / u64::from(self.pools.per_block_of(row))) as usize;
+        }
+        self.free(row)
+    }
+
     /// Pages of the closed blocks of a row that are not valid: what cleaning all of them would gain.
     #[inline]
     pub fn invalid_in_closed(&self, row: RowId) -> u32 {
