@@ -198,7 +198,7 @@ pub(crate) fn bare(value: &toml::Value) -> String {
     }
 }
 
-/// A mean over the points of an expected value.
+/// One value for all points of an expected value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mean {
@@ -206,6 +206,8 @@ pub enum Mean {
     Values,
     /// The gain, or ratio, of the mean column to the mean column of the other points: great columns weigh more.
     Columns,
+    /// The greatest of the points' own values.
+    Greatest,
 }
 
 /// The published value that ours is compared with.

@@ -136,12 +136,15 @@ impl<'a, 'b> Judge<'a, 'b> {
         if self.expect.over.is_empty() { times } else { 100.0 * (times - 1.0) }
     }
 
-    /// The mean of the points that have a value; none without points.
+    /// The mean, or the greatest, of the points that have a value; none without points.
     fn mean(&self, kind: Mean, ours: &[Ours]) -> Result<Option<f64>> {
         if ours.is_empty() {
             return Ok(None);
         }
         let valued = ours.iter().filter(|(_, value)| value.is_finite());
+        if kind == Mean::Greatest {
+            return Ok(valued.map(|(_, value)| *value).reduce(f64::max));
+        }
         if kind == Mean::Values {
             let (mut sum, mut weights) = (0.0, 0.0);
             for (point, value) in valued {

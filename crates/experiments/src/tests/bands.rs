@@ -19,6 +19,7 @@ pub(super) fn is_long(id: &str) -> bool {
             "ft-passd/fig15-failures",
             "ft-passd/fig15-failures-by-page",
             "ft-passd/fig15-map",
+            "ft-passd/fig15-moments",
             "ft-passd/pblk-waf",
             "ressd/latency-reading",
             "ressd/parity",
