@@ -53,6 +53,7 @@ pub struct ZonedConfig {
 impl ZonedFile {
     /// Checks the configuration of the host and of its device.
     ///
+    /// # Errors
     /// Every key that is invalid.
     pub fn check(self) -> Result<ZonedConfig, Complaints> {
         let mut wrong = Complaints::default();

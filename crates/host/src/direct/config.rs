@@ -67,6 +67,7 @@ pub struct DirectConfig {
 impl DirectFile {
     /// Checks the configuration of the host and of its device.
     ///
+    /// # Errors
     /// Every key that is invalid.
     pub fn check(self) -> Result<DirectConfig, Complaints> {
         let mut wrong = Complaints::default();

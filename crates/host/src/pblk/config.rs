@@ -60,6 +60,7 @@ pub struct PblkConfig {
 impl PblkFile {
     /// Checks the configuration of the FTL and of its device.
     ///
+    /// # Errors
     /// Every key that is invalid.
     pub fn check(self) -> Result<PblkConfig, Complaints> {
         let mut wrong = Complaints::default();
