@@ -76,7 +76,8 @@ const PROMISES: [Ban; 3] = [
     (concat!("XX", "X"), "mend it, or say in the documents what is wrong"),
 ];
 
-/// Words of our own for what the field has a term for (docs/glossary.md), in code, comments, data and documents.
+/// Words of our own for what the field has a term for (docs/glossary.md), in code, comments, data and
+/// documents.
 const OWN_WORDS: [Ban; 12] = [
     (concat!("mean ans", "wer"), "mean latency"),
     (concat!("longest ans", "wer"), "greatest latency"),

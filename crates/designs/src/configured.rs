@@ -12,7 +12,8 @@
 //! designs = ["other"]            # the questions of this pool
 //! ```
 //!
-//! The settings of the only design of a device may stand beside its name: `design = { name = "one", key = 7 }`.
+//! The settings of the only design of a device may stand beside its name:
+//! `design = { name = "one", key = 7 }`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

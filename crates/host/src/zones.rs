@@ -21,7 +21,8 @@ pub struct ZonedFile {
     /// Fraction of the zones that the host does not see. Left out: 0.11, or the least that the device needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_provisioning: Option<f64>,
-    /// Write ring buffer in the memory of the host, rounded up to a power of two of logical blocks. Left out: as many as pblk takes.
+    /// Write ring buffer in the memory of the host, rounded up to a power of two of logical blocks. Left out:
+    /// as many as pblk takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_buffer: Option<Bytes>,
     /// Host time per command, in addition to the device time.

@@ -104,7 +104,8 @@ impl Design for ShortestQueue {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct File {
-    /// Queued tasks that weigh as much as an erase more than the least worn plane group has; with 0 wear only decides between equals.
+    /// Queued tasks that weigh as much as an erase more than the least worn plane group has; with 0 wear only
+    /// decides between equals.
     pub tasks_of_erase: u32,
 }
 

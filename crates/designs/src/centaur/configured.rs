@@ -20,13 +20,17 @@ pub struct CentaurFile {
     pub most: Bytes,
     /// Change of the condition at an adjustment; with 0 it is constant.
     pub step: Bytes,
-    /// Pieces between adjustments: upwards if the second pool has used less of its endurance than the first, else downwards.
+    /// Pieces between adjustments: upwards if the second pool has used less of its endurance than the first,
+    /// else downwards.
     pub adjust_every: u32,
-    /// Whether all buffered pages of a unit are destaged together, as one piece, when one of them is; else each page is a piece.
+    /// Whether all buffered pages of a unit are destaged together, as one piece, when one of them is; else
+    /// each page is a piece.
     pub combining: bool,
-    /// Whether an idle chip of the second pool takes the oldest piece that waits for the first, while a larger share of the first pool's pages is valid (algorithm 2).
+    /// Whether an idle chip of the second pool takes the oldest piece that waits for the first, while a
+    /// larger share of the first pool's pages is valid (algorithm 2).
     pub stealing: bool,
-    /// Whether the valid pages of a victim of the second pool go to the first, while a larger share of the second pool's pages is valid (algorithm 3). Wants `ftl.mapping.whole_units`.
+    /// Whether the valid pages of a victim of the second pool go to the first, while a larger share of the
+    /// second pool's pages is valid (algorithm 3). Wants `ftl.mapping.whole_units`.
     pub migration: bool,
 }
 

@@ -93,8 +93,8 @@ impl Design for Centaur {
         (of_3d > of_2d && !waiting.is_empty()).then_some(0)
     }
 
-    /// Algorithm 3: each valid page of a victim goes to the 3D chips with all others of its unit, while a larger share of the 2D
-    /// pages is valid.
+    /// Algorithm 3: each valid page of a victim goes to the 3D chips with all others of its unit, while a
+    /// larger share of the 2D pages is valid.
     fn leaves(&mut self, _: BlockSetId, pool: usize, view: &mut View<'_>) -> bool {
         let [of_2d, of_3d] = [pool, LARGE.into()].map(|pool| view.pool(pool).valid_share());
         of_2d > of_3d

@@ -39,7 +39,8 @@ pub enum OfCollector {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
-    /// The outcome of the leader of the layer: followers skip verifies and have a narrower window (section 5.1).
+    /// The outcome of the leader of the layer: followers skip verifies and have a narrower window (section
+    /// 5.1).
     #[default]
     Leader,
     /// A table by layer, the same for all blocks and for the whole lifetime (vertFTL).
@@ -93,9 +94,12 @@ pub struct CubeFile {
     pub read_levels: bool,
     /// The largest share of cells of the erased state and of P1 that may be confused right after a program.
     pub most_errors: f64,
-    /// Pairs of a spare margin, the difference between that share and a leader's, and of the reduction of the followers' window in millivolts. Interpolated linearly, rounded down to 10 mV; constant beyond both ends.
+    /// Pairs of a spare margin, the difference between that share and a leader's, and of the reduction of the
+    /// followers' window in millivolts. Interpolated linearly, rounded down to 10 mV; constant beyond both
+    /// ends.
     pub margins: Vec<[f64; 2]>,
-    /// Pairs of such a reduction and of its part by which VStart is higher, in millivolts; the rest lowers VFinal. Interpolated linearly, rounded down to 10 mV.
+    /// Pairs of such a reduction and of its part by which VStart is higher, in millivolts; the rest lowers
+    /// VFinal. Interpolated linearly, rounded down to 10 mV.
     pub split: Vec<[f64; 2]>,
     /// The margins of VFinal by layer, for `parameters = "layer"`.
     pub layers: Vec<LayerMargin>,
@@ -103,7 +107,8 @@ pub struct CubeFile {
     pub setting: Duration,
     /// The programs after which cells are sensed once more.
     pub sensed: Sensed,
-    /// Whether followers whose errors are far above those of the preceding word line are programmed again elsewhere.
+    /// Whether followers whose errors are far above those of the preceding word line are programmed again
+    /// elsewhere.
     pub safety: bool,
 }
 

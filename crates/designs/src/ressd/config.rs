@@ -15,7 +15,8 @@ use crate::DesignType;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WhenAllValid {
-    /// While a word line has a reprogram pass left the block is suspended as a candidate; else the next super layer is begun (section 4.2).
+    /// While a word line has a reprogram pass left the block is suspended as a candidate; else the next super
+    /// layer is begun (section 4.2).
     #[default]
     Suspend,
     /// The next super layer is begun (the text of figure 8).
@@ -26,13 +27,16 @@ pub enum WhenAllValid {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReSsdFile {
-    /// Age limits of the data that a write replaces: below the first, the write belongs to the hottest level, and so on; from the last on, to no level.
+    /// Age limits of the data that a write replaces: below the first, the write belongs to the hottest level,
+    /// and so on; from the last on, to no level.
     pub thresholds: [Duration; LEVELS],
-    /// Reprogram passes of word lines in hot blocks: 0 for the baseline, which only separates writes by level.
+    /// Reprogram passes of word lines in hot blocks: 0 for the baseline, which only separates writes by
+    /// level.
     pub rewrites: u8,
     /// Candidates of each level at once in a plane group, beside its open block. 0 suspends none.
     pub candidates: u16,
-    /// Whether the valid pages of a candidate move to normal blocks, together with host writes, when its level begins another super layer (section 4.2.2).
+    /// Whether the valid pages of a candidate move to normal blocks, together with host writes, when its
+    /// level begins another super layer (section 4.2.2).
     pub passive_reclaim: bool,
     /// Treatment of a block with valid pages only.
     pub when_all_valid: WhenAllValid,

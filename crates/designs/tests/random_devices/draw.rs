@@ -517,7 +517,8 @@ impl Draw {
         }
     }
 
-    /// A protected or volatile buffer, and durable or volatile discards. Returns whether the latter are durable.
+    /// A protected or volatile buffer, and durable or volatile discards. Returns whether the latter are
+    /// durable.
     fn discards_beside_pools(&mut self, map_in_flash: bool) -> bool {
         let protected = self.protection();
         let kept = self.percent(30);

@@ -27,8 +27,8 @@ pub struct PblkFile {
     /// Fraction of the chunks that the host does not see. Left out: 0.11, or the least that the device needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_provisioning: Option<f64>,
-    /// Write ring buffer in the memory of the host, rounded up to a power of two of logical blocks. Left out: as many as pblk takes, by `ws_opt`,
-    /// `mw_cunits` and the parallel units of the device.
+    /// Write ring buffer in the memory of the host, rounded up to a power of two of logical blocks. Left out:
+    /// as many as pblk takes, by `ws_opt`, `mw_cunits` and the parallel units of the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_buffer: Option<Bytes>,
     /// Host time per command, in addition to the device time.

@@ -14,7 +14,8 @@ pub enum Layout {
     LeftAsymmetric,
     /// Parity rotates from the first member to the last; data start on the first member.
     RightAsymmetric,
-    /// Parity rotates from the last member to the first; data start after the parity, so that consecutive chunks are on different members.
+    /// Parity rotates from the last member to the first; data start after the parity, so that consecutive
+    /// chunks are on different members.
     #[default]
     LeftSymmetric,
     /// Parity rotates from the first member to the last; data start after the parity.
@@ -227,7 +228,8 @@ mod tests {
 
     #[test]
     fn the_other_layouts_are_those_of_md() {
-        // left: pd = d - stripe mod n; right: pd = stripe mod n; asymmetric: member of data dd = dd + (dd >= pd).
+        // left: pd = d - stripe mod n; right: pd = stripe mod n; asymmetric: member of data dd = dd + (dd >=
+        // pd).
         let left = ["D0 D1 D2 P", "D3 D4 P D5", "D6 P D7 D8", "P D9 D10 D11", "D12 D13 D14 P"];
         assert_eq!(drawn(Layout::LeftAsymmetric, 4, 5), left);
         let right = ["P D0 D1 D2", "D3 P D4 D5", "D6 D7 P D8", "D9 D10 D11 P", "P D12 D13 D14"];

@@ -16,7 +16,8 @@ use super::way::{MOST_MEMBERS, ReadModifyWrite};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Parity {
-    /// When its row is evicted from the stripe cache, on a flush, or after `parity_delay`; updates of it coalesce until then. If a member fails before that, its data in the row may be lost.
+    /// When its row is evicted from the stripe cache, on a flush, or after `parity_delay`; updates of it
+    /// coalesce until then. If a member fails before that, its data in the row may be lost.
     Cache,
     /// With every data write, as md without a journal.
     #[default]
@@ -56,7 +57,9 @@ pub struct ArrayFile {
     pub sync_slowest: Bytes,
     /// Highest rate of a rebuild, a resync or a scrub, in bytes of a member a second.
     pub sync_fastest: Bytes,
-    /// Size of the partial parity log of each member (md: PPL): with it, a power cut while a member is missing loses no block that was not being written. Left out: no log. An entry takes a header of 4 KiB and its partial parity.
+    /// Size of the partial parity log of each member (md: PPL): with it, a power cut while a member is
+    /// missing loses no block that was not being written. Left out: no log. An entry takes a header of 4 KiB
+    /// and its partial parity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parity_log: Option<Bytes>,
     /// Whether to measure the time between writes of a block, for data and for parity.
