@@ -8,8 +8,8 @@
 //! pages: greedy GC, apart from lines with a write error. Lines written at equal distances in age stay until
 //! `m` of their `b` pages are valid, for the sum of `1 / i` from `m + 1` to `b`; the mean valid fraction over
 //! that life gives `m` (`wordline_ssd::precondition::shape`). With the tens of thousands of pages of a large
-//! line chance averages out, and the victim is the oldest line: with `u = m / b` the mean is `(1 - u) / -ln
-//! u`.
+//! line chance averages out, and the victim is the oldest line: with `u = m / b` the mean is
+//! `(1 - u) / -ln u`.
 //!
 //! *Free lines.* Their number follows from the rate limiter, under load: GC writes a fraction `c` of all
 //! writes, which grows as chunks become fewer, by its windows of the ring, which is full then and drains in
