@@ -7,8 +7,8 @@ use super::rig::{Host, file};
 
 /// Pages written for each host page under greedy GC of lines with `pages` pages, of which the share `share`
 /// is valid on average (mean field: Van Houdt, SIGMETRICS 2013). A line passes from `i` valid pages to
-/// `i - 1` at the rate `i`, until it has `m` and is collected. So its life is the sum of `1 / i` from `m + 1` to
-/// `pages`, and it loses one page for each unit of time and valid page.
+/// `i - 1` at the rate `i`, until it has `m` and is collected. So its life is the sum of `1 / i` from `m + 1`
+/// to `pages`, and it loses one page for each unit of time and valid page.
 fn greedy(pages: u32, share: f64) -> f64 {
     let (all, mut life, mut before) = (f64::from(pages), 0.0, (1.0, f64::from(pages)));
     for m in (0..pages).rev() {
