@@ -28,7 +28,7 @@ pub struct ZonedFile {
     /// Host time per command, in addition to the device time.
     #[serde(default = "command_time")]
     pub command_time: Duration,
-    /// Work that garbage collection does at once.
+    /// Concurrency of garbage collection.
     #[serde(default)]
     pub gc: CollectorFile,
     /// The zones.

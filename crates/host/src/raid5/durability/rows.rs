@@ -50,12 +50,11 @@ impl Rows {
         done.saturating_sub(self.base) as u8
     }
 
-    /// Notes the start of the flush after `begun`, when `done` completed last: `open` rows that are not
-    /// non-volatile get the number after it.
+    /// Notes the start of the flush after `begun`, when `done` completed last: `open` rows that are
+    /// still volatile get the number after it.
     pub(super) fn flush_begins(&mut self, open: &BTreeSet<u64>, begun: Stamp, done: Stamp) {
         if begun + 2 - self.base >= Stamp::from(DISCARDED) {
-            // Rebases the stamps: with no flush in progress, everything that is not non-volatile waits for
-            // this flush.
+            // Rebases the stamps: with no flush in progress, everything still volatile waits for this flush.
             let durable = self.durable(done);
             let written = self.stamps.iter_mut().filter(|stamp| **stamp != DISCARDED);
             written.for_each(|stamp| *stamp = u8::from(*stamp > durable));
@@ -76,8 +75,8 @@ impl Rows {
         stamp != DISCARDED && (stamp > self.durable(done) || self.is_untrusted(row))
     }
 
-    /// Applies a power cut: the parity of all rows that are not non-volatile may be wrong. Returns how many
-    /// rows are in doubt.
+    /// Applies a power cut: the parity of all rows that are still volatile may be wrong. Returns how many rows
+    /// are in doubt.
     pub(super) fn cut(&mut self, done: Stamp) -> u64 {
         let durable = self.durable(done);
         for (word, stamps) in self.untrusted.iter_mut().zip(self.stamps.chunks_mut(64)) {
