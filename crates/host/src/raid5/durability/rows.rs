@@ -75,8 +75,8 @@ impl Rows {
         stamp != DISCARDED && (stamp > self.durable(done) || self.is_untrusted(row))
     }
 
-    /// Applies a power cut: the parity of all rows that are still volatile may be wrong. Returns how many rows
-    /// are in doubt.
+    /// Applies a power cut: the parity of all rows that are still volatile may be wrong. Returns how many
+    /// rows are in doubt.
     pub(super) fn cut(&mut self, done: Stamp) -> u64 {
         let durable = self.durable(done);
         for (word, stamps) in self.untrusted.iter_mut().zip(self.stamps.chunks_mut(64)) {
