@@ -51,7 +51,7 @@ impl Line {
     }
 }
 
-/// What is known of an outstanding command.
+/// The record of an outstanding command.
 #[derive(Clone, Debug, Default)]
 struct Known {
     /// The accumulated waiting times when it began to wait, for the ring or for flash.
