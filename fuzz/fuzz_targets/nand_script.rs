@@ -1,4 +1,4 @@
-//! Scripts of ONFI cycles: parsed, and run if they can be.
+//! Scripts of ONFI cycles: parsed, and run if valid.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,10 +1,10 @@
-//! Traces in every format that can be told from a name, plain or compressed.
+//! Traces in every format that follows from a file name, plain or compressed.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use wordline_trace::{Options, read_bytes};
 
-/// Names that stand for the formats, by the first byte.
+/// File names that select the formats, by the first byte.
 const NAMES: [&str; 6] = ["t.csv", "t.trace", "t.spc", "t.gz", "t.tar.gz", "t.parquet"];
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,4 +1,4 @@
-//! A copy of the checkout in which every mutant is there, each behind its switch.
+//! The copy of the checkout that contains every mutant, each behind its switch.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -6,11 +6,11 @@ use std::process::Command;
 
 use crate::list::{Mutant, mutants, with_faults};
 
-/// The switch, which becomes a module of the kernel there.
+/// Source of the switch, which becomes a module of the kernel in the copy.
 const SWITCH: &str = include_str!("switch.rs");
 const KERNEL: &str = "crates/kernel/src/";
 
-/// The mutants of all lists, in the order of the names of their crates.
+/// The mutants of all lists, ordered by the names of their crates.
 ///
 /// # Errors
 /// A list that cannot be read.
@@ -29,7 +29,8 @@ pub fn all_mutants(root: &Path) -> Result<Vec<Mutant>, String> {
     mutants(lists.iter().map(|(name, text)| (name.as_str(), text.as_str())))
 }
 
-/// Makes the copy at `copy`, or renews it: files that are as they should be keep their times, so that nothing of them is compiled anew.
+/// Creates or updates the copy at `copy`. Unchanged files keep their times, so that nothing of them is
+/// recompiled.
 ///
 /// # Errors
 /// A file that cannot be read or written, or a mutant that cannot be made.
@@ -51,7 +52,7 @@ pub fn make(root: &Path, copy: &Path, mutants: &[Mutant]) -> Result<(), String> 
             None => text,
         };
         let text = match heads.contains(path) {
-            // No warnings of faults that are put there on purpose.
+            // No warnings about deliberate faults.
             true => [b"#![allow(warnings)]\n", &*text].concat(),
             false => text,
         };
@@ -68,7 +69,7 @@ pub fn make(root: &Path, copy: &Path, mutants: &[Mutant]) -> Result<(), String> 
     }
 }
 
-/// The files of the checkout as it is now, from its root.
+/// The files of the checkout in its present state, relative to its root.
 fn files_of(root: &Path) -> Result<BTreeSet<PathBuf>, String> {
     let out = Command::new("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
@@ -90,7 +91,7 @@ fn put(path: &Path, text: &[u8]) -> Result<(), String> {
     written.map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Removes what the checkout has no more.
+/// Removes files that the checkout no longer has.
 fn remove_others(copy: &Path, folder: &Path, files: &BTreeSet<PathBuf>) -> Result<(), String> {
     let wrong = |error: std::io::Error| format!("{}: {error}", folder.display());
     for entry in std::fs::read_dir(folder).map_err(wrong)? {

@@ -1,38 +1,40 @@
-//! The lists of mutants, `tests/mutations/*.toml`: one a crate, whose tests are to find its faults.
+//! The lists of mutants, `tests/mutations/*.toml`: one for each crate, whose tests have to find its faults.
 //!
-//! A mutant replaces one piece of code, `right`, by another, `wrong`. Both are an expression, or both are statements that end in `;` or `}`.
-//! In the copy of the sources both are there, and a switch chooses between them at run time.
+//! A mutant replaces one piece of code, `right`, by another, `wrong`. Both are expressions, or both are
+//! statements that end in `;` or `}`. The copy of the sources contains both, and a switch chooses between
+//! them at run time.
 
 use serde::Deserialize;
 
-/// Numbers from the first mutant of a list to that of the next: one that is added to a list leaves the code of other crates, and what was compiled of
-/// it, as it was. Chosen: more than a list will have.
+/// Distance between the first numbers of consecutive lists: an addition to a list leaves the code of other
+/// crates, and what was compiled of it, unchanged. Chosen: more than a list will have.
 const NUMBERS: u32 = 1_000;
 
-/// A list, as it is written.
+/// A list, as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Listed {
     mutant: Vec<Fault>,
 }
 
-/// A fault, as it is written.
+/// A fault, as written.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
     /// The file, within the folder of the crate.
     pub file: String,
-    /// Text that the file has once: the fault is made where `right` stands behind it first. Left out: the file has `right` once.
+    /// Text that occurs once in the file: the fault is made at the first `right` after it. Left out: `right`
+    /// occurs once in the file.
     #[serde(default)]
     pub after: Option<String>,
-    /// The code as it is.
+    /// The correct code.
     pub right: String,
-    /// The code with the fault; nothing for statements that are left out.
+    /// The code with the fault; empty to leave statements out.
     pub wrong: String,
-    /// The consequence, where the code does not say it.
+    /// The consequence, if the code does not tell it.
     #[serde(default)]
     pub breaks: Option<String>,
-    /// Why no test finds it: a reason for which no test can, or what such a test would need.
+    /// Why no test finds it: why no test can, or what such a test would need.
     #[serde(default)]
     pub lives: Option<String>,
 }
@@ -40,22 +42,23 @@ pub struct Fault {
 /// A fault with its name.
 #[derive(Clone, Debug)]
 pub struct Mutant {
-    /// The list and the position in it, such as `ssd/12`.
+    /// List and position in it, such as `ssd/12`.
     pub name: String,
     /// The crate, without `wordline-`.
     pub of: String,
-    /// Its number among all mutants, which the switch knows it by.
+    /// Its number among all mutants, by which the switch knows it.
     pub number: u32,
     pub fault: Fault,
 }
 
 impl Mutant {
-    /// The path of its file from the root of the repository.
+    /// The path of its file, relative to the root of the repository.
     pub fn path(&self) -> String {
         format!("crates/{}/{}", self.of, self.fault.file)
     }
 
-    /// Whether a name is of this mutant: that of its crate, its own, or a range such as `ssd/40..72`, whose end is a part of it.
+    /// Whether a name selects this mutant: its crate's name, its own, or a range such as `ssd/40..72`, end
+    /// included.
     pub fn is_named_by(&self, name: &str) -> bool {
         let own = self.number % NUMBERS;
         let Some((of, positions)) = name.split_once('/') else { return name == self.of };
@@ -73,7 +76,7 @@ impl Mutant {
         format!("{}: `{}` is {wrong}{breaks}", self.path(), short(right))
     }
 
-    /// Where `right` stands in the text of its file.
+    /// The range of `right` in the text of its file.
     ///
     /// # Errors
     /// The text found, and the text wanted.
@@ -104,7 +107,7 @@ impl Mutant {
         }
     }
 
-    /// The code with the fault and without it, in the crate that has it.
+    /// The code with the fault and without it, for the crate that has it.
     fn switched(&self) -> String {
         let Fault { right, wrong, .. } = &self.fault;
         let kernel = if self.of == "kernel" { "crate" } else { "wordline_kernel" };
@@ -113,7 +116,7 @@ impl Mutant {
     }
 }
 
-/// Whether all brackets of a piece of code are opened and closed in it.
+/// Whether all brackets of a piece of code are balanced.
 fn is_closed(code: &str) -> bool {
     let mut open = Vec::new();
     code.chars().all(|letter| match letter {
@@ -128,7 +131,7 @@ fn is_closed(code: &str) -> bool {
     }) && open.is_empty()
 }
 
-/// Where `text` has `wanted`, if it has it once.
+/// The position of `wanted` in `text`, if it occurs once.
 fn once(text: &str, wanted: &str) -> Result<usize, String> {
     match text.matches(wanted).count() {
         1 => Ok(text.find(wanted).expect("it is there once")),
@@ -138,10 +141,10 @@ fn once(text: &str, wanted: &str) -> Result<usize, String> {
     }
 }
 
-/// The mutants of lists, each with the name of its crate and its text.
+/// The mutants of lists, each given as the name of its crate and its text.
 ///
 /// # Errors
-/// The list, and what is wrong with it.
+/// The list, and its fault.
 pub fn mutants<'a>(lists: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Vec<Mutant>, String> {
     let mut all = Vec::new();
     for (list, (of, text)) in (0..).zip(lists) {
@@ -155,7 +158,7 @@ pub fn mutants<'a>(lists: impl IntoIterator<Item = (&'a str, &'a str)>) -> Resul
     Ok(all)
 }
 
-/// A file with the faults of these mutants, all of which are of it.
+/// A file with the faults of these mutants, all of which belong to it.
 ///
 /// # Errors
 /// A mutant that cannot be made, or two that change the same code.

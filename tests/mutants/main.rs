@@ -1,5 +1,6 @@
-//! Do the tests find faults in the mechanisms? The lists of `tests/mutations` name faults. All of them are put into one copy of the checkout, each
-//! behind a switch; it is compiled once, and the tests of each crate are run with one fault after another, those alone that come by its code.
+//! Do the tests find faults in the mechanisms? The lists of `tests/mutations` name faults. All of them are
+//! put into one copy of the checkout, each behind a switch. The copy is compiled once, and the tests of each
+//! crate are run with one fault after another, only those that reach its code.
 //!
 //! ```text
 //! cargo run -p wordline-tests --bin mutants                    every mutant
@@ -7,8 +8,8 @@
 //! cargo run -p wordline-tests --bin mutants -- ssd/40..72      those from one to another, which is among them
 //! ```
 //!
-//! Says for each which test found it. Exit code 1: a mutant survived that is not listed as one that lives, or the other way round. 2: a mutant
-//! cannot be made. The copy and what is compiled of it stay in `target/mutants`.
+//! Prints for each which test found it. Exit code 1: a mutant survived that is not listed as surviving, or
+//! the other way round. 2: a mutant cannot be made. The copy and its build stay in `target/mutants`.
 
 mod copy;
 mod list;
@@ -34,7 +35,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the mutants of these names, or all; how many are not as their list says.
+/// Runs the selected mutants, or all. Returns how many differ from their list.
 fn run(names: &[String]) -> Result<usize, String> {
     let root =
         Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests are a folder of the repository");
@@ -49,12 +50,12 @@ fn run(names: &[String]) -> Result<usize, String> {
     }
     let folder = root.join("target/mutants");
     copy::make(root, &folder.join("copy"), &all)?;
-    // All of them, whichever are chosen: what cargo compiles depends on the crates that it is asked for.
+    // All crates, whichever are selected: what cargo compiles depends on the requested crates.
     let crates: BTreeSet<&str> = all.iter().map(|mutant| mutant.of.as_str()).collect();
     let mut programs = programs::build(&folder.join("copy"), &folder.join("target"), &crates)?;
     let mut count: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
     let mut unexpected = Vec::new();
-    // One crate after the other, so that the first verdicts come early.
+    // Crate by crate, so that the first verdicts come early.
     for mutants in chosen.chunk_by(|one, next| one.of == next.of) {
         for program in programs.iter_mut().filter(|program| program.of == mutants[0].of) {
             program.record(&folder.join("reached"))?;
@@ -85,7 +86,7 @@ fn run(names: &[String]) -> Result<usize, String> {
     Ok(unexpected.len())
 }
 
-/// Whether a test of its crate finds a mutant; says which.
+/// Whether the tests of its crate find a mutant. Prints which one does.
 fn judge(mutant: &Mutant, programs: &[Program]) -> bool {
     let begin = Instant::now();
     let own = programs.iter().filter(|program| program.of == mutant.of);

@@ -1,4 +1,4 @@
-//! The test programs of the copy: which tests each has, what they come by, and what they say of a mutant.
+//! The test programs of the copy: their tests, the mutants that each reaches, and their verdicts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
-/// A line that cargo writes of what it compiled.
+/// A line of cargo's output about a compiled program.
 #[derive(Deserialize)]
 struct Built {
     #[serde(default)]
@@ -21,22 +21,23 @@ struct Built {
 /// A test program.
 pub struct Program {
     executable: PathBuf,
-    /// The folder of its package, where cargo would run it.
+    /// The folder of its package, the working directory that cargo would use.
     folder: PathBuf,
     /// The crate, without `wordline-`.
     pub of: String,
-    /// Seconds of each test.
+    /// Run time of each test in seconds.
     pub seconds: BTreeMap<String, f64>,
-    /// For each mutant that a test comes by, the tests; the empty name is a thread that is named after none.
+    /// For each mutant, the tests that reach its code; the empty name stands for a thread without a test
+    /// name.
     pub reach: BTreeMap<u32, Vec<String>>,
 }
 
-/// The verdict of tests on a mutant.
+/// The tests' verdict on a mutant.
 #[derive(Debug, PartialEq)]
 pub enum Verdict {
     /// This test fails.
     Found(String),
-    /// The tests do not end, or the program ends in their middle.
+    /// The tests hang, or the program ends prematurely.
     Ended(String),
     Survived,
 }
@@ -56,7 +57,7 @@ pub fn build(copy: &Path, target: &Path, crates: &BTreeSet<&str>) -> Result<Vec<
         "--message-format=json-render-diagnostics",
     ]);
     cargo.args(crates.iter().map(|name| format!("--package=wordline-{name}")));
-    // The copy lies in the checkout, but git must not take it for a part of it.
+    // The copy is inside the checkout, but git must not treat it as a part of it.
     cargo
         .env("CARGO_TARGET_DIR", target)
         .env("GIT_CEILING_DIRECTORIES", target)
@@ -80,10 +81,12 @@ pub fn build(copy: &Path, target: &Path, crates: &BTreeSet<&str>) -> Result<Vec<
     Ok(programs.collect())
 }
 
-/// Seconds of the tests of a program that are run together. Chosen: what takes a fifth of a second, then what takes two, a minute, and the others.
+/// Run time of tests that are run together, in seconds. Chosen: up to a fifth of a second, two seconds, a
+/// minute, and the rest.
 const PARTS: [f64; 4] = [0.2, 2.0, 60.0, f64::INFINITY];
 
-/// Runs the tests of these programs that come by a mutant until one fails: the short ones of all programs before the long ones of any.
+/// Runs the tests of these programs that reach a mutant until one fails: the short ones of all programs
+/// before the long ones of any.
 pub fn judge<'a>(programs: impl Iterator<Item = &'a Program>, number: u32) -> Verdict {
     let each: Vec<_> = programs.map(|program| (program, program.parts(number))).collect();
     let parts =
@@ -102,13 +105,13 @@ impl Program {
     fn command(&self) -> Command {
         let mut command = Command::new(&self.executable);
         command.current_dir(&self.folder).env("PROPTEST_RNG_SEED", "3").env_remove("WORDLINE_LONG");
-        // The harness takes options that are not stable yet, such as times, where this is set.
+        // The harness takes unstable options, such as times, where this is set.
         command.env("RUSTC_BOOTSTRAP", "1").args(["--test-threads=2", "-Zunstable-options", "--report-time"]);
         command.stderr(Stdio::null()).stdin(Stdio::null());
         command
     }
 
-    /// Runs all tests without a fault, and notes what each comes by and how long it takes.
+    /// Runs all tests without a fault, and records the mutants that each reaches and its run time.
     ///
     /// # Errors
     /// A test fails without any fault.
@@ -139,11 +142,11 @@ impl Program {
         Ok(())
     }
 
-    /// The tests that come by a mutant, the shortest first, in parts that are run one after the other.
+    /// The tests that reach a mutant, shortest first, in parts that are run one after the other.
     fn parts(&self, number: u32) -> [Vec<&str>; PARTS.len()] {
         let reach = self.reach.get(&number).map_or(&[][..], Vec::as_slice);
         let mut tests: Vec<&str> = match reach.iter().any(String::is_empty) {
-            // A thread of a test that has no name: it may be any.
+            // A nameless thread may belong to any test.
             true => self.seconds.keys().map(String::as_str).collect(),
             false => reach.iter().map(String::as_str).collect(),
         };
@@ -162,8 +165,9 @@ impl Program {
     /// Runs these tests with a mutant until one fails.
     fn run(&self, number: u32, tests: &[&str]) -> Verdict {
         let usual: f64 = tests.iter().map(|test| self.seconds[*test]).sum();
-        // A mutant may loop. Chosen: ten times what the tests take, but at most two minutes more than that, and what a loaded machine may take
-        // besides. Two tests run at once, so that even long ones have twice their time.
+        // A mutant may loop. Chosen: ten times the usual run time, at most two minutes more than that, plus a
+        // margin for a loaded machine. Two tests run concurrently, so that even long ones have twice their
+        // time.
         let limit = Duration::from_secs_f64(usual + (9.0 * usual).min(120.0) + 20.0);
         let mut command = self.command();
         command.env("WORDLINE_MUTANT", number.to_string()).arg("--exact").args(tests);
@@ -182,7 +186,8 @@ impl Program {
     }
 }
 
-/// Follows a running program for a time. Returns the first test that fails, or that the program goes on; nothing if it ends.
+/// Follows a running program for a time. Returns the first failing test, or that the program hangs; `None` if
+/// it ends.
 fn follow(child: &mut Child, limit: Duration) -> Option<Verdict> {
     let out = child.stdout.take()?;
     let (lines, read) = mpsc::channel();
@@ -202,7 +207,7 @@ fn follow(child: &mut Child, limit: Duration) -> Option<Verdict> {
                 return Some(Verdict::Ended(format!("not over after {} s", limit.as_secs())));
             }
             Err(mpsc::RecvTimeoutError::Disconnected) => {
-                // The program closed its output: it ends now, by itself.
+                // The program closed its output: it ends on its own.
                 drop(child.wait());
                 return None;
             }
@@ -210,7 +215,7 @@ fn follow(child: &mut Child, limit: Duration) -> Option<Verdict> {
     }
 }
 
-/// The test of a line of the harness, and how it went.
+/// The test and its outcome in a line of the harness.
 fn outcome(line: &str) -> Option<(&str, &str)> {
     line.strip_prefix("test ")?
         .split_once(" ... ")

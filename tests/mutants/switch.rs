@@ -1,26 +1,26 @@
-//! The switch between code and its faults, for the copy of the sources in which `tests/mutants` puts them.
+//! The switch between code and its faults, for the copy of the sources with the faults of `tests/mutants`.
 
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::Write;
 use std::sync::{LazyLock, Mutex};
 
-/// The number of the fault that is there, by `WORDLINE_MUTANT`.
+/// The number of the active fault, from `WORDLINE_MUTANT`.
 static CHOSEN: LazyLock<Option<u32>> =
     LazyLock::new(|| std::env::var("WORDLINE_MUTANT").ok()?.parse().ok());
 
-/// Where the faults that each test comes by are noted, by `WORDLINE_MUTANTS_REACHED`.
+/// File for the faults that each test reaches, from `WORDLINE_MUTANTS_REACHED`.
 static REACHED: LazyLock<Option<Mutex<File>>> = LazyLock::new(|| {
     let path = std::env::var_os("WORDLINE_MUTANTS_REACHED")?;
     Some(Mutex::new(File::options().create(true).append(true).open(path).ok()?))
 });
 
 thread_local! {
-    /// The faults that this thread came by.
+    /// The faults that this thread has reached.
     static SEEN: RefCell<Vec<bool>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Whether the fault of this number is there.
+/// Whether the fault with this number is active.
 #[inline]
 pub fn is(number: u32) -> bool {
     match *CHOSEN {
@@ -32,7 +32,7 @@ pub fn is(number: u32) -> bool {
     }
 }
 
-/// Notes that this thread, which is named after its test, came by a fault.
+/// Notes that this thread, which is named after its test, reached a fault.
 fn note(number: u32) {
     let Some(file) = &*REACHED else { return };
     let is_new = SEEN.try_with(|seen| {

@@ -1,4 +1,5 @@
-//! `make nightly`: all tests as `make long` runs them, and their result as a page of the book, `docs/nightly.md`.
+//! `make nightly`: runs all tests as `make long` does, and writes their result as a page of the book,
+//! `docs/nightly.md`.
 //!
 //! ```text
 //! cargo run -p wordline-tests --bin nightly                          all of them
@@ -42,7 +43,7 @@ fn run(tests: String) -> Result<Nightly, String> {
     let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["test", "--locked", "--no-fail-fast"])
         .args(tests.split_whitespace())
-        // As many cases of a property as `make long` draws.
+        // As many cases of each property as in `make long`.
         .env("WORDLINE_LONG", "1")
         .env("PROPTEST_CASES", "4096")
         .current_dir(root)
@@ -62,14 +63,14 @@ fn run(tests: String) -> Result<Nightly, String> {
     Ok(nightly)
 }
 
-/// The output of a program, without the end of its line.
+/// The output of a program, without the final line break.
 fn output(root: &Path, program: &str, arguments: &[&str]) -> Result<String, String> {
     let out = Command::new(program).args(arguments).current_dir(root).output();
     let out = out.map_err(|error| format!("{program}: {error}"))?;
     Ok(String::from_utf8_lossy(&out.stdout).trim_end().to_owned())
 }
 
-/// The crate of a test program: that of the sources which cargo lists beside it.
+/// The crate of a test program, from the sources that cargo lists beside it.
 fn crate_of(root: &Path, executable: &str) -> String {
     let sources = std::fs::read_to_string(root.join(executable).with_extension("d")).unwrap_or_default();
     let own = sources.lines().next().and_then(|line| line.split_once(": ")?.1.split_whitespace().next());
@@ -77,7 +78,7 @@ fn crate_of(root: &Path, executable: &str) -> String {
     folder.unwrap_or("tests").to_owned()
 }
 
-/// How many tests passed, and which failed, by what the programs printed.
+/// The number of tests passed, and the failed ones, from the output of the programs.
 fn results(text: &str, crate_of: impl Fn(&str) -> String) -> (u64, Vec<String>) {
     let (mut passed, mut failing, mut program) = (0, Vec::new(), String::new());
     for line in text.lines() {

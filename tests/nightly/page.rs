@@ -1,26 +1,26 @@
-//! The page of the last long run, `docs/nightly.md`: how it is written, and how it is read.
+//! The page of the last long run, `docs/nightly.md`: writing and reading.
 
 use std::fmt::Write;
 
-/// Where it is, from the root.
+/// Its path from the root.
 pub const PATH: &str = "docs/nightly.md";
 
 /// The result of a long run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Nightly {
-    /// The day on which it ended, as `2026-11-27`.
+    /// The day of its end, such as `2026-11-27`.
     pub date: String,
-    /// The commit that was tested; `and changes` follows where files had changed since.
+    /// The tested commit; `and changes` is added if files had changed since.
     pub commit: String,
-    /// The arguments of `cargo test`: all of it is `--workspace --release`.
+    /// The arguments of `cargo test`: `--workspace --release` for a complete run.
     pub tests: String,
     pub passed: u64,
     pub failed: u64,
-    /// The tests that failed, each with its crate.
+    /// The failed tests, each with its crate.
     pub failing: Vec<String>,
 }
 
-/// All tests, as `make nightly` runs them.
+/// All tests, as in `make nightly`.
 pub const ALL: &str = "--workspace --release";
 
 const HEAD: &str = "# The last long run
@@ -47,7 +47,7 @@ impl Nightly {
         out
     }
 
-    /// The result on a page.
+    /// Reads the result from a page.
     ///
     /// # Errors
     /// The text found, and the text wanted.

@@ -1,13 +1,14 @@
-//! `make results`: the tables of results at full size, over five seeds, in the pages of `docs/validation`, which are the record of what was
-//! found last.
+//! `make results`: full-scale result tables over five seeds, in the pages of `docs/validation`, which record
+//! the latest results.
 //!
 //! ```text
 //! cargo run -p wordline-tests --bin results                          the tables at full size
 //! cargo run -p wordline-tests --bin results -- cubeftl/fig18 ressd   those of an experiment and of a paper, at whatever size
 //! ```
 //!
-//! A table is written as soon as its experiment ends, so that what was found is kept if the rest is stopped. Then the lists and sums that follow
-//! from the tables are written. Exit code 1: an experiment has rows outside that were not known, or known ones inside.
+//! A table is written as soon as its experiment ends, so that an interrupted run keeps its results. Then the
+//! lists and sums that follow from the tables are written. Exit code 1: an experiment has unknown rows
+//! outside of their bands, or known ones inside.
 
 mod tables;
 
@@ -32,7 +33,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Writes the tables anew; the experiments with rows that were not known.
+/// Rewrites the tables. Returns the experiments with unexpected rows.
 fn run(wanted: &[String]) -> Result<Vec<String>, String> {
     let root =
         Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests are a folder of the repository");
@@ -72,7 +73,7 @@ fn run(wanted: &[String]) -> Result<Vec<String>, String> {
     Ok(surprises)
 }
 
-/// Whether a table is asked for: one at full size where nothing is named.
+/// Whether a table is wanted: all full-scale ones if none is named.
 fn is_wanted(words: &str, wanted: &[String]) -> bool {
     let id = words.split(' ').next().unwrap_or_default();
     let paper = id.split('/').next().unwrap_or_default();
@@ -83,7 +84,7 @@ fn is_wanted(words: &str, wanted: &[String]) -> bool {
     }
 }
 
-/// The table that `wordline repro` prints for the words of a mark, and whether its rows stand as they are known to.
+/// The table that `wordline repro` prints for a marker, and whether its rows are as expected.
 fn table(root: &Path, words: &str) -> Result<(String, bool), String> {
     let out = Command::new(root.join("target/release/wordline"))
         .arg("repro")

@@ -1,18 +1,18 @@
-//! Pages with tables of results, each between `<!-- repro: PAPER/NAME OPTIONS -->` and `<!-- /repro -->`. The tests of the experiments read
-//! them with this file too.
+//! Pages with result tables, each between `<!-- repro: PAPER/NAME OPTIONS -->` and `<!-- /repro -->`. The
+//! tests of the experiments also read them with this file.
 
 pub const BEGIN: &str = "<!-- repro: ";
 const MARK_END: &str = " -->\n\n";
 const END: &str = "<!-- /repro -->\n";
 
-/// A page in parts: the text between tables, and the tables, each with the words of its mark.
+/// A page in parts: the text between tables, and the tables, each with the words of its marker.
 #[derive(Debug, PartialEq)]
 pub enum Part<'a> {
     Text(&'a str),
     Table { words: &'a str, text: &'a str },
 }
 
-/// The parts of a page, or what is wrong with its marks.
+/// The parts of a page, or the fault of its markers.
 pub fn parts(mut text: &str) -> Result<Vec<Part<'_>>, String> {
     let mut parts = Vec::new();
     while let Some(start) = text.find(BEGIN) {
@@ -30,7 +30,7 @@ pub fn parts(mut text: &str) -> Result<Vec<Part<'_>>, String> {
     Ok(parts)
 }
 
-/// A page with what `table` gives for the words and the text of each of its tables.
+/// The page with every table replaced by the result of `table`, given the words and the text of the table.
 ///
 /// # Errors
 /// Those of [`parts`].

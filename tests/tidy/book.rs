@@ -1,4 +1,4 @@
-//! The book: its table of contents has every page of `docs` once, and every link of a page leads to what there is.
+//! The book: its table of contents lists every page of `docs` once, and every link of a page has a target.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ const CONTENTS: &str = "docs/SUMMARY.md";
 /// The folder of the book.
 const BOOK: &str = "docs/";
 
-/// Pages outside of the book whose links are checked as well.
+/// Pages outside of the book whose links are checked too.
 const BESIDE: [&str; 4] = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "fuzz/README.md"];
 
 fn is_page(file: &File) -> bool {
@@ -27,21 +27,21 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The targets of the links of a line, without what stands in backquotes.
+/// The targets of the links of a line, except those in backquotes.
 fn targets(line: &str) -> Vec<String> {
     let plain: String = line.split('`').step_by(2).collect();
     let links = plain.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
     links.map(|(target, _)| target.to_owned()).collect()
 }
 
-/// The name of a heading in a link: its letters and digits in lower case, with hyphens for spaces.
+/// The anchor of a heading: its letters and digits in lower case, with hyphens for spaces.
 fn anchor(heading: &str) -> String {
     let is_kept = |c: &char| c.is_alphanumeric() || matches!(c, '-' | '_' | ' ');
     let kept = heading.trim().chars().filter(is_kept);
     kept.map(|c| if c == ' ' { '-' } else { c }).collect::<String>().to_lowercase()
 }
 
-/// The names of the headings of a page.
+/// The anchors of the headings of a page.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     for (_, line) in prose(text).filter(|(_, line)| line.starts_with('#')) {
@@ -53,7 +53,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
     all
 }
 
-/// The path that a link of a page leads to, from the root.
+/// The path of a link's target, relative to the root.
 fn resolved(page: &str, target: &str) -> String {
     let mut parts: Vec<&str> = page.split('/').collect();
     parts.pop();
@@ -67,7 +67,7 @@ fn resolved(page: &str, target: &str) -> String {
     parts.join("/")
 }
 
-/// The fault of a link, if it has one. `exists` says whether a path is there that is no page.
+/// The fault of a link, if there is one. `exists` tells whether a path exists that is not a page.
 fn fault(page: &File, target: &str, pages: &[&File], exists: &impl Fn(&str) -> bool) -> Option<String> {
     if target.contains("://") || target.starts_with("mailto:") {
         return None;
@@ -91,7 +91,7 @@ fn faults(page: &File, pages: &[&File], exists: &impl Fn(&str) -> bool) -> Vec<O
     wrong.map(|(n, what)| Offence::new(format!("{}:{n}", page.path), what)).collect()
 }
 
-/// The pages that the contents leave out or have twice.
+/// The pages that the contents omit or list twice.
 fn not_once(contents: &File, pages: &[&File]) -> Vec<Offence> {
     let listed: Vec<String> =
         prose(&contents.text).flat_map(|(_, line)| targets(line)).map(|to| resolved(CONTENTS, &to)).collect();

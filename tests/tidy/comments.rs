@@ -6,7 +6,7 @@ use crate::{File, Offence, assert_none, files, subjects};
 /// Words that begin a clause where a comment should name the thing.
 const CLAUSES: [&str; 5] = ["What", "That which", "Whatever", "Who", "Whoever"];
 
-/// The text of a line of comments behind its slashes; `None` where the line has no comment.
+/// The text of a comment line after its slashes; `None` for a line without a comment.
 fn text(line: &str) -> Option<&str> {
     let line = line.trim().strip_prefix("//")?;
     Some(line.trim_start_matches(['/', '!']).trim())
@@ -29,7 +29,7 @@ fn is_question<'a>(lines: impl Iterator<Item = &'a str>) -> bool {
     ends.take(1).any(|end| end == '?')
 }
 
-/// The lines of comments in a file that begin with a clause.
+/// The comment lines of a file that begin with a clause.
 fn clauses(file: &File) -> Vec<Offence> {
     let comments = Source::split(&file.text).comments;
     let lines: Vec<Option<&str>> = comments.lines().map(text).collect();

@@ -1,45 +1,46 @@
-//! Which files of a crate need each other: a cycle of many files is one module that looks like several. Cycles larger than
-//! the rule when it came are recorded in `cycles.toml`, and may only shrink.
+//! Cyclic dependencies between the files of a crate: a cycle of many files is one module in several files.
+//! Cycles larger than the rule when it came are recorded in `cycles.toml`, and may only shrink.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::source::{Source, is_word};
 use crate::{File, Offence, assert_none, files, root, subjects};
 
-/// Where the rule holds, and how many files there are at the least.
+/// The folders to check, and their least number of files.
 const ROOMS: [(&str, usize); 3] =
     [("crates/ssd/src/", 150), ("crates/lab/src/", 80), ("crates/experiments/src/", 30)];
-/// Files that may need each other.
+/// Most files of a cycle.
 const MOST_FILES: usize = 3;
 
-/// The way from the root of the crate to a module, or to a name in one.
+/// The path from the root of the crate to a module, or to a name in one.
 type Way = Vec<String>;
 
-/// A module: its file, and what it uses, by the name under which it does.
+/// A module: its file, and its uses, by imported name.
 #[derive(Debug, Default)]
 struct Module {
     path: String,
-    /// Names that it brings in, and where they come from. Those that it passes on are no use of its own.
+    /// Imported names and their origins. Re-exports are not uses of the module itself.
     names: BTreeMap<String, Way>,
     passes_on: BTreeSet<String>,
-    /// Ways in the code outside of `use`.
+    /// Paths in the code outside of `use`.
     ways: Vec<Way>,
 }
 
-/// By their ways.
+/// Modules by path.
 type Modules = BTreeMap<Way, Module>;
 
-/// Folders of which each folder in it counts as one file: a seam names its policies, and each of them answers it.
+/// Folders in which each subfolder counts as one file: an extension point names its policies, and each of
+/// them implements it.
 const SEAMS: &str = "crates/ssd/src/policy/";
 
-/// The way to the module of a file of the crate in `room`.
+/// The path of the module in a file of the crate in `room`.
 fn way_of(path: &str, room: &str) -> Option<Way> {
     let rest = path.strip_prefix(room)?.strip_suffix(".rs")?;
     let parts = rest.split('/').filter(|part| !["mod", "lib"].contains(part));
     Some(parts.map(str::to_owned).collect())
 }
 
-/// The file, or the folder of a seam, that a cycle counts.
+/// The file, or the folder of an extension point, that a cycle counts.
 fn counted(path: &str) -> String {
     match path.strip_prefix(SEAMS).and_then(|rest| rest.split_once('/')) {
         Some((seam, _)) => format!("{SEAMS}{seam}/"),
@@ -57,7 +58,7 @@ fn without_visibility(line: &str) -> String {
     }
 }
 
-/// The ways of a `use` tree, each with the name that it brings in.
+/// The paths of a `use` tree, each with the imported name.
 fn tree(text: &str, before: &[String], found: &mut Vec<(String, Way)>) {
     let (mut depth, mut start) = (0, 0);
     let mut parts = Vec::new();
@@ -91,7 +92,8 @@ fn tree(text: &str, before: &[String], found: &mut Vec<(String, Way)>) {
     }
 }
 
-/// A way as it is written in the module `of`, from the root of the crate; none if it leads out of the crate.
+/// A path as written in the module `of`, resolved from the root of the crate; `None` if it leads out of the
+/// crate.
 fn from_root(way: &[String], of: &Way, modules: &BTreeSet<Way>) -> Option<Way> {
     let (first, rest) = way.split_first()?;
     let mut base = match first.as_str() {
@@ -114,13 +116,13 @@ fn from_root(way: &[String], of: &Way, modules: &BTreeSet<Way>) -> Option<Way> {
     Some(base)
 }
 
-/// The words of ways such as `a::b::c` in a line of code.
+/// The paths such as `a::b::c` in a line of code.
 fn ways(line: &str) -> impl Iterator<Item = Way> + '_ {
     let words = line.split(|c: char| !(is_word(c) || c == ':')).filter(|word| word.contains("::"));
     words.map(|word| word.split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect())
 }
 
-/// The code without the module of tests at its end, and without modules that are compiled for tests alone.
+/// The code without its test module, and without modules compiled only for tests.
 fn without_tests(code: &str) -> String {
     let mut kept = String::new();
     let mut lines = code.lines().peekable();
@@ -139,7 +141,7 @@ fn without_tests(code: &str) -> String {
     kept
 }
 
-/// Whether a line declares a module in a file of its own.
+/// Whether a line declares a module in a separate file.
 fn is_declaration(line: &str) -> bool {
     line.ends_with(';') && line.split_whitespace().any(|word| word == "mod")
 }
@@ -178,14 +180,14 @@ fn module(file: &File, of: &Way, all: &BTreeSet<Way>) -> Module {
         rest.push('\n');
     }
     module.ways = rest.lines().flat_map(|line| ways(&without_visibility(line)).collect::<Vec<_>>()).collect();
-    // An import that is passed on is used too where the code names it.
+    // A re-exported import is also a use if the code names it.
     let body = rest.lines().filter(|line| !is_declaration(line));
     let named: BTreeSet<&str> = body.flat_map(|line| line.split(|c| !is_word(c))).collect();
     module.passes_on.retain(|name| !named.contains(name.as_str()));
     module
 }
 
-/// The module in which what a way leads to is written: names that others pass on are followed.
+/// The module that defines the target of a path: re-exports are followed.
 fn home(way: &[String], modules: &Modules, depth: usize) -> Option<Way> {
     let length = (0..=way.len()).rev().find(|length| modules.contains_key(&way[..*length]))?;
     let of = &modules[&way[..length]];
@@ -216,7 +218,7 @@ fn uses(modules: &Modules) -> BTreeMap<Way, BTreeSet<Way>> {
     modules.iter().map(of).collect()
 }
 
-/// All modules that can be reached from a module.
+/// All modules reachable from a module.
 fn reached(from: &Way, uses: &BTreeMap<Way, BTreeSet<Way>>) -> BTreeSet<Way> {
     let mut seen = BTreeSet::new();
     let mut open: Vec<&Way> = vec![from];
@@ -230,7 +232,7 @@ fn reached(from: &Way, uses: &BTreeMap<Way, BTreeSet<Way>>) -> BTreeSet<Way> {
     seen
 }
 
-/// The files of the crate in `room` that need each other, of each cycle of more than may.
+/// The cycles of the crate in `room` with more files than allowed.
 fn cycles(files: &[&File], room: &str) -> Vec<BTreeSet<String>> {
     let all: BTreeSet<Way> = files.iter().filter_map(|file| way_of(&file.path, room)).collect();
     let module = |file: &&File| {
@@ -254,7 +256,7 @@ fn cycles(files: &[&File], room: &str) -> Vec<BTreeSet<String>> {
     found
 }
 
-/// How the cycles differ from what is recorded: a list of files for each of them, which may only lose some.
+/// Differences between the cycles and the recorded lists of files, which may only shrink.
 fn differences(measured: &[BTreeSet<String>], recorded: &BTreeMap<String, BTreeSet<String>>) -> Vec<Offence> {
     let known: BTreeSet<&String> = recorded.values().flatten().collect();
     let now: BTreeSet<&String> = measured.iter().flatten().collect();

@@ -1,19 +1,19 @@
-//! The engines of the controller: what each may know of the others, and that none reaches into another.
+//! The engines of the controller: their dependencies, and that none accesses the fields of another.
 
 use crate::{File, Offence, assert_none, files, subjects};
 
-/// Where the engines lie.
+/// The folder of the engines.
 const ENGINES: &str = "crates/ssd/src/";
 
 /// An engine: its folder and its struct.
 struct Engine {
     folder: &'static str,
     name: &'static str,
-    /// Whether its fields are its own.
+    /// Whether its fields are private.
     is_closed: bool,
 }
 
-/// The engines in their order, each of which may use those to its left: an arrow of `docs/ARCHITECTURE.md`.
+/// The engines in order; each may use those to its left. An arrow of `docs/ARCHITECTURE.md`.
 const ORDER: &[Engine] = &[
     Engine { folder: "flash", name: "Flash", is_closed: true },
     Engine { folder: "space", name: "Space", is_closed: true },
@@ -29,13 +29,14 @@ const ORDER: &[Engine] = &[
 /// Modules of the crate to the right of an engine.
 fn to_the_right(engine: &Engine) -> impl Iterator<Item = &'static str> {
     let after = ORDER.iter().skip_while(|other| other.folder != engine.folder).skip(1);
-    // `engines` lends the engines up to `reclaim` together, which is for those to the right of `reclaim` alone.
+    // `engines` lends the engines up to `reclaim` together, which only those to the right of `reclaim` may
+    // use.
     let lent =
         ["writer", "recovery", "front"].iter().all(|folder| *folder != engine.folder).then_some("engines");
     after.map(|other| other.folder).chain(lent).chain(["device"])
 }
 
-/// Uses of what is to the right of an engine, in one of its files.
+/// Uses, in a file of an engine, of modules to its right.
 fn wrong_uses(engine: &Engine, file: &File) -> Vec<Offence> {
     let of_line = |(n, line): (usize, &str)| {
         let module = to_the_right(engine).find(|module| line.contains(&format!("crate::{module}::")))?;
@@ -61,11 +62,12 @@ fn open_fields(engine: &Engine, file: &File) -> Vec<Offence> {
     .collect()
 }
 
-/// The most fields of the device, those of what lends its engines together counted, and lines of the files that implement it. It was 932
-/// lines; `docs/engines.md` says what is left of them. Explaining, recording and changing times are thirty-six of them.
+/// Most fields of the device, including those of the struct that lends its engines together, and most lines
+/// of the files that implement it. It was 932 lines; `docs/engines.md` describes the rest. Explaining,
+/// recording and changing times are thirty-six of them.
 const WIRING: (usize, usize) = (14, 506);
 
-/// Methods that give a part of an engine away to be changed, by their names: a field by another name.
+/// Methods that return a mutable part of an engine: public fields in disguise.
 fn handed_out(file: &File) -> Vec<Offence> {
     let method = |(n, line): (usize, &str)| {
         let name = line.trim_start().strip_prefix("pub(crate) fn ")?.split_once("_mut(&mut self")?.0;

@@ -1,6 +1,7 @@
-//! Where the name of an optional feature may stand: in its own folder, in what puts a device together, in the configuration and in
-//! metrics. Elsewhere it is a question for a feature in the way of all devices. `features.toml` has the features and the places that
-//! were there when the rule came; these may only become fewer.
+//! Where the name of an optional feature may occur: in its own folder, in the assembly of a device, in the
+//! configuration and in metrics. Elsewhere it is a check for a feature on the path of all devices.
+//! `features.toml` lists the features and the places that existed when the rule came; these may only become
+//! fewer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +10,10 @@ use serde::Deserialize;
 use crate::source::{Source, is_word};
 use crate::{File, Offence, assert_none, files, root, subjects};
 
-/// Where the rule holds.
+/// The folder to check.
 const ROOM: &str = "crates/ssd/src/";
-/// Below it, what puts a device together, who asks policies and designs, what fills a device before a run, and metrics. Files named
-/// `config.rs` are the configuration.
+/// Below it: device assembly, callers of policies and designs, preconditioning, and metrics. Files named
+/// `config.rs` are configuration.
 const WIRING: [&str; 12] = [
     "base/new.rs",
     "design/",
@@ -32,11 +33,11 @@ const WIRING: [&str; 12] = [
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Feature {
-    /// The words by which identifiers name it, in small letters, without separators.
+    /// The words by which identifiers name it, in lower case, without separators.
     names: Vec<String>,
-    /// Its own files and folders, below the room.
+    /// Its own files and folders, below the folder to check.
     own: Vec<String>,
-    /// Where it is named beside that.
+    /// Other places that name it.
     elsewhere: BTreeSet<String>,
 }
 
@@ -45,7 +46,7 @@ fn is_wiring(place: &str) -> bool {
     place.ends_with("/config.rs") || WIRING.iter().any(|wiring| place.starts_with(wiring))
 }
 
-/// The names in the code of a file, in small letters, without what separates words.
+/// The names in the code of a file, in lower case, without word separators.
 fn names(file: &File) -> BTreeSet<String> {
     let code = Source::split(&file.text).code;
     let code = code.split("#[cfg(test)]").next().unwrap_or_default();
@@ -53,7 +54,7 @@ fn names(file: &File) -> BTreeSet<String> {
     names.map(|name| name.replace('_', "").to_lowercase()).collect()
 }
 
-/// The places beside its own that name a feature.
+/// The places, other than its own, that name a feature.
 fn places(feature: &Feature, named: &BTreeMap<&str, BTreeSet<String>>) -> BTreeSet<String> {
     let is_its_own = |place: &str| feature.own.iter().any(|own| place.starts_with(own.as_str()));
     let names_it = |names: &BTreeSet<String>| {

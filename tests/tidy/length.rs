@@ -1,4 +1,4 @@
-//! How long functions and files may be: a ratchet. Functions and files that were longer when the rule came
+//! Length limits of functions and files: a ratchet. Functions and files that were longer when the rule came
 //! are recorded in `exceptions.toml` with their length, which may only shrink.
 
 use std::collections::BTreeMap;
@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use crate::source::{Source, is_word};
 use crate::{File, Offence, assert_none, files, root, subjects};
 
-/// Lines of a function, from `fn` to its closing brace (house style, rule 9).
+/// Most lines of a function, from `fn` to its closing brace (house style, rule 9).
 const LONGEST_FUNCTION: usize = 70;
-/// Lines of a source file (house style, rule 9).
+/// Most lines of a source file (house style, rule 9).
 const LONGEST_FILE: usize = 600;
 
 /// Recorded lengths: `path` for a file, `path::name` for a function.
@@ -29,7 +29,7 @@ fn functions(code: &str) -> Vec<Function> {
     starts.filter_map(|at| function(&chars[at..])).collect()
 }
 
-/// The function whose `fn` starts `chars`; `None` where it is a declaration without a body.
+/// The function whose `fn` starts `chars`; `None` for a declaration without a body.
 fn function(chars: &[char]) -> Option<Function> {
     let name: String = chars[3..].iter().take_while(|c| is_word(**c)).collect();
     if name.is_empty() {
@@ -53,7 +53,8 @@ fn function(chars: &[char]) -> Option<Function> {
     None
 }
 
-/// The functions of `file`, and `file` itself, that are too long; adds to `used` the exceptions that they need.
+/// The overlong functions of `file`, and `file` itself if it is; adds the exceptions that they need to
+/// `used`.
 fn too_long(file: &File, exceptions: &Exceptions, used: &mut Vec<String>) -> Vec<Offence> {
     let mut measured = vec![(file.path.clone(), file.text.lines().count(), LONGEST_FILE)];
     let code = Source::split(&file.text).code;
@@ -81,7 +82,7 @@ fn too_long(file: &File, exceptions: &Exceptions, used: &mut Vec<String>) -> Vec
     offences
 }
 
-/// Everything that is too long in `files`, and every exception that none of them needs any more.
+/// Everything overlong in `files`, and every exception that is no longer needed.
 fn check(files: &[File], exceptions: &Exceptions) -> Vec<Offence> {
     let mut used = Vec::new();
     let mut offences: Vec<Offence> = files

@@ -1,6 +1,6 @@
-//! The rules of the house, as a test over the repository's own files: which crate may use which, what the model
-//! crates may not call, how long functions and files may be, and what every data file must say. Each rule is a
-//! function from text to offences, and has a test which shows that it catches an offender.
+//! The rules of the house, as a test over the repository's own files: which crate may use which, what model
+//! crates may not call, how long functions and files may be, and what every data file must say. Each rule is
+//! a function from text to offences, with a test that it catches an offender.
 
 mod book;
 mod comments;
@@ -21,15 +21,15 @@ mod words;
 use std::fmt;
 use std::path::Path;
 
-/// Where the crates lie.
+/// The folder of the crates.
 const CRATES: &str = "crates/";
 
 /// One breach of a rule.
 #[derive(Debug, PartialEq, Eq)]
 struct Offence {
-    /// The file, and the line where there is one.
+    /// The file, with the line if there is one.
     place: String,
-    /// The text found there, and the cure.
+    /// The text found there, and the remedy.
     complaint: String,
 }
 
@@ -45,7 +45,7 @@ impl fmt::Display for Offence {
     }
 }
 
-/// A file of the repository that is text.
+/// A text file of the repository.
 struct File {
     /// Its path from the root, with forward slashes.
     path: String,
@@ -68,7 +68,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests are a folder of the repository")
 }
 
-/// Every text file of the repository. Files that `.gitignore` names are not part of it.
+/// Every text file of the repository, except those that `.gitignore` excludes.
 fn files() -> Vec<File> {
     let ignored = std::fs::read_to_string(root().join(".gitignore")).unwrap_or_default();
     let ignored: Vec<&str> = ignored.lines().map(|line| line.trim_matches('/')).collect();
@@ -96,7 +96,8 @@ fn collect(folder: &Path, ignored: &[&str], found: &mut Vec<File>) {
     }
 }
 
-/// The files that a rule looks at. A rule that finds fewer of them than there were looks in the wrong place, and would pass.
+/// The files that a rule checks. A rule that finds fewer than expected looks in the wrong place, and would
+/// pass.
 #[track_caller]
 fn subjects(files: &[File], least: usize, is_one: impl Fn(&File) -> bool) -> Vec<&File> {
     let found: Vec<&File> = files.iter().filter(|file| is_one(file)).collect();
@@ -104,7 +105,7 @@ fn subjects(files: &[File], least: usize, is_one: impl Fn(&File) -> bool) -> Vec
     found
 }
 
-/// Fails with one line an offence.
+/// Fails with one line for each offence.
 #[track_caller]
 fn assert_none(offences: &[Offence]) {
     let lines: Vec<String> = offences.iter().map(Offence::to_string).collect();

@@ -1,4 +1,4 @@
-//! The mutants of `tests/mutants`: each can be made of the code as it is.
+//! The mutants of `tests/mutants`: each can be made from the present code.
 
 #[path = "../mutants/list.rs"]
 #[allow(dead_code, reason = "the program makes the mutants, and the test asks whether it can")]
@@ -10,10 +10,10 @@ use list::{Mutant, mutants, with_faults};
 
 use crate::{File, Offence, assert_none, files, subjects};
 
-/// Where the lists are.
+/// The folder of the lists.
 const LISTS: &str = "tests/mutations/";
 
-/// Why the mutants of these lists cannot be made of these files.
+/// Reasons why mutants of these lists cannot be made from these files.
 fn useless(lists: &[&File], files: &[File]) -> Vec<Offence> {
     let named = lists.iter().filter_map(|file| {
         let of = file.path.strip_prefix(LISTS)?.strip_suffix(".toml")?;

@@ -1,15 +1,15 @@
-//! Files and folders that the pages name: they exist.
+//! Files and folders named in pages: they exist.
 
 use crate::{File, Offence, assert_none, files, subjects};
 
-/// The words in backquotes in a line that are the name of a source file or of a folder. A word in capitals stands for a name.
+/// The words in backquotes in a line that name a source file or a folder. Words in capitals are placeholders.
 fn named(line: &str) -> impl Iterator<Item = &str> {
     let is_name = |text: &&str| text.chars().all(|c| c.is_ascii_lowercase() || "0123456789_-./".contains(c));
     let quoted = line.split('`').skip(1).step_by(2).filter(is_name);
     quoted.filter(|name| name.ends_with(".rs") || name.ends_with('/'))
 }
 
-/// Whether there is a file that ends so, or a folder that is called so. Pages leave out the folders before, where these are clear.
+/// Whether a file or folder with this name exists. Pages omit leading folders where these are clear.
 fn exists(name: &str, paths: &[&str]) -> bool {
     let within = format!("/{name}");
     paths.iter().any(|path| match name.ends_with('/') {

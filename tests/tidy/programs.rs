@@ -1,11 +1,11 @@
-//! Test programs: where a crate lists its programs by hand, each file in its folder `tests` is part of one.
+//! Test programs: where a crate lists its programs by hand, each file in its folder `tests` belongs to one.
 
 use crate::{File, Offence, assert_none, files, subjects};
 
-/// The file of a crate's tests that has the others as modules.
+/// The file of a crate's tests that includes the others as modules.
 const ALL: &str = "tests/all.rs";
 
-/// `path`, below the folder `tests` of a crate, if it is one that cargo would make a program of.
+/// `path`, relative to the folder `tests` of a crate, if cargo would make a program of it.
 fn test_of(path: &str) -> Option<&str> {
     match path.strip_suffix(".rs")?.split_once('/') {
         None => Some(path),
@@ -13,7 +13,7 @@ fn test_of(path: &str) -> Option<&str> {
     }
 }
 
-/// Tests of the crate of `manifest` that no program has.
+/// Tests of the crate of `manifest` that belong to no program.
 fn not_run(manifest: &File, files: &[File]) -> Vec<Offence> {
     let table: toml::Table = match manifest.text.parse() {
         Ok(table) => table,

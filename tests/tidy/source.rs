@@ -1,5 +1,5 @@
-//! A Rust source split into its code and its comments. Strings are blanked in both, so a rule sees a word only
-//! where it means something. Lines stay where they are.
+//! A Rust source split into its code and its comments. Strings are blanked in both, so that a rule sees only
+//! meaningful words. Line numbers are kept.
 
 /// The two views of a source, each as long as the source.
 pub struct Source {
@@ -36,7 +36,7 @@ impl Source {
     }
 }
 
-/// The kind of the stretch that begins at `at`, and its length in characters.
+/// The kind and the length in characters of the stretch at `at`.
 fn stretch(chars: &[char], at: usize) -> (Kind, usize) {
     let rest = &chars[at..];
     let inside_a_word = at > 0 && is_word(chars[at - 1]);
@@ -82,7 +82,7 @@ fn string(rest: &[char]) -> usize {
     (at + 1).min(rest.len())
 }
 
-/// The raw string whose hashes begin at `prefix`, or one character of code where it is a raw name (`r#type`).
+/// The raw string whose hashes start at `prefix`, or one character of code for a raw identifier (`r#type`).
 fn raw_string(rest: &[char], prefix: usize) -> (Kind, usize) {
     let hashes = rest[prefix..].iter().take_while(|c| **c == '#').count();
     if rest.get(prefix + hashes) != Some(&'"') {

@@ -1,26 +1,26 @@
-//! The shape of the repository: which crate uses which, and that every policy has a page.
+//! The shape of the repository: which crate uses which, and a page for every policy.
 
 use crate::{File, Offence, assert_none, files, subjects};
 
-/// The layers, lowest first: a crate uses only those before it.
+/// The layers, lowest first: a crate uses only earlier ones.
 const LAYERS: [&str; 10] =
     ["kernel", "trace", "nand", "ssd", "host", "designs", "lab", "experiments", "studies", "cli"];
 
-/// A layer that the models pass over, for a trace is nothing to a device, and those that use it.
+/// A layer that models skip, as a trace is nothing to a device, and the crates that use it.
 const BESIDE: &str = "trace";
 const USE_BESIDE: [&str; 3] = ["lab", "experiments", "cli"];
 
 /// Crates outside the layers, which may use all of them.
 const OUTSIDE: [&str; 4] = ["tests", "bench", "fuzz", "bindings"];
 
-/// Where designs are that use the layers from outside.
+/// The folder of designs that use the layers from outside.
 const EXAMPLES: &str = "examples/";
 
-/// Where the policies are, and where their pages are.
+/// The folders of policies and of their pages.
 const POLICIES: [&str; 2] = ["crates/ssd/src/policy/", "crates/nand/src/unit/"];
 const PAGES: &str = "docs/policies/";
 
-/// The dependencies that `manifest` (a crate's `Cargo.toml`) may not have.
+/// Dependencies in `manifest` (a crate's `Cargo.toml`) that are not allowed.
 fn wrong_arrows(manifest: &File) -> Vec<Offence> {
     let name = manifest.crate_name();
     let layer = LAYERS.iter().position(|layer| *layer == name);
@@ -61,7 +61,7 @@ fn policies_without_page(paths: &[&str]) -> Vec<Offence> {
         .collect()
 }
 
-/// The table of `text` that `keys` lead to.
+/// The table of `text` at the path `keys`.
 fn table(text: &str, keys: &[&str]) -> Option<toml::Table> {
     let mut table: toml::Table = text.parse().ok()?;
     for key in keys {

@@ -1,18 +1,19 @@
-//! How much one type may hold and over how many files its methods may lie: a ratchet. A type that everything is a method of
-//! is a program within the program. Types that were larger when the rule came are recorded in `types.toml`, and may only
-//! shrink.
+//! Limits for the size of a type, in fields and in files with its methods: a ratchet. A type whose methods
+//! cover everything is a program within the program. Types that were larger when the rule came are recorded
+//! in `types.toml`, and may only shrink.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::source::Source;
 use crate::{File, Offence, assert_none, files, root, subjects};
 
-/// Where the rule holds.
+/// The folders to check.
 const ROOMS: [&str; 2] = ["crates/ssd/src/", "crates/nand/src/"];
-/// Fields of a type with methods on `&mut self`, those of private structs in its folder counted where it holds one. A struct with
-/// such methods of its own is measured by itself.
+/// Most fields of a type with methods on `&mut self`, including those of private structs of its folder that
+/// it contains. A struct with such methods of its own counts by itself.
 const MOST_FIELDS: usize = 20;
-/// Files with methods on `&mut self` of one type, and with functions of its folder outside of any type that take it by `&mut`.
+/// Most files with methods on `&mut self` of one type, and with free functions of its folder that take it by
+/// `&mut`.
 const MOST_FILES: usize = 4;
 
 /// A struct: whether it is private to its folder, and the types of its fields.
@@ -25,10 +26,10 @@ struct Struct {
 /// By folder and name.
 type Structs = BTreeMap<(String, String), Struct>;
 
-/// The files of each type's methods on `&mut self`, by the same.
+/// The files of each type's methods on `&mut self`, by folder and name.
 type Methods = BTreeMap<(String, String), BTreeSet<String>>;
 
-/// The room of a file: its folder in the source of a crate, or the file itself where it lies at the top.
+/// The room of a file: its folder in the sources of a crate, or the file itself at the top level.
 fn room_of(path: &str) -> Option<String> {
     let base = ROOMS.iter().find(|room| path.starts_with(**room))?;
     let rest = path.strip_prefix(base)?;
@@ -41,12 +42,12 @@ fn code_of(file: &File) -> String {
     code.split("#[cfg(test)]").next().unwrap_or_default().to_owned()
 }
 
-/// The words of a line, as far as they may name something.
+/// The words of a line that may name something.
 fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
 }
 
-/// The structs with named fields that begin at the margin of `code`.
+/// The structs with named fields at the top level of `code`.
 fn structs(room: &str, code: &str, into: &mut Structs) {
     let mut lines = code.lines();
     while let Some(line) = lines.next() {
@@ -63,7 +64,7 @@ fn structs(room: &str, code: &str, into: &mut Structs) {
     }
 }
 
-/// Notes the types of which `code` has methods on `&mut self`.
+/// Records the types with methods on `&mut self` in `code`.
 fn methods(room: &str, path: &str, code: &str, into: &mut Methods) {
     let mut lines = code.lines();
     while let Some(line) = lines.next() {
@@ -82,7 +83,7 @@ fn methods(room: &str, path: &str, code: &str, into: &mut Methods) {
     }
 }
 
-/// Notes the types that functions of `code` outside of any type take by `&mut`: methods by another name.
+/// Records the types that free functions of `code` take by `&mut`: methods in disguise.
 fn arguments(room: &str, path: &str, code: &str, into: &mut Methods) {
     let mut lines = code.lines();
     while let Some(line) = lines.next() {
@@ -100,7 +101,8 @@ fn arguments(room: &str, path: &str, code: &str, into: &mut Methods) {
     }
 }
 
-/// Fields of a struct, with those of the private structs of its room that it holds and that have no `methods` of their own.
+/// Fields of a struct, including those of private structs of its room that it contains and that have no
+/// `methods` of their own.
 fn fields(of: &(String, String), structs: &Structs, methods: &Methods, seen: &mut BTreeSet<String>) -> usize {
     let Some(one) = structs.get(of) else { return 0 };
     if !seen.insert(of.1.clone()) {
@@ -114,7 +116,7 @@ fn fields(of: &(String, String), structs: &Structs, methods: &Methods, seen: &mu
     one.fields.len() + held.iter().map(|name| fields(name, structs, methods, seen)).sum::<usize>()
 }
 
-/// The measure of each type that is larger than the rule, by `room::Type`.
+/// The size of each type that exceeds the rule, by `room::Type`.
 fn larger(files: &[&File]) -> [BTreeMap<String, usize>; 2] {
     let (mut all, mut changed, mut taken) = (Structs::new(), Methods::new(), Methods::new());
     for file in files {
@@ -135,7 +137,7 @@ fn larger(files: &[&File]) -> [BTreeMap<String, usize>; 2] {
     [large.filter(|(_, n)| *n > MOST_FIELDS).collect(), spread.filter(|(_, n)| *n > MOST_FILES).collect()]
 }
 
-/// How `measured` differs from what is recorded.
+/// Differences between `measured` and the records.
 fn differences(
     what: &str,
     measured: &BTreeMap<String, usize>,

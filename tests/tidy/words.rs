@@ -1,21 +1,21 @@
-//! Words that a file may not hold: calls that would make a model depend on the machine, state that runs would
-//! share, unfinished work, and paths of one machine.
+//! Words that a file must not contain: calls that would make a model depend on the machine, state shared
+//! between runs, unfinished work, and paths of one machine.
 
 use crate::source::{Source, is_word};
 use crate::{File, Offence, assert_none, files, subjects};
 
-/// The crates whose results must be a function of configuration, seed and requests alone.
+/// The crates whose results must depend only on configuration, seed and requests.
 const MODEL_CRATES: [&str; 5] = ["kernel", "nand", "ssd", "host", "designs"];
 
-/// The crate of traces reads files, and that is all it does with the machine.
+/// The crate of traces reads files, and uses nothing else of the machine.
 const READING: &str = "trace";
 const READING_MAY: [&str; 5] = ["HashMap", "HashSet", "std::env", "std::fs", "std::io"];
 
-/// A word and what to write in its place.
+/// A banned word, and its remedy.
 type Ban = (&'static str, &'static str);
 
-/// Words banned from a model crate. `clippy.toml` bans the types and methods among them too; this list also
-/// sees macros and whole modules.
+/// Words banned from model crates. `clippy.toml` bans types and methods among them too; this list also covers
+/// macros and whole modules.
 const MODEL_BANS: [Ban; 17] = [
     ("HashMap", "its order differs by process: use a `Column`, a `Vec` or a `BTreeMap`"),
     ("HashSet", "its order differs by process: use a `Column`, a `Vec` or a `BTreeSet`"),
@@ -36,7 +36,7 @@ const MODEL_BANS: [Ban; 17] = [
     ("Rc<RefCell", "state is columns keyed by ids: give the loop the fields it needs"),
 ];
 
-/// Float functions whose last digit differs by machine, in every crate whose numbers reach a result.
+/// Float functions whose last digit differs by machine, banned from every crate whose numbers reach a result.
 const FLOAT_BANS: [Ban; 9] = [
     (".exp()", "may differ by machine: use `libm::exp`"),
     (".exp2()", "may differ by machine: use `libm::exp2`"),
@@ -49,7 +49,7 @@ const FLOAT_BANS: [Ban; 9] = [
     (".tanh()", "may differ by machine: use `libm::tanh`"),
 ];
 
-/// State that outlives a run, below `lab`.
+/// State that outlives a run, banned below `lab`.
 const STATE_BANS: [Ban; 5] = [
     ("static mut", "two devices must not share state: make it a field"),
     ("OnceLock", "two devices must not share state: make it a field"),
@@ -58,10 +58,10 @@ const STATE_BANS: [Ban; 5] = [
     ("lazy_static!", "two devices must not share state: make it a field or a `const`"),
 ];
 
-/// Types that make a `static` hold state.
+/// Types that give a `static` mutable state.
 const CELLS: [&str; 5] = ["Atomic", "Mutex", "RwLock", "RefCell", "Cell<"];
 
-/// Unfinished work, in any crate.
+/// Unfinished work, banned in every crate.
 const UNFINISHED: [Ban; 4] = [
     ("todo!", "finish it, or leave it out"),
     ("unimplemented!", "finish it, or leave it out"),
@@ -76,7 +76,8 @@ const PROMISES: [Ban; 3] = [
     (concat!("XX", "X"), "mend it, or say in the documents what is wrong"),
 ];
 
-/// Words of our own for what the field has a term for (docs/glossary.md), in code, comments, data and documents.
+/// Words of our own for what the field has a term for (docs/glossary.md), in code, comments, data and
+/// documents.
 const OWN_WORDS: [Ban; 12] = [
     (concat!("mean ans", "wer"), "mean latency"),
     (concat!("longest ans", "wer"), "greatest latency"),
@@ -92,13 +93,13 @@ const OWN_WORDS: [Ban; 12] = [
     (concat!("steps_", "aside"), "yields_to_host"),
 ];
 
-/// The pages that list such words: the glossary, and the log of changes.
+/// Pages that may contain such words: the glossary, and the change log.
 const LISTS_OWN_WORDS: [&str; 2] = ["CHANGELOG.md", "docs/glossary.md"];
 
 /// Folders of one machine.
 const MACHINE_PATHS: [&str; 3] = [concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/")];
 
-/// Where `word` stands in `text` as a whole word, as line numbers from 1.
+/// The lines, from 1, that contain `word` as a whole word.
 fn lines_with<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let whole = move |line: &str, at: usize| {
         let before = line[..at].chars().next_back();
@@ -123,7 +124,7 @@ fn banned(path: &str, text: &str, bans: &[Ban]) -> Vec<Offence> {
     bans.iter().flat_map(found).collect()
 }
 
-/// Statics whose type can change.
+/// Statics with a mutable type.
 fn stateful_statics(path: &str, code: &str) -> Vec<Offence> {
     let offends = |line: &str| {
         let declaration = line.trim_start().trim_start_matches("pub ").trim_start_matches("pub(crate) ");
@@ -135,7 +136,7 @@ fn stateful_statics(path: &str, code: &str) -> Vec<Offence> {
         .collect()
 }
 
-/// Every offence against the rules about words in one file.
+/// Every offence against the word rules in a file.
 fn check(file: &File) -> Vec<Offence> {
     let path = &file.path;
     let mut offences = machine_paths(file);
@@ -166,7 +167,7 @@ fn check(file: &File) -> Vec<Offence> {
     offences
 }
 
-/// Paths that exist on one machine only. A letter, dot or slash before makes it part of another path.
+/// Paths that exist on one machine only. A letter, dot or slash before them makes them part of another path.
 fn machine_paths(file: &File) -> Vec<Offence> {
     let starts_a_path = |line: &str, at: usize| {
         let before = line[..at].chars().next_back();

@@ -1,5 +1,6 @@
-//! The device alone, without the run loop and its measurement, to count its instructions: pages at random places, 32 outstanding, on an
-//! SSD of a preset with 64 blocks a chip of which most are spare, so that nothing is cleaned.
+//! The device alone, without run loop and measurement, to count its instructions: random pages with 32
+//! outstanding commands, on an SSD of a preset with 64 blocks a plane, most of them spare, so that GC does
+//! not run.
 //!
 //! ```sh
 //! cargo bench -p wordline-bench --bench alone --no-run # names the program
@@ -7,23 +8,23 @@
 //! valgrind --tool=callgrind alone cubeftl-factors write 40000
 //! ```
 //!
-//! A request costs the difference over 20,000.
+//! A request costs the difference divided by 20,000.
 
 use wordline_kernel::{Calendar, Instant, Schedule, Seed};
 use wordline_lab::devices::DeviceType;
 use wordline_lab::{Device as Described, Selection};
 use wordline_ssd::{BlockDevice, Command, Operation, SECTOR};
 
-/// As in the program.
+/// The allocator of the program.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Commands outstanding.
+/// Outstanding commands.
 const DEPTH: u32 = 32;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // `cargo bench` runs every benchmark without arguments of ours.
+    // `cargo bench` runs every benchmark without these arguments.
     let usage = || println!("usage: alone PRESET read|write COMMANDS [KEY=VALUE ...]");
     let [preset, kind, count, set @ ..] = &arguments[..] else { return usage() };
     let operation = match kind.as_str() {
@@ -40,7 +41,7 @@ fn main() {
     play(&mut device, operation, count.parse().expect("a number of commands"));
 }
 
-/// Gives the device this many commands, and waits for all of them.
+/// Submits so many commands and runs until all have completed.
 fn play(device: &mut wordline_ssd::Device, operation: Operation, count: u32) {
     let (shape, mut calendar) = (device.shape(), Calendar::new());
     let (pages, sectors) = (shape.capacity.0 / shape.logical_page.0, shape.logical_page.0 / SECTOR.0);

@@ -1,4 +1,5 @@
-//! Answers of the cells behind a tebibyte that was held for a year, and cells that are programmed one by one.
+//! Cell model: outcomes for a tebibyte that was held for a year, and for cells that are programmed one by
+//! one.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -10,9 +11,9 @@ use wordline_nand::cell::*;
 use wordline_nand::physics::Work;
 use wordline_nand::{CellMode, DieId, Outcome, Parameters, Part, Physics, PlaneBlock, Sensed, Stage};
 
-/// Answers of one measurement.
+/// Outcomes of one measurement.
 const ANSWERS: u32 = 65_536;
-/// Dies of a tebibyte, blocks of each and word lines of a block.
+/// Dies of a tebibyte, blocks of a die and word lines of a block.
 const SHAPE: [u32; 3] = [267, 428, 192];
 
 fn set() -> CellSet {
@@ -24,7 +25,7 @@ fn arrays(part: &Part) -> CellArrays {
     CellArrays::new(Arc::new(set()), part, 0..SHAPE[0], year, Seed(1)).expect("the set fits the part")
 }
 
-/// Word lines all over the device.
+/// Word lines spread over the device.
 fn place(n: u32) -> (PlaneBlock, u32) {
     let [dies, blocks, word_lines] = SHAPE;
     (PlaneBlock { die: DieId(n % dies), block: n * 7 % blocks }, n * 13 % word_lines)
@@ -49,7 +50,7 @@ fn outcome(arrays: &mut CellArrays, part: &Part, stage: Stage, n: u32) -> u32 {
     outcome.erased_to_p1 + outcome.bit_errors[0]
 }
 
-/// Whether a page is read with an entry of the retry table.
+/// Whether a page is unreadable with an entry of the retry table.
 fn is_unread(arrays: &mut CellArrays, n: u32) -> u32 {
     let ((at, word_line), level) = (place(n), (n % 28) as u8);
     let sensed =
@@ -59,7 +60,8 @@ fn is_unread(arrays: &mut CellArrays, n: u32) -> u32 {
 
 type Group<'a> = BenchmarkGroup<'a, criterion::measurement::WallTime>;
 
-/// Measures answers. The first one of a class is calculated, and what follows is looked up: every word line was asked about before.
+/// Measures outcomes. The first one of a class is computed, the others are cached: every word line was
+/// queried before.
 fn measure(
     group: &mut Group<'_>,
     name: &str,

@@ -1,4 +1,4 @@
-//! Chips by themselves, without an FTL: pages read and programmed on eight dies of one bus.
+//! Chips alone, without an FTL: pages read and programmed on eight dies of one bus.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use wordline_kernel::Seed;
@@ -6,7 +6,7 @@ use wordline_lab::config;
 use wordline_nand::LogicalUnit;
 use wordline_nand::unit::{Access, UnitFile};
 
-/// Accesses of one measurement, a page each.
+/// Page accesses of one measurement.
 const PAGES: u32 = 4_096;
 
 fn unit() -> LogicalUnit {

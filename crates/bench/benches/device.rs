@@ -1,5 +1,6 @@
-//! Whole devices: reads, writes with garbage collection, a mix, a recorded trace, a map in flash (DFTL), fixed placement, writes of
-//! half a page, thousands of queues, preconditioning and snapshots, on the device of the benchmarks with few blocks.
+//! Whole devices: reads, writes with GC, a mix, a recorded trace, an L2P map in flash (DFTL), static
+//! allocation, half-page writes, thousands of queues, preconditioning and snapshots, on the benchmark device
+//! with few blocks.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use wordline_kernel::{Instant, Seed};
@@ -9,19 +10,21 @@ use wordline_lab::{Device as Described, Precondition, RunOptions, Selection, Uno
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{BlockDevice, Device};
 
-/// As in the program.
+/// The allocator of the program.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Requests of one measurement. Chosen: the start of a run weighs little, and a measurement takes a part of a second.
+/// Requests of one measurement. Chosen: the start of a run weighs little, and a measurement takes a fraction
+/// of a second.
 const REQUESTS: u64 = 20_000;
 
-/// The device of the benchmarks with 64 blocks a plane in place of 1,024, and as little of them at work as that allows.
+/// The benchmark device with 64 blocks a plane instead of 1,024, and the fewest active blocks that this
+/// allows.
 fn small() -> Described {
     small_with(&[])
 }
 
-/// The same with other settings.
+/// The same device with further settings.
 fn small_with(settings: &[&str]) -> Described {
     let set = ["part.geometry.blocks_per_plane=64", "ftl.over_provisioning=0.272"];
     let selection = Selection {
@@ -32,28 +35,28 @@ fn small_with(settings: &[&str]) -> Described {
     Described::load(&selection).expect("the preset is embedded")
 }
 
-/// A sixth of the map in memory, and the blocks that the streams of translation pages take. Chosen: the cache begins empty
-/// and stays too small, so that nearly every request reads a translation page.
+/// A sixth of the map in memory, and blocks for the streams of translation pages. Chosen: the cache starts
+/// empty and stays too small, so that nearly every request reads a translation page.
 const DFTL: [&str; 3] =
     ["ftl.mapping.cache=2MiB", "ftl.gc.start_below_free_blocks=4", "ftl.gc.stop_at_free_blocks=4"];
 
-/// Each page has its home in one row.
+/// Static allocation: each page has its plane group.
 const FIXED: [&str; 1] = ["ftl.placement={ policy = 'fixed' }"];
 
-/// Pages of 8 KiB, mapped as such, of which a write of 4 KiB changes half.
+/// Pages of 8 KiB, mapped as such; a write of 4 KiB changes half of one.
 const HALF_PAGES: [&str; 2] = ["part.geometry.page_size=8KiB", "part.geometry.spare_size=448B"];
 
-/// As many submission queues as there may be, of which each has two commands outstanding.
+/// The most submission queues, each with two outstanding commands.
 const QUEUES: u16 = 4096;
 
-/// A device that works on all of these at once.
+/// A device that serves all of these concurrently.
 const MANY_QUEUES: [&str; 3] = ["front.interface=nvme", "front.nvme.queues=4096", "front.queue_depth=8192"];
 
 fn named(device: &Described, workload: &str, precondition: Precondition) -> Job {
     job(device, Workload::named(workload), precondition)
 }
 
-/// A workload. Preconditioning is part of what is measured, so most start filled: it takes a hundredth of the time.
+/// A workload. Preconditioning is measured too, so most start filled: that takes a hundredth of the time.
 fn job(device: &Described, workload: Workload, precondition: Precondition) -> Job {
     let (precondition, warm_up) = (Some(precondition), Some(WarmUp::None));
     let options = RunOptions { precondition, warm_up, ..RunOptions::default() };
@@ -129,7 +132,7 @@ fn preconditioning(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// To bytes in memory and back, beside the preconditioning that it saves.
+/// To bytes in memory and back, compared with the preconditioning that this saves.
 fn snapshots(criterion: &mut Criterion) {
     let config = small().ssd().expect("a preset of an SSD").config.clone();
     let mut group = criterion.benchmark_group("snapshot");

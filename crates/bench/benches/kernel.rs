@@ -1,14 +1,14 @@
-//! The calendar: to schedule an event and to take the first one, with this many pending.
+//! The calendar: schedules an event and takes the first one, with so many pending.
 
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use wordline_kernel::{Calendar, Duration, Schedule, Seed};
 
-/// Events taken and scheduled again in one measurement.
+/// Events taken and rescheduled in one measurement.
 const EVENTS: u64 = 10_000;
 
-/// A device with 64 dies has some hundred events pending; one with a thousand dies some thousand.
+/// A device with 64 dies has some hundred pending events, one with a thousand dies some thousand.
 const PENDING: [u64; 3] = [32, 256, 4_096];
 
 fn calendar(criterion: &mut Criterion) {
@@ -18,7 +18,7 @@ fn calendar(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("pop and push", pending), |bencher| {
             let mut calendar = Calendar::new();
             let mut random = Seed(1).stream("bench.calendar", 0);
-            // Delays up to tPROG: what dies ask for.
+            // Delays up to tPROG, as dies use them.
             let mut delay = move || Duration::from_ns(1 + random.below(750_000));
             for event in 0..pending {
                 calendar.after(delay(), event);

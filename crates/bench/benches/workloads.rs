@@ -1,4 +1,5 @@
-//! Applications: to ask for the next request, as a run on 64 GiB does, where threads wait for any answer and where each waits for its own.
+//! Applications: produce the next request, as in a run on 64 GiB, with threads that wait for any completion
+//! or for their own.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
@@ -33,7 +34,7 @@ fn any_answer(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Threads are asked until all of them wait; then the oldest request is answered.
+/// Threads issue requests until all of them wait; then the oldest request completes.
 fn own_answer(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("next request, own answer");
     group.throughput(Throughput::Elements(REQUESTS));

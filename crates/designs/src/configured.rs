@@ -1,4 +1,5 @@
-//! Designs in a configuration: their names, for the device and for a pool, which of them decides, and their settings.
+//! Designs in a configuration: names for the device and for pools, precedence between them, and their
+//! settings.
 //!
 //! ```toml
 //! designs = ["one", "other"]     # the questions of the device, and of the pools that name none
@@ -11,7 +12,8 @@
 //! designs = ["other"]            # the questions of this pool
 //! ```
 //!
-//! The settings of the only design of a device may stand beside its name: `design = { name = "one", key = 7 }`.
+//! The settings of the only design of a device may stand beside its name:
+//! `design = { name = "one", key = 7 }`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,34 +26,34 @@ use wordline_ssd::{Config, DeviceFile, Parts};
 use crate::registry::{Designs, Settings};
 use crate::{DECIDES, DESIGN, DESIGNS};
 
-/// The designs of a device as they are written.
+/// The designs of a device, as written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DesignsFile {
-    /// Whether the only one is named by the table of its settings.
+    /// Whether the only design is named in the table of its settings.
     is_named_by_settings: bool,
-    /// Those of the device.
+    /// Designs of the device.
     of_device: Vec<String>,
-    /// Those of a table `[[pools]]`, by its number.
+    /// Designs of a table `[[pools]]`, by its index.
     of_pools: BTreeMap<usize, Vec<String>>,
-    /// The design that decides where several could, by seam.
+    /// By extension point: the design that decides where several could.
     decides: BTreeMap<String, String>,
     /// Settings by design.
     settings: BTreeMap<String, Table>,
-    /// The marks of cleaning, start and stop, that the configuration leaves out.
+    /// Whether the configuration leaves the GC watermarks, start and stop, open.
     open_marks: [bool; 2],
 }
 
-/// The designs of a device that was checked.
+/// The designs of a checked device.
 #[derive(Clone, Debug, Default)]
 pub struct Chosen {
     file: DesignsFile,
-    /// By name, each once.
+    /// All designs by name, each once.
     all: Vec<(String, Arc<dyn Settings>)>,
-    /// Those among which they were found.
+    /// The registry in which they were found.
     known: Designs,
 }
 
-/// Settings of the design that `[design]` names stand beside its name, and in no table of that name.
+/// Rejects a table for the design that `[design]` names: its settings stand beside its name.
 fn refuse_own_table(name: &str, settings: &mut Table, wrong: &mut Complaints) {
     let Some(Value::Table(own)) = settings.get(name) else { return };
     for (key, value) in own {
@@ -62,10 +64,10 @@ fn refuse_own_table(name: &str, settings: &mut Table, wrong: &mut Complaints) {
 }
 
 impl DesignsFile {
-    /// Takes the keys of designs out of those of a device.
+    /// Removes the design keys from the table of a device.
     ///
     /// # Errors
-    /// Values that are no names, or no settings.
+    /// Values that are not names or settings.
     pub fn take_from(device: &mut Table) -> Result<Self, Complaints> {
         let mut wrong = Complaints::default();
         let mut file = Self::default();
@@ -127,13 +129,13 @@ impl DesignsFile {
         }
     }
 
-    /// Notes which marks of cleaning, start and stop, the configuration sets; the others follow from the streams of the
-    /// designs.
+    /// Notes which GC watermarks, start and stop, the configuration sets; the others follow from the streams
+    /// of the designs.
     pub fn note_marks(&mut self, are_chosen: [bool; 2]) {
         self.open_marks = are_chosen.map(|is_chosen| !is_chosen);
     }
 
-    /// Puts them back among the keys of a device.
+    /// Puts the design keys back into the table of a device.
     pub fn put_into(&self, device: &mut Table) {
         let list = |names: &[String]| Value::Array(names.iter().map(|name| name.clone().into()).collect());
         for (n, names) in &self.of_pools {
@@ -165,10 +167,10 @@ impl DesignsFile {
         }
     }
 
-    /// The device of `device` with these designs, or everything that is wrong with the two.
+    /// Checks a device with these designs.
     ///
     /// # Errors
-    /// The keys that do not fit.
+    /// Every key that is invalid, of the device or of a design.
     pub fn check(mut self, designs: &Designs, device: DeviceFile) -> Result<(Config, Chosen), Complaints> {
         let device = DeviceFile { demands: None, ..device };
         let mut wrong = Complaints::default();
@@ -196,7 +198,7 @@ impl DesignsFile {
         Ok((config, Chosen { file, ..chosen }))
     }
 
-    /// A device whose rows are cleaned as early as the streams of these parts need.
+    /// Raises the open GC watermarks of a device to what the streams of these parts require.
     fn with_marks(&self, mut config: Config, parts: &Parts) -> Result<Config, Complaints> {
         let mut file = config.file.clone();
         file.demands = Some(parts.demands(config.pools.count())?);
@@ -205,7 +207,7 @@ impl DesignsFile {
         Ok(config)
     }
 
-    /// The settings of each design that is named somewhere.
+    /// Reads the settings of each named design.
     fn read(&self, designs: &Designs, wrong: &mut Complaints) -> Vec<(String, Arc<dyn Settings>)> {
         let mut all: Vec<(String, Arc<dyn Settings>)> = Vec::new();
         let of_pools = self.of_pools.iter().flat_map(|(n, names)| {
@@ -251,7 +253,7 @@ impl DesignsFile {
         all
     }
 
-    /// All names, some of them more than once.
+    /// All names; some may occur repeatedly.
     fn names(&self) -> impl Iterator<Item = &String> {
         self.of_device.iter().chain(self.of_pools.values().flatten())
     }
@@ -263,7 +265,7 @@ impl DesignsFile {
         }
     }
 
-    /// Takes over complaints about the settings of a design.
+    /// Adds complaints about the settings of a design, under its keys.
     fn nest(&self, name: &str, inner: Complaints, wrong: &mut Complaints) {
         let about_design =
             if self.is_named_by_settings { format!("{DESIGN}.name") } else { DESIGNS.to_owned() };
@@ -275,7 +277,7 @@ impl DesignsFile {
         }
     }
 
-    /// Complaints by the keys that were written.
+    /// Renames keys in complaints to the ones that were written.
     fn told(&self, mut wrong: Complaints) -> Complaints {
         for complaint in &mut wrong.0 {
             if self.is_named_by_settings && complaint.key == DESIGNS {
@@ -290,7 +292,7 @@ fn text_of(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// A list of names.
+/// A list of design names.
 fn listed(names: Value, key: &str, wrong: &mut Complaints) -> Vec<String> {
     match names {
         Value::Array(names) if names.iter().all(Value::is_str) => names.iter().map(text_of).collect(),
@@ -302,22 +304,22 @@ fn listed(names: Value, key: &str, wrong: &mut Complaints) -> Vec<String> {
 }
 
 impl Chosen {
-    /// As they are written, with all settings.
+    /// The configuration, with all settings.
     pub fn file(&self) -> &DesignsFile {
         &self.file
     }
 
-    /// Those among which they were found.
+    /// The registry in which the designs were found.
     pub fn known(&self) -> &Designs {
         &self.known
     }
 
-    /// Their names, those of the device first.
+    /// Names of the designs, those of the device first.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.all.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Each with its name, the key of its settings, and these.
+    /// Each design: name, key of its settings, and the settings.
     pub fn settings(&self) -> impl Iterator<Item = (&str, String, Table)> {
         self.all.iter().map(|(name, settings)| {
             let key = if self.file.is_named_by_settings { DESIGN.into() } else { format!("{DESIGN}.{name}") };
@@ -325,7 +327,7 @@ impl Chosen {
         })
     }
 
-    /// The designs, new, for a device of `config`.
+    /// New instances of the designs for a device of `config`.
     pub fn combination(&self, config: &Config) -> Combination {
         let (of_device, others): (Vec<_>, Vec<_>) =
             self.all.iter().partition(|(name, _)| self.file.of_device.contains(name));

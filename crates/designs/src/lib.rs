@@ -1,5 +1,6 @@
-//! Research designs: each a folder that says only what it changes of a device, over public names of the crates below; and the
-//! registry by whose names configurations ask for them, which a crate outside adds its own to. No files, no clocks.
+//! Research designs: each is a folder that describes only its changes to a device, through public names of
+//! the crates below. The registry maps the names in configurations to designs; other crates can add their
+//! own. No files, no clocks.
 
 pub mod centaur;
 mod configured;
@@ -10,11 +11,12 @@ pub mod ressd;
 pub use configured::{Chosen, DesignsFile};
 pub use registry::{DesignType, Designs, Entry, Settings};
 
-/// The key of the designs of a device, a list of names.
+/// Key of the designs of a device: a list of names.
 pub const DESIGNS: &str = "designs";
 
-/// The key of the settings of designs: a table with the name of one and its settings, or a table for each that is named elsewhere.
+/// Key of design settings: a table with the name and the settings of one design, or a table for each design
+/// named elsewhere.
 pub const DESIGN: &str = "design";
 
-/// The key that names the design to answer where several could, by seam.
+/// Key of the precedence between designs: by extension point, the design that decides.
 pub const DECIDES: &str = "decides";

@@ -1,4 +1,4 @@
-//! The designs that there are: what each is called, which settings it has, what is checked, and what is made of them.
+//! The registry of designs: name, settings, checks and construction.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -15,46 +15,46 @@ use crate::centaur::{Centaur, SlcMlcHybrid};
 use crate::cubeftl::CubeFtl;
 use crate::ressd::ReSsd;
 
-/// A design as a configuration names it.
+/// A design that configurations can name.
 pub trait DesignType: 'static {
     /// Its name, in lower case with hyphens.
     const NAME: &'static str;
-    /// Its description, in a sentence.
+    /// One-sentence description.
     const DESCRIPTION: &'static str;
-    /// Its page in Markdown; may be empty.
+    /// Documentation page in Markdown; may be empty.
     const PAGE: &'static str = "";
 
-    /// Its settings. They deny keys that they do not know, and may be left out.
+    /// Settings. They deny unknown keys, and may be left out.
     type File: fmt::Debug + Default + Serialize + DeserializeOwned + JsonSchema + Send + Sync;
 
     /// Checks settings for a device of `config`.
     ///
     /// # Errors
-    /// Everything that is wrong, by key of the settings; a complaint without a key is about the design in this device.
+    /// Every complaint, by key of the settings; one without a key is about the design in this device.
     fn check(_file: &Self::File, _config: &Config) -> Result<(), Complaints> {
         Ok(())
     }
 
-    /// The design for a device of `config`. Settings are checked.
+    /// Builds the design for a device of `config`. The settings have been checked.
     fn build(file: &Self::File, config: &Config) -> Box<dyn Design>;
 
-    /// Its metrics.
+    /// Metrics of the design.
     fn metrics() -> Vec<&'static Metric> {
         Vec::new()
     }
 
-    /// Presets of devices with it, each with its name and its text.
+    /// Presets of devices with this design: name and text.
     fn presets() -> &'static [(&'static str, &'static str)] {
         &[]
     }
 }
 
-/// The designs that a configuration can name. Copies share their entries.
+/// The registry: designs that a configuration can name. Clones share their entries.
 #[derive(Clone)]
 pub struct Designs(Arc<Vec<Arc<dyn Entry>>>);
 
 impl Default for Designs {
-    /// Those that are built in.
+    /// The built-in designs.
     fn default() -> Self {
         Self::none().with::<Centaur>().with::<CubeFtl>().with::<ReSsd>().with::<SlcMlcHybrid>()
     }
@@ -73,15 +73,15 @@ impl fmt::Debug for Designs {
 }
 
 impl Designs {
-    /// None.
+    /// An empty registry.
     pub fn none() -> Self {
         Self(Arc::new(Vec::new()))
     }
 
-    /// The same with another one.
+    /// Adds a design.
     ///
     /// # Panics
-    /// If there is one of that name, or the name is no key.
+    /// If the name is taken, or is not a valid key.
     #[must_use]
     pub fn with<T: DesignType>(self) -> Self {
         assert!(self.find(T::NAME).is_none(), "two designs are called {}", T::NAME);
@@ -96,53 +96,53 @@ impl Designs {
         Self(Arc::new(entries))
     }
 
-    /// The names of all.
+    /// Names of all designs.
     pub fn names(&self) -> Vec<&'static str> {
         self.0.iter().map(|entry| entry.name()).collect()
     }
 
-    /// All of them.
+    /// All designs.
     pub fn entries(&self) -> impl Iterator<Item = &dyn Entry> {
         self.0.iter().map(|entry| &**entry)
     }
 
-    /// The one of that name.
+    /// The design with this name.
     pub fn find(&self, name: &str) -> Option<&dyn Entry> {
         self.entries().find(|entry| entry.name() == name)
     }
 }
 
-/// A design behind its name.
+/// A registered design.
 pub trait Entry: Send + Sync {
-    /// Its name.
+    /// Name.
     fn name(&self) -> &'static str;
-    /// Its description, in a sentence.
+    /// One-sentence description.
     fn description(&self) -> &'static str;
-    /// Its page; may be empty.
+    /// Documentation page; may be empty.
     fn page(&self) -> &'static str;
-    /// Its metrics.
+    /// Metrics.
     fn metrics(&self) -> Vec<&'static Metric>;
-    /// Presets of devices with it.
+    /// Presets of devices with this design.
     fn presets(&self) -> &'static [(&'static str, &'static str)];
-    /// The schema of its settings.
+    /// Schema of the settings.
     fn schema(&self) -> Schema;
-    /// Its settings out of their table.
+    /// Reads the settings from their table.
     ///
     /// # Errors
-    /// Keys and values that are not settings of the design.
+    /// Keys and values that are not valid settings.
     fn read(&self, settings: Table) -> Result<Arc<dyn Settings>, Complaints>;
 }
 
-/// The settings of a design.
+/// Settings of a design.
 pub trait Settings: fmt::Debug + Send + Sync {
-    /// Checks them for a device of `config`.
+    /// Checks the settings for a device of `config`.
     ///
     /// # Errors
-    /// Everything that is wrong, by key of the settings.
+    /// Every complaint, by key of the settings.
     fn check(&self, config: &Config) -> Result<(), Complaints>;
-    /// The design for a device of `config`.
+    /// Builds the design for a device of `config`.
     fn build(&self, config: &Config) -> Box<dyn Design>;
-    /// All of them, those that were left out too.
+    /// All settings, including those left out.
     fn table(&self) -> Table;
 }
 

@@ -1,4 +1,4 @@
-//! The tests of the designs from outside, as one program: each file is a module, and linked once.
+//! Integration tests of the designs, linked as one program: each file is a module.
 
 mod centaur;
 mod cubeftl;

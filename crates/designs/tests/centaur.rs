@@ -1,4 +1,5 @@
-//! Centaur's dispatcher and the hybrid beside it: by themselves, and in a device with small chips of the paper's proportions.
+//! Centaur's dispatcher and the hybrid: on their own, and in a device with small chips of the paper's
+//! proportions.
 
 use proptest::prelude::*;
 use toml::Table;
@@ -21,7 +22,7 @@ include!("../../ssd/tests/common/small.rs");
 /// Sectors of a KiB.
 const KIB: u64 = 2;
 
-/// TLC of which a program writes 96 KiB beside SLC with pages of 8 KiB, as in table 2, with few blocks.
+/// TLC with program units of 96 KiB beside SLC with pages of 8 KiB, as in table 2, with few blocks.
 pub fn two_pools() -> DeviceFile {
     let mut file = small();
     let mut slc = file.part.clone();
@@ -64,16 +65,16 @@ fn without_combining_each_page_is_dispatched_by_itself() {
     rig.submit(Operation::Write, 192 * KIB, 80 * KIB);
     rig.run_down_to(0);
     rig.flush();
-    // The first page leaves alone; the others wait until it is in flash, and leave together then.
+    // The first page is destaged alone; the others wait until it is in flash, and are destaged together then.
     let bytes =
         ["to_first_bytes", "to_others_bytes"].map(|name| rig.measured(&format!("sub_requests.{name}")));
     assert_eq!(bytes, [73_728.0, 8_192.0]);
 }
 
-/// Large pieces in order, then small ones at random places.
+/// Large sequential pieces, then small random ones.
 fn large_then_small(stealing: bool, migration: bool) -> [f64; 2] {
     let mut file = two_pools();
-    // Room for more units than there are dies, so that some wait.
+    // Space for more units than there are dies, so that some wait.
     file.buffer.size = Bytes::mib(4);
     let settings = format!("stealing = {stealing}, migration = {migration}");
     let mut rig = Rig::new(file, &format!("design = {{ name = 'centaur', {settings} }}"));
@@ -137,13 +138,13 @@ fn an_slc_cache_in_the_first_pool_and_a_mixed_order_of_word_lines_go_beside_cent
     contract::check_all(&config.file, |config| designs.combination(config));
 }
 
-/// Pools with blocks that were erased `first` and `second` times.
+/// Pools whose blocks were erased `first` and `second` times.
 fn worn(first: u64, second: u64) -> [PoolState; 2] {
     let worn = |erases| Worn { erases, blocks: 1_000, endurance: 1_000 };
     [first, second].map(|erases| PoolState { worn: worn(erases), ..PoolState::default() })
 }
 
-/// A piece of a unit of this many sectors, which one write of the host brought.
+/// A piece of so many sectors, written by one host write.
 fn piece(sectors: u32, pools: &[PoolState]) -> Outgoing<'_> {
     Outgoing { sectors, request: HostWrite { sector: 0, sectors }, pools, ..Outgoing::of(0) }
 }
@@ -156,14 +157,14 @@ fn the_condition_moves_a_step_every_thousand_pieces_and_stays_in_its_range() {
         dispatcher.pool(&piece(8, &worn(2, 1)));
     }
     assert_eq!(dispatcher.condition(), Bytes::kib(72));
-    // 72 KiB are as large as the condition, until it is adjusted: algorithm 1 does so before it compares.
+    // 72 KiB reach the condition until it is adjusted: algorithm 1 does so before it compares.
     assert_eq!(dispatcher.pool(&piece(144, &worn(2, 1))), 1);
     assert_eq!(dispatcher.condition(), Bytes::kib(72) + Bytes(512));
     for _ in 0..40_000 {
         dispatcher.pool(&piece(8, &worn(2, 1)));
     }
     assert_eq!(dispatcher.condition(), Bytes::kib(88));
-    // As much spent on both sides is not less on the side of 2D.
+    // Equal endurance used does not count as less on the 2D side.
     for _ in 0..1_000 {
         dispatcher.pool(&piece(8, &worn(2, 2)));
     }
@@ -189,7 +190,7 @@ fn the_hybrid_learns_what_is_small_from_the_last_epoch() {
     assert_eq!([24, 25].map(|sectors| hybrid.pool_of(&piece(sectors, &worn(1, 1)))), [1, 0]);
 }
 
-/// The bytes that the hybrid sends to either pool of what `write` writes.
+/// The bytes that the hybrid sends to each pool of the data that `write` writes.
 fn sent_by_the_hybrid(settings: &str, write: impl FnOnce(&mut Rig)) -> ([f64; 2], f64) {
     let mut rig = Rig::new(two_pools(), &format!("design = {{ name = 'slc-mlc-hybrid'{settings} }}"));
     write(&mut rig);
@@ -253,7 +254,7 @@ fn refused(designs: &str, file: DeviceFile) -> Vec<String> {
     wrong.0.into_iter().map(|complaint| complaint.key).collect()
 }
 
-/// The message about settings that stand in the wrong place.
+/// The message about misplaced settings.
 fn misplaced(text: &str) -> String {
     let mut table: Table = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
     DesignsFile::take_from(&mut table).expect_err("they stand in the wrong place").to_string()

@@ -1,4 +1,5 @@
-//! cubeFTL's manager of parameters, its choice of word lines and its table of read levels, by themselves and in a small device with cells.
+//! cubeFTL's parameter manager, word-line selection and read-offset table, on their own and in a small device
+//! with cells.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +25,8 @@ include!("../../ssd/tests/common/small.rs");
 /// Sectors of a page.
 const SECTORS: u64 = 8;
 
-/// Four layers of four word lines of three bits, in blocks of 192 KiB; cells of cubeFTL's part with as many layers, in such a state.
+/// Four layers of four word lines with three bits a cell, in blocks of 192 KiB; cells of cubeFTL's part with
+/// as many layers, at this age.
 pub fn with_cells(cycles: f64, hours: f64) -> DeviceFile {
     let mut file = small();
     let geometry = &mut file.part.geometry;
@@ -78,7 +80,7 @@ fn device(file: DeviceFile, settings: &str) -> Rig {
     Rig::new(file, &format!("design = {{ name = 'cubeftl', {settings} }}"))
 }
 
-/// Writes every page once, in order, with this many writes outstanding, and leaves nothing in the buffer.
+/// Writes every page once, in order, with so many writes outstanding, and flushes the buffer.
 fn write_all(rig: &mut Rig, outstanding: usize) {
     for page in 0..u64::from(rig.device.config().logical_pages) {
         rig.run_down_to(outstanding - 1);
@@ -133,7 +135,7 @@ fn settings_that_make_no_sense_are_refused_by_their_keys() {
     assert!(planar.contains("1 layers") && planar.contains("a device without cells"), "{planar}");
 }
 
-/// A block of four layers of four word lines, as in figure 12, written from the first to the last.
+/// Order of the word lines in a block of four layers of four word lines, as in figure 12, written completely.
 fn order_of(next: impl Fn(&Choice<'_>, u32) -> u32, has_leader: impl Fn(u32, &[u32]) -> bool) -> Vec<u32> {
     let (shape, mut bits, mut order) = (WordLines { layers: 4, per_layer: 4 }, [0u64], Vec::new());
     for written in 0..shape.count() {
@@ -154,7 +156,7 @@ fn order_of(next: impl Fn(&Choice<'_>, u32) -> u32, has_leader: impl Fn(u32, &[u
     order
 }
 
-/// A layer has a leader once a word line of it was programmed.
+/// A layer has a leader once one of its word lines is programmed.
 fn once_led(layer: u32, order: &[u32]) -> bool {
     order.iter().any(|word_line| word_line / 4 == layer)
 }
@@ -166,17 +168,18 @@ fn horizontal_and_vertical_orders_are_those_of_figure_12() {
     assert_eq!(of(Order::Horizontal), (0..16).collect::<Vec<_>>());
     let vertical = [0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15];
     assert_eq!(of(Order::Vertical), vertical);
-    // Figure 12c: with a buffer that is never full all leaders come first.
+    // Figure 12c: if the buffer is never full, all leaders come first.
     let mixed = [0, 4, 8, 12, 1, 2, 3, 5, 6, 7, 9, 10, 11, 13, 14, 15];
     assert_eq!(of(Order::Adaptive), mixed);
-    // With one that is always full each leader is followed by its layer.
+    // If it is always full, each leader is followed by its layer.
     let full = order_of(|choice, _| choice.next(Order::Adaptive, true).expect("not full"), once_led);
     assert_eq!(full, (0..16).collect::<Vec<_>>());
 }
 
 #[test]
 fn word_lines_follow_the_script_of_figure_16() {
-    // Leaders while the buffer has room; at a burst the followers of the layers below; and leaders go on where they were.
+    // Leaders while the buffer has space; in a burst the followers of the layers below; then leaders continue
+    // where they were.
     let full = [false, false, false, true, true, true, true, false, true, true, true, true, true];
     let order = order_of(
         |choice, n| {
@@ -207,7 +210,7 @@ proptest! {
 
 #[test]
 fn a_layer_without_parameters_gets_another_leader() {
-    // The leader of layer 1 is programmed, and what it showed is lost.
+    // The leader of layer 1 is programmed, and its outcome is lost.
     let (shape, bits) = (WordLines { layers: 4, per_layer: 4 }, [0b0001_0001_0001u64]);
     let open = OpenBlock {
         block: BlockSetId(0),
@@ -222,7 +225,7 @@ fn a_layer_without_parameters_gets_another_leader() {
 }
 
 proptest! {
-    /// Word lines of a layer may cross the words of the bits, layers may be more than a word has bits.
+    /// Word lines of a layer may span words of the bitmap, and layers may outnumber the bits of a word.
     #[test]
     fn leaders_and_followers_are_found_among_any_word_lines(
         layers in 1u32..150, per_layer in 1u32..70, seed in any::<u64>(), dense in 0u64..100,
@@ -249,8 +252,8 @@ proptest! {
     }
 }
 
-/// The parameters of followers after a leader whose cells first pass in these loops, and have this many bit
-/// errors from erased to P1.
+/// Parameters of followers after a leader whose cells first pass in these loops, with so many bit errors from
+/// erased to P1.
 fn follows(first_loops: &[u8], erased_to_p1: u32, file: &CubeFile) -> Parameters {
     let (programmer, block) = (Programmer::of(&part()).expect("it has cells"), BlockSetId(3));
     let mut opm = Opm::new(file);
@@ -265,7 +268,8 @@ fn follows(first_loops: &[u8], erased_to_p1: u32, file: &CubeFile) -> Parameters
     found
 }
 
-/// The tables of the paper: the one entry that is printed, and in proportion below; divided as the margins of the best layer in figure 10.
+/// The tables of the paper: the printed entry, linear below it; split as the margins of the best layer in
+/// figure 10.
 fn printed() -> CubeFile {
     let margins = vec![[0.0, 0.0], [1.7e-3, 320.0]];
     CubeFile { margins, split: vec![[0.0, 0.0], [220.0, 90.0], [440.0, 180.0]], ..CubeFile::default() }
@@ -282,7 +286,7 @@ fn followers_skip_what_leaders_did_not_need() {
     // Figure 8: one of P1 to seven of P7.
     let tlc = [2, 3, 4, 5, 6, 7, 8];
     assert_eq!(follows(&tlc, 20, &file).skipped_verifies[..7], [1, 2, 3, 4, 5, 6, 7]);
-    // VStart that is higher by less than a step may bring states forward by a loop.
+    // A VStart higher by less than a step may bring states forward by a loop.
     let narrower = follows(&tlc, 0, &printed());
     assert_eq!(narrower.skipped_verifies[..7], [0, 1, 2, 3, 4, 5, 6]);
     let none = CubeFile { skip: false, ..CubeFile::default() };
@@ -296,7 +300,7 @@ fn the_window_is_narrower_by_what_the_leader_leaves_to_spare() {
         let found = follows(&[2, 3, 4], (rate * CELLS).round() as u32, &file);
         (found.start_margin, found.final_margin)
     };
-    // Figure 11: a spare margin of 1.7e-3 is 320 mV, which are divided 90 to 130; more is not more.
+    // Figure 11: a spare margin of 1.7e-3 is 320 mV, split 90 to 130; more spare margin changes nothing.
     assert_eq!(margins(2.4e-3), (130, 190));
     assert_eq!(margins(0.0), (130, 190));
     assert_eq!(margins(4.2e-3), (0, 0));
@@ -312,7 +316,7 @@ fn the_table_of_read_levels_takes_two_bytes_a_layer() {
     let config = with_cells(0.0, 0.0).check().unwrap_or_else(|wrong| panic!("{wrong}"));
     let ort = Ort::new(Layers::of(&config.pools));
     assert_eq!(ort.bytes(), 2 * 24 * 4 * 4);
-    // Section 5.1: 2 bytes for four word lines of three pages of 16 KiB are 1.02e-5 of the capacity.
+    // Section 5.1: 2 bytes for four word lines with three pages of 16 KiB are 1.02e-5 of the capacity.
     assert!((2.0 / (16_384.0 * 3.0 * 4.0) - 1.02e-5_f64).abs() < 5e-8);
 }
 
@@ -337,7 +341,7 @@ fn a_quarter_of_all_word_lines_are_leaders_and_the_others_are_faster() {
         let mut rig = device(with_cells(0.0, 0.0), settings);
         write_all(&mut rig, 64);
         let [leaders, followers] = ["cubeftl.leaders", "cubeftl.followers"].map(|name| rig.measured(name));
-        // Open blocks have more leaders than that: up to three in each of two blocks of four dies.
+        // Open blocks have additional leaders: up to three in each of two blocks of four dies.
         assert!((leaders - followers / 3.0).abs() <= 24.0, "{settings}: {leaders} beside {followers}");
         let [slow, fast] = ["cubeftl.leader_us", "cubeftl.follower_us"].map(|name| rig.measured(name));
         assert!((slow - 701.0).abs() < 1.0, "{settings}: {slow} us");
@@ -345,12 +349,12 @@ fn a_quarter_of_all_word_lines_are_leaders_and_the_others_are_faster() {
     }
 }
 
-/// Pages that could not be read of all, after each was written and read once.
+/// Unreadable pages, after each was written and read once.
 fn lost(settings: &str) -> u64 {
     lost_of(with_cells(0.0, 0.0), settings).0
 }
 
-/// The same of any device, with the followers that were not accepted.
+/// As [`lost`], for any device, with the number of rejected followers.
 fn lost_of(file: DeviceFile, settings: &str) -> (u64, f64) {
     let mut rig = device(file, settings);
     write_all(&mut rig, 64);
@@ -367,18 +371,18 @@ fn lost_of(file: DeviceFile, settings: &str) -> (u64, f64) {
 #[test]
 fn followers_keep_their_data_and_those_of_a_table_beyond_the_cells_do_not() {
     assert_eq!(lost(""), 0);
-    // The margins that the paper prints are more than these cells take; the check finds what is wrong at once.
+    // The margins printed in the paper exceed these cells; the check detects it at once.
     assert!(
         lost("safety = false, margins = [[0, 0], [0.0017, 320]], split = [[0, 0], [220, 90], [440, 180]]")
             > 0
     );
-    // So is what follows when twice the errors are allowed.
+    // The same holds if twice the errors are allowed.
     assert!(lost("safety = false, most_errors = 0.0084, margins = [[0.0014, 0], [0.0055, 300]]") > 0);
 }
 
 #[test]
 fn old_cells_lose_as_many_pages_of_followers_as_of_the_data_sheet() {
-    // Each layer is read with the levels of the part, so that programs alone differ.
+    // Each layer is read with the default levels of the part, so that only programs differ.
     let of = |settings: &str| {
         let mut rig = device(with_cells(2_000.0, 8_760.0), &format!("read_levels = false, {settings}"));
         for _ in 0..4 {
@@ -396,7 +400,7 @@ fn old_cells_lose_as_many_pages_of_followers_as_of_the_data_sheet() {
     assert!((tuned - data_sheet).abs() < error, "{tuned} beside {data_sheet}");
 }
 
-/// The device with cells that pass two loops earlier in a span of time that begins then.
+/// The device, with cells that pass two loops earlier during a period that begins at `from`.
 fn with_surge(from: Duration, of: Duration) -> DeviceFile {
     let mut file = with_cells(0.0, 0.0);
     let cells = file.part.cells.as_mut().expect("it has cells");
@@ -408,7 +412,7 @@ fn with_surge(from: Duration, of: Duration) -> DeviceFile {
 fn followers_of_a_leader_before_a_surge_are_programmed_again_and_lose_nothing() {
     let us = Duration::from_us;
     let (mut refused, mut unchecked) = (0.0, 0);
-    // A surge at each place of a word line within its layer and its block, which has sixteen.
+    // A surge at each position of a word line in its layer and in its block, which has sixteen.
     for at in 0..20u64 {
         let surge = || with_surge(us(20_000 + 650 * at), us(40_000));
         for order in ["adaptive", "horizontal", "vertical"] {
@@ -447,12 +451,12 @@ fn a_follower_is_refused_beyond_one_and_a_half_times_and_four_standard_errors() 
     let mut opm = Opm::new(&CubeFile { window: false, ..CubeFile::default() });
     assert!(opm.accepts(block, 1, &errors(10_000)), "a leader has nobody before it");
     opm.learn(block, 1, &programmer, &errors(100));
-    // 150 and four times their root.
+    // 150 plus four times their root.
     assert!(opm.accepts(block, 1, &errors(198)) && !opm.accepts(block, 1, &errors(199)));
-    // The one before counts, which need not be the leader.
+    // The preceding word line counts, which need not be the leader.
     opm.followed(block, 1, &errors(198));
     assert!(opm.accepts(block, 1, &errors(360)));
-    // Of a leader, that its followers' window is narrower: a thousandth of the bits more.
+    // With a narrower window of its followers, a leader counts with a thousandth of the bits more.
     let mut narrow = Opm::new(&CubeFile::default());
     narrow.learn(block, 1, &programmer, &errors(100));
     assert!(narrow.accepts(block, 1, &errors(365)) && !narrow.accepts(block, 1, &errors(366)));
@@ -463,7 +467,7 @@ fn a_follower_is_refused_beyond_one_and_a_half_times_and_four_standard_errors() 
     assert!(unchecked.accepts(block, 1, &errors(u32::MAX)));
 }
 
-/// The device with the factors of the paper's evaluation, at an age.
+/// The device with the factors of the paper's evaluation, at this age.
 fn with_factors(hours: f64) -> DeviceFile {
     let mut file = with_cells(0.0, hours);
     let cells = file.part.cells.as_mut().expect("it has cells");
@@ -488,7 +492,7 @@ fn factors_make_programs_and_retries_what_the_paper_puts_in() {
     let [slow, fast, least] = ["cubeftl.leader_us", "cubeftl.follower_us", "cubeftl.least_follower_us"]
         .map(|name| rig.measured(name));
     assert!((slow - 701.0).abs() < 0.01, "{slow}");
-    // Followers take 30 % less on average and 35.9 % at most, besides 1 us to set parameters.
+    // Followers take 30 % less on average and 35.9 % at most, plus 1 us to set parameters.
     assert!((1.0 - (fast - 1.0) / 700.0 - 0.30).abs() < 0.01, "{fast}");
     assert!((0.34..0.3592).contains(&(1.0 - (least - 1.0) / 700.0)), "{least}");
     let retries = |hours: f64, settings: &str| {

@@ -1,4 +1,4 @@
-//! Whether the mechanisms of designs go on working: a long run of each design that is built in, on a small device.
+//! Liveness of the designs' mechanisms: a long run of each built-in design on a small device.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use wordline_ssd::{DeviceFile, Operation};
 
 use crate::rig::Rig;
 
-/// Writes of a run, in turnovers of the logical pages. Chosen: blocks are erased some hundred times.
+/// Writes of a run, in turnovers of the logical pages. Chosen: each block is erased some hundred times.
 const TURNOVERS: u64 = 60;
 
-/// Writes, in turnovers of the logical pages, within which something happens to a suspended block. Chosen: each logical page is written again
-/// some three times.
+/// Writes, in turnovers of the logical pages, within which a suspended block must make progress. Chosen: each
+/// logical page is rewritten some three times.
 const BOUND: u64 = 5;
 
-/// The device that a design is run on, and its settings: each so that all of its mechanisms work.
+/// The devices and settings for a design: each chosen so that all of its mechanisms work.
 fn of_design(name: &str) -> Vec<(DeviceFile, String)> {
     let settings = |settings: &str| format!("design = {{ name = '{name}', {settings} }}");
     match name {
@@ -35,7 +35,7 @@ fn of_design(name: &str) -> Vec<(DeviceFile, String)> {
     }
 }
 
-/// A suspended block: which opening of a block it is, and how often each of its word lines was programmed again.
+/// A suspended block: its number, how often it was opened, and the reprogram passes of its word lines.
 type Suspended = (BlockSetId, u64, Vec<Option<u8>>);
 
 fn suspended(rig: &Rig) -> impl Iterator<Item = Suspended> + '_ {
@@ -49,7 +49,7 @@ fn suspended(rig: &Rig) -> impl Iterator<Item = Suspended> + '_ {
     })
 }
 
-/// Counters that moved, and have stood still since.
+/// Counters that advanced before `then`, and not since.
 fn stopped(names: impl Iterator<Item = &'static str>, then: &Metrics, now: &Metrics) -> Vec<&'static str> {
     let has_stopped = |name: &&str| match (then.get(name), now.get(name)) {
         (Some(Value::Count(then)), Some(Value::Count(now))) => then > 0 && then == now,
@@ -58,8 +58,8 @@ fn stopped(names: impl Iterator<Item = &'static str>, then: &Metrics, now: &Metr
     names.filter(has_stopped).collect()
 }
 
-/// Runs a design for long, of which half of the writes go to a tenth of the pages, and some are of a dozen, and with a rest now
-/// and then; says what does not go on.
+/// Long run of a design, with half of the writes to a tenth of the pages, some large writes, and idle times.
+/// Returns what stopped working.
 fn dead_in(file: DeviceFile, settings: &str, counters: &[&'static str]) -> Vec<String> {
     let mut rig = Rig::new(file, settings);
     let (pages, sectors) = {

@@ -1,4 +1,4 @@
-//! ReSSD in a small device: the figures of its paper step by step, its filter, and the contract of designs.
+//! ReSSD in a small device: the figures of its paper step by step, its filter, and the design contract.
 
 use wordline_designs::Designs;
 use wordline_designs::ressd::{Overhead, ReSsd, ReSsdFile, WhenAllValid};
@@ -16,7 +16,7 @@ const SECTORS: u64 = 8;
 /// Word lines of a super layer: two layers of two.
 const PER_SUPER_LAYER: u32 = 4;
 
-/// One plane, of which a block has four layers of two word lines.
+/// One plane with blocks of four layers of two word lines.
 pub fn one_plane() -> DeviceFile {
     let mut file = contract::small_with_two_bits();
     (file.layout.channels, file.layout.dies_per_package) = (1, 1);
@@ -32,13 +32,13 @@ fn rig(settings: &str) -> Rig {
     Rig::new(one_plane(), &format!("design = {{ name = 'ressd', {settings} }}"))
 }
 
-/// Writes pages, which leave the buffer together.
+/// Writes pages, which are destaged together.
 fn write(rig: &mut Rig, pages: &[u64]) {
     pages.iter().for_each(|page| rig.submit(Operation::Write, page * SECTORS, SECTORS));
     rig.flush();
 }
 
-/// The hot blocks, the one opened first before the others.
+/// The hot blocks in the order in which they were opened.
 fn hot_blocks(rig: &Rig) -> Vec<BlockSetId> {
     let space = &rig.device.base().space;
     let all = space.pools().all_blocks().filter(|block| space.mode(*block) == CellMode::TwoBit);
@@ -47,8 +47,7 @@ fn hot_blocks(rig: &Rig) -> Vec<BlockSetId> {
     all
 }
 
-/// The logical pages that a word line of a hot block holds, none in the place of one that is not valid, and how often it was programmed
-/// again.
+/// The logical pages on a word line of a hot block, `None` for an invalid one, and its reprogram passes.
 fn word_line(rig: &Rig, block: BlockSetId, line: u32) -> ([Option<u32>; 2], u8) {
     let base = rig.device.base();
     let (space, chips) = (&base.space, base.flash.chips());
@@ -63,7 +62,7 @@ fn super_layer(rig: &Rig, block: BlockSetId, number: u32) -> Vec<([Option<u32>; 
         .collect()
 }
 
-/// A device in which pages 0 to 20 were written once, to normal blocks.
+/// A device with pages 0 to 20 written once, to normal blocks.
 fn with_normal_pages(settings: &str) -> Rig {
     let mut rig = rig(settings);
     (0..7).for_each(|n| write(&mut rig, &[3 * n, 3 * n + 1, 3 * n + 2]));
@@ -83,18 +82,19 @@ fn updates_fill_super_layers_of_a_hot_block_as_in_figure_8() {
     assert_eq!(super_layer(&rig, block, 0), first);
     assert_eq!(rig.measured("ressd.super_layers"), 1.0);
 
-    // All of the first super layer is valid: the same data, written for the third time, begin the second one.
+    // The first super layer is fully valid: the same data, written for the third time, begin the second one.
     write(&mut rig, &[0, 8]);
     assert_eq!(word_line(&rig, block, PER_SUPER_LAYER), ([Some(0), Some(8)], 0));
     assert_eq!(rig.measured("ressd.super_layers"), 2.0);
-    // The first one is passed: the place that it lost is not written again.
+    // The first one is passed over: its invalid page is not reprogrammed.
     write(&mut rig, &[9, 10]);
     assert_eq!(word_line(&rig, block, PER_SUPER_LAYER + 1), ([Some(9), Some(10)], 0));
     assert_eq!(word_line(&rig, block, 0), ([None, Some(1)], 0));
     assert_eq!((rig.measured("ressd.hot_1"), rig.measured("flash.reprogrammed")), (12.0, 0.0));
 }
 
-/// The writes of figure 9 up to time 3. P5 is the partner of P0 in the last word line, which the figure does not name.
+/// The writes of figure 9 up to time 3. P5 is the partner of P0 in the last word line, which the figure does
+/// not name.
 fn figure_9(rig: &mut Rig) -> BlockSetId {
     for pair in [[0, 1], [2, 3], [3, 4], [0, 5]] {
         write(rig, &pair);
@@ -120,19 +120,21 @@ fn word_lines_are_programmed_again_as_in_figure_9() {
     let block = figure_9(&mut rig);
     assert_eq!((rig.measured("flash.reprogrammed"), rig.measured("flash.padding")), (4.0, 0.0));
 
-    // All pages are valid, and word lines have rewrites left: the block is a candidate, and another one is written.
+    // All pages are valid, and word lines have reprogram passes left: the block is a candidate, and another
+    // one is written.
     write(&mut rig, &[9, 10]);
     let space = &rig.device.base().space;
     assert_eq!((space.state(block), rig.measured("ressd.suspended")), (State::Suspended, 1.0));
     let [_, second] = hot_blocks(&rig)[..] else { panic!("a second hot block") };
     assert_eq!(word_line(&rig, second, 0), ([Some(9), Some(10)], 0));
 
-    // An update of a page of the candidate goes to the second block; its place takes the next page.
+    // An update of a page of the candidate goes to the second block; the next page is reprogrammed in its
+    // place.
     write(&mut rig, &[2, 11]);
     assert_eq!(word_line(&rig, second, 1), ([Some(2), Some(11)], 0));
     write(&mut rig, &[12]);
     assert_eq!(word_line(&rig, block, 1), ([Some(12), Some(4)], 2));
-    // One that lost a page but has no rewrite left is passed over.
+    // A block with an invalid page but no reprogram pass left is passed over.
     write(&mut rig, &[6, 13]);
     assert_eq!(word_line(&rig, block, 0), ([None, Some(8)], 2));
     write(&mut rig, &[14, 15]);
@@ -149,7 +151,7 @@ fn the_pages_of_a_candidate_complete_word_lines_of_the_host() {
     let [_, second] = hot_blocks(&rig)[..] else { panic!("a second hot block") };
     assert_eq!(word_line(&rig, second, 0), ([Some(9), Some(10)], 0));
     assert_eq!((rig.measured("ressd.reclaimed"), rig.measured("flash.unit_programs")), (1.0, 0.0));
-    // Meanwhile its eight pages are read. Each page of the host takes two of them along.
+    // In the meantime its eight pages are read. Each host page takes two of them along.
     for _ in 0..50 {
         rig.submit(Operation::Read, 0, SECTORS);
         rig.run_down_to(0);
@@ -161,16 +163,16 @@ fn the_pages_of_a_candidate_complete_word_lines_of_the_host() {
     let held = super_layer(&rig, first, 0);
     assert_eq!(held, [2, 1, 1, 0].map(|times| ([None, None], times)));
     assert_eq!((rig.measured("flash.padding"), rig.measured("flash.gc_programs")), (0.0, 0.0));
-    // Its word lines are programmed again: the one that was programmed least often first.
+    // Its word lines are reprogrammed, the one with the fewest passes first.
     write(&mut rig, &[19]);
     assert_eq!(word_line(&rig, first, 3), ([Some(19), None], 1));
-    // Until no rewrite of its super layer is left, nothing else is programmed for the level.
+    // Until no reprogram pass of its super layer is left, nothing else is programmed for the level.
     for page in [11, 12, 13] {
         write(&mut rig, &[page]);
     }
     assert_eq!(rig.measured("ressd.super_layers"), 2.0);
     assert_eq!(word_line(&rig, second, 1), ([None, None], 0));
-    // The pages that moved are where they should be.
+    // The relocated pages are found.
     (0..25).for_each(|page| rig.submit(Operation::Read, page * SECTORS, SECTORS));
     rig.flush();
 }
@@ -181,7 +183,8 @@ fn hot_pages_without_a_place_complete_word_lines_too() {
     let first = figure_9(&mut rig);
     write(&mut rig, &[9, 10]);
     let [_, second] = hot_blocks(&rig)[..] else { panic!("a second hot block") };
-    // The eight pages of the candidate are read. Updates have no page to replace: each takes two of them to a normal block.
+    // The eight pages of the candidate are read. Updates have no page to replace: each takes two of them to a
+    // normal block.
     for _ in 0..50 {
         rig.submit(Operation::Read, 0, SECTORS);
         rig.run_down_to(0);
@@ -193,7 +196,7 @@ fn hot_pages_without_a_place_complete_word_lines_too() {
     }
     assert_eq!((rig.measured("ressd.hot_1"), rig.measured("flash.padding")), (18.0, 0.0));
     assert_eq!(super_layer(&rig, first, 0), [2, 1, 1, 0].map(|times| ([None, None], times)));
-    // The next one has a place in the candidate.
+    // The next one is reprogrammed in the candidate.
     write(&mut rig, &[15]);
     assert_eq!(word_line(&rig, first, 3), ([Some(15), None], 1));
 }
@@ -225,7 +228,8 @@ fn a_candidate_without_rewrites_is_opened_again_for_its_next_super_layer() {
     let mut rig = with_normal_pages("");
     let block = figure_9(&mut rig);
     write(&mut rig, &[9, 10]);
-    // Pages of the candidate are written again and again: each of its places takes one of them, until no rewrite is left.
+    // Pages of the candidate are updated repeatedly: each invalid page takes one of them, until no reprogram
+    // pass is left.
     for _ in 0..40 {
         for page in [0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12] {
             write(&mut rig, &[page]);
@@ -258,7 +262,7 @@ fn a_full_candidate_without_rewrites_is_closed() {
 
 #[test]
 fn data_are_as_hot_as_what_they_replace_is_young() {
-    // Reads of about 30 us pass the time.
+    // Reads of about 30 us advance the time.
     let ages = "thresholds = ['20ms', '40ms', '60ms'], rewrites = 0";
     for (reads, level) in [(100, "hot_1"), (900, "hot_2"), (1_600, "hot_3"), (2_500, "normal")] {
         let mut rig = rig(ages);
@@ -288,8 +292,8 @@ fn the_time_stamp_of_a_hot_block_is_that_of_its_last_super_layer() {
     let counted =
         |rig: &Rig| ["hot_1", "hot_2", "super_layers"].map(|name| rig.measured(&format!("ressd.{name}")));
     assert_eq!(counted(&rig), [8.0, 0.0, 1.0]);
-    // Normal pages fill their block and begin another one, so that an update of one of them is of the hottest level. It begins the second
-    // super layer of the hot block.
+    // Normal pages fill their block and begin another one, so that an update of one of them belongs to the
+    // hottest level. It begins the second super layer of the hot block.
     write(&mut rig, &[21, 22, 23]);
     write(&mut rig, &[24, 25, 26]);
     write(&mut rig, &[24]);
@@ -305,7 +309,7 @@ fn data_from_before_the_run_are_normal() {
     rig.device.fill_steady(Seed(1));
     let [hot, updates] = ["ressd.hot_1", "ressd.updates"].map(|name| rig.measured(name));
     assert!(hot == 0.0 && updates > 0.0, "{hot} hot of {updates}");
-    // First old data are replaced, a block of them, then young ones.
+    // First old data are replaced, a block of them, then young data.
     (0..8).for_each(|n| write(&mut rig, &[3 * n, 3 * n + 1, 3 * n + 2]));
     assert_eq!(rig.measured("ressd.hot_1"), 0.0);
     write(&mut rig, &[23]);
@@ -329,7 +333,7 @@ fn it_keeps_the_contract_of_designs() {
         let settings =
             ReSsdFile { thresholds: ages, rewrites, candidates, when_all_valid, passive_reclaim: true };
         contract::check(&file, |config| Box::new(ReSsd::new(&settings, config)));
-        // Without a limit on blocks in the two-bit mode.
+        // Without a limit on blocks in MLC mode.
         let unlimited = DeviceFile {
             ftl: FtlFile { two_bit: Some(TwoBitFile::default()), ..file.ftl.clone() },
             ..file.clone()

@@ -1,4 +1,5 @@
-//! The host side of a device: the queues through which commands reach it, an FTL for a device that has none or that has zones, a host that does without one, and a RAID-5 made of devices.
+//! Host-side software above a device: submission queues, the pblk host FTL for open-channel devices, the same
+//! FTL over zones, a direct host without FTL, and a RAID-5 array of devices.
 
 pub mod direct;
 mod numbered;

@@ -1,8 +1,8 @@
-//! Values with numbers that are used again: requests that are not answered, and commands that devices have.
+//! A slab: values under reusable numbers, for requests and device commands in flight.
 
 use serde::{Deserialize, Serialize};
 
-/// Values by their numbers. A new one gets the number that became free last, or the next one.
+/// Values by number. An added value gets the most recently freed number, or else the next unused one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Numbered<T> {
     slots: Vec<Option<T>>,
@@ -16,12 +16,12 @@ impl<T> Default for Numbered<T> {
 }
 
 impl<T> Numbered<T> {
-    /// The number of the value that is added next.
+    /// The number that [`add`](Self::add) will give.
     pub fn next(&self) -> u32 {
         self.free.last().copied().unwrap_or(self.slots.len() as u32)
     }
 
-    /// Adds a value; its number.
+    /// Adds a value and returns its number.
     pub fn add(&mut self, value: T) -> u32 {
         let number = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
@@ -31,24 +31,24 @@ impl<T> Numbered<T> {
         number
     }
 
-    /// A value that is there.
+    /// The value with this number; panics if there is none.
     pub fn get(&self, number: u32) -> &T {
         self.slots[number as usize].as_ref().expect("a number of a value that is there")
     }
 
-    /// The same, to be changed.
+    /// As [`get`](Self::get), mutable.
     pub fn get_mut(&mut self, number: u32) -> &mut T {
         self.slots[number as usize].as_mut().expect("a number of a value that is there")
     }
 
-    /// Removes a value that is there: its number is free.
+    /// Removes the value with this number, which becomes free; panics if there is none.
     pub fn remove(&mut self, number: u32) -> T {
         let value = self.slots[number as usize].take().expect("a number of a value that is there");
         self.free.push(number);
         value
     }
 
-    /// Whether there is a value of this number.
+    /// Whether a value has this number.
     pub fn has(&self, number: u32) -> bool {
         self.slots.get(number as usize).is_some_and(Option::is_some)
     }
@@ -63,17 +63,17 @@ impl<T> Numbered<T> {
         self.slots.iter().flatten()
     }
 
-    /// How many there are.
+    /// How many values there are.
     pub fn count(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    /// Removes all values, by number.
+    /// Removes all values and returns them in order of number.
     pub fn take_all(&mut self) -> impl Iterator<Item = T> + use<T> {
         std::mem::take(self).slots.into_iter().flatten()
     }
 
-    /// Whether, in a state that was read, the free numbers are those of no value, each once.
+    /// Whether a restored free list is consistent: it lists exactly the numbers without a value, each once.
     pub fn is_sound(&self) -> bool {
         let mut free = self.free.clone();
         free.sort_unstable();

@@ -1,10 +1,11 @@
-//! Command queues: when the next request of a workload is submitted.
+//! Command queues: decide when the next request of a workload is submitted.
 //!
-//! In an *open loop* requests come at the times that the trace gives, whatever the device does; in a *bounded* one no more than a
-//! fixed number of them is outstanding, and the others wait in the host. In a *closed loop* a
-//! fixed number of requests is outstanding, and an answer lets the next one in, after the think time. A closed loop in bursts
-//! pauses again and again: then outstanding commands are answered, and none is submitted. A source that keeps the time itself, such as
-//! jobs with depths and rates of their own, gives its requests when they are due.
+//! In an *open loop* requests arrive at the times of the trace, whatever the device does. A *bounded* loop
+//! does the same, but keeps at most a fixed number of requests outstanding; the others wait in the host. A
+//! *closed loop* keeps a fixed number of requests outstanding: each completion allows the next submission,
+//! after the think time. A closed loop in bursts also pauses periodically: outstanding commands complete
+//! during a pause, and none is submitted. A source that keeps the time itself, such as jobs with queue depths
+//! and rates of their own, hands over its requests when they are due.
 
 use std::collections::VecDeque;
 
@@ -19,40 +20,40 @@ pub enum Pace {
         /// Factor on the time between requests.
         time_scale: f64,
     },
-    /// At the times of the trace, and at most this many outstanding at once in each queue: a request whose time has come waits in the host until
-    /// there is room, and its latency counts from its submission.
+    /// At the times of the trace, with at most this many outstanding in each queue. A request that is due
+    /// while the queue is full waits in the host; its latency counts from its submission.
     Bounded {
-        /// Requests outstanding in a queue at most.
+        /// Most requests outstanding in a queue.
         depth: u32,
         /// Factor on the time between requests.
         time_scale: f64,
     },
-    /// This many outstanding at once in each queue.
+    /// This many outstanding in each queue.
     Closed {
         /// Requests outstanding in a queue.
         depth: u32,
-        /// Time between an answer and the submission that it allows.
+        /// Think time: from a completion to the submission that it allows.
         think: Duration,
     },
-    /// This many outstanding at once in each queue, in bursts with pauses between them.
+    /// This many outstanding in each queue, in bursts with pauses between them.
     Bursts {
         /// Requests outstanding in a queue.
         depth: u32,
-        /// How long requests are submitted, above zero.
+        /// Length of a burst, above zero.
         on: Duration,
-        /// How long none is submitted then.
+        /// Length of the pause after a burst.
         off: Duration,
     },
-    /// As soon as the source has them: it keeps the time and the number outstanding itself.
+    /// As soon as the source has them: the source keeps the time and the queue depth itself.
     BySource {
-        /// Whether it leaves a device that keeps up with it time without any request.
+        /// Whether the source leaves times without a request, if the device keeps up.
         pauses: bool,
     },
 }
 
 impl Pace {
-    /// Whether the host leaves a device that keeps up with it time without any request: by the times of a trace, between bursts, and while it
-    /// thinks.
+    /// Whether the host leaves times without a request, if the device keeps up: between the times of a trace,
+    /// between bursts, and during think times.
     pub fn has_pauses(&self) -> bool {
         match self {
             Self::Open { .. } | Self::Bounded { .. } | Self::Bursts { .. } => true,
@@ -61,7 +62,7 @@ impl Pace {
         }
     }
 
-    /// Whether the arrival is submitted by `time`, as far as the trace decides that.
+    /// Whether the trace lets the arrival be submitted at `time` or earlier; closed loops always do.
     pub fn submits_by(&self, arrival: &Arrival, time: Instant) -> bool {
         match self {
             Self::Open { time_scale } | Self::Bounded { time_scale, .. } => {
@@ -71,7 +72,7 @@ impl Pace {
         }
     }
 
-    /// Whether the trace has the arrival submitted before `time`.
+    /// Whether the trace has the arrival submitted before `time`; in closed loops never.
     pub fn submits_before(&self, arrival: &Arrival, time: Instant) -> bool {
         match self {
             Self::Open { time_scale } | Self::Bounded { time_scale, .. } => {
@@ -81,7 +82,8 @@ impl Pace {
         }
     }
 
-    /// When requests are submitted again, if there is a pause so long after the beginning.
+    /// Time left of a pause between bursts, at `since` after the begin of the workload; `None` within a
+    /// burst.
     fn pause(&self, since: Duration) -> Option<Duration> {
         let Self::Bursts { on, off, .. } = self else { return None };
         let whole = *on + *off;
@@ -90,13 +92,14 @@ impl Pace {
     }
 }
 
-/// Which of the device's submission queues a request goes to.
+/// Assignment of requests to the submission queues of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spread {
     /// Queues that the host uses, at least one.
     pub queues: u16,
-    /// A request stays in the queue that its command names (by the processor that made it, as operating systems do),
-    /// modulo their number. Else the queues have their turn, in a closed loop as they have room.
+    /// Whether a request stays in the queue that its command names (by the submitting processor, as operating
+    /// systems do), modulo the number of queues. Otherwise round robin; in a closed loop the queues take
+    /// turns as slots become free.
     pub is_bound: bool,
 }
 
@@ -107,12 +110,12 @@ impl Default for Spread {
     }
 }
 
-/// A request as it comes from a trace or a generator.
+/// A request of a trace or a generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// When, in the trace's own time; a closed loop ignores it.
+    /// Arrival time in the clock of the trace; closed loops ignore it.
     pub time: Instant,
-    /// What.
+    /// The command to submit.
     pub command: Command,
 }
 
@@ -121,36 +124,40 @@ pub struct Arrival {
 pub enum Submission {
     /// Submit this command now.
     Now(Command),
-    /// Ask again at this time.
+    /// Call again at this time.
     At(Instant),
-    /// Nothing before the next answer.
+    /// Nothing to submit before the next completion.
     Wait,
-    /// Nothing ever again: the workload is at its end.
+    /// Nothing to submit any more: the workload has ended.
     End,
 }
 
-/// The requests of a workload. Any iterator is one.
+/// A source of requests: the workload. Every iterator over arrivals is one.
 pub trait Source {
-    /// The next request; none at the end, and where it waits for an answer. It is asked again after the end, and has none then either.
+    /// The next request; `None` at the end, or while the source waits for a completion. May be called again
+    /// after the end, and returns `None` then.
     fn next(&mut self) -> Option<Arrival>;
 
-    /// Whether there will be more, once something is answered.
+    /// Whether more requests will follow after a completion.
     #[inline]
     fn waits(&self) -> bool {
         false
     }
 
-    /// Notes that it is `now`, since the beginning of the workload. Told where the pace is [`Pace::BySource`].
+    /// Advances the clock of the source to `now`, measured from the begin of the workload. Called only with
+    /// the pace [`Pace::BySource`].
     #[inline]
     fn pass(&mut self, _now: Instant) {}
 
-    /// When it will have a request that waits for no answer, since the beginning of the workload.
+    /// When the source will have a request that depends on no completion, measured from the begin of the
+    /// workload.
     #[inline]
     fn due(&self) -> Option<Instant> {
         None
     }
 
-    /// Notes that the host has the answer to the command with this tag, and that its think time is over; or that there will be none.
+    /// Notifies the source that the command with this tag has completed and that its think time is over, or
+    /// that the command will never complete.
     #[inline]
     fn answered(&mut self, _tag: u32) {}
 }
@@ -162,13 +169,13 @@ impl<I: Iterator<Item = Arrival>> Source for I {
     }
 }
 
-/// Room in the queues of a closed loop.
+/// Free slots in the queues of a closed or bounded loop.
 enum Room {
-    /// How many requests fit into the only queue.
+    /// Free slots of the only queue.
     One(u32),
-    /// How many requests fit into each queue.
+    /// Free slots of each queue.
     Each(Vec<u32>),
-    /// The queues that a request fits into, once for each, in the order in which they came to have room.
+    /// One entry for each free slot, with its queue, in the order in which the slots became free.
     Any(VecDeque<u16>),
 }
 
@@ -187,7 +194,8 @@ impl Room {
         Self::Any((0..depth).flat_map(|_| 0..spread.queues).collect())
     }
 
-    /// Takes room for a request that belongs into `queue`; which queue it is to go to, `None` if there is no room.
+    /// Takes a slot for a request that is bound to `queue`. Returns the queue to use, or `None` if no slot is
+    /// free.
     fn take(&mut self, queue: u16) -> Option<u16> {
         match self {
             Self::One(free) => {
@@ -214,29 +222,30 @@ impl Room {
 
 /// The queues between a workload and a device.
 pub struct HostQueue<S> {
-    /// When the workload begins: the times of the trace count from here.
+    /// Begin of the workload; the times of the trace count from here.
     begin: Instant,
     source: S,
     pace: Pace,
     spread: Spread,
-    /// The next request and the one after it, or the other way round if the second of them is next.
+    /// The next two requests, in this order unless `second_is_next`.
     ahead: [Option<Arrival>; 2],
     second_is_next: bool,
     submitted: u64,
     answered: u64,
     lost: u64,
-    /// Closed loop with think time: when there is room again, in order, in which queue, and the tag of the command that left it.
+    /// Closed loop with think time: when each think time ends, in order, with the queue and the tag of the
+    /// completed command.
     thinking: VecDeque<(Instant, u16, u32)>,
     room: Room,
 }
 
 impl<S: Source> HostQueue<S> {
-    /// A single queue that draws from `source`.
+    /// A single queue fed by `source`.
     pub fn new(source: S, pace: Pace) -> Self {
         Self::spread(source, pace, Spread::default())
     }
 
-    /// Queues that draw from `source`.
+    /// Queues fed by `source`.
     pub fn spread(mut source: S, pace: Pace, spread: Spread) -> Self {
         assert!(spread.queues > 0, "a host has a queue");
         let ahead = [source.next(), source.next()];
@@ -256,19 +265,20 @@ impl<S: Source> HostQueue<S> {
         }
     }
 
-    /// The same for a workload that begins at `begin`, on a device that has worked before.
+    /// Sets the begin of the workload, for a device that has run before.
     #[must_use]
     pub fn beginning(self, begin: Instant) -> Self {
         Self { begin, ..self }
     }
 
-    /// The action at `now`. The caller does it and asks again until told to wait.
+    /// The action at `now`. The caller carries it out and calls again until it gets [`Submission::Wait`].
     #[inline]
     pub fn next(&mut self, now: Instant) -> Submission {
         if self.is_full() { Submission::Wait } else { self.next_with_room(now) }
     }
 
-    /// Whether the only queue of a closed or bounded loop has no room before the next answer for the request that is next.
+    /// Whether the only queue of a closed or bounded loop is full, so that the next request has to wait for a
+    /// completion.
     #[inline]
     fn is_full(&self) -> bool {
         matches!(self.room, Room::One(0))
@@ -318,7 +328,7 @@ impl<S: Source> HostQueue<S> {
         Submission::Now(command)
     }
 
-    /// Gives room to the requests whose think time is over.
+    /// Frees the slots of commands whose think time is over.
     fn wake(&mut self, now: Instant) {
         while let Some((_, queue, tag)) = self.thinking.front().copied().filter(|(time, ..)| *time <= now) {
             self.thinking.pop_front();
@@ -327,14 +337,15 @@ impl<S: Source> HostQueue<S> {
         }
     }
 
-    /// Where the next request is in `ahead`.
+    /// Index of the next request in `ahead`.
     #[inline]
     fn next_ahead(&mut self) -> Option<usize> {
         let next = usize::from(self.second_is_next);
         if self.ahead[next].is_some() { Some(next) } else { self.next_of_waiting(next) }
     }
 
-    /// The same where the source had none for the place of the next request when it was asked last.
+    /// As [`next_ahead`](Self::next_ahead), where the source had no request for the next place when it was
+    /// last called.
     fn next_of_waiting(&mut self, next: usize) -> Option<usize> {
         if self.ahead[1 - next].is_some() {
             self.second_is_next = !self.second_is_next;
@@ -346,7 +357,7 @@ impl<S: Source> HostQueue<S> {
         self.ahead[next].is_some().then_some(next)
     }
 
-    /// The action where there is no next request.
+    /// The action when there is no next request.
     fn without_next(&self) -> Submission {
         match self.source.due() {
             Some(due) => Submission::At(self.begin + (due - Instant::ZERO)),
@@ -355,29 +366,29 @@ impl<S: Source> HostQueue<S> {
         }
     }
 
-    /// The action where nothing is submitted before there is room.
+    /// The action when nothing can be submitted before a slot is free.
     fn until_room(&self) -> Submission {
         self.thinking.front().map_or(Submission::Wait, |(time, ..)| Submission::At(*time))
     }
 
-    /// The request that is submitted next, and the one after it.
+    /// The request to be submitted next, and the one after it.
     #[inline]
     pub fn upcoming(&self) -> [Option<&Command>; 2] {
         let [first, second] = &self.ahead;
         let (next, later) = if self.second_is_next { (second, first) } else { (first, second) };
-        // The source had none for the place of the next request when it was asked last.
+        // The source had no request for the next place when it was last called.
         let (next, later) = if next.is_none() { (later, &None) } else { (next, later) };
         [next, later].map(|arrival| arrival.as_ref().map(|arrival| &arrival.command))
     }
 
-    /// Notes an answer to a command.
+    /// Notes the completion of a command.
     #[inline]
     pub fn answered(&mut self, now: Instant, command: &Command) {
         self.answered += 1;
         self.make_room(now, command);
     }
 
-    /// Notes that a command will never be answered.
+    /// Notes that a command will never complete.
     pub fn lost(&mut self, now: Instant, command: &Command) {
         self.lost += 1;
         self.make_room(now, command);
@@ -404,17 +415,17 @@ impl<S: Source> HostQueue<S> {
         &self.source
     }
 
-    /// The source, to which requests can be added that it said it would have later ([`Source::waits`]).
+    /// The source, mutable: a source that [`waits`](Source::waits) can be given more requests.
     pub fn source_mut(&mut self) -> &mut S {
         &mut self.source
     }
 
-    /// Requests submitted that may still be answered.
+    /// Requests submitted that may still complete.
     pub fn outstanding(&self) -> u64 {
         self.submitted - self.answered - self.lost
     }
 
-    /// Requests answered.
+    /// Requests completed.
     pub fn total_answered(&self) -> u64 {
         self.answered
     }
@@ -425,7 +436,7 @@ impl<S: Source> HostQueue<S> {
     }
 }
 
-/// `time` stretched by `scale`, to the picosecond below.
+/// `time` multiplied by `scale`, rounded down to a picosecond.
 fn scaled(time: Instant, scale: f64) -> Instant {
     if scale == 1.0 { time } else { Instant::from_ps((time.ps() as f64 * scale) as u64) }
 }

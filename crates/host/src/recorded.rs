@@ -1,21 +1,22 @@
-//! The commands of a host that were answered, for time lines.
+//! Completed host commands, recorded for time lines.
 
 use wordline_kernel::Instant;
 use wordline_ssd::Answer;
 use wordline_ssd::command::RequestId;
 use wordline_ssd::timeline::{AnsweredRequest, Levels, Recorded};
 
-/// Records the commands of a host above a device; nothing while it is off.
+/// Records the commands of a host above a device; records nothing while it is off.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder(Option<Box<Recorded>>);
 
 impl Recorder {
-    /// Switches it on, or off and forgets what it has.
+    /// Switches recording on, or off, which discards the records.
     pub fn switch(&mut self, on: bool) {
         self.0 = on.then(Box::default);
     }
 
-    /// A command with this number is answered; `levels` tells how full the device is: pages in the buffer, and free blocks.
+    /// Records the completion of the command with this number. `levels` gives the occupancy of the device:
+    /// pages in the buffer, and free blocks.
     pub fn note(
         &mut self,
         number: u32,
@@ -30,7 +31,7 @@ impl Recorder {
         }
     }
 
-    /// The commands recorded so far, with the work of the device below.
+    /// The commands recorded so far, merged with the work that the device below recorded.
     pub fn take(&mut self, below: Recorded) -> Recorded {
         let own = self.0.as_mut().map(|recorded| std::mem::take(&mut **recorded)).unwrap_or_default();
         Recorded { requests: own.requests, levels: own.levels, ..below }

@@ -1,7 +1,8 @@
-//! A host of zones: the FTL after [`pblk`](crate::pblk), a log whose lines are zones.
+//! A host FTL over zones: the FTL of [`pblk`](crate::pblk), a log whose lines are made of zones.
 //!
-//! Zones are chunks to it, one of each set of parallel units to a line. It writes to them in order, maps pages, collects the line with the fewest valid pages and
-//! resets its zones. `docs/zoned.md` has the keys.
+//! The FTL treats zones as chunks: a line has one zone of each set of parallel units. It writes zones in
+//! order, keeps a page-level L2P map, collects the line with the fewest valid pages and resets the zones of
+//! that line. `docs/zoned.md` lists the keys.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,30 +14,31 @@ use wordline_ssd::{OpenChannel, OpenChannelConfig, OpenChannelFile, Zoned};
 
 use crate::pblk::{CollectorFile, Layout, OPEN_LINES, Pblk, Sizes, check_host, check_places, command_time};
 
-/// A host of zones, as it is written.
+/// Configuration of a zoned host, as written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ZonedFile {
     /// Fraction of the zones that the host does not see. Left out: 0.11, or the least that the device needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_provisioning: Option<f64>,
-    /// Write ring buffer in the memory of the host, rounded up to a power of two of logical blocks. Left out: as many as pblk takes.
+    /// Write ring buffer in the memory of the host, rounded up to a power of two of logical blocks. Left out:
+    /// as many as pblk takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_buffer: Option<Bytes>,
-    /// Time of the host for a command, beside the time of the device.
+    /// Host time per command, in addition to the device time.
     #[serde(default = "command_time")]
     pub command_time: Duration,
-    /// Work that garbage collection does at once.
+    /// Concurrency of garbage collection.
     #[serde(default)]
     pub gc: CollectorFile,
     /// The zones.
     #[serde(default)]
     pub zones: ZonesFile,
-    /// The open-channel device that they are made of.
+    /// The open-channel device that the zones are made of.
     pub open_channel: OpenChannelFile,
 }
 
-/// A host of zones that was checked.
+/// A checked configuration of a zoned host.
 #[derive(Clone, Debug)]
 pub struct ZonedConfig {
     /// As it was written.
@@ -45,15 +47,15 @@ pub struct ZonedConfig {
     pub device: OpenChannelConfig,
     /// The zones.
     pub zones: ZonesConfig,
-    /// The layout of the FTL that follows.
+    /// The layout of the FTL that follows from the configuration.
     pub layout: Layout,
 }
 
 impl ZonedFile {
-    /// The host and its device, or everything that is wrong with them.
+    /// Checks the configuration of the host and of its device.
     ///
     /// # Errors
-    /// The keys that do not fit.
+    /// Every key that is invalid.
     pub fn check(self) -> Result<ZonedConfig, Complaints> {
         let mut wrong = Complaints::default();
         check_host(&self.gc, self.command_time, &mut wrong);
@@ -77,7 +79,7 @@ impl ZonedFile {
     }
 }
 
-/// Whether enough zones may be active for the lines that the FTL writes.
+/// Checks that enough zones may be active for the lines that the FTL keeps open.
 fn check_limits(geometry: &Geometry, wrong: &mut Complaints) {
     let (active, units) = (geometry.max_open, geometry.units());
     let least = OPEN_LINES * units;

@@ -1,4 +1,4 @@
-//! The tests of what stands above devices, as one program.
+//! Integration tests of the host side, as one program.
 
 #![allow(missing_docs)]
 

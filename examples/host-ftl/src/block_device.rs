@@ -1,4 +1,4 @@
-//! The host FTL as a block device: what the FTL does not do by itself goes to the device below.
+//! The host FTL as a block device; the device below supplies the rest.
 
 use wordline_kernel::metrics::Value;
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
@@ -13,7 +13,7 @@ use wordline_ssd::{Answer, BlockDevice, Command, PhysicalDevice, PowerCut, Recov
 use crate::ftl::Counts;
 use crate::{Event, Followed, HostFtl, Power};
 
-/// The counts at some time.
+/// The counters at a point in time.
 pub struct Mark<M> {
     counts: Counts,
     device: M,
@@ -69,7 +69,7 @@ impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
         self.requests.len()
     }
 
-    /// Fails the commands that wait for room that never comes: too many chunks are out of use.
+    /// Fails the commands that wait for space that will never become free, as too many chunks are out of use.
     fn give_up(&mut self, calendar: &mut impl Schedule<Self::Event>) -> bool {
         let waiting: Vec<u32> = self.writes.drain(..).chain(self.flushes.drain(..)).collect();
         for number in &waiting {
@@ -147,7 +147,7 @@ impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
         Some(Oldest { submitted: first.submitted, tag: first.command.tag, done })
     }
 
-    /// Chosen: as long as the device may take for each of the chunks of a line that is cleaned for it.
+    /// Chosen: what the device may take for each of the chunks of a line that has to be collected first.
     fn longest_wait(&self) -> Duration {
         self.device().longest_wait() * u64::from(self.device().geometry().units())
     }
@@ -189,7 +189,7 @@ impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
         self.device().lengths()
     }
 
-    /// Chosen: 64 B for a page that is read after a power cut, and what the device has.
+    /// Chosen: 64 B for each page that the recovery reads, and the bound of the device.
     fn most_bytes(&self) -> u64 {
         self.device().most_bytes() + Bytes(64).0 * self.ftl.map.len() as u64
     }
@@ -210,7 +210,7 @@ impl<D: PhysicalDevice> BlockDevice for HostFtl<D> {
     }
 }
 
-/// With the clock of its device off a command of the FTL is answered as it is submitted: nothing is over later.
+/// With the clock of its device off, an FTL command completes as it is submitted: no event remains.
 impl<D: PhysicalDevice> Ages for HostFtl<D> {
     fn is_timer(_: &Self::Event) -> bool {
         false
@@ -225,14 +225,14 @@ impl<D: PhysicalDevice> Ages for HostFtl<D> {
         false
     }
 
-    /// It cleans only where the host has no room.
+    /// GC runs only when the host has no space.
     fn hold_still(&mut self) {}
 
     fn start_clock(&mut self) {
         self.ftl.device.start_clock();
     }
 
-    /// Nothing waits for a time.
+    /// No timer runs.
     fn time_of_a_page(&self) -> Duration {
         Duration::ZERO
     }

@@ -1,4 +1,4 @@
-//! The host FTL as a type of device that a configuration can name.
+//! The host FTL as a device type that configurations can name.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use wordline_ssd::{OpenChannel, OpenChannelConfig, OpenChannelFile, SECTOR, open
 use crate::HostFtl;
 use crate::ftl::{Counts, RESERVE};
 
-/// The keys of a host FTL.
+/// Configuration of a host FTL.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostFtlFile {
@@ -21,14 +21,14 @@ pub struct HostFtlFile {
     /// Write buffer in the memory of the host.
     #[serde(default = "buffer")]
     pub buffer: Bytes,
-    /// Time of the host for a command, beside the time of the device.
+    /// Host time per command, in addition to the device time.
     #[serde(default = "command_time")]
     pub command_time: Duration,
     /// The open-channel device.
     pub open_channel: OpenChannelFile,
 }
 
-/// Chosen: what pblk keeps for itself, 11 %, and some more for devices with few lines.
+/// Chosen: pblk's 11 %, and some more for devices with few lines.
 fn over_provisioning() -> f64 {
     0.2
 }
@@ -43,7 +43,7 @@ fn command_time() -> Duration {
     Duration::from_us(1)
 }
 
-/// A host FTL that was checked.
+/// A checked configuration of a host FTL.
 #[derive(Clone, Debug)]
 pub struct HostFtlType {
     file: HostFtlFile,
@@ -52,8 +52,8 @@ pub struct HostFtlType {
     pages: u32,
 }
 
-/// Logical pages that a device has room for, so that something is always gained by cleaning: the lines beside those that are free, open
-/// and being cleaned, without a unit of each.
+/// Most logical pages for which GC always gains space: the lines except those that are free, open and being
+/// collected, less one unit each.
 fn most_pages(geometry: &Geometry) -> u32 {
     let line = geometry.units() * geometry.blocks_per_chunk;
     geometry.chunks_per_unit.saturating_sub(RESERVE as u32 + 3) * (line - geometry.ws_min)
@@ -62,7 +62,7 @@ fn most_pages(geometry: &Geometry) -> u32 {
 impl DeviceType for HostFtlType {
     const NAME: &'static str = "host-ftl";
     const DESCRIPTION: &'static str = "An FTL of the host on an open-channel device.";
-    /// The part of the device is named in this table.
+    /// The SSD that this table configures.
     const SSDS: &'static [&'static str] = &["open_channel"];
 
     type File = HostFtlFile;

@@ -1,11 +1,11 @@
-//! A host FTL: a block device made of an open-channel device.
+//! A host FTL: turns an open-channel device into a block device.
 //!
-//! [`ftl`] is the FTL, over any [`PhysicalDevice`]: a page map, a write buffer, greedy cleaning. [`HostFtl`] gives it the face of a block
-//! device, so that any workload runs on it, and [`HostFtlType`] makes it a type of device that a configuration names; with it the
-//! program of this crate is the whole program `wordline`.
+//! [`ftl`] is the FTL, over any [`PhysicalDevice`]: a page-level map, a write buffer and greedy GC.
+//! [`HostFtl`] makes it a block device, so that any workload runs on it, and [`HostFtlType`] a device type
+//! that configurations can name. With it, the program of this crate is the complete program `wordline`.
 //!
-//! A write is answered when it is in the buffer, which a power cut empties; a flush, and a write with forced unit access, when the buffer
-//! is empty. The host addresses whole pages, which are the logical blocks of the device.
+//! A write completes when it is in the buffer, which a power cut empties; a flush and a FUA write complete
+//! when the buffer is empty. The host addresses whole pages, which are the logical blocks of the device.
 
 mod block_device;
 mod configured;
@@ -26,25 +26,25 @@ use ftl::{Ftl, NONE};
 /// Events of a host FTL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event<E> {
-    /// Something in its device.
+    /// An event of its device.
     Device(E),
-    /// A command is answered: its number.
+    /// The command with this number completes.
     Answer(u32),
 }
 
-/// A command of the host.
+/// A host command.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Request {
     command: Command,
     submitted: Instant,
-    /// Reads of the device that it waits for.
+    /// Outstanding device reads.
     reads: u32,
     /// The next page to write.
     next: u32,
     failed: bool,
 }
 
-/// The contents of pages, where they are followed, by page and version.
+/// Contents of pages by page and version, for data verification.
 #[derive(Default)]
 struct Followed {
     carried: BTreeMap<u32, Vec<Content>>,
@@ -52,23 +52,23 @@ struct Followed {
     found: BTreeMap<u32, Vec<Content>>,
 }
 
-/// Where a recovery is.
+/// State of the power and of a recovery.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Power {
     On,
     Off,
-    /// The device recovers, then its pages are read.
+    /// The device recovers; then its pages are scanned.
     Back(Instant),
 }
 
-/// A block device over a physical one.
+/// A block device over a physical device.
 pub struct HostFtl<D> {
     ftl: Ftl<D>,
-    /// Time of the host for a command, beside the time of the device.
+    /// Host time per command, in addition to the device time.
     command_time: Duration,
     requests: BTreeMap<u32, Request>,
     next: u32,
-    /// Writes that wait for room, and commands that wait until the buffer is empty.
+    /// Writes that wait for space, and commands that wait until the buffer is empty.
     writes: VecDeque<u32>,
     flushes: Vec<u32>,
     power: Power,
@@ -85,7 +85,7 @@ state!(HostFtl<D: State> {
 });
 
 impl<D: PhysicalDevice> HostFtl<D> {
-    /// A device of this many pages, with a write buffer of `buffer` of them.
+    /// A device with this many pages and a write buffer of `buffer` pages.
     pub fn new(device: D, pages: u32, buffer: u32, command_time: Duration) -> Self {
         Self {
             ftl: Ftl::new(device, pages, buffer as usize),
@@ -162,7 +162,7 @@ impl<D: PhysicalDevice> HostFtl<D> {
         }
     }
 
-    /// A command is answered when the host is done with it.
+    /// Completes a command after the host time.
     fn done(&mut self, number: u32, calendar: &mut impl Schedule<Event<D::Event>>) {
         calendar.after(self.command_time, Event::Answer(number));
     }
@@ -175,7 +175,7 @@ impl<D: PhysicalDevice> HostFtl<D> {
         self.answers.push(Answer { command, latency, failed });
     }
 
-    /// Does what can be done now: what the FTL has to do, and what of the host waits for that.
+    /// Runs every activity that is possible now, of the FTL and of waiting host commands.
     fn go_on(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
         loop {
             self.ftl.is_flushing = !self.flushes.is_empty();
@@ -200,7 +200,8 @@ impl<D: PhysicalDevice> HostFtl<D> {
         }
     }
 
-    /// Takes pages of the first write that waits into the buffer, as long as there is room; whether there was.
+    /// Admits pages of the first waiting write to the buffer as long as there is space. Returns whether it
+    /// admitted any.
     fn admit(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let Some(number) = self.writes.front().copied() else { return false };
         let (command, first) = (self.requests[&number].command, self.requests[&number].next);
@@ -226,7 +227,7 @@ impl<D: PhysicalDevice> HostFtl<D> {
         page == end || page > first
     }
 
-    /// After a power cut: when the device is ready its pages are read, and then what they are is known.
+    /// Advances the recovery: once the device is ready its pages are read, and then the map is rebuilt.
     fn recover_on(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
         let Power::Back(since) = self.power else { return };
         if !self.ftl.device.is_ready() {
@@ -273,7 +274,8 @@ impl<D: PhysicalDevice> HostFtl<D> {
         followed.found.insert(command.tag, found);
     }
 
-    /// Writes pages with the clock of the device off, until `look` stops it; whether it did not.
+    /// Writes pages with the clock of the device off, until `look` stops it; returns whether it ran to the
+    /// end.
     fn write_untimed(
         &mut self,
         pages: impl Iterator<Item = u32>,
@@ -300,8 +302,9 @@ impl<D: PhysicalDevice> HostFtl<D> {
         goes_on
     }
 
-    /// Overwrites a first part of the pages at random until the write amplification of one round is within a hundredth of that of the
-    /// round before; ten rounds at the most. Chosen: each round writes every page once, on average.
+    /// Overwrites a first part of the pages at random until the write amplification of a round is within a
+    /// hundredth of the previous round's, in at most ten rounds. Chosen: each round writes as many pages as
+    /// there are.
     fn overwrite(&mut self, seed: Seed, pages: u32, look: Look<'_>) -> Option<Steady> {
         let mut random = seed.stream("host-ftl.steady", 0);
         let (mut before, mut overwritten) = (f64::INFINITY, 0);

@@ -1,4 +1,4 @@
-//! The host FTL gives back what it took, through cleaning, faults, power cuts and snapshots.
+//! The host FTL returns the data that it took, through GC, faults, power cuts and snapshots.
 
 mod host;
 
@@ -9,7 +9,7 @@ use wordline_lab::devices::DeviceType;
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{BlockDevice, Operation};
 
-/// A step of the host: what, where, how much.
+/// A step of the host: kind, page, and count.
 type Step = (u8, u16, u8);
 
 fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
@@ -104,7 +104,8 @@ proptest! {
     }
 }
 
-/// Pages programmed for the host and by cleaning for each one that the host writes, with this one next.
+/// Write amplification from GC: pages programmed for each page that the host writes, `next` choosing the
+/// pages.
 fn amplification(mut host: Host, mut next: impl FnMut(u32) -> u32) -> f64 {
     host.fill();
     let mark = host.device.mark(host.calendar.now());
@@ -123,8 +124,8 @@ fn pages_that_are_overwritten_in_order_are_never_moved() {
     assert_eq!(amplification(Host::new(&device(&["over_provisioning=0.46"])), |n| n), 1.0);
 }
 
-/// The cost of a page where lines are cleaned in the order in which they were written and hold this share of valid pages on average:
-/// the victim's share v is that with (v - 1) / ln v for a mean.
+/// Pages programmed for each host page if lines are collected in write order and this share of their pages is
+/// valid on average: the valid share v of a victim has (v - 1) / ln v as mean.
 fn cost_in_order(share: f64) -> f64 {
     let (mut low, mut high) = (1e-9, share);
     for _ in 0..60 {
@@ -141,13 +142,14 @@ fn cost_in_order(share: f64) -> f64 {
 #[test]
 fn random_writes_cost_what_greedy_cleaning_of_so_many_lines_does() {
     let host = Host::new(&preset(&[]));
-    // Of 32 lines three are free when one is chosen, and one is open.
+    // Of 32 lines three are free when a victim is selected, and one is open.
     let share = f64::from(host.pages()) / (28.0 * 128.0);
     let (pages, mut random) = (u64::from(host.pages()), Seed(5).stream("test.writes", 0));
     let found = amplification(host, |_| random.below(pages) as u32);
-    // Between a full line and the emptiest, v, lines lose pages ever more slowly, so that their mean u is below the middle of the two:
-    // 1 - v is less than 2 (1 - u), and a page costs 1 / (1 - v). The most: in the order of writing, with the 48 pages more that wait
-    // in the buffer or are on their way, and so are valid still.
+    // Between a full line and the emptiest, with share v, lines lose pages ever more slowly, so that their
+    // mean u is below the middle of the two: 1 - v is less than 2 (1 - u), and a page costs 1 / (1 - v). The
+    // upper bound: write order, plus the 48 pages that wait in the buffer or are in flight, and so are still
+    // valid.
     let (least, most) = (0.5 / (1.0 - share), cost_in_order(share + 48.0 / (28.0 * 128.0)));
     assert!((least..most).contains(&found), "{found}, not from {least} to {most}");
 }

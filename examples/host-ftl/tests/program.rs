@@ -1,4 +1,5 @@
-//! The program of a crate outside: all of `wordline`, with one more type of device.
+//! The program of a crate outside the repository's own: the complete `wordline`, with an additional device
+//! type.
 
 use std::process::Command;
 

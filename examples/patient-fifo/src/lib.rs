@@ -1,4 +1,4 @@
-//! A design in its own crate: first in, first out, but patient with blocks that are still mostly valid.
+//! A design in its own crate: FIFO victim selection that spares blocks which are still mostly valid.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,16 +9,16 @@ use wordline_ssd::design::{Needs, Seam, View};
 use wordline_ssd::policy::victim::{Candidates, Indexes};
 use wordline_ssd::{Config, Design};
 
-/// Takes the oldest block of which at most some part is valid still; if there is none among the oldest, the one with the fewest valid
-/// pages.
+/// Selects the oldest block whose valid share is at most a limit; if none of the oldest blocks qualifies, the
+/// one with the fewest valid pages.
 pub struct PatientFifo {
     file: File,
 }
 
-// It remembers nothing that a snapshot of the device would have to hold.
+// The design has no state for a snapshot of the device.
 state!(PatientFifo { fixed { file } });
 
-/// Its settings.
+/// Settings of the design.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct File {
@@ -29,7 +29,7 @@ pub struct File {
 }
 
 impl Default for File {
-    /// Chosen: enough blocks to pass over a few, and a bound on the work.
+    /// Chosen: enough blocks to skip a few, and a bound on the work.
     fn default() -> Self {
         Self { looked_at: 16, most_valid: 15 }
     }
@@ -87,7 +87,8 @@ mod tests {
         contract::check(&contract::small(), |config| PatientFifo::build(&File::default(), config));
     }
 
-    /// Pages programmed for each page programmed for the host, which is what cleaning costs, on a small drive under random writes.
+    /// Write amplification from GC: pages programmed for each page programmed for the host, on a small drive
+    /// under random writes.
     fn amplification(setting: &str) -> f64 {
         let load = Workload { requests: Some(250_000), ..Workload::named("randwrite-4k-steady") };
         let set =

@@ -1,4 +1,4 @@
-//! The program `wordline` with one more design.
+//! The program `wordline` with an additional design.
 
 fn main() -> std::process::ExitCode {
     wordline_cli::main_with(patient_fifo::registry())

@@ -1,4 +1,4 @@
-//! The program of the crate does what the page says of it.
+//! The program of the crate behaves as the page describes.
 
 #[path = "../../shortest-queue/tests/page/mod.rs"]
 mod page;

@@ -1,4 +1,4 @@
-//! The array as a type of device that a configuration can name.
+//! The array as a device type that configurations can name.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,20 +9,20 @@ use wordline_ssd::{Device, SECTOR};
 
 use crate::{Counts, Raid0, Striping};
 
-/// The most members. Chosen: events and memory grow with them, and no controller has more ports.
+/// Most members. Chosen: events and memory grow with them, and no controller has more ports.
 const MOST: u16 = 1024;
 
-/// The keys of an array.
+/// Configuration of an array.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArrayFile {
-    /// How many members there are.
+    /// Number of members.
     #[serde(default = "members")]
     pub members: u16,
-    /// How much of a member lies side by side, before what lies on the next one.
+    /// Stripe unit: contiguous bytes on a member before the next member follows.
     #[serde(default = "stripe_unit")]
     pub stripe_unit: Bytes,
-    /// Each member: all are alike, but for what they draw at random.
+    /// Configuration of each member; members only differ in their random streams.
     pub member: SsdFile,
 }
 
@@ -30,12 +30,12 @@ fn members() -> u16 {
     2
 }
 
-/// Chosen: what small requests lie within and large ones do not.
+/// Chosen: small requests fit within it, large ones do not.
 fn stripe_unit() -> Bytes {
     Bytes::kib(64)
 }
 
-/// An array that was checked.
+/// A checked array.
 #[derive(Clone, Debug)]
 pub struct Array {
     members: u16,

@@ -1,10 +1,12 @@
-//! A device made of devices: SSDs striped as a RAID-0.
+//! A device made of devices: SSDs striped as a RAID-0 array.
 //!
-//! Stripe unit `k` of the array lies on member `k mod n`, as its unit `k / n`. So what a command covers on a member is one piece, and
-//! a command becomes one for each member that it touches. The array wraps the events of its members, and lends each of them the
-//! calendar; power cuts, metrics, audits and snapshots go to all of them.
+//! Stripe unit `k` of the array is on member `k mod n`, as its unit `k / n`. So the sectors of a command on
+//! one member are contiguous, and a command becomes one command for each member that it touches. The array
+//! wraps the events of its members and lends them its calendar; power cuts, metrics, audits and snapshots
+//! apply to all of them.
 //!
-//! [`Array`] is the type of device that a configuration names; with it the program of this crate is the whole program `wordline`.
+//! [`Array`] is the device type that configurations can name; with it, the program of this crate is the
+//! complete program `wordline`.
 
 mod configured;
 mod pieces;
@@ -28,14 +30,14 @@ pub use pieces::Striping;
 /// An event of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OfMember<E> {
-    /// Which member.
+    /// The member.
     pub member: u16,
     /// Its event.
     pub event: E,
 }
 
 counters! {
-    /// The counts of the array.
+    /// The counters of the array.
     pub struct Counts {
         commands: "raid.commands", Count, "Commands of the host.";
         split: "raid.split", Count, "Commands of the host that went to several members.";
@@ -43,17 +45,17 @@ counters! {
     }
 }
 
-/// A command of the host under way.
+/// An outstanding host command.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct UnderWay {
     command: Command,
     submitted: Instant,
-    /// Pieces that are not answered yet.
+    /// Outstanding member commands.
     pieces: u32,
     failed: bool,
 }
 
-/// The counts of an array at some time.
+/// The counters of an array at a point in time.
 pub struct Mark<M> {
     counts: Counts,
     members: Vec<M>,
@@ -63,13 +65,13 @@ pub struct Mark<M> {
 pub struct Raid0<D> {
     members: Vec<D>,
     striping: Striping,
-    /// By the tag of their pieces.
+    /// By the tag of their member commands.
     under_way: BTreeMap<u32, UnderWay>,
     next: u32,
     digest: Digest,
     counts: Counts,
     answers: Vec<Answer>,
-    /// None unless contents are followed.
+    /// `None` unless data verification is on.
     followed: Option<Box<Followed>>,
 }
 
@@ -79,23 +81,24 @@ state!(Raid0<D: State> {
     fixed { striping, followed }
 });
 
-/// Contents of commands, where contents are followed.
+/// Contents of commands, for data verification.
 #[derive(Default)]
 struct Followed {
-    /// Contents of the host's writes, by their tags.
+    /// Contents of host writes, by tag.
     carried: BTreeMap<u32, Vec<Content>>,
-    /// Contents that the reads in flight have found so far, by the tags of their pieces.
+    /// Contents found so far by outstanding reads, by the tag of their member commands.
     found: BTreeMap<u32, Vec<Content>>,
-    /// Contents found by reads that were answered, by their tags.
+    /// Contents found by completed reads, by tag.
     answered: BTreeMap<u32, Vec<Content>>,
 }
 
 impl<D: BlockDevice> Raid0<D> {
-    /// An array of `members` in stripe units of this many bytes. Sectors of a member beyond its last whole unit are not
-    /// used.
+    /// An array of `members` with stripe units of `unit` bytes. Sectors of a member beyond its last whole
+    /// unit are not used.
     ///
     /// # Panics
-    /// Without members, for members of different shapes, and for a unit that is no multiple of their logical pages and sectors.
+    /// Without members, with members of different shapes, or with a unit that is not a multiple of their
+    /// logical pages and sectors.
     pub fn new(members: Vec<D>, unit: Bytes) -> Self {
         let shape = members.first().expect("an array has members").shape();
         assert!(members.iter().all(|member| member.shape() == shape), "members of one shape");
@@ -113,7 +116,7 @@ impl<D: BlockDevice> Raid0<D> {
         &self.members
     }
 
-    /// Takes what reads found on a member that it has answered.
+    /// Takes the contents that completed reads found on a member.
     #[cold]
     fn take_found(&mut self, member: u16) {
         let Some(followed) = &mut self.followed else { return };
@@ -128,7 +131,7 @@ impl<D: BlockDevice> Raid0<D> {
         }
     }
 
-    /// Takes what a member has answered.
+    /// Takes the completions of a member.
     fn take_answers(&mut self, member: u16, now: Instant) {
         if self.followed.is_some() {
             self.take_found(member);
@@ -161,7 +164,7 @@ impl<D: BlockDevice> Raid0<D> {
         0..self.members.len() as u16
     }
 
-    /// The events of a member among those of the array.
+    /// The events of one member among the events of the array.
     fn agenda_of(member: u16, agenda: &Agenda<OfMember<D::Event>>) -> Agenda<D::Event> {
         let own = agenda.events.iter().filter(|(_, event)| event.member == member);
         Agenda { now: agenda.now, events: own.map(|(time, of)| (*time, of.event)).collect() }
@@ -286,7 +289,7 @@ impl<D: Ages> BlockDevice for Raid0<D> {
         self.members.iter().all(D::is_ready)
     }
 
-    /// The longest recovery of a member, and the sums of what they found.
+    /// The longest recovery time of a member, and the sums of what they recovered.
     fn pages_recovered(&self) -> u64 {
         self.members.iter().map(D::pages_recovered).sum()
     }
@@ -445,15 +448,16 @@ impl<D: Ages> Ages for Raid0<D> {
         self.members.iter_mut().for_each(D::start_clock);
     }
 
-    /// The members are at work at once.
+    /// The members work concurrently.
     fn time_of_a_page(&self) -> Duration {
         let of_one = self.members.iter().map(D::time_of_a_page).max().unwrap_or(Duration::ZERO);
         Duration::from_ps(of_one.ps() / self.members.len() as u64)
     }
 }
 
-/// How far all members are, one after another, where one has come so far and those before it wrote `before` pages. The
-/// work expected of one is expected of each, and filling and overwriting alternate.
+/// Progress over all members, preconditioned one after another, given the progress of the current one and the
+/// `before` pages written to earlier ones. Expects the same amount from each; filling and overwriting
+/// alternate.
 fn of_all(one: Written, before: u64, members: u64) -> Written {
     let expected = one.expected * members;
     Written { pages: before + one.pages, filled: expected, expected }

@@ -1,4 +1,4 @@
-//! Where the sectors of an array lie.
+//! Locations of the sectors of an array.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use wordline_kernel::Bytes;
 use wordline_ssd::SECTOR;
 use wordline_ssd::block_device::Shape;
 
-/// How sectors are striped over members.
+/// Striping of sectors over members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Striping {
     members: u64,
@@ -17,13 +17,13 @@ pub struct Striping {
 }
 
 impl Striping {
-    /// Stripe units of this many bytes over this many members of this shape. Sectors beyond their last whole unit are not
-    /// used.
+    /// Stripe units of `unit` bytes over `members` devices of this shape. Sectors beyond the last whole unit
+    /// are not used.
     pub fn of(members: u64, unit: Bytes, member: &Shape) -> Self {
         Self::new(members, unit.0 / SECTOR.0, member.namespaces[0])
     }
 
-    /// Stripe units of this many sectors over `members` of this many sectors each.
+    /// Stripe units of `unit` sectors over `members` devices of this many sectors each.
     pub fn new(members: u64, unit: u64, sectors_of_a_member: u64) -> Self {
         Self { members, unit, units: sectors_of_a_member / unit }
     }
@@ -39,16 +39,16 @@ impl Striping {
         Shape { namespaces: vec![self.sectors()], capacity: SECTOR * self.sectors(), block_set, ..member }
     }
 
-    /// The member of a sector, and which sector of the member it is.
+    /// The member of a sector, and the sector on that member.
     pub fn place(&self, sector: u64) -> (u16, u64) {
         let (unit, within) = (sector / self.unit, sector % self.unit);
         ((unit % self.members) as u16, unit / self.members * self.unit + within)
     }
 
-    /// The pieces of `sectors` from `first` on: one of each member that they touch, in the order of members.
+    /// The pieces of `sectors` from `first` on: one for each member that they touch, in the order of members.
     ///
-    /// Of the array's first `x` sectors a member holds `whole` units in each complete stripe and what is left of the last one;
-    /// a range is the difference of two such beginnings.
+    /// Of the array's first `x` sectors a member holds `whole` units in each complete stripe and its part of
+    /// the last one; a range is the difference of two such prefixes.
     pub fn pieces(&self, first: u64, sectors: u64) -> impl Iterator<Item = (u16, Range<u64>)> + use<> {
         let of = *self;
         (0..of.members).filter_map(move |member| {
@@ -57,13 +57,13 @@ impl Striping {
         })
     }
 
-    /// Which of `sectors` from `first` on lie on a member, in the order of its piece, counted from the first of them.
+    /// Indices within `sectors` from `first` on that are on a member, in the order of its piece.
     pub fn sectors_on(&self, member: u16, first: u64, sectors: u64) -> impl Iterator<Item = usize> + use<> {
         let of = *self;
         (0..sectors).filter(move |at| of.place(first + at).0 == member).map(|at| at as usize)
     }
 
-    /// Sectors of a member among the first `end` of the array.
+    /// Sectors of a member among the first `end` sectors of the array.
     fn before(&self, member: u64, end: u64) -> u64 {
         let stripe = self.unit * self.members;
         let rest = (end % stripe).saturating_sub(member * self.unit).min(self.unit);

@@ -1,4 +1,4 @@
-//! An array of devices is a device: it runs, loses its power, is saved and measured as its members are.
+//! An array of devices is a device: it runs, loses power, is saved and measured like its members.
 
 use raid_0::{Array, OfMember, Raid0};
 use wordline_kernel::{Bytes, Calendar, Duration, Instant, Schedule, Seed};
@@ -11,14 +11,15 @@ use wordline_ssd::device::{Content, ZEROES};
 use wordline_ssd::snapshot::Agenda;
 use wordline_ssd::{BlockDevice, Command, FixedLatency, Operation};
 
-/// The result of a workload at queue depth 64 on an array of this many small SSDs, with 10,000 requests for each of them.
+/// The result of a workload at queue depth 64 on an array of this many small SSDs, with 10,000 requests for
+/// each of them.
 fn run_small(workload: &str, members: u64, options: &RunOptions) -> Summary {
     let set = vec![format!("members={members}")];
     let selection = Selection { preset: Some("raid-0".into()), file: None, set };
     let device = Device::load_of(&Registry::default().with::<Array>(), &selection).expect("it is sound");
     let requests = Some(10_000 * members);
     let load = Workload { queue_depth: Some(64), requests, ..Workload::named(workload) };
-    // Commands of members are counted when they are sent: all requests, not those that were outstanding.
+    // Member commands are counted at submission: all requests, including those still outstanding at the end.
     let options = RunOptions { warm_up: Some(WarmUp::None), ..options.clone() };
     run(&device, &load, &options, &mut Unobserved).expect("it runs")
 }
@@ -27,7 +28,8 @@ fn run_small(workload: &str, members: u64, options: &RunOptions) -> Summary {
 fn two_members_answer_random_reads_nearly_twice_as_fast() {
     let [one, two] = [1, 2].map(|members| run_small("randread-4k", members, &RunOptions::default()));
     let ratio = two.host.iops / one.host.iops;
-    // At a depth of 64 the dies of either array are not all busy all the time: a member has half of the commands, on average.
+    // At a queue depth of 64 the dies of either array are not always busy: a member has half of the commands,
+    // on average.
     assert!((1.5..2.05).contains(&ratio), "{ratio}");
     assert_eq!(two.metrics.count("raid.commands"), 20_000);
     assert_eq!(two.metrics.count("raid.split"), 0, "reads of 4 KiB lie within a unit");
@@ -87,7 +89,7 @@ fn small() -> Raid0<wordline_ssd::Device> {
     array
 }
 
-/// Lets `array` serve `events` events at the most.
+/// Makes `array` handle at most `events` events.
 fn go_on(array: &mut Raid0<wordline_ssd::Device>, calendar: &mut Calendar<Event>, events: usize) {
     for _ in 0..events {
         let Some(event) = calendar.advance() else { break };
@@ -138,7 +140,7 @@ fn an_event_of_a_member_that_is_not_there_is_refused() {
     assert!(error.starts_with("a list of 2 entries, wanted 3"), "{error}");
 }
 
-/// The contents that a command writes into its sectors: the sector and its version.
+/// The contents that a command writes to its sectors, as sector and version.
 fn contents(command: &Command, version: u32) -> Vec<Content> {
     (command.sector..command.sector + command.sectors).map(|sector| content(sector, version)).collect()
 }

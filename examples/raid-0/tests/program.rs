@@ -1,4 +1,5 @@
-//! The program of a crate outside: all of `wordline`, with one more type of device.
+//! The program of a crate outside the repository's own: the complete `wordline`, with an additional device
+//! type.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The exit code of a call of the program, and its output.
+/// Exit code and output of a call of the program.
 fn call(arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_raid-0")).args(arguments).output().expect("it was built");
     let text = |bytes| String::from_utf8(bytes).expect("the program writes UTF-8");
@@ -29,7 +30,7 @@ fn refusal(arguments: &[&str]) -> String {
     err
 }
 
-/// A folder for a test with an array of three SSDs in it, as a user writes one.
+/// A folder for a test with a configuration of an array of three SSDs.
 fn folder() -> (TempDir, impl Fn(&str) -> String) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let root = folder.path().to_owned();
@@ -167,6 +168,6 @@ fn an_experiment_sweeps_over_arrays() {
     let outcome = json(&["repro", "raid-0/members", "--seeds", "1", "--experiments", folder, "--json"]);
     let rows = outcome["rows"].as_array().expect("rows");
     let verdicts: Vec<&Value> = rows.iter().map(|row| &row["verdict"]).collect();
-    // The band of the first, 25 % to either side, spans more than a factor of 1.5.
+    // The band of the first, 25 % to either side, covers more than a factor of 1.5.
     assert_eq!(verdicts, ["direction", "within", "within", "within"], "{outcome}");
 }

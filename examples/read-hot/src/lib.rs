@@ -1,4 +1,5 @@
-//! A design in its own crate: pages that are read often go to blocks in SLC mode, when they are written and when they are moved.
+//! A design in its own crate: frequently read pages go to blocks in SLC mode, when they are written and when
+//! they are relocated.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,11 +16,11 @@ use wordline_ssd::{Config, Design};
 /// Counts the reads of each page.
 pub struct ReadHot {
     file: File,
-    /// Reads of each page, halved from time to time.
+    /// Reads of each page, halved periodically.
     reads: Vec<u8>,
     /// Reads until all counts are halved.
     left: u32,
-    /// Reads of flash, and those of them in SLC mode.
+    /// Flash reads, and how many of them were in SLC mode.
     seen: [u64; 2],
 }
 
@@ -31,7 +32,7 @@ static SEEN: [Metric; 2] = [
 ];
 
 impl ReadHot {
-    /// The stream of a page: 1 if it is read often.
+    /// The stream of a page: 1 if it is read frequently.
     fn stream_of(&self, page: u32) -> u8 {
         u8::from(self.reads[page as usize] >= self.file.hot_reads)
     }
@@ -57,7 +58,8 @@ impl Design for ReadHot {
         self.stream_of(page.logical)
     }
 
-    /// A block in SLC mode counts as one of which most is invalid. It stays while more than a part of what it can hold is valid.
+    /// A block in SLC mode counts as mostly invalid. It is spared while more than a limit of its capacity is
+    /// valid.
     fn victim(&mut self, from: Candidates<'_>, _: RowId, view: &mut View<'_>) -> Option<BlockSetId> {
         let most = from.pages_per_block() / view.pools().first().geometry.bits_per_cell() / 4;
         let goes =
@@ -85,18 +87,18 @@ impl Design for ReadHot {
     }
 }
 
-/// Its settings.
+/// Settings of the design.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct File {
-    /// Reads from which on a page goes to blocks in SLC mode.
+    /// Reads from which a page goes to blocks in SLC mode.
     pub hot_reads: u8,
-    /// Reads of each page, on the average, after which all counts are halved.
+    /// Mean reads of a page after which all counts are halved.
     pub halved_after: u32,
 }
 
 impl Default for File {
-    /// Chosen: a page counts as hot that is read sixteen times as often as the mean page, which few are.
+    /// Chosen: a page is hot if it is read sixteen times as often as the mean page, which few are.
     fn default() -> Self {
         Self { hot_reads: 32, halved_after: 2 }
     }

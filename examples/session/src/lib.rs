@@ -1,20 +1,21 @@
-//! A background scrubber beside a host: it reads the whole drive, page by page, as fast as the reads of the host stay fast. Each of
-//! its decisions follows from the last latency that the host saw, so no trace and no queue depth can take its place.
+//! A background scrubber beside a host: it reads the whole drive, page by page, as fast as the host's read
+//! latency permits. Each of its decisions follows from the last latency that the host saw, so no trace and no
+//! queue depth can replace it.
 //!
-//! The host reads at random, one request each [`HOST_INTERVAL`]. The scrubber has one read outstanding. After each answer of the
-//! host it pauses twice as long where that took longer than the target, and a little less where it did not, as congestion control
-//! does with its rate.
+//! The host reads at random, one request each [`HOST_INTERVAL`]. The scrubber has one read outstanding. After
+//! each host completion it doubles its pause if the latency exceeded the target, and shortens it a little
+//! otherwise, like congestion control.
 
 use wordline_kernel::{Bytes, Duration, Instant, Seed, Stream};
 use wordline_lab::trace::{Op, Request};
 use wordline_lab::{Answered, Device, Error, RunOptions, Session, Summary, Until, Workload};
 
-/// Time between two requests of the host. Chosen: a small drive is busy, but not full.
+/// Time between two host requests. Chosen: a small drive is busy, but not saturated.
 pub const HOST_INTERVAL: Duration = Duration::from_us(100);
-/// Bytes of a request of the host, and of the scrubber.
+/// Size of a host request, and of a scrubber request.
 const HOST_SIZE: Bytes = Bytes::kib(4);
 const SCRUB_SIZE: Bytes = Bytes::kib(64);
-/// By how much the pause of the scrubber shrinks after a fast answer; after a slow one it doubles. Chosen.
+/// Decrease of the scrubber's pause after a fast completion; after a slow one the pause doubles. Chosen.
 const STEP: Duration = Duration::from_us(10);
 /// The shortest and the longest pause. Chosen.
 const PAUSES: [Duration; 2] = [Duration::from_us(10), Duration::from_ms(5)];
@@ -22,26 +23,26 @@ const PAUSES: [Duration; 2] = [Duration::from_us(10), Duration::from_ms(5)];
 /// The results of scrubbing beside a host.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Bytes that the scrubber read.
+    /// Bytes read by the scrubber.
     pub scrubbed: Bytes,
-    /// Share of the host's reads that took longer than the target.
+    /// Share of host reads that exceeded the target latency.
     pub slow: f64,
-    /// The result of the session, of host and scrubber together.
+    /// The result of the session, host and scrubber together.
     pub summary: Summary,
 }
 
-/// The scrubber: where it is on the drive, and when it may read next.
+/// The scrubber: its position on the drive, and the time of its next read.
 struct Scrubber {
     capacity: Bytes,
     at: Bytes,
     pause: Duration,
     next: Instant,
-    /// The number of its request that is outstanding.
+    /// The number of its outstanding request.
     outstanding: Option<u64>,
 }
 
 impl Scrubber {
-    /// The next read, where it is time for one at `now`.
+    /// The next read, if one is due at `now`.
     fn request(&mut self, now: Instant) -> Option<Request> {
         if self.outstanding.is_some() || now < self.next {
             return None;
@@ -51,21 +52,21 @@ impl Scrubber {
         Some(request)
     }
 
-    /// Its own answer has come: it pauses.
+    /// Completes its own read, and pauses.
     fn answered(&mut self, now: Instant) {
         self.outstanding = None;
         self.next = now + self.pause;
     }
 
-    /// The host had an answer: the pause follows from whether it was slow.
+    /// Adjusts the pause after a host completion.
     fn saw(&mut self, is_slow: bool) {
         let pause = if is_slow { self.pause * 2 } else { self.pause.saturating_sub(STEP) };
         self.pause = pause.clamp(PAUSES[0], PAUSES[1]);
     }
 }
 
-/// Lets the host read `requests` times, with a scrubber that keeps the reads of the host within `target`; none scrubs where it is
-/// left out.
+/// Runs `requests` host reads beside a scrubber that keeps their latency within `target`; without a target
+/// nothing is scrubbed.
 ///
 /// # Errors
 /// Those of a session.
@@ -104,7 +105,7 @@ pub fn scrub(device: &Device, requests: u64, target: Option<Duration>, seed: u64
     Ok(Outcome { scrubbed, slow: slow as f64 / requests as f64, summary })
 }
 
-/// A read of the host at a random address.
+/// A host read at a random address.
 fn read_of_host(now: Instant, capacity: Bytes, random: &mut Stream) -> Request {
     let page = random.below(capacity.0 / HOST_SIZE.0);
     Request { arrival: now, ..Request::new(Op::Read, HOST_SIZE * page, HOST_SIZE) }

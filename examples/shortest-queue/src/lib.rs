@@ -1,5 +1,5 @@
-//! A design in its own crate: each program goes to the row of planes whose die has the least to do, of equals to the one that was
-//! erased least.
+//! A design in its own crate: each program goes to the plane group whose die has the shortest queue, of
+//! equals to the one with the fewest erases.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,15 +11,16 @@ use wordline_ssd::design::{Needs, Observes, Seam, Seen, View};
 use wordline_ssd::policy::placement::{RowId, RowSet};
 use wordline_ssd::{Config, Design};
 
-/// Placed by the lengths of queues and by wear.
+/// Places programs by queue length and wear.
 pub struct ShortestQueue {
-    /// Tasks that count as much as an erase more than the least worn row has; 0 where wear only decides between equals.
+    /// Queued tasks that weigh as much as an erase more than the least worn plane group has; with 0 wear only
+    /// decides between equals.
     tasks_of_erase: u32,
-    /// Erases of each row, which this is told.
+    /// Erases of each plane group, from device events.
     erases: Column<RowId, u32>,
-    /// Programs that went elsewhere than to the first row that took them.
+    /// Programs that did not go to the first plane group that accepted them.
     passed: u64,
-    /// Programs by the tasks that they found waiting for their die, and over time with the sum of these.
+    /// Programs by the tasks queued at their die, and over time with the sum of these.
     found: Vec<u64>,
     over_time: Series<[u64; 2]>,
 }
@@ -50,7 +51,7 @@ static QUEUES: [Chart; 2] = [
 ];
 
 impl ShortestQueue {
-    /// A program goes to a die with this many tasks waiting.
+    /// Notes a program to a die with this many queued tasks.
     fn note(&mut self, tasks: u32, now: Instant) {
         let at = tasks as usize;
         self.found.resize(self.found.len().max(at + 1), 0);
@@ -99,11 +100,12 @@ impl Design for ShortestQueue {
     }
 }
 
-/// Its settings.
+/// Settings of the design.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct File {
-    /// Tasks that count as much as an erase more than the least worn row has; 0 where wear only decides between equals.
+    /// Queued tasks that weigh as much as an erase more than the least worn plane group has; with 0 wear only
+    /// decides between equals.
     pub tasks_of_erase: u32,
 }
 

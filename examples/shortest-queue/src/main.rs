@@ -1,4 +1,4 @@
-//! The program `wordline` with one more design.
+//! The program `wordline` with an additional design.
 
 use shortest_queue::ShortestQueue;
 use wordline_lab::devices::Registry;

@@ -1,4 +1,4 @@
-//! The program of a crate outside: all of `wordline`, with one more design.
+//! The program of a crate outside the repository's own: the complete `wordline`, with an additional design.
 
 mod page;
 
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// The exit code of a call of the program, and its output.
+/// Exit code and output of a call of the program.
 fn call(arguments: &[&str]) -> (Option<i32>, String, String) {
     let program = env!("CARGO_BIN_EXE_shortest-queue");
     let output = Command::new(program).args(arguments).output().expect("it was built");
@@ -26,7 +26,7 @@ fn refusal(arguments: &[&str]) -> String {
     err
 }
 
-/// Reads make the queues of the dies differ, so that writes have a choice.
+/// Reads make the queue lengths of the dies differ, so that writes have a choice.
 const WORK: [&str; 6] = ["--workload", "mixed-70-30", "--requests", "5000", "--warm-up", "none"];
 const FILLED: [&str; 2] = ["--precondition", "filled"];
 

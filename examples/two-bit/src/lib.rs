@@ -1,5 +1,5 @@
-//! A design in its own crate: pages that are written often go to blocks with two bits a cell. A page of such a word line that is
-//! written again makes room for another one there, without an erase.
+//! A design in its own crate: frequently written pages go to blocks with two bits a cell. When a page of such
+//! a word line is updated, another one is reprogrammed in its place, without an erase.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,11 +15,11 @@ use wordline_ssd::{Config, Design};
 /// Counts the writes of each page.
 pub struct TwoBit {
     file: File,
-    /// Writes of each page, halved from time to time.
+    /// Writes of each page, halved periodically.
     writes: Vec<u8>,
     /// Writes until all counts are halved.
     left: u32,
-    /// Pages that went to blocks with two bits a cell, if the row had some for them.
+    /// Pages sent to blocks with two bits a cell, if the plane group had one.
     hot: u64,
 }
 
@@ -33,7 +33,7 @@ impl Design for TwoBit {
         Self::NAME
     }
 
-    /// Word lines of hot blocks are programmed again. Blocks that wait for a page to become invalid may be set aside.
+    /// Word lines of hot blocks are reprogrammed. Blocks that wait for invalid pages may be suspended.
     fn needs(&self) -> Needs {
         let mode =
             if self.file.times > 0 { CellMode::Reprogrammed(self.file.times) } else { CellMode::TwoBit };
@@ -55,7 +55,7 @@ impl Design for TwoBit {
         u8::from(is_hot)
     }
 
-    /// A block with a place to be programmed again goes first, so that no room is taken that need not be.
+    /// A block with a word line to reprogram goes first, to save free pages.
     fn open_block(&mut self, open: &[OpenBlock<'_>], _: &mut View<'_>) -> usize {
         open.iter().position(|one| !one.again.word_lines.is_empty()).unwrap_or(0)
     }
@@ -64,7 +64,8 @@ impl Design for TwoBit {
         open.again.word_lines.first().copied().unwrap_or_else(|| open.first_unprogrammed())
     }
 
-    /// A block waits at the end of a super layer: when the next one is begun, none of its word lines can be programmed again.
+    /// A block is suspended at the end of a super layer: once the next one is begun, its word lines cannot be
+    /// reprogrammed.
     fn suspends(
         &mut self,
         open: &[OpenBlock<'_>],
@@ -79,7 +80,7 @@ impl Design for TwoBit {
         open.iter().find(is_at_end).map(|one| one.block)
     }
 
-    /// The one that waited longest goes on with its next super layer.
+    /// The block suspended longest continues with its next super layer.
     fn resumes(&mut self, suspended: &SuspendedBlocks<'_>, _: &mut View<'_>) -> Option<BlockSetId> {
         let is_enough = suspended.count() >= usize::from(self.file.waiting);
         suspended.iter().next().filter(|_| is_enough).map(|one| one.block)
@@ -90,20 +91,20 @@ impl Design for TwoBit {
     }
 }
 
-/// Its settings.
+/// Settings of the design.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct File {
-    /// Writes from which on a page goes to blocks with two bits a cell.
+    /// Writes from which a page goes to blocks with two bits a cell.
     pub hot_writes: u8,
-    /// How often a word line is programmed again.
+    /// Reprogram passes of a word line.
     pub times: u8,
-    /// Blocks of a row that wait for pages to become invalid, at most.
+    /// Most suspended blocks of a plane group, which wait for invalid pages.
     pub waiting: u16,
 }
 
 impl Default for File {
-    /// Chosen: a page is hot that is written sixteen times as often as the mean page.
+    /// Chosen: a page is hot if it is written sixteen times as often as the mean page.
     fn default() -> Self {
         Self { hot_writes: 16, times: 1, waiting: 4 }
     }

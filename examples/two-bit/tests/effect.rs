@@ -1,4 +1,5 @@
-//! The effect that the design aims at: what is written often takes fewer erases. And the contract of designs: an oracle, faults, power cuts, snapshots.
+//! The effect that the design aims at: frequent writes take fewer erases. Also the design contract: an
+//! oracle, faults, power cuts and snapshots.
 
 use two_bit::{File, TwoBit};
 use wordline_lab::devices::DesignType;

@@ -1,4 +1,4 @@
-//! Centaur as a configuration names it.
+//! Configuration of Centaur.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,23 +12,25 @@ use crate::DesignType;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CentaurFile {
-    /// The dispatch condition at the start: what the host wrote of a unit goes to the first pool if it is at least as large.
+    /// Initial dispatch condition: host data of a unit go to the first pool if there is at least this much.
     pub condition: Bytes,
-    /// The least that the condition becomes.
+    /// Lower bound of the condition.
     pub least: Bytes,
-    /// The most that it becomes.
+    /// Upper bound of the condition.
     pub most: Bytes,
-    /// By how much it changes at a time; with 0 it stays as it is.
+    /// Change of the condition at an adjustment; with 0 it is constant.
     pub step: Bytes,
-    /// After how many pieces it changes: up if the second pool has spent less of its lifetime than the first, else down.
+    /// Pieces between adjustments: upwards if the second pool has used less of its endurance than the first,
+    /// else downwards.
     pub adjust_every: u32,
-    /// Whether all that waits in the buffer of a unit leaves it together, as one piece, when a page of it does; else each page is a piece.
+    /// Whether all buffered pages of a unit are destaged together, as one piece, when one of them is; else
+    /// each page is a piece.
     pub combining: bool,
-    /// Whether an idle chip of the second pool takes the oldest of what waits for the first, while a larger share of the first pool's
-    /// pages is valid (algorithm 2).
+    /// Whether an idle chip of the second pool takes the oldest piece that waits for the first, while a
+    /// larger share of the first pool's pages is valid (algorithm 2).
     pub stealing: bool,
-    /// Whether the valid pages of a victim of the second pool go to the first, while a larger share of the second pool's pages is valid
-    /// (algorithm 3). Wants `ftl.mapping.whole_units`.
+    /// Whether the valid pages of a victim of the second pool go to the first, while a larger share of the
+    /// second pool's pages is valid (algorithm 3). Wants `ftl.mapping.whole_units`.
     pub migration: bool,
 }
 

@@ -6,11 +6,11 @@ use wordline_ssd::policy::router::Outgoing;
 
 use super::{CentaurFile, LARGE, SMALL, spent};
 
-/// Sends what the host wrote of a unit to one of two pools by its length; the condition moves by spent lifetimes.
+/// Sends the host data of a unit to one of two pools by their size; the condition follows the endurance used.
 pub struct Dispatcher {
-    /// The dispatch condition now, in bytes (the paper's DC).
+    /// The current dispatch condition in bytes (the paper's DC).
     condition: u64,
-    /// Pieces dispatched since it was looked at last.
+    /// Pieces dispatched since the last adjustment.
     dispatched: u32,
     least: u64,
     most: u64,
@@ -21,7 +21,7 @@ pub struct Dispatcher {
 state!(Dispatcher { values { condition, dispatched } fixed { least, most, step, adjust_every } });
 
 impl Dispatcher {
-    /// At its start. `file` is checked.
+    /// A dispatcher in its initial state. `file` has been checked.
     pub fn new(file: &CentaurFile) -> Self {
         let CentaurFile { condition, least, most, step, adjust_every, .. } = *file;
         Self {
@@ -39,9 +39,9 @@ impl Dispatcher {
         Bytes(self.condition)
     }
 
-    /// Moves the condition towards equal wear.
+    /// Adjusts the condition towards equal wear.
     fn adjust(&mut self, [of_2d, of_3d]: [f64; 2]) {
-        // Steps that do not divide the range end at its ends, not beyond them.
+        // A step that does not divide the range is clamped to it.
         self.condition = if of_2d < of_3d {
             (self.condition + self.step).min(self.most)
         } else {

@@ -1,9 +1,9 @@
-//! The hybrid of SLC and MLC (Chang, IEEE Transactions on Computers 2010, as Centaur describes it in section 6.2.5).
+//! The SLC/MLC hybrid (Chang, IEEE Transactions on Computers 2010, as Centaur describes it in section 6.2.5).
 //!
-//! The description leaves three things open, which are chosen here. An epoch is as many requests of the host as there are pieces between two
-//! adjustments of Centaur. Of how many hot pieces go to MLC it says only that the difference of the lifetimes decides: chosen is the share
-//! `1 - l_MLC / l_SLC`, evenly spread. Pages of a unit leave the buffer together, and several requests may have written them: the largest of these
-//! decides.
+//! The description leaves three things open, which are chosen here. An epoch has as many host requests as
+//! there are pieces between two adjustments of Centaur. The share of hot pieces that go to MLC depends on the
+//! difference of the lifetimes: chosen is `1 - l_MLC / l_SLC`, evenly spread. Pages of a unit are destaged
+//! together, and several requests may have written them: the largest of these decides.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,35 +19,37 @@ use crate::DesignType;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HybridFile {
-    /// Writes of the host in an epoch, from whose sizes the threshold of the next one follows (k-means, k = 2).
+    /// Host writes in an epoch; their sizes determine the threshold of the next one (k-means, k = 2).
     pub epoch: u32,
-    /// The largest write of the host that goes to the second pool in the first epoch.
+    /// The largest host write that goes to the second pool in the first epoch.
     pub threshold: Bytes,
-    /// Whether the threshold follows the sizes of the last epoch; else it stays.
+    /// Whether the threshold follows the sizes of the last epoch; else it is constant.
     pub clustering: bool,
-    /// Whether some of the small pieces go to the first pool while the second has spent more of its lifetime.
+    /// Whether some of the small pieces go to the first pool while the second has used more of its endurance.
     pub level_lifetimes: bool,
 }
 
 impl Default for HybridFile {
-    /// Centaur, section 6.2.5: thresholds are typically 4 or 8 KB, and lifetimes are levelled. Chosen: the larger of them at the
-    /// start, and an epoch as long as between two adjustments of Centaur (table 2).
+    /// Centaur, section 6.2.5: thresholds are typically 4 or 8 KB, and lifetimes are levelled. Chosen: the
+    /// larger of them initially, and an epoch as long as Centaur's adjustment interval (table 2).
     fn default() -> Self {
         Self { epoch: 1_000, threshold: Bytes::kib(8), clustering: true, level_lifetimes: true }
     }
 }
 
-/// The largest write that is told from larger ones, in sectors: 1 MiB. Chosen: the most that Linux sends to an NVMe drive at once with its defaults.
+/// Writes above this size, in sectors, are not distinguished: 1 MiB. Chosen: the most that Linux sends to an
+/// NVMe drive at once with its defaults.
 const LARGEST: u32 = 2048;
 
-/// Sends what small writes of the host brought to the second pool, small among those of the last epoch, and the rest to the first.
+/// Sends data of small host writes to the second pool, small compared with the last epoch, and the rest to
+/// the first.
 pub struct Hybrid {
-    /// Sectors of the largest small write.
+    /// Size of the largest small write, in sectors.
     threshold: u32,
     sizes: Sizes,
-    /// Writes of the host in this epoch so far.
+    /// Host writes in this epoch so far.
     seen: u32,
-    /// Small pieces that are due to the first pool, of which a whole one is sent there.
+    /// Accumulated share of small pieces due to the first pool; at one, a piece is sent there.
     due: f64,
     epoch: u32,
     /// Sectors of a logical page.
@@ -59,7 +61,7 @@ pub struct Hybrid {
 state!(Hybrid { values { threshold, sizes, seen, due } fixed { epoch, page, clustering, level_lifetimes } });
 
 impl Hybrid {
-    /// At its start, in a device of `config`. `file` is checked.
+    /// A hybrid in its initial state, in a device of `config`. `file` has been checked.
     pub fn new(file: &HybridFile, config: &Config) -> Self {
         Self {
             threshold: (file.threshold.0 / SECTOR.0) as u32,
@@ -73,18 +75,18 @@ impl Hybrid {
         }
     }
 
-    /// The largest write of the host that counts as small.
+    /// The largest host write that counts as small.
     pub fn threshold(&self) -> Bytes {
         SECTOR * u64::from(self.threshold)
     }
 
-    /// The pool that a piece goes to.
+    /// The pool for a piece.
     pub fn pool_of(&mut self, piece: &Outgoing<'_>) -> u8 {
         let small = piece.request.sectors <= self.threshold;
         if small && !self.is_diverted(spent(piece.pools)) { SMALL } else { LARGE }
     }
 
-    /// Takes the size of a write of the host into account. An epoch of one size leaves the threshold as it is.
+    /// Learns from the size of a host write. An epoch with a single size leaves the threshold unchanged.
     pub fn learn(&mut self, sectors: u32) {
         self.sizes.count(sectors);
         self.seen += 1;
@@ -95,7 +97,7 @@ impl Hybrid {
         }
     }
 
-    /// Whether this small piece goes to the first pool, so that both wear alike.
+    /// Whether this small piece goes to the first pool, to level the wear.
     fn is_diverted(&mut self, [of_slc, of_mlc]: [f64; 2]) -> bool {
         if !self.level_lifetimes || of_slc <= of_mlc {
             return false;
@@ -123,7 +125,7 @@ impl Design for Hybrid {
         self.pool_of(piece)
     }
 
-    /// Each write is counted once, with its first page.
+    /// Each write counts once, with its first page.
     fn observe(&mut self, seen: &Seen<'_>, _: &mut View<'_>) {
         if let Seen::Written { page, request, .. } = *seen
             && request.sector / self.page == u64::from(page.0)
@@ -137,7 +139,7 @@ impl Design for Hybrid {
     }
 }
 
-/// The hybrid as a configuration names it.
+/// The hybrid as a named design.
 #[derive(Debug)]
 pub struct SlcMlcHybrid;
 

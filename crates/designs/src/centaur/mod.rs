@@ -1,8 +1,10 @@
-//! Centaur, an SSD of 2D SLC and 3D TLC chips (Centaur, section 5), and the hybrid that it is compared with (section 6.2.5).
+//! Centaur, an SSD with 2D SLC and 3D TLC chips (Centaur, section 5), and the hybrid that it is compared with
+//! (section 6.2.5).
 //!
-//! Centaur is one design: it says which pages of a unit leave the buffer together, and so are one piece; its dispatcher says which pool
-//! a piece goes to, its stealer which of the pieces that wait for the 3D chips idle 2D chips take, and its migration whose pages move
-//! to the 3D chips when a 2D block is cleaned, and which others of their unit are programmed with them. The mechanism reads those.
+//! Centaur is one design: it decides which pages of a unit are destaged together, as one piece; its
+//! dispatcher chooses the pool of a piece; its stealer chooses which of the pieces that wait for the 3D chips
+//! idle 2D chips take; and its migration chooses which pages move to the 3D chips in GC of a 2D block, and
+//! which other pages of their unit are programmed with them. The mechanism carries these decisions out.
 
 mod configured;
 mod dispatcher;
@@ -30,18 +32,18 @@ const SMALL: u8 = 1;
 /// Centaur: its three algorithms over two pools.
 pub struct Centaur {
     dispatcher: Dispatcher,
-    /// Whether what waits of a unit is dispatched together.
+    /// Whether buffered pages of a unit are dispatched together.
     combines: bool,
-    /// Whether idle 2D chips take what waits for the 3D chips.
+    /// Whether idle 2D chips take pieces that wait for the 3D chips.
     steals: bool,
-    /// Whether cleaning moves pages from the 2D chips to the 3D chips.
+    /// Whether GC moves pages from the 2D chips to the 3D chips.
     migrates: bool,
 }
 
 state!(Centaur { parts { dispatcher } fixed { combines, steals, migrates } });
 
 impl Centaur {
-    /// At its start. `file` is checked.
+    /// Centaur in its initial state. `file` has been checked.
     pub fn new(file: &CentaurFile) -> Self {
         let CentaurFile { combining, stealing, migration, .. } = *file;
         Self { dispatcher: Dispatcher::new(file), combines: combining, steals: stealing, migrates: migration }
@@ -68,12 +70,14 @@ impl Design for Centaur {
         self.dispatcher.pool(piece)
     }
 
-    /// Requests are combined while they wait: what is in the buffer of a unit leaves it together (figure 9), when one page of it has to.
+    /// Requests are combined while they wait: the buffered pages of a unit are destaged together (figure 9)
+    /// as soon as one has to be.
     fn leaves_with(&mut self, _: u32, _: u32, _: &mut View<'_>) -> bool {
         self.combines
     }
 
-    /// A page for the 3D chips is programmed together with all 2D pages of its unit (algorithm 3, lines 5 to 8).
+    /// A page for the 3D chips is programmed together with all 2D pages of its unit (algorithm 3, lines 5 to
+    /// 8).
     fn goes_along(&mut self, _: u32, _: &mut View<'_>) -> bool {
         true
     }
@@ -82,26 +86,27 @@ impl Design for Centaur {
         Some(self.dispatcher.condition())
     }
 
-    /// Algorithm 2: the oldest piece goes to an idle 2D chip page by page, while a larger share of the 3D pages is valid.
+    /// Algorithm 2: the oldest piece goes to an idle 2D chip page by page, while a larger share of the 3D
+    /// pages is valid.
     fn steal(&mut self, waiting: &[Waits], to: usize, view: &mut View<'_>) -> Option<usize> {
         let [of_2d, of_3d] = [to, LARGE.into()].map(|pool| view.pool(pool).valid_share());
         (of_3d > of_2d && !waiting.is_empty()).then_some(0)
     }
 
-    /// Algorithm 3: each valid page of a victim goes to the 3D chips with all others of its unit, while a larger share of the 2D
-    /// pages is valid.
+    /// Algorithm 3: each valid page of a victim goes to the 3D chips with all others of its unit, while a
+    /// larger share of the 2D pages is valid.
     fn leaves(&mut self, _: BlockSetId, pool: usize, view: &mut View<'_>) -> bool {
         let [of_2d, of_3d] = [pool, LARGE.into()].map(|pool| view.pool(pool).valid_share());
         of_2d > of_3d
     }
 }
 
-/// Spent lifetimes of the 2D chips and of the 3D chips (equation 1).
+/// Endurance used of the 2D chips and of the 3D chips (equation 1).
 fn spent(pools: &[PoolState]) -> [f64; 2] {
     [SMALL, LARGE].map(|pool| pools[usize::from(pool)].spent())
 }
 
-/// Both designs want a device with two pools.
+/// Checks that the device has two pools, as both designs require.
 fn check_device(name: &str, config: &Config, wrong: &mut Complaints) {
     let pools = config.pools.count();
     wrong.require(

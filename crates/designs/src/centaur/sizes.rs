@@ -1,34 +1,34 @@
-//! The sizes of an epoch's requests, and where they fall into small and large ones.
+//! Request sizes of an epoch, and their division into small and large ones.
 
 use serde::{Deserialize, Serialize};
 
-/// How many requests there were of each size, in sectors.
+/// Histogram of request sizes in sectors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sizes {
-    /// By size: the first counts those of one sector, the last all larger ones too.
+    /// By size: the first entry counts requests of one sector, the last includes all larger ones.
     counts: Vec<u32>,
 }
 
 impl Sizes {
-    /// None yet, of sizes up to `most` sectors.
+    /// An empty histogram for sizes up to `most` sectors.
     pub fn new(most: u32) -> Self {
         Self { counts: vec![0; most.max(1) as usize] }
     }
 
-    /// Counts one of this many sectors.
+    /// Counts a request of this many sectors.
     pub fn count(&mut self, sectors: u32) {
         let at = (sectors.max(1) as usize).min(self.counts.len()) - 1;
         self.counts[at] += 1;
     }
 
-    /// Forgets all.
+    /// Clears the histogram.
     pub fn clear(&mut self) {
         self.counts.fill(0);
     }
 
-    /// The largest of the small ones in sectors: two clusters by k-means. In one dimension those of the least sum of squares
-    /// around the means are neighbours in order, so that all splits are tried. The lowest wins a tie; none if all are of one
-    /// size.
+    /// The largest of the small sizes in sectors: two clusters by k-means. In one dimension the clusters with
+    /// the least sum of squares around their means are intervals, so that all splits are tried. The lowest
+    /// split wins a tie; `None` if all sizes are equal.
     pub fn largest_small(&self) -> Option<u32> {
         let sums = |(count, total): (f64, f64), (sectors, counted): (usize, &u32)| {
             let counted = f64::from(*counted);
@@ -45,7 +45,8 @@ impl Sizes {
             if large.0 == 0.0 {
                 break;
             }
-            // The squares themselves are the same for all splits: the least sum around the means has the most of this.
+            // The squares themselves do not depend on the split: the least sum around the means has the
+            // largest value of this.
             let between = small.1 * small.1 / small.0 + large.1 * large.1 / large.0;
             if best.is_none_or(|(most, _)| between > most) {
                 best = Some((between, at as u32 + 1));

@@ -1,4 +1,4 @@
-//! cubeFTL as a configuration names it.
+//! Configuration of cubeFTL.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,50 +24,51 @@ pub enum Order {
     Vertical,
 }
 
-/// The word lines that pages of victims go to in the adaptive order.
+/// Word lines for relocated pages in the adaptive order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OfCollector {
-    /// By the same rule as those of the host.
+    /// By the same rule as for host pages.
     #[default]
     Adaptive,
     /// Leaders, as long as there are any.
     Leaders,
 }
 
-/// Where the parameters of a program come from.
+/// Source of the program parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
-    /// From the outcome of the leader of the layer: followers skip verifies and have a narrower window (section 5.1).
+    /// The outcome of the leader of the layer: followers skip verifies and have a narrower window (section
+    /// 5.1).
     #[default]
     Leader,
-    /// From a table by layer that is the same for all blocks and for the whole life (vertFTL).
+    /// A table by layer, the same for all blocks and for the whole lifetime (vertFTL).
     Layer,
-    /// From the data sheet.
+    /// The data sheet.
     DataSheet,
 }
 
-/// The programs after which cells are sensed once more for what is learnt of them.
+/// Programs after which cells are sensed once more, to monitor them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sensed {
-    /// None: what is learnt costs nothing, as in the paper.
+    /// None: monitoring costs nothing, as in the paper.
     #[default]
     None,
-    /// Those of leaders.
+    /// Programs of leaders.
     Leaders,
-    /// All.
+    /// All programs.
     All,
 }
 
-/// A VFinal that is lower on a layer.
+/// A lower VFinal for a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LayerMargin {
-    /// The layer, counted from 0. Between two layers that are named margins lie on a straight line.
+    /// The layer, counted from 0. Between two configured layers margins are interpolated linearly.
     pub layer: u32,
-    /// By how much it is lower, in millivolts.
+    /// Reduction of VFinal, in millivolts.
     pub margin: u16,
 }
 
@@ -77,41 +78,44 @@ pub struct LayerMargin {
 pub struct CubeFile {
     /// The order of word lines.
     pub order: Order,
-    /// The share of the write buffer beyond which followers are programmed.
+    /// Occupancy of the write buffer, as a share, above which followers are programmed.
     pub full_above: f64,
-    /// Blocks that each stream of a row has open at once in the adaptive order.
+    /// Active blocks of each stream of a plane group in the adaptive order.
     pub active_blocks: u8,
-    /// The word lines that pages of victims go to in the adaptive order.
+    /// Word lines for relocated pages in the adaptive order.
     pub of_collector: OfCollector,
-    /// Where the parameters of a program come from.
+    /// Source of the program parameters.
     pub parameters: Source,
     /// Whether followers skip verifies.
     pub skip: bool,
     /// Whether followers have a narrower window.
     pub window: bool,
-    /// Whether a read begins with the levels that read its layer last.
+    /// Whether a read starts with the read offsets that last succeeded on its layer.
     pub read_levels: bool,
-    /// The largest share of cells of the erased state and of P1 that may be read as each other right after a program.
+    /// The largest share of cells of the erased state and of P1 that may be confused right after a program.
     pub most_errors: f64,
-    /// Pairs of a spare margin, which is what lies between that share and a leader's, and of the millivolts by which the window of followers
-    /// is narrower. In between on a straight line, rounded down to 10 mV; before the first and behind the last as there.
+    /// Pairs of a spare margin, the difference between that share and a leader's, and of the reduction of the
+    /// followers' window in millivolts. Interpolated linearly, rounded down to 10 mV; constant beyond both
+    /// ends.
     pub margins: Vec<[f64; 2]>,
-    /// Pairs of such a number of millivolts and of those among them by which VStart is higher; the rest is VFinal's. In between on a
-    /// straight line, rounded down to 10 mV.
+    /// Pairs of such a reduction and of its part by which VStart is higher, in millivolts; the rest lowers
+    /// VFinal. Interpolated linearly, rounded down to 10 mV.
     pub split: Vec<[f64; 2]>,
-    /// The margins of VFinal by layer, if parameters come from there.
+    /// The margins of VFinal by layer, for `parameters = "layer"`.
     pub layers: Vec<LayerMargin>,
     /// Time that setting the parameters adds to a program.
     pub setting: Duration,
     /// The programs after which cells are sensed once more.
     pub sensed: Sensed,
-    /// Whether followers whose errors are far above those of the word line before are programmed again.
+    /// Whether followers whose errors are far above those of the preceding word line are programmed again
+    /// elsewhere.
     pub safety: bool,
 }
 
 impl Default for CubeFile {
-    /// cubeFTL, sections 4 and 5, with 4.2e-3, the end of figure 11, as what is allowed. Both tables are chosen, by what the cells of
-    /// `cubeftl-tlc` take (docs/designs/cubeftl.md): the one entry that is printed, 320 mV for 1.7e-3, loses data there.
+    /// cubeFTL, sections 4 and 5, with 4.2e-3, the end of figure 11, as the largest share. Both tables are
+    /// chosen to suit the cells of `cubeftl-tlc` (docs/designs/cubeftl.md): the one printed entry, 320 mV for
+    /// 1.7e-3, loses data there.
     fn default() -> Self {
         Self {
             order: Order::Adaptive,
@@ -134,7 +138,7 @@ impl Default for CubeFile {
 }
 
 impl CubeFile {
-    /// Whether programs or reads depend on the cells.
+    /// Whether programs or reads depend on cells.
     fn needs_cells(&self) -> bool {
         self.parameters != Source::DataSheet || self.read_levels
     }
@@ -150,7 +154,7 @@ impl CubeFile {
         wrong.require(some, "active_blocks", self.active_blocks, format!("from 1 to {most}"));
         let mut tuned = 0;
         for pool in config.pools.iter() {
-            // Beside a 3D part there may be others, whose word lines are left in their order.
+            // A 3D part may stand beside others, whose word lines keep their order.
             if pool.part.geometry.layers > 1 || config.pools.count() == 1 {
                 let complaint = FrontierKind::Vertical {}.complaint(&pool.part, &pool.geometry);
                 if let Some((_, found, _)) = complaint {
@@ -169,7 +173,7 @@ impl CubeFile {
         }
     }
 
-    /// Tables rise and stay within the window of the part.
+    /// Checks that the tables are ascending and stay within the window of the part.
     fn check_tables(&self, part: &Part, ispp: &Ispp, wrong: &mut Complaints) {
         let window = ispp.window;
         let rises = |table: &[[f64; 2]], strictly: bool| {
@@ -204,7 +208,7 @@ impl CubeFile {
     }
 }
 
-/// How a part programs, if it names its cells.
+/// The ISPP parameters of a part, if it has cells.
 pub(super) fn ispp_of(part: &Part) -> Option<&Ispp> {
     part.aged_cells()?.set.ispp.as_ref()
 }

@@ -1,4 +1,4 @@
-//! The counts of cubeFTL.
+//! The counters of cubeFTL.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::metrics::{Unit, Value};
@@ -54,7 +54,7 @@ static MOST_KEPT: Metric = Metric::new(
     "Layers of one open block for whose followers parameters were kept, at most.",
 );
 
-/// All of them.
+/// All metrics.
 pub static ALL: &[&Metric] = &[
     &LEADERS,
     &FOLLOWERS,
@@ -69,19 +69,19 @@ pub static ALL: &[&Metric] = &[
     &MOST_KEPT,
 ];
 
-/// Programs of one kind that took time.
+/// Programs of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Programs {
-    /// How many.
+    /// Number of programs.
     count: u64,
-    /// Picoseconds that the array took for all of them.
+    /// Total array time in picoseconds.
     sum_ps: u128,
-    /// For the fastest.
+    /// Array time of the fastest.
     least: Duration,
 }
 
 impl Programs {
-    /// Counts one.
+    /// Counts a program.
     pub fn add(&mut self, array: Duration) {
         self.least = if self.count == 0 { array } else { self.least.min(array) };
         self.count += 1;
@@ -95,18 +95,18 @@ fn mean_us(of: &[Programs]) -> Option<f64> {
     (count > 0).then(|| sum as f64 / count as f64 / 1e6)
 }
 
-/// The numbers of a device.
+/// The counters of a device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
     /// Programs of leaders.
     pub leaders: Programs,
     /// Programs of followers.
     pub followers: Programs,
-    /// Word lines chosen while the buffer was full, and while it was not.
+    /// Word lines chosen while the buffer was not full, and while it was full.
     pub chosen: [u64; 2],
-    /// Followers that were not accepted.
+    /// Rejected followers.
     pub refused: u64,
-    /// The most layers of a block that something was kept of.
+    /// Most layers of a block with kept parameters.
     pub most_kept: u64,
 }
 

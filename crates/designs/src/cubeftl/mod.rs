@@ -1,8 +1,8 @@
-//! cubeFTL, an FTL that knows how alike the word lines of a horizontal layer are (cubeFTL, sections 4 and 5), and with other settings those
-//! that it is compared with.
+//! cubeFTL, an FTL that exploits the similarity of the word lines of a horizontal layer (cubeFTL, sections 4
+//! and 5), and, with other settings, the FTLs that it is compared with.
 //!
-//! It is one design: the [`Opm`] says with which parameters word lines are programmed, the [`Ort`] with which levels pages are read,
-//! and the WAM ([`wam`]) which word line of an open block is next.
+//! It is one design: the [`Opm`] gives the program parameters of word lines, the [`Ort`] the initial read
+//! offsets of pages, and the WAM ([`wam`]) the next word line of an open block.
 
 mod config;
 mod metrics;
@@ -25,14 +25,14 @@ pub use opm::{Opm, Programmer};
 pub use ort::Ort;
 use wam::Choice;
 
-/// How a program went.
+/// Outcome of a program.
 struct Over<'a> {
     failed: bool,
     array: Duration,
     outcome: &'a Outcome,
 }
 
-/// The word line that was found when its block was chosen: it is asked for next, before anything else happens.
+/// The word line found when its block was chosen; it is queried next, before anything else happens.
 #[derive(Clone, Copy)]
 struct Found {
     block: BlockSetId,
@@ -44,11 +44,11 @@ struct Found {
 /// cubeFTL.
 pub struct CubeFtl {
     opm: Opm,
-    /// None where reads begin with the default levels.
+    /// `None` where reads start with the default read levels.
     ort: Option<Ort>,
     counts: Counts,
     settings: CubeFile,
-    /// By pool; none where programs follow from no cells.
+    /// By pool; `None` for parts without cells.
     parts: Vec<Option<Programmer>>,
     found: Option<Found>,
 }
@@ -56,7 +56,7 @@ pub struct CubeFtl {
 state!(CubeFtl { values { counts } parts { opm, ort } fixed { settings, parts, found } });
 
 impl CubeFtl {
-    /// At its start, in a device of `config`. `file` is checked.
+    /// cubeFTL in its initial state, in a device of `config`. `file` has been checked.
     pub fn new(file: &CubeFile, config: &Config) -> Self {
         Self {
             opm: Opm::new(file),
@@ -68,36 +68,36 @@ impl CubeFtl {
         }
     }
 
-    /// The entry that counts retries of reads whose levels are kept, where cells are fixed factors.
+    /// The retry-table entry for a read whose offsets are kept, where cells are fixed factors.
     fn kept_entry(&self, page: &SensedPage) -> Option<u8> {
         self.ort.as_ref()?;
         self.parts[usize::from(page.pool)].as_ref()?.kept_entry
     }
 
-    /// Whether the write buffer is full: the part of it that belongs to the pool of an open block.
+    /// Whether the write buffer is full: the share of it that belongs to the pool of an open block.
     fn is_full(&self, block: BlockSetId, view: &View<'_>) -> bool {
         let pool = view.pools().number_of_block(block);
         view.buffer_of(pool).share() > self.settings.full_above
     }
 
-    /// Counts a word line that was chosen of a block, if it is on a layer.
+    /// Counts a word line chosen in a block, if the block has layers.
     fn count(&mut self, block: BlockSetId, is_full: bool, view: &View<'_>) {
         if self.parts[view.pools().number_of_block(block)].is_some() {
             self.counts.chosen[usize::from(is_full)] += 1;
         }
     }
 
-    /// Whether leaders are programmed in a block however full the buffer is.
+    /// Whether a block gets leaders however full the buffer is.
     fn leads(&self, open: &OpenBlock<'_>) -> bool {
         open.is_gc && self.settings.of_collector == OfCollector::Leaders
     }
 
-    /// Whether it observes programs.
+    /// Whether it monitors programs.
     fn monitors(&self) -> bool {
         self.settings.parameters != Source::DataSheet
     }
 
-    /// Learns from the program of a word line that ended.
+    /// Learns from a completed program of a word line.
     fn programmed(&mut self, first: Location, over: &Over<'_>, pools: &Pools) {
         let Some(part) = &self.parts[pools.number_of_location(first)] else { return };
         let page = pools.page_of(first);
@@ -107,7 +107,7 @@ impl CubeFtl {
         let layer = part.layer(word_line);
         let Over { failed, array, outcome } = *over;
         if failed {
-            // A program that failed for another reason says nothing of its layer.
+            // A program that failed for another reason tells nothing about its layer.
             if !self.opm.accepts(block, layer, outcome) {
                 self.counts.refused += 1;
                 self.opm.refused(block, layer);
@@ -158,7 +158,7 @@ impl Design for CubeFtl {
             let choice = Choice::of(one, self.opm.led(one.block));
             if follows { choice.follower() } else { choice.leader() }
         };
-        // The older first, as the paper does not say which.
+        // The older block first, as the paper does not specify it.
         for follows in [follows, !follows] {
             for (which, one) in open.iter().enumerate() {
                 if let Some(word_line) = of(one, follows) {
@@ -184,7 +184,7 @@ impl Design for CubeFtl {
         let leaders = self.leads(open);
         let again = self.opm.take_again(open.block);
         let choice = Choice::of(open, self.opm.led(open.block));
-        // After a refused follower the next free word line of its layer leads; if there is none, any leader.
+        // After a rejected follower the next free word line of its layer leads; if there is none, any leader.
         let next = match again.map(|layer| choice.free_of(layer).or_else(|| choice.leader())) {
             Some(leader) => leader.or_else(|| choice.follower()),
             None => choice.next(self.settings.order, is_full && !leaders),

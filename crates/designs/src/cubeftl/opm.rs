@@ -1,4 +1,4 @@
-//! OPM: the parameters of followers, from the outcome of their leader (cubeFTL, sections 4.1 and 5.1).
+//! OPM: program parameters of followers, from the outcome of their leader (cubeFTL, sections 4.1 and 5.1).
 
 use std::collections::BTreeMap;
 
@@ -9,26 +9,26 @@ use wordline_nand::{BlockSetId, Outcome, Parameters, Part};
 
 use super::config::{CubeFile, LayerMargin, Sensed, Source, ispp_of};
 
-/// Steps of margins, in millivolts: those of figure 10a.
+/// Resolution of margins in millivolts, as in figure 10a.
 const STEP: f64 = 10.0;
 
-/// The share of wrong bits that followers with a narrower window may have on top of their leader's. Chosen: 50 mV cost 0.75e-3 in new
-/// cells of `cubeftl-tlc`, and the error correction takes 8.8e-3 of a page.
+/// Additional share of wrong bits allowed for followers with a narrower window, relative to their leader.
+/// Chosen: 50 mV cost 0.75e-3 in new cells of `cubeftl-tlc`, and error correction handles 8.8e-3 of a page.
 const OF_MARGINS: f64 = 1e-3;
 
 /// The parameters of a layer's followers, derived from the outcome of its leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
-    /// The skipped verifies of each state.
+    /// Skipped verifies of each state.
     skips: [u8; MOST_STATES],
-    /// By how much VStart is higher, and VFinal lower, in millivolts.
+    /// Increase of VStart and reduction of VFinal, in millivolts.
     start: u16,
     last: u16,
-    /// Bit errors of the word line of the layer that was programmed last, right after that.
+    /// Bit errors of the last programmed word line of the layer, right after its program.
     errors: u32,
 }
 
-/// The part of a pool, in the numbers that programs are derived from.
+/// The numbers of a pool's part from which program parameters are derived.
 #[derive(Clone, Copy, Debug)]
 pub struct Programmer {
     /// Bits of a cell.
@@ -39,13 +39,14 @@ pub struct Programmer {
     pub layers: u32,
     /// Cells of the erased state and of P1 in a word line.
     cells: f64,
-    /// By how much the programming voltage rises from loop to loop.
+    /// Increase of the programming voltage for each loop.
     step: f64,
     /// Bits of a word line.
     word_line_bits: f64,
-    /// The time to sense a page.
+    /// Time to sense a page.
     sense: Duration,
-    /// The entry of the retry table that counts the first retry of a read whose levels are kept, where cells are fixed factors.
+    /// The retry-table entry for the first retry of a read whose offsets are kept, where cells are fixed
+    /// factors.
     pub kept_entry: Option<u8>,
 }
 
@@ -56,7 +57,7 @@ fn kept_entry_of(part: &Part) -> Option<u8> {
 }
 
 impl Programmer {
-    /// None where programs follow from no cells.
+    /// `None` for parts without cells.
     pub fn of(part: &Part) -> Option<Self> {
         let (ispp, geometry) = (ispp_of(part)?, &part.geometry);
         let bits = geometry.bits_per_cell;
@@ -78,16 +79,17 @@ impl Programmer {
     }
 }
 
-/// The tables of the optimal parameter manager, and what it keeps.
+/// The optimal parameter manager: its tables and kept parameters.
 pub struct Opm {
     settings: CubeFile,
-    /// Parameters of followers, by open block and layer. An entry lasts until the last follower of its layer is programmed.
+    /// Parameters of followers, by open block and layer. An entry lasts until the last follower of its layer
+    /// is programmed.
     blocks: BTreeMap<u32, OfBlock>,
-    /// By open block, the layer in which a refused follower is to be programmed again.
+    /// By open block: the layer in which a rejected follower has to be programmed again.
     again: BTreeMap<u32, u32>,
 }
 
-/// Parameters of followers in a block, by layer, and a bit for each layer that has some.
+/// Parameters of followers in a block, by layer, and a bitmap of the layers that have some.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<Option<Kept>>", into = "Vec<Option<Kept>>")]
 struct OfBlock {
@@ -131,17 +133,17 @@ impl Opm {
         Self { settings: file.clone(), blocks: BTreeMap::new(), again: BTreeMap::new() }
     }
 
-    /// The parameters of the followers of a layer; none before its leader is programmed.
+    /// The parameters of the followers of a layer; `None` before its leader is programmed.
     pub fn kept(&self, block: BlockSetId, layer: u32) -> Option<&Kept> {
         self.blocks.get(&block.0)?.layers.get(layer as usize)?.as_ref()
     }
 
-    /// A bit for each layer of a block that has a leader; empty before the first one is programmed.
+    /// Bitmap of the layers of a block that have a leader; empty before the first one is programmed.
     pub fn led(&self, block: BlockSetId) -> &[u64] {
         self.blocks.get(&block.0).map_or(&[], |of| of.led.as_slice())
     }
 
-    /// The parameters of a program of a layer.
+    /// The parameters of a program in a layer.
     pub fn parameters(&self, block: BlockSetId, layer: u32, part: &Programmer) -> Parameters {
         let CubeFile { parameters, setting, sensed, .. } = self.settings;
         match parameters {
@@ -166,7 +168,8 @@ impl Opm {
         }
     }
 
-    /// Derives the parameters of a layer's followers from the outcome of its leader. Returns for how many layers of the block such are kept.
+    /// Derives the parameters of a layer's followers from the outcome of its leader. Returns the number of
+    /// layers of the block with kept parameters.
     pub fn learn(&mut self, block: BlockSetId, layer: u32, part: &Programmer, outcome: &Outcome) -> usize {
         let kept = self.derived(part, outcome);
         let block = self.blocks.entry(block.0).or_insert_with(|| vec![None; part.layers as usize].into());
@@ -174,13 +177,14 @@ impl Opm {
         block.led.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Accepts the outcome of a program, unless a follower has far more errors than the word line before it.
+    /// Whether the outcome of a program is accepted: a follower must not have far more errors than the
+    /// preceding word line.
     pub fn accepts(&self, block: BlockSetId, layer: u32, outcome: &Outcome) -> bool {
         let before = self.kept(block, layer).filter(|_| self.settings.safety);
         before.is_none_or(|kept| !is_far_above(outcome.bit_errors[0], kept.errors))
     }
 
-    /// Notes the errors of a follower that was accepted: the next one is compared with them.
+    /// Notes the errors of an accepted follower, with which the next one is compared.
     pub fn followed(&mut self, block: BlockSetId, layer: u32, outcome: &Outcome) {
         let of_block = self.blocks.get_mut(&block.0);
         if let Some(kept) = of_block.and_then(|of| of.layers[layer as usize].as_mut()) {
@@ -188,44 +192,45 @@ impl Opm {
         }
     }
 
-    /// A follower was refused: drops the parameters of its layer, whose next word line becomes the leader.
+    /// Rejects a follower: drops the parameters of its layer, whose next word line becomes the leader.
     pub fn refused(&mut self, block: BlockSetId, layer: u32) {
         self.drop_layer(block, layer);
         self.again.insert(block.0, layer);
     }
 
-    /// Whether a refused follower of a block is still to be programmed again.
+    /// Whether a rejected follower of a block is still to be programmed again.
     pub fn is_again(&self, block: BlockSetId) -> bool {
         self.again.contains_key(&block.0)
     }
 
-    /// Takes the layer in which a refused follower of a block is to be programmed again.
+    /// Removes and returns the layer in which a rejected follower of a block has to be programmed again.
     pub fn take_again(&mut self, block: BlockSetId) -> Option<u32> {
         self.again.remove(&block.0)
     }
 
-    /// Drops the parameters of a layer: its last follower was programmed, or they do not hold any more.
+    /// Drops the parameters of a layer: its last follower was programmed, or they are no longer valid.
     pub fn drop_layer(&mut self, block: BlockSetId, layer: u32) {
         if let Some(of_block) = self.blocks.get_mut(&block.0) {
             of_block.set(layer, None);
         }
     }
 
-    /// Drops all parameters of a block that is not open any more.
+    /// Drops all parameters of a block that is no longer open.
     pub fn drop_block(&mut self, block: BlockSetId) {
         self.blocks.remove(&block.0);
         self.again.remove(&block.0);
     }
 
-    /// Drops everything: the power failed.
+    /// Drops everything after a power cut.
     pub fn forget(&mut self) {
         self.blocks.clear();
         self.again.clear();
     }
 
-    /// The parameters of followers from the outcome of their leader. Verifies before the first loop in which cells of a state pass are skipped:
-    /// N = a - 1, with a counted from the first loop of the program. A higher VStart brings states forward by
-    /// at most as many loops as it is steps, rounded up: that many fewer verifies are skipped, or cells would pass before they are verified.
+    /// Derives the parameters of followers from the outcome of their leader. Verifies before the first loop
+    /// in which cells of a state pass are skipped: N = a - 1, with a counted from the first loop of the
+    /// program. A higher VStart moves states forward by at most its size in steps, rounded up: that many
+    /// fewer verifies are skipped, as cells would otherwise pass before they are verified.
     fn derived(&self, part: &Programmer, outcome: &Outcome) -> Kept {
         let CubeFile { skip, window, most_errors, margins, split, .. } = &self.settings;
         let spare = (most_errors - f64::from(outcome.erased_to_p1) / part.cells).max(0.0);
@@ -243,19 +248,19 @@ impl Opm {
     }
 }
 
-/// Whether this many errors are significantly more than those `before`. Chosen, as the paper does not say how many are: more than one and a
-/// half times as many, and four standard errors on top.
+/// Whether this many errors are significantly more than `before`. Chosen, as the paper gives no number: more
+/// than one and a half times as many, plus four standard errors.
 fn is_far_above(errors: u32, before: u32) -> bool {
     let most = 1.5 * f64::from(before.max(1));
     f64::from(errors) > most + 4.0 * most.sqrt()
 }
 
 fn down(value: f64, step: f64) -> f64 {
-    // A value a millionth of a step below a whole number of steps differs by rounding alone.
+    // A value a millionth of a step below a multiple differs by rounding alone.
     (value / step + 1e-6).floor() * step
 }
 
-/// The value at `at` of a table that is straight between its entries; before the first and behind the last as there.
+/// Linear interpolation in a table at `at`; constant beyond both ends.
 fn between(table: &[[f64; 2]], at: f64) -> f64 {
     let next = table.partition_point(|[from, _]| *from < at);
     match (next.checked_sub(1).map(|before| table[before]), table.get(next)) {
@@ -265,7 +270,7 @@ fn between(table: &[[f64; 2]], at: f64) -> f64 {
     }
 }
 
-/// The margin of VFinal of a layer.
+/// The VFinal margin of a layer.
 fn margin_of(layers: &[LayerMargin], layer: u32) -> u16 {
     let next = layers.partition_point(|one| one.layer < layer);
     match (next.checked_sub(1).map(|before| layers[before]), layers.get(next)) {

@@ -1,7 +1,9 @@
-//! WAM: which word line of an open block is next, by how full the write buffer is (cubeFTL, section 5.2 and figure 16).
+//! WAM: chooses the next word line of an open block, by the occupancy of the write buffer (cubeFTL, section
+//! 5.2 and figure 16).
 //!
-//! A free word line is a follower if its layer has parameters from a leader, and otherwise the next leader of its layer. So a layer whose
-//! parameters were dropped, by a refused follower or a power cut, gets another leader.
+//! A free word line is a follower if its layer has parameters from a leader, and otherwise the next leader of
+//! its layer. So a layer whose parameters were dropped, by a rejected follower or a power cut, gets another
+//! leader.
 
 use wordline_ssd::policy::frontier::{OpenBlock, WordLines};
 
@@ -11,17 +13,18 @@ use super::config::Order;
 pub struct Choice<'a> {
     shape: WordLines,
     programmed: &'a [u64],
-    /// A bit a layer; those behind the last bit have none.
+    /// A bit for each layer; layers beyond the last bit have no leader.
     led: &'a [u64],
 }
 
 impl<'a> Choice<'a> {
-    /// Among those of `open`, with a bit for each layer that has a leader.
+    /// For the word lines of `open`, with a bitmap of the layers that have a leader.
     pub fn of(open: &OpenBlock<'a>, led: &'a [u64]) -> Self {
         Self { shape: open.shape, programmed: open.programmed, led }
     }
 
-    /// 64 word lines from one on, a bit for each that is free; those behind the block's last one are not.
+    /// Bitmap of the free ones among the 64 word lines from `first` on; those beyond the block's last one are
+    /// not free.
     fn free_from(&self, first: u32) -> u64 {
         let word = |at: usize| self.programmed.get(at).map_or(0, |programmed| !programmed);
         let (at, shift) = (first as usize / 64, first % 64);
@@ -31,7 +34,7 @@ impl<'a> Choice<'a> {
         (word(at) >> shift | next) & mask
     }
 
-    /// The first free word line of these.
+    /// The first free word line in a range.
     fn first_free(&self, mut of: std::ops::Range<u32>) -> Option<u32> {
         while of.start < of.end {
             let free = self.free_from(of.start);
@@ -81,7 +84,7 @@ impl<'a> Choice<'a> {
         self.first_where(true)
     }
 
-    /// The next one in an order; `is_full` says whether the write buffer is.
+    /// The next word line in an order; `is_full` tells whether the write buffer is full.
     pub fn next(&self, order: Order, is_full: bool) -> Option<u32> {
         match order {
             Order::Adaptive if is_full => self.follower().or_else(|| self.leader()),

@@ -1,4 +1,4 @@
-//! The settings of ReSSD.
+//! Configuration of ReSSD.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,11 +11,12 @@ use wordline_ssd::{Config, Design};
 use super::{LEVELS, ReSsd, metrics};
 use crate::DesignType;
 
-/// The fate of a block of which no word line of the last super layer can be programmed again now.
+/// Treatment of a block whose last super layer has no word line that can be reprogrammed now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WhenAllValid {
-    /// While a word line has a rewrite left the block is suspended as a candidate; else the next super layer is begun (section 4.2).
+    /// While a word line has a reprogram pass left the block is suspended as a candidate; else the next super
+    /// layer is begun (section 4.2).
     #[default]
     Suspend,
     /// The next super layer is begun (the text of figure 8).
@@ -26,21 +27,24 @@ pub enum WhenAllValid {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReSsdFile {
-    /// Ages of the data that a write replaces: below the first it is of the hottest level, and so on; of no level from the last on.
+    /// Age limits of the data that a write replaces: below the first, the write belongs to the hottest level,
+    /// and so on; from the last on, to no level.
     pub thresholds: [Duration; LEVELS],
-    /// How often word lines of hot blocks are programmed again: 0 for the baseline, which separates writes by their levels alone.
+    /// Reprogram passes of word lines in hot blocks: 0 for the baseline, which only separates writes by
+    /// level.
     pub rewrites: u8,
-    /// Candidates that each level may have at once in a row of planes, beside its open block. 0 suspends none.
+    /// Candidates of each level at once in a plane group, beside its open block. 0 suspends none.
     pub candidates: u16,
-    /// Whether the valid pages of a candidate move to normal blocks, with writes of the host, when its level begins another super layer
-    /// (section 4.2.2).
+    /// Whether the valid pages of a candidate move to normal blocks, together with host writes, when its
+    /// level begins another super layer (section 4.2.2).
     pub passive_reclaim: bool,
-    /// The fate of a block of which all pages are valid.
+    /// Treatment of a block with valid pages only.
     pub when_all_valid: WhenAllValid,
 }
 
 impl Default for ReSsdFile {
-    /// ReSSD, sections 4.1, 4.2 and 6.1. The paper reclaims a candidate rather than take another block, and gives no number: 1 is chosen.
+    /// ReSSD, sections 4.1, 4.2 and 6.1. The paper reclaims a candidate rather than open another block, and
+    /// gives no number: 1 is chosen.
     fn default() -> Self {
         Self {
             thresholds: [30, 60, 120].map(|minutes| Duration::from_ms(minutes * 60_000)),

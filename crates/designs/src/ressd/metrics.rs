@@ -1,4 +1,4 @@
-//! The counts of ReSSD.
+//! The counters of ReSSD.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Metric;
@@ -52,7 +52,7 @@ static SAVED: Metric = Metric::new(
     "Memory of the map that a block with two pages on a word line saves.",
 );
 
-/// All of them.
+/// All metrics.
 pub static ALL: &[&Metric] = &[
     &NORMAL,
     &HOT[0],
@@ -71,20 +71,20 @@ pub static ALL: &[&Metric] = &[
     &SAVED,
 ];
 
-/// The numbers of a device.
+/// The counters of a device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Pages of the host by level: normal ones, then the hottest first.
+    /// Host pages by level: normal ones, then the hottest first.
     pub pages: [u64; LEVELS + 1],
-    /// Pages of which flash held an older version.
+    /// Host pages with an older version in flash.
     pub updates: u64,
     /// Super layers begun.
     pub super_layers: u64,
-    /// Blocks suspended.
+    /// Suspended blocks.
     pub suspended: u64,
-    /// Blocks opened again.
+    /// Resumed blocks.
     pub resumed: u64,
-    /// Blocks vacated.
+    /// Reclaimed blocks.
     pub vacated: u64,
 }
 

@@ -1,5 +1,6 @@
-//! ReSSD: updates of young data go to blocks with two bits a cell, of which word lines are programmed again (ReSSD, section 4). With
-//! other settings it is the baseline, which separates writes by the age of what they replace.
+//! ReSSD: updates of young data go to blocks with two bits a cell, whose word lines are reprogrammed (ReSSD,
+//! section 4). With other settings it is the baseline, which separates writes by the age of the data they
+//! replace.
 
 mod config;
 mod metrics;
@@ -22,18 +23,19 @@ pub use overhead::Overhead;
 /// Levels of hot data.
 pub const LEVELS: usize = 3;
 
-/// The names of the streams: normal data, and each level, the hottest first.
+/// Names of the streams: normal data, then each level, the hottest first.
 const NAMES: [&str; LEVELS + 1] = ["normal", "hot-1", "hot-2", "hot-3"];
 
-/// The time stamp of a block of which nothing is known: nothing of it was written in the run.
+/// Time stamp of a block that was not written in this run.
 const NEVER: u64 = u64::MAX;
 
 /// ReSSD.
 pub struct ReSsd {
     settings: ReSsdFile,
-    /// The time stamp of each block: when it was opened, or when its last super layer was begun, in picoseconds; or [`NEVER`].
+    /// Time stamp of each block in picoseconds: when it was opened or its last super layer was begun; or
+    /// [`NEVER`].
     stamps: Vec<u64>,
-    /// Super layers of each block that were begun.
+    /// Super layers begun in each block.
     begun: Vec<u32>,
     counts: Counts,
     overhead: Overhead,
@@ -42,7 +44,7 @@ pub struct ReSsd {
 state!(ReSsd { values { stamps, begun, counts } fixed { settings, overhead } });
 
 impl ReSsd {
-    /// At its start, in a device of `config`. `file` is checked.
+    /// ReSSD in its initial state, in a device of `config`. `file` has been checked.
     pub fn new(file: &ReSsdFile, config: &Config) -> Self {
         let blocks = config.pools.block_sets() as usize;
         Self {
@@ -54,23 +56,23 @@ impl ReSsd {
         }
     }
 
-    /// The level of data that replace others of this age, counted from 0; none for normal data.
+    /// The level of a write that replaces data of this age, counted from 0; `None` for normal data.
     fn level_of(&self, age: Duration) -> Option<usize> {
         self.settings.thresholds.iter().position(|threshold| age < *threshold)
     }
 
-    /// The age of the data at a location; none if it was written before the run.
+    /// The age of the data at a location; `None` if they were written before the run.
     fn age(&self, from: Location, view: &View<'_>) -> Option<Duration> {
         let stamp = self.stamps[view.pools().block_of(from).0 as usize];
         (stamp != NEVER).then(|| view.now().since(Instant::from_ps(stamp)))
     }
 
-    /// Sets the time stamp of a block. One that is written while the device is aged has none.
+    /// Sets the time stamp of a block. Blocks written during preconditioning have none.
     fn stamp(&mut self, block: BlockSetId, view: &View<'_>) {
         self.stamps[block.0 as usize] = if view.is_aged() { NEVER } else { view.now().ps() };
     }
 
-    /// Notes that a word line of a hot block was programmed, if it is the first one of its super layer.
+    /// Notes a programmed word line of a hot block, if it is the first of its super layer.
     fn programmed(&mut self, first: Location, view: &View<'_>) {
         let pools = view.pools();
         let block = pools.block_of(first);
@@ -89,7 +91,7 @@ impl ReSsd {
         }
     }
 
-    /// Whether a word line of the super layer of a hot block that was begun last has a rewrite left.
+    /// Whether a word line of the last super layer begun in a hot block has a reprogram pass left.
     fn has_rewrite_left(&self, open: &OpenBlock<'_>, view: &View<'_>) -> bool {
         let Some(per) = view.super_layer(open.block) else { return false };
         let Some(last) = (0..open.shape.count()).rev().find(|line| open.is_programmed(*line)) else {
@@ -102,12 +104,12 @@ impl ReSsd {
         })
     }
 
-    /// Whether all word lines of the super layers that were begun of a hot block are programmed.
+    /// Whether all word lines of the super layers begun in a hot block are programmed.
     fn is_between_super_layers(open: &OpenBlock<'_>, view: &View<'_>) -> bool {
         open.written.is_multiple_of(view.super_layer(open.block).unwrap_or(1))
     }
 
-    /// A candidate without a rewrite left, of which the next super layer can be begun.
+    /// A candidate without reprogram passes left, whose next super layer can be begun.
     fn next_to_open(&self, suspended: &SuspendedBlocks<'_>, view: &View<'_>) -> Option<BlockSetId> {
         let can_open =
             |one: &OpenBlock<'_>| one.written < one.shape.count() && !self.has_rewrite_left(one, view);
@@ -126,7 +128,7 @@ impl Design for ReSsd {
 
     fn needs(&self) -> Needs {
         let ReSsdFile { rewrites, candidates, when_all_valid, .. } = self.settings;
-        // One more, which is opened again at once: the level has a candidate with a rewrite left in its place.
+        // One more, which is resumed at once: a candidate with a reprogram pass left takes its place.
         let suspended =
             if when_all_valid == WhenAllValid::Suspend && candidates > 0 { candidates + 1 } else { 0 };
         let stream = |(level, name)| match rewrites {
@@ -150,7 +152,7 @@ impl Design for ReSsd {
         stream as u8
     }
 
-    /// A block of which a word line is to be programmed again, the one opened first; else the one that is open.
+    /// The block opened first of those with a word line to reprogram; else the one that is open.
     fn open_block(&mut self, open: &[OpenBlock<'_>], view: &mut View<'_>) -> usize {
         let is_open = |one: &OpenBlock<'_>| {
             one.written < one.shape.count() && view.block(one.block).state == State::Open
@@ -161,7 +163,8 @@ impl Design for ReSsd {
             .unwrap_or(0)
     }
 
-    /// Once all word lines of the super layer are programmed, the one that was programmed again least often (figure 9).
+    /// Once all word lines of the super layer are programmed, the one with the fewest reprogram passes
+    /// (figure 9).
     fn word_line(&mut self, open: &OpenBlock<'_>, view: &mut View<'_>) -> u32 {
         if open.due_again().is_none() {
             return open.first_unprogrammed();
@@ -171,8 +174,8 @@ impl Design for ReSsd {
         next.unwrap_or_else(|| open.first_unprogrammed())
     }
 
-    /// A block of which all pages are valid and some word line has a rewrite left, while the level may have another candidate, or one of its
-    /// candidates has no rewrite left and is opened again instead.
+    /// A block with valid pages only that has a reprogram pass left, while the level may have another
+    /// candidate, or one of its candidates has no pass left and is resumed instead.
     fn suspends(
         &mut self,
         open: &[OpenBlock<'_>],
@@ -192,8 +195,8 @@ impl Design for ReSsd {
         open.iter().find(is_candidate).map(|one| one.block)
     }
 
-    /// When a super layer is begun, the candidate with the fewest valid pages that has a rewrite left: it has places soon, and then holds
-    /// nothing else.
+    /// When a super layer is begun: the candidate with the fewest valid pages that has a reprogram pass left.
+    /// It soon has free pages, and then holds no other data.
     fn vacates(
         &mut self,
         open: &[OpenBlock<'_>],

@@ -1,30 +1,30 @@
-//! The memory that ReSSD needs beside that of any FTL (section 4.3).
+//! Memory that ReSSD needs in addition to any FTL (section 4.3).
 
 use serde::{Deserialize, Serialize};
 use wordline_ssd::Config;
 
 use super::LEVELS;
 
-/// Bytes of the entry of a logical page in the map: its logical and its physical address (section 4.3).
+/// Bytes of a map entry: logical and physical address (section 4.3).
 const ENTRY: u64 = 7;
 
 /// Bytes for the blocks and word lines of all planes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overhead {
-    /// A time stamp of four bytes for each block.
+    /// Time stamps: four bytes for each block.
     pub stamps: u64,
-    /// For each block two bits for its level, and one that says whether it is a candidate.
+    /// Two bits for the level of each block, and one for a candidate.
     pub tags: u64,
-    /// For each plane and level the open block, and the word line in it.
+    /// The open block and its word line, for each plane and level.
     pub pointers: u64,
-    /// For each word line two bits each for its rewrites, its distribution and the validity of its pages.
+    /// Two bits each for the reprogram passes, the distribution and the valid pages of each word line.
     pub word_lines: u64,
-    /// Bytes that the map saves for each block with two pages on a word line.
+    /// Map bytes saved for each block with two pages on a word line.
     pub saved_per_block: u64,
 }
 
 impl Overhead {
-    /// That of a device that programs a word line again so often. One that never does keeps nothing of word lines.
+    /// For a device with so many reprogram passes. Without any, nothing is kept of word lines.
     pub fn of(config: &Config, rewrites: u8) -> Self {
         let pool = config.pools.first();
         let (geometry, part) = (&pool.geometry, &pool.part);
@@ -44,7 +44,7 @@ impl Overhead {
         }
     }
 
-    /// All of it, without what is saved.
+    /// Sum of all, without the saved bytes.
     pub fn total(&self) -> u64 {
         self.stamps + self.tags + self.pointers + self.word_lines
     }

@@ -1,4 +1,5 @@
-//! The device of a case: settings as users write them, on top of the preset `tiny`, through the check of every configuration.
+//! The device of a case: settings as users write them, on top of the preset `tiny`, through the check of
+//! every configuration.
 
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -11,16 +12,16 @@ use wordline_ssd::{Config, DeviceFile, Parts};
 
 const TINY: &str = include_str!("../../../../data/presets/tiny.toml");
 
-/// The parts that devices build on.
+/// The parts that devices may build on.
 const PARTS: [(&str, &str); 2] = [
     ("mqsim-mlc", include_str!("../../../../data/parts/mqsim-mlc.toml")),
     ("centaur-slc-2d", include_str!("../../../../data/parts/centaur-slc-2d.toml")),
 ];
 
-/// The parameter sets of cells that parts name.
+/// The cell parameter sets that parts name.
 const CELLS: [(&str, &str); 1] = [("cubeftl-tlc", include_str!("../../../../data/cells/cubeftl-tlc.toml"))];
 
-/// A device that was accepted.
+/// An accepted device.
 #[derive(Clone, Debug)]
 pub struct Configured {
     pub config: Config,
@@ -38,7 +39,7 @@ fn table(text: &str) -> Table {
     text.parse().unwrap_or_else(|error| panic!("{error} in {text}"))
 }
 
-/// Puts `over` on `table`; a table in the one goes into the table of the same key in the other.
+/// Merges `over` into `table`, recursively.
 fn overlay(table: &mut Table, over: Table) {
     for (key, value) in over {
         match (table.get_mut(&key), value) {
@@ -48,14 +49,14 @@ fn overlay(table: &mut Table, over: Table) {
     }
 }
 
-/// `key.of.a.device=value` as a table. A value that is not TOML is text.
+/// Parses `key.of.a.device=value` as a table. A value that is not TOML is text.
 fn setting(text: &str) -> Table {
     let (key, value) = text.split_once('=').unwrap_or_else(|| panic!("{text}"));
     let line = format!("{key} = {value}");
     line.parse().unwrap_or_else(|_| table(&format!("{key} = '{value}'")))
 }
 
-/// Puts the part in its place that a table names as its `base`.
+/// Resolves the part that a table names as its `base`.
 fn resolve_part(part: &mut Value) {
     let Value::Table(over) = part else { panic!("a part is a table") };
     let Some(Value::String(base)) = over.remove("base") else { return };
@@ -65,7 +66,7 @@ fn resolve_part(part: &mut Value) {
     *over = whole;
 }
 
-/// Puts the parameter set in its place that the cells of a part name, without its layers: parts have others.
+/// Resolves the parameter set that the cells of a part name, without its layers, as parts have others.
 fn resolve_cells(part: &mut Value) {
     let set = part.get_mut("cells").and_then(|cells| cells.get_mut("set"));
     let Some((set, name)) = set.and_then(|set| set.as_str().map(str::to_owned).map(|name| (set, name)))
@@ -80,7 +81,7 @@ fn resolve_cells(part: &mut Value) {
     *set = Value::Table(whole);
 }
 
-/// The device of these settings, or everything that is wrong with it.
+/// The device with these settings, or every complaint.
 pub fn configure(settings: &[String]) -> Result<Configured, String> {
     let mut all = table(TINY);
     ["description", "source"].into_iter().for_each(|key| drop(all.remove(key)));

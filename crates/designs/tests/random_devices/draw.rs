@@ -1,4 +1,4 @@
-//! Devices and hosts drawn at random: settings as a user gives them on top of the preset `tiny`, and what a host does.
+//! Random devices and hosts: settings as users write them, on top of the preset `tiny`, and host commands.
 
 mod block_map;
 mod checkpoints;
@@ -11,7 +11,7 @@ use wordline_kernel::{Seed, Stream};
 
 use crate::{gathers, sorts};
 
-/// The next step of a host. Places are parts of 65,536 of a namespace; the module `play` gives the kinds their meaning.
+/// The next step of a host. Places are in units of 1/65,536 of a namespace; `play` interprets the kinds.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     pub kind: u8,
@@ -38,12 +38,12 @@ pub struct Case {
     /// `key=value`, as after `--preset tiny --set`.
     pub settings: Vec<String>,
     pub start: Start,
-    /// Commands under way at once.
+    /// Outstanding commands.
     pub depth: usize,
     pub steps: Vec<Step>,
 }
 
-/// A shape of the chips that others of their settings follow from.
+/// Geometry of the chips, from which other settings follow.
 struct Shape {
     bits: u64,
     one_shot: bool,
@@ -70,11 +70,11 @@ impl Case {
         let depth = draw.from(1, 16) as usize;
         let count = draw.from(20, 400);
         let steps = (0..count).map(|_| draw.step()).collect();
-        // By itself, so that the other draws of a seed stay what they are.
+        // A stream of its own, so that the other draws of a seed do not change.
         draw.random = Seed(seed).stream("case.destage", number);
         draw.destage();
         draw.random = Seed(seed).stream("case.designs", number);
-        // Of odd numbers, so that the cases that failed once stay what they are, too.
+        // For odd numbers, so that cases that failed once do not change either.
         if number % 2 == 1 {
             draw.streams_and_designs();
             draw.random = Seed(seed).stream("case.cubeftl", number);
@@ -109,7 +109,7 @@ impl Case {
         Self { number, settings: draw.settings, start, depth, steps }
     }
 
-    /// The same with `spare` more over-provisioning, for a device that has too little.
+    /// The same case with `spare` more over-provisioning, for a device that has too little.
     pub fn with_spare(&self, spare: f64) -> Self {
         let key = "ftl.over_provisioning=";
         let mut case = self.clone();
@@ -125,7 +125,7 @@ impl Draw {
         least + self.random.below(most - least + 1)
     }
 
-    /// True this many times in a hundred.
+    /// True with a probability of so many percent.
     fn percent(&mut self, chance: u64) -> bool {
         self.random.below(100) < chance
     }
@@ -213,7 +213,7 @@ impl Draw {
         Shape { bits, one_shot, planes, planes_per_row, page, blocks, pages, dies }
     }
 
-    /// Up to four packages, so that a few hundred commands meet each other. Returns how many dies there are.
+    /// Up to four packages, so that a few hundred commands meet each other. Returns the number of dies.
     fn layout(&mut self, planes: u64, planes_per_row: u64) -> u64 {
         let (channels, packages, dies) =
             self.pick(&[(1, 1, 1), (2, 1, 1), (1, 2, 1), (1, 1, 2), (2, 1, 2), (3, 1, 1), (2, 2, 1)]);
@@ -246,7 +246,7 @@ impl Draw {
         }
     }
 
-    /// Pages leave the buffer as soon as they are written, where the answer does not wait for that anyway.
+    /// Immediate destage, except with write-through completion, which implies it.
     fn destage(&mut self) {
         if self.settings.iter().any(|setting| setting == "buffer.mode=write-back") && self.percent(30) {
             let (window, in_flight) = (self.from(10, 20_000), self.from(1, 200_000));
@@ -300,7 +300,7 @@ impl Draw {
         }
     }
 
-    /// Power cuts, and in a third of all devices faults.
+    /// Power cuts, and faults in a third of all devices.
     fn failures(&mut self, shape: &Shape) {
         let at_cut = self.pick(&["torn", "finished"]);
         self.set("ftl.recovery.programs_at_cut", at_cut);
@@ -441,8 +441,8 @@ impl Draw {
         self.namespaces(shape);
     }
 
-    /// Streams of the first pool beside a design that says which pool a page goes to, and a design in the place of the router of an SLC
-    /// cache.
+    /// Streams of the first pool beside a design that chooses pools, and a design in place of the router of
+    /// an SLC cache.
     fn streams_and_designs(&mut self) {
         let has = |draw: &Self, key: &str| draw.settings.iter().any(|setting| setting.starts_with(key));
         if has(self, "design=") {
@@ -491,7 +491,7 @@ impl Draw {
         self.word_lines(shape);
     }
 
-    /// The order of word lines.
+    /// Word-line order.
     fn word_lines(&mut self, shape: &Shape) {
         let layered = self
             .settings
@@ -511,13 +511,14 @@ impl Draw {
 
     fn namespaces(&mut self, shape: &Shape) {
         let bytes = shape.dies * shape.planes * shape.blocks * shape.pages * shape.page;
-        // Half of it is left where there is most spare space.
+        // Half of it remains where effective over-provisioning is largest.
         if bytes > 16 << 20 && self.percent(40) {
             self.set("namespaces", "[{ size = '1MiB' }, { fraction = 0.4 }, { size = '1MiB' }]");
         }
     }
 
-    /// A buffer that is protected or not, and discards that outlive the power or do not; whether they do.
+    /// A protected or volatile buffer, and durable or volatile discards. Returns whether the latter are
+    /// durable.
     fn discards_beside_pools(&mut self, map_in_flash: bool) -> bool {
         let protected = self.protection();
         let kept = self.percent(30);
@@ -531,7 +532,7 @@ impl Draw {
         kept
     }
 
-    /// A pool of planar SLC beside the first one, with a design or without.
+    /// A pool of planar SLC beside the first one, with or without a design.
     fn pools(&mut self, shape: &Shape) {
         let unit = shape.page.min(4096);
         self.set("ftl.mapping.unit", format!("'{unit}B'"));

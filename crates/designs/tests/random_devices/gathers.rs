@@ -1,4 +1,4 @@
-//! A design that draws which pages leave the buffer together, and when.
+//! A design that decides at random which pages are destaged together, and when.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,12 +7,12 @@ use wordline_kernel::state;
 use wordline_ssd::design::{Gathered, Needs, Seam, View};
 use wordline_ssd::{Config, Design};
 
-/// Draws its answers.
+/// A design with random decisions.
 pub struct Gathers {
     settings: File,
 }
 
-/// Its settings: of a hundred questions, how many are answered with yes.
+/// Settings: the percentage of positive decisions, by query.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct File {
@@ -58,13 +58,14 @@ impl DesignType for Gathers {
     }
 }
 
-/// Adds the design to the settings of a device, with these chances.
+/// Adds the design to the settings of a device, with these percentages.
 pub fn add_to(settings: &mut Vec<String>, [now, with, along]: [u64; 3]) {
     let own = format!("{{ now = {now}, with = {with}, along = {along} }}");
     add_design(settings, "gathers", &own, "coalesce");
 }
 
-/// Adds a design with its settings to those of a device, alone or beside another one. It answers a question that Centaur may answer, too.
+/// Adds a design with its settings to those of a device, alone or beside another one. It takes precedence
+/// over Centaur at `seam`.
 pub fn add_design(settings: &mut Vec<String>, name: &str, own: &str, seam: &str) {
     settings.push(format!("design.{name}={own}"));
     let other = settings.iter().position(|setting| setting.starts_with("design={ name = "));

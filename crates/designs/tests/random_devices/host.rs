@@ -1,6 +1,6 @@
-//! The host's knowledge of each sector: the contents it may hold, from the commands and their answers, and those that
-//! must outlive a power cut. The host knows nothing of the inside of a device but its mapping unit and the losses that
-//! it reports.
+//! The host's model of each sector: the contents that it may hold, given the commands and their completions,
+//! and those that must survive a power cut. The host knows nothing of the inside of a device except its
+//! mapping unit and the losses that it reports.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use wordline_ssd::{Answer, Command, Operation};
 
 use crate::lost::UnderWay;
 
-/// A point in the order of what the host saw.
+/// Logical time of the host: a number for each submission, completion and power cut.
 type Moment = u64;
 
-/// Not yet.
+/// Not completed.
 const NEVER: Moment = Moment::MAX;
 
 /// The effect of a command on a sector.
@@ -21,9 +21,9 @@ struct Change {
     content: Content,
     begun: Moment,
     answered: Moment,
-    /// Whether the answer says that it is in flash.
+    /// Whether its completion implies that it is in flash.
     durable: bool,
-    /// It forgets what was there, so that older data may come back where discards are not kept.
+    /// Whether it discards old data, which may come back where discards are volatile.
     forgets: bool,
 }
 
@@ -34,14 +34,14 @@ impl Change {
     }
 }
 
-/// The data that a device keeps through a power cut, once it is flushed.
+/// The data that a device keeps through a power cut, once flushed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Promises {
-    /// Nothing: a torn program takes others with it.
+    /// Nothing: an interrupted program takes other pages with it.
     Nothing,
     /// Written data, but not discards.
     Writes,
-    /// All that is flushed.
+    /// Everything.
     All,
 }
 
@@ -49,15 +49,15 @@ pub enum Promises {
 #[derive(Clone, Copy, Debug)]
 pub struct Durability {
     pub promises: Promises,
-    /// A command is durable once it is answered.
+    /// A command is durable when it completes.
     pub writes_through: bool,
 }
 
-/// A command under way.
+/// An outstanding command.
 #[derive(Clone, Debug)]
 struct Pending {
     begun: Moment,
-    /// Its sectors on the device.
+    /// Its first sector on the device.
     first: u64,
     command: Command,
 }
@@ -70,16 +70,16 @@ pub struct Host {
     per_page: u64,
     durability: Durability,
     sectors: Vec<Vec<Change>>,
-    /// All that a sector ever held.
+    /// All contents that a sector ever had.
     history: BTreeMap<u64, Vec<Content>>,
     pending: BTreeMap<u32, Pending>,
     under_way: UnderWay,
-    /// When the last of the flushes began that were answered.
+    /// When the last completed flush was submitted.
     flushed: Moment,
 }
 
 impl Host {
-    /// The host of a device with this many sectors, all of them `filled` or none.
+    /// The host of a device with so many sectors, all `filled` or none.
     pub fn new(sectors: u64, per_page: u64, durability: Durability, filled: bool) -> Self {
         let content = if filled { FILLED } else { ZEROES };
         let sector = vec![Change::found(content, 0, false)];
@@ -95,14 +95,14 @@ impl Host {
         }
     }
 
-    /// Whether what a command makes of a sector is in flash once it is answered.
+    /// Whether the effect of a command on a sector is in flash when it completes.
     fn is_durable(&self, command: &Command, forgets: bool) -> bool {
         let keeps = self.durability.promises == Promises::All && command.operation != Operation::Discard;
         let promised = !forgets || keeps;
         promised && (command.fua || self.durability.writes_through)
     }
 
-    /// A command is submitted, of which the first sector is `first` on the device.
+    /// Submits a command whose first sector is `first` on the device.
     pub fn submits(&mut self, command: Command, first: u64) {
         self.now += 1;
         self.under_way.submits(command, first);
@@ -125,8 +125,8 @@ impl Host {
         self.pending.insert(command.tag, Pending { begun, first, command });
     }
 
-    /// A command is answered: what a read found is held against what its sectors may hold. `is_lost` says of a sector
-    /// whether it is lost, and `refuses` whether the device is at the end of its life.
+    /// Completes a command, and checks contents that a read found against the model. `is_lost` tells whether
+    /// a sector is lost, and `refuses` whether the device is at its end of life.
     pub fn answered(
         &mut self,
         answer: &Answer,
@@ -160,8 +160,8 @@ impl Host {
         }
     }
 
-    /// A read that began then may find what no change overwrote that was over before the read began, and which began after
-    /// this one was over.
+    /// Checks contents found by a read submitted at `begun`: the change must not have been overwritten by
+    /// another one that was submitted after its completion and completed before the read.
     fn check_read(&self, sector: u64, content: Content, begun: Moment) {
         let changes = &self.sectors[sector as usize];
         let over = changes.iter().filter(|change| change.answered < begun).map(|change| change.begun).max();
@@ -173,20 +173,21 @@ impl Host {
         );
     }
 
-    /// Holds what is in a sector now against what may be, where no command is under way but those that were never answered.
+    /// Checks the present content of a sector, when no command is outstanding except those that never
+    /// completed.
     pub fn check_now(&self, sector: u64, content: Content) {
         self.check_read(sector, content, self.now + 1);
     }
 
-    /// The power is cut: what is under way will never be answered.
+    /// Applies a power cut: outstanding commands never complete.
     pub fn loses_power(&mut self) -> usize {
         self.now += 1;
         self.under_way.loses_power();
         std::mem::take(&mut self.pending).len()
     }
 
-    /// Holds what is in a sector after a power cut against what may be; `None` for a sector that is lost. `loses_tables`
-    /// says whether tables of discards may be lost. The contents found then stay.
+    /// Checks the content of a sector after a power cut; `None` for a lost sector. `loses_tables` tells
+    /// whether discard tables may be lost. From then on the sector has the content found.
     pub fn check_cut(&mut self, sector: u64, content: Option<Content>, loses_tables: bool) {
         let flushed = self.flushed;
         let promises = if loses_tables {

@@ -1,8 +1,8 @@
-//! Does a device of any configuration that is accepted give back what its host wrote, sector by sector, through faults,
-//! power cuts and snapshots, without ever coming to a stop? And do these checks find a fault that is there?
+//! Does a device with any accepted configuration return what its host wrote, sector by sector, through
+//! faults, power cuts and snapshots, without ever stalling? And do these checks find deliberate faults?
 //!
-//! A case that fails is made smaller and shown as settings for `--preset tiny --set` and the host's steps.
-//! `WORDLINE_CASE=17` plays that case alone.
+//! A failing case is reduced, and shown as settings for `--preset tiny --set` and the host's steps.
+//! `WORDLINE_CASE=17` runs that case alone.
 
 mod configure;
 mod draw;
@@ -29,14 +29,14 @@ use wordline_ssd::device::Mutant;
 /// The seed of all cases.
 const SEED: u64 = 1;
 
-/// Devices of a test run, and of a long one.
+/// Devices of a normal and of a long test run.
 const DEVICES: [u64; 2] = [500, 20_000];
 
-/// Cases within which a deliberate fault must be found. Chosen: five times what the rarest feature that one of them
-/// needs, a pool of whole units, takes to be drawn.
+/// Cases within which a deliberate fault must be found. Chosen: five times the expected number for the rarest
+/// feature that one of them needs, a pool of whole units.
 const CASES_A_MUTANT: u64 = 100;
 
-/// Panics of cases, which are played on threads without a name, are not printed.
+/// Silences panics of cases, which run on threads without a name.
 fn keep_quiet() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -48,7 +48,7 @@ fn keep_quiet() {
     });
 }
 
-/// The fault of a device that plays a case, if it has one.
+/// The fault of a device in a case, if there is one.
 fn fails(case: &Case, configured: &Configured, mutant: Option<Mutant>) -> Option<String> {
     keep_quiet();
     let result = catch_unwind(AssertUnwindSafe(|| play(case, configured, mutant)));
@@ -59,7 +59,8 @@ fn fails(case: &Case, configured: &Configured, mutant: Option<Mutant>) -> Option
     result.err().map(text)
 }
 
-/// The case of a number and its device; none if the device is refused for another reason than too little spare space.
+/// The case with a number and its device; `None` if the device is rejected for another reason than too little
+/// spare space.
 fn sound(number: u64) -> Option<(Case, Configured)> {
     let drawn = Case::draw(SEED, number);
     let spares = (1..=6).map(|n| drawn.with_spare(0.12 + 0.12 * f64::from(n)));
@@ -73,7 +74,7 @@ fn sound(number: u64) -> Option<(Case, Configured)> {
     None
 }
 
-/// The outcome of a drawn case.
+/// Outcome of a case.
 enum Became {
     Refused,
     Held,
@@ -88,9 +89,9 @@ fn became(number: u64) -> Became {
     }
 }
 
-/// Cases that failed once: a pool was filled to its last page, and a flush waited for pages of discards that had no room; a collector
-/// copied its victim anew after each of several power cuts until no block was left; word lines were not programmed again where a mapped
-/// page spans several planes.
+/// Cases that failed once: a pool was filled to its last page, and a flush waited for discard pages without
+/// space; GC copied its victim anew after each of several power cuts until no block was left; word lines were
+/// not reprogrammed where a mapped page spans several planes.
 const FAILED_ONCE: [u64; 3] = [19_806, 5_504, 8_773];
 
 #[test]
@@ -116,7 +117,7 @@ fn random_devices_hold_what_their_hosts_wrote() {
             }
         }
         if is_long && drawn % 1_000 == 0 {
-            // Not captured, as `eprintln` would be: it takes long.
+            // Not captured, as `eprintln` would be: the run takes long.
             let failed = failed.len();
             let _ = writeln!(std::io::stderr(), "{drawn} drawn: {held} of {wanted} held, {failed} failed");
         }
@@ -128,19 +129,19 @@ fn random_devices_hold_what_their_hosts_wrote() {
     assert!(failed.is_empty(), "{} of {accepted} cases failed\n{}\n\n{first}", failed.len(), list.join("\n"));
 }
 
-/// Plays one case, and shows it made smaller if it fails.
+/// Runs one case, and shows it reduced if it fails.
 fn show(number: u64) {
     if let Became::Failed(_, why) = rayon::join(|| became(number), || ()).0 {
         panic!("case {number}: {why}\n\n{}", smaller(number));
     }
 }
 
-/// A case that fails made smaller, on a thread without a name.
+/// A failing case, reduced, on a thread without a name.
 fn smaller(number: u64) -> String {
     rayon::join(|| shrink::smaller(number), || ()).0
 }
 
-/// Whether a deliberate fault is found in a case in which nothing else is wrong.
+/// Whether a deliberate fault is found in a case that is otherwise correct.
 fn finds(mutant: Mutant, number: u64) -> bool {
     let Some((case, configured)) = sound(number) else { return false };
     fails(&case, &configured, Some(mutant)).is_some() && fails(&case, &configured, None).is_none()

@@ -1,5 +1,5 @@
-//! A device under a host: commands side by side, power cuts after any event, snapshots in between, and every sector of
-//! every answer held against what the host knows.
+//! A device under a host: concurrent commands, power cuts after any event, snapshots in between, and a check
+//! of every sector of every completion against the host's model.
 
 use std::collections::BTreeMap;
 
@@ -18,30 +18,30 @@ use crate::draw::{Case, Start, Step};
 use crate::host::{Durability, Host, Promises};
 use crate::lost::is_lost;
 
-/// An event that no device has, for the instant of a cut.
+/// An event that no device has: the power cut.
 const CUT: Event = Event::Begin(RequestId(u32::MAX));
 
-/// Events without an answer after which a device counts as hung. Chosen: hundreds of times what a command takes whose
-/// every page waits for a block to be cleaned.
+/// Events without a completion after which a device counts as hung. Chosen: hundreds of times what a command
+/// takes whose every page waits for GC.
 const PATIENCE: u32 = 400_000;
 
-/// A device, its host, and when its power is cut.
+/// A device, its host, and the time of its power cut.
 struct Play<'a> {
     configured: &'a Configured,
     device: Device,
     calendar: Calendar<Event>,
     host: Host,
     tag: u32,
-    /// Events until the power is cut, and the time from then on.
+    /// Events until the power cut, and the delay after them.
     cut_in: Option<(u32, Duration)>,
-    /// Events since the last answer.
+    /// Events since the last completion.
     silent: u32,
-    /// The faults that the device knew of when each flush under way was submitted, and when the last one that was answered was.
+    /// Faults known to the device at the submission of each outstanding flush, and of the last completed one.
     known: BTreeMap<u32, Faults>,
     flushed: Faults,
 }
 
-/// Faults that can take a page of a table with them: pages that could not be read, and dies that failed.
+/// Faults that can destroy a table page: unreadable pages and failed dies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Faults {
     unreadable: u64,
@@ -124,7 +124,7 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// Lets one thing happen; then the power may be cut. False if nothing will happen any more.
+    /// Handles one event; then the power may be cut. False if no event is left.
     fn advance(&mut self) -> bool {
         let Some(event) = self.calendar.advance() else { return false };
         if event == CUT {
@@ -148,7 +148,7 @@ impl<'a> Play<'a> {
         true
     }
 
-    /// Goes on until this many commands are outstanding.
+    /// Runs until only this many commands are outstanding.
     fn run_down_to(&mut self, outstanding: usize) {
         while self.device.outstanding() > outstanding || !self.device.is_ready() {
             if !self.advance() {
@@ -163,7 +163,7 @@ impl<'a> Play<'a> {
         while self.calendar.now() < end && self.advance() {}
     }
 
-    /// Whether the device is at the end of its life, as only faults can bring it about here.
+    /// Whether the device is at its end of life, which only faults can cause here.
     fn is_worn(&self) -> bool {
         let totals = self.device.totals();
         let worn = totals.grown_bad_blocks > 0 || totals.program_failures > 0;
@@ -171,22 +171,22 @@ impl<'a> Play<'a> {
         self.device.is_read_only()
     }
 
-    /// Whether faults took pages. A word line that is programmed again takes the page that it keeps with it if that fails, unless there
-    /// is a copy.
+    /// Whether faults destroyed pages. A failed reprogram destroys the page that its word line holds, unless
+    /// there is a copy.
     fn loses(&self) -> bool {
         let (totals, file) = (self.device.totals(), &self.config().file);
         let keeps_none = file.again() > 0 && file.ftl.recovery.lower_pages == LowerPages::Exposed;
         totals.unreadable_pages > 0 || totals.failed_dies > 0 || keeps_none && totals.program_failures > 0
     }
 
-    /// Whether a fault may have taken a page of the table of discards since the last flush began, which writes again what it knows to be
-    /// lost.
+    /// Whether a fault may have destroyed a page of the discard table since the last flush began, which
+    /// rewrites pages known to be lost.
     fn loses_tables(&self) -> bool {
         let (unreadable, dies) = (self.device.totals().unreadable_pages, self.device.chips().failed_dies());
         Faults { unreadable, dies: dies.into() } != self.flushed
     }
 
-    /// Cuts the power, and holds every sector against what it may hold.
+    /// Cuts the power, and checks every sector.
     fn cut(&mut self) {
         self.cut_in = None;
         let cut = self.device.power_cut(self.calendar.now());
@@ -208,11 +208,11 @@ impl<'a> Play<'a> {
         self.device.audit(self.calendar.now() - Instant::ZERO);
     }
 
-    /// Saves the device and goes on with another one that takes the bytes over.
+    /// Saves the device, and continues with another one restored from the bytes.
     fn exchange(&mut self) {
         let mut bytes = Vec::new();
         let mut agenda = Agenda::of(&self.calendar);
-        // The device knows nothing of a cut to come.
+        // The device does not know of the coming power cut.
         let cut: Vec<Instant> =
             agenda.events.extract_if(.., |(_, event)| *event == CUT).map(|(time, _)| time).collect();
         self.device.save(&agenda, &mut bytes).expect("a list takes everything");
@@ -235,7 +235,7 @@ impl<'a> Play<'a> {
         let all = self.config().namespaces[usize::from(namespace)].sectors;
         let grid = self.config().file.front.sector_size.0 / 512;
         let all = all / grid * grid;
-        // Most commands go to a small part of the device, so that they meet each other.
+        // Most commands go to a small part of the device, so that they overlap.
         let range = if step.place.is_multiple_of(4) { all } else { 96.min(all) };
         let sector = u64::from(step.place) * 7919 % range / grid * grid;
         let sectors = u64::from(step.sectors).next_multiple_of(grid).min(all - sector);
@@ -271,7 +271,7 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// A comparison with a version, while nothing else is under way: it fails if that is another one.
+    /// Compares a version while no other command is outstanding: it fails for another version.
     fn compare(&mut self, command: Command) {
         self.run_down_to(0);
         let per_page = self.config().unit.0 / 512;
@@ -289,7 +289,8 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// After the last command: everything is as the host left it, in the buffer and, after a flush and a cut, in flash.
+    /// After the last command: checks all contents, first in the buffer and then, after a flush and a power
+    /// cut, in flash.
     fn end(&mut self) {
         self.cut_in = None;
         self.run_down_to(0);
@@ -337,7 +338,7 @@ impl<'a> Play<'a> {
     }
 }
 
-/// Plays a case on the device that its settings make; a panic says what is wrong.
+/// Runs a case on its device; panics with the reason if it fails.
 pub fn play(case: &Case, configured: &Configured, mutant: Option<Mutant>) {
     let mut play = Play::new(configured, case.start, mutant);
     for (n, step) in case.steps.iter().enumerate() {

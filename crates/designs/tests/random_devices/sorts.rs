@@ -1,4 +1,5 @@
-//! A design that sends some pages to blocks in another mode, when they are written and when they are moved.
+//! A design that sends some pages to blocks in another cell mode, when they are written and when they are
+//! relocated.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,18 +18,18 @@ pub struct Sorts {
     settings: File,
 }
 
-/// Its settings.
+/// Settings.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct File {
     every: u32,
-    /// Whether what the host writes goes there, too.
+    /// Whether host writes go there, too.
     written: bool,
-    /// The pool in which they are.
+    /// The pool of the stream.
     pool: u8,
-    /// How often a word line is programmed again, where the mode is that of two bits; left out, it is SLC mode.
+    /// Reprogram passes, if the mode is MLC with reprogramming; left out, the mode is SLC.
     again: Option<u8>,
-    /// Of the pages that the collector moves, one pair in `moves` goes to the other pool alone; none if 0.
+    /// Of the pages relocated by GC, one pair in `moves` goes to the other pool; none if 0.
     moves: u32,
 }
 
@@ -94,9 +95,10 @@ impl DesignType for Sorts {
     }
 }
 
-/// Makes the second pool of a device one of three bits a cell with an SLC mode, and adds the design, whose streams are there.
+/// Gives the second pool of a device three bits a cell with an SLC mode, and adds the design with its streams
+/// there.
 pub fn add_to_second_pool(settings: &mut Vec<String>, every: u64, written: bool, moves: u64) {
-    // A page cannot go to a pool of whole units alone.
+    // A single page cannot go to a pool of whole units.
     let whole = settings.iter().any(|setting| setting == "ftl.mapping.whole_units=true");
     let moves = if whole { 0 } else { moves };
     let Some(at) = settings.iter().position(|setting| setting.starts_with("pools=[")) else { return };

@@ -1,4 +1,4 @@
-//! The design that sets blocks aside, as a configuration names it.
+//! The design that suspends blocks, as a configuration names it.
 
 #[path = "../../../ssd/tests/common/sets_aside.rs"]
 mod sets_aside;
@@ -10,7 +10,7 @@ use wordline_ssd::{Config, Design};
 
 pub use sets_aside::{SetsAside, Settings};
 
-/// Its settings.
+/// Settings.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct File {

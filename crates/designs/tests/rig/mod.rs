@@ -13,7 +13,7 @@ pub struct Rig {
 }
 
 impl Rig {
-    /// A device of `file` with the designs that the TOML text names.
+    /// A device of `file` with the designs named in the TOML text.
     pub fn new(file: DeviceFile, designs: &str) -> Self {
         let (config, designs) =
             named(designs).check(&Designs::default(), file).unwrap_or_else(|wrong| panic!("{wrong}"));
@@ -44,12 +44,12 @@ impl Rig {
         self.device.audit(self.calendar.now() - Instant::ZERO);
     }
 
-    /// All that was measured since the device was made.
+    /// All metrics since the device was made.
     pub fn metrics(&self) -> Metrics {
         self.device.metrics(&self.made, self.calendar.now())
     }
 
-    /// A number that was measured since the device was made.
+    /// A metric since the device was made.
     pub fn measured(&self, name: &str) -> f64 {
         let metrics = self.metrics();
         let found = metrics.get(name).and_then(|value| value.number());

@@ -1,4 +1,4 @@
-//! Invariants, and the check of a state that was read.
+//! Invariants of the direct host, and the check of a restored state.
 
 use wordline_ssd::PhysicalDevice;
 use wordline_ssd::snapshot::Agenda;
@@ -7,7 +7,7 @@ use super::places::Place;
 use super::{Direct, Event, Power, Work};
 
 impl<D: PhysicalDevice> Direct<D> {
-    /// Checks that a chunk holds what pages and reads need of it.
+    /// Checks the reference counts of the chunks against mapped pages and commands in flight.
     pub(super) fn audit_all(&self) {
         let mut holds = self.places.holds();
         for place in self.sent.values().flat_map(super::Sent::held) {
@@ -16,7 +16,7 @@ impl<D: PhysicalDevice> Direct<D> {
         assert!(self.places.is_held(&holds), "what is held of chunks is what pages and commands need");
     }
 
-    /// Whether a state that was read can be one of the host.
+    /// Checks that a restored state is consistent.
     pub(super) fn check_state(&self, agenda: &Agenda<Event<D::Event>>) -> Result<(), String> {
         let places = self.layout.units * self.layout.chunks_per_unit * self.layout.blocks_per_chunk;
         self.places.check(places)?;
@@ -55,7 +55,7 @@ impl<D: PhysicalDevice> Direct<D> {
         self.device.check_loaded(&Agenda { now: agenda.now, events: of_device })
     }
 
-    /// Goes on with a recovery, once the device has recovered.
+    /// Completes a recovery, once the device has recovered.
     pub(super) fn recover_on(&mut self, now: wordline_kernel::Instant) {
         let Power::Back(since) = self.power else { return };
         if !self.device.is_ready() {

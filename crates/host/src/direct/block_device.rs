@@ -15,7 +15,7 @@ use super::explained::Explainer;
 use super::metrics::Mark;
 use super::{Direct, Event, Power};
 
-/// Pages of a write before a run. Chosen: as many as a command may have at the most.
+/// Pages of each write during preconditioning. Chosen: the most that a command may have.
 const FILLED_AT_ONCE: u32 = wordline_ssd::physical_device::MOST_BLOCKS as u32;
 
 impl<D: PhysicalDevice> BlockDevice for Direct<D> {
@@ -69,7 +69,8 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
         self.explainer.iter_mut().for_each(|explainer| explainer.tail.forget_each());
     }
 
-    /// A device that tells nothing leaves nothing to explain. What is known of requests under way stays known for another tail.
+    /// Without per-command times from the device nothing can be attributed. Requests in flight keep their
+    /// records when the tail changes.
     fn explain(&mut self, tail: Tail) {
         if let Some(explainer) = &mut self.explainer {
             explainer.tail = tail;
@@ -96,7 +97,7 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
         self.requests.all.count()
     }
 
-    /// Fails the writes for which no chunk gets free.
+    /// Fails the writes for which no chunk will become free.
     fn give_up(&mut self, calendar: &mut impl Schedule<Self::Event>) -> bool {
         self.fail_all(calendar)
     }
@@ -164,7 +165,7 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
         goes_on
     }
 
-    /// Nothing is ever moved: a full device is as steady as it gets.
+    /// Pages are never relocated: a full device is in its steady state.
     fn fill_steady_while(&mut self, _seed: Seed, fraction: Option<f64>, look: Look<'_>) -> Option<Steady> {
         self.fill_while(fraction.unwrap_or(1.0), look)
             .then_some(Steady { overwritten: 0, amplification: None })
@@ -219,7 +220,7 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
         self.device.detail(&mark.device, now)
     }
 
-    /// A chunk that holds nothing which is needed is free: it is reset when it is written next.
+    /// A chunk without needed data counts as free: it is reset before it is written next.
     fn gauges(&self, now: Instant) -> Gauges {
         let below = self.device.gauges(now);
         Gauges { free_blocks: self.places.free_chunks().min(below.good_blocks), ..below }
@@ -231,7 +232,7 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
         lengths
     }
 
-    /// Chosen: 64 B for a page, 16 MiB for what grows with the work, and what the device has.
+    /// Chosen: 64 B for each page, 16 MiB for what grows with the work, and the bound of the device.
     fn most_bytes(&self) -> u64 {
         self.device.most_bytes() + (16 << 20) + 64 * u64::from(self.layout.pages)
     }
@@ -241,7 +242,7 @@ impl<D: PhysicalDevice> BlockDevice for Direct<D> {
     }
 }
 
-/// With the clock of its device off a request is answered as it is submitted: nothing is over later.
+/// With the clock of its device off, a request completes as it is submitted: no event remains.
 impl<D: PhysicalDevice> Ages for Direct<D> {
     fn is_timer(_: &Self::Event) -> bool {
         false
@@ -262,7 +263,7 @@ impl<D: PhysicalDevice> Ages for Direct<D> {
         self.device.start_clock();
     }
 
-    /// Nothing waits for a time.
+    /// No timer runs.
     fn time_of_a_page(&self) -> Duration {
         Duration::ZERO
     }

@@ -1,4 +1,4 @@
-//! The configuration of a host without an FTL, and its check.
+//! Configuration of a host without an FTL, and its check.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,24 +8,25 @@ use wordline_ssd::{OpenChannel, OpenChannelConfig, OpenChannelFile};
 
 use super::{Direct, Layout};
 
-/// The part of the chunks that the host does not address. Chosen: that of pblk.
+/// Fraction of the chunks that the host does not address. Chosen: as pblk.
 const OVER_PROVISIONING: f64 = 0.11;
 
-/// Chunks of each parallel unit that the host does not address, at the least: one that is written, and one that gets free.
+/// Least number of chunks in each parallel unit that the host does not address: one that is open, and one
+/// that becomes free.
 const LEAST_SPARE: u32 = 2;
 
-/// The parallel units that writes go to.
+/// Distribution of writes over the parallel units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spread {
-    /// All of a request goes to one, and the next request to the next one.
+    /// All of a request goes to one parallel unit, the next request to the next one.
     #[default]
     Requests,
-    /// Each part of a request that a program writes goes to the next one.
+    /// Each program-sized part of a request goes to the next parallel unit.
     Programs,
 }
 
-/// A host without an FTL, as it is written.
+/// Configuration of a host without an FTL, as written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "HostOfOpenChannelFile")]
@@ -34,10 +35,10 @@ pub struct DirectFile {
     #[serde(default = "over_provisioning")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub over_provisioning: f64,
-    /// The parallel units that writes go to.
+    /// Distribution of writes over the parallel units.
     #[serde(default)]
     pub spread: Spread,
-    /// Writes that the device could not carry out are made again elsewhere; otherwise their requests fail.
+    /// Whether writes that failed on the device are submitted again elsewhere; otherwise their requests fail.
     #[serde(default = "yes")]
     pub retry: bool,
     /// The open-channel device.
@@ -52,22 +53,22 @@ fn yes() -> bool {
     true
 }
 
-/// A host without an FTL that was checked.
+/// A checked configuration of a host without an FTL.
 #[derive(Clone, Debug)]
 pub struct DirectConfig {
     /// As it was written.
     pub file: DirectFile,
     /// The device below.
     pub device: OpenChannelConfig,
-    /// The sizes that follow.
+    /// The sizes that follow from the configuration.
     pub layout: Layout,
 }
 
 impl DirectFile {
-    /// The host and its device, or everything that is wrong with them.
+    /// Checks the configuration of the host and of its device.
     ///
     /// # Errors
-    /// The keys that do not fit.
+    /// Every key that is invalid.
     pub fn check(self) -> Result<DirectConfig, Complaints> {
         let mut wrong = Complaints::default();
         let device =

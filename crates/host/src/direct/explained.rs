@@ -1,4 +1,5 @@
-//! Explains the requests of the host by the commands of the device that ended them. Before its command a write waits for a chunk to be reset.
+//! Tail attribution: explains each request of the host by its last device command. A write may first wait for
+//! a chunk to be reset.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,12 +10,12 @@ use wordline_ssd::{Answer, Operation, PhysicalDevice};
 
 use super::{Direct, Work};
 
-/// Explains requests as they are answered.
+/// Explains requests as they complete.
 pub(super) struct Explainer {
     pub(super) tail: Tail,
-    /// The command of the device that was answered last, of each request.
+    /// The last completed device command of each request, and whether it was a flush.
     last: BTreeMap<u32, (Told, bool)>,
-    /// The requests that came since they are explained and are not answered.
+    /// Requests that were submitted after attribution began, and are outstanding.
     open: BTreeSet<u32>,
 }
 
@@ -23,7 +24,7 @@ impl Explainer {
         Self { tail, last: BTreeMap::new(), open: BTreeSet::new() }
     }
 
-    /// The power is cut: nothing is answered any more.
+    /// Forgets all requests after a power cut: none of them completes.
     pub fn forget(&mut self) {
         self.last.clear();
         self.open.clear();
@@ -31,14 +32,14 @@ impl Explainer {
 }
 
 impl<D: PhysicalDevice> Direct<D> {
-    /// A request comes.
+    /// Notes the submission of a request.
     pub(super) fn note_came(&mut self, number: u32) {
         if let Some(explainer) = &mut self.explainer {
             explainer.open.insert(number);
         }
     }
 
-    /// The device has answered a command of this tag, which was for that.
+    /// Notes the completion of the device command with this tag, submitted for `work`.
     pub(super) fn note_told(&mut self, tag: u32, work: Work) {
         let Some(explainer) = &mut self.explainer else { return };
         let told = self.device.take_told(tag);
@@ -47,11 +48,11 @@ impl<D: PhysicalDevice> Direct<D> {
         explainer.last.extend(told.map(|told| (number, (told, is_flush))));
     }
 
-    /// A request is answered.
+    /// Notes the completion of a request.
     pub(super) fn note_answered(&mut self, number: u32, answer: Answer, submitted: Instant) {
         let Some(explainer) = &mut self.explainer else { return };
         let last = explainer.last.remove(&number);
-        // Of one that came before requests were explained too little is known.
+        // Too little is known of a request that was submitted before attribution began.
         if !explainer.open.remove(&number) {
             return;
         }
@@ -59,7 +60,7 @@ impl<D: PhysicalDevice> Direct<D> {
     }
 }
 
-/// Where the time of a request went that was submitted at that time.
+/// Latency breakdown of a request that was submitted at `submitted`.
 fn explain(answer: Answer, submitted: Instant, last: Option<(Told, bool)>) -> Explained {
     let now = submitted + answer.latency;
     let mut explained = Explained::of(answer, submitted);
@@ -69,7 +70,7 @@ fn explain(answer: Answer, submitted: Instant, last: Option<(Told, bool)>) -> Ex
         let before = told.submitted - submitted;
         (explained.parts, explained.behind, explained.meanwhile) = (told.parts, told.behind, told.meanwhile);
         match answer.command.operation {
-            // A write that is flushed waits for its own data to come to the device first.
+            // A write that is followed by a flush first waits until the device has its data.
             Operation::Write | Operation::WriteZeroes if is_flush => {
                 explained.parts[Component::Buffer as usize] += before;
             }
@@ -77,7 +78,7 @@ fn explain(answer: Answer, submitted: Instant, last: Option<(Told, bool)>) -> Ex
             _ => {}
         }
     } else if matches!(answer.command.operation, Operation::Write | Operation::WriteZeroes) {
-        // It was given up: no chunk for it got free.
+        // It failed: no chunk became free for it.
         explained.above[Above::Line as usize] = answer.latency;
     }
     explained.rested(Component::Queue)

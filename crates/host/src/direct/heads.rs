@@ -1,4 +1,4 @@
-//! The chunks that are written: one of each parallel unit, and the pieces of requests that wait for it.
+//! Write frontiers: the open chunk of each parallel unit, and the pieces of requests that wait for it.
 
 use std::collections::VecDeque;
 
@@ -8,34 +8,34 @@ use wordline_ssd::physical_device::ChunkState;
 
 use super::Layout;
 
-/// Pages of a request that go to one parallel unit.
+/// The pages of a request that go to one parallel unit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Piece {
     pub(super) request: u32,
     pub(super) stamps: VecDeque<Stamp>,
 }
 
-/// A parallel unit as the host writes it. Chunks are counted over all of the device.
+/// The write frontier of a parallel unit. Chunks are numbered over the whole device.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Head {
-    /// The chunk that is written, and where it is written next.
+    /// The open chunk, and its next logical block to write.
     pub(super) open: Option<(u32, u32)>,
-    /// The chunk that is being reset, to be written next.
+    /// The chunk that is being reset, to be opened next.
     pub(super) resetting: Option<u32>,
     pub(super) pieces: VecDeque<Piece>,
-    /// The other chunks, in the order in which they were written last.
+    /// The other chunks, least recently written first.
     others: VecDeque<u32>,
 }
 
-/// All parallel units.
+/// The write frontiers of all parallel units.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Heads {
     heads: Vec<Head>,
     /// The parallel unit of the next write.
     next: u32,
-    /// Whether a flush is in flight that is to make chunks free.
+    /// Whether a flush is in flight whose purpose is to free chunks.
     pub(super) is_flushing: bool,
-    /// Whether the last flush failed and nothing was written since: another one would fail as well.
+    /// Whether the last flush failed and nothing was written since, so that another would fail as well.
     pub(super) cannot_flush: bool,
 }
 
@@ -67,14 +67,14 @@ impl Heads {
         self.heads.iter()
     }
 
-    /// The parallel unit of the next write.
+    /// The parallel unit of the next write; advances to the next one.
     pub(super) fn take_unit(&mut self) -> u32 {
         let unit = self.next;
         self.next = (unit + 1) % self.heads.len() as u32;
         unit
     }
 
-    /// The parallel units with pieces that wait.
+    /// The parallel units with waiting pieces.
     pub(super) fn units_that_wait(&self) -> Vec<u32> {
         if self.heads.iter().all(|head| head.pieces.is_empty()) {
             return Vec::new();
@@ -82,19 +82,20 @@ impl Heads {
         (0..).zip(&self.heads).filter(|(_, head)| !head.pieces.is_empty()).map(|(unit, _)| unit).collect()
     }
 
-    /// The chunk that a parallel unit was to write next was reset, or is out of use.
+    /// Completes the reset of the next chunk of a parallel unit; `is_free` is false where the chunk is
+    /// offline.
     pub(super) fn was_reset(&mut self, unit: u32, is_free: bool) {
         let head = self.get_mut(unit);
         let chunk = head.resetting.take().expect("it was being reset");
         head.open = is_free.then_some((chunk, 0));
     }
 
-    /// A flush is over.
+    /// Notes the completion of a flush.
     pub(super) fn flushed(&mut self, has_failed: bool) {
         (self.is_flushing, self.cannot_flush) = (false, has_failed);
     }
 
-    /// The power is gone: nothing waits any more.
+    /// Drops the waiting pieces after a power cut.
     pub(super) fn forget(&mut self) {
         (self.is_flushing, self.cannot_flush) = (false, false);
         for head in &mut self.heads {
@@ -103,12 +104,12 @@ impl Heads {
         }
     }
 
-    /// The requests of all pieces, which are dropped.
+    /// Drops all pieces and returns the requests that they belong to.
     pub(super) fn give_up(&mut self) -> Vec<u32> {
         self.heads.iter_mut().flat_map(|head| head.pieces.drain(..)).map(|piece| piece.request).collect()
     }
 
-    /// Whether all of it is there, in parallel units of so many chunks.
+    /// Checks that the chunks and requests exist and belong to their parallel units.
     pub(super) fn check(&self, layout: &Layout, has: impl Fn(u32) -> bool) -> Result<(), String> {
         let is_right = |(unit, head): (u32, &Head)| {
             let first = unit * layout.chunks_per_unit;
@@ -130,7 +131,7 @@ impl Heads {
 }
 
 impl Head {
-    /// After a power cut: the chunk is written on where it is, or left.
+    /// After a power cut: continues the open chunk at its write pointer, or closes it.
     pub(super) fn leave_or_go_on(&mut self, state: ChunkState, write_pointer: u32) {
         match (&mut self.open, state) {
             (Some((_, next)), ChunkState::Free | ChunkState::Open) => *next = write_pointer,
@@ -138,17 +139,17 @@ impl Head {
         }
     }
 
-    /// The chunk is left: it takes no more.
+    /// Gives the open chunk up: it takes no more writes.
     pub(super) fn leave(&mut self) {
         self.others.extend(self.open.take().map(|(chunk, _)| chunk));
     }
 
-    /// The other chunks, in the order in which they were written last.
+    /// The other chunks, least recently written first.
     pub(super) fn others(&self) -> impl Iterator<Item = u32> {
         self.others.iter().copied()
     }
 
-    /// Takes one of the other chunks.
+    /// Removes a chunk from the others.
     pub(super) fn take(&mut self, chunk: u32) {
         self.others.retain(|other| *other != chunk);
     }

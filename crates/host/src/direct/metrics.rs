@@ -1,4 +1,4 @@
-//! The counts of the host, and the metrics made of them.
+//! The counters of the host, and its metrics.
 
 use wordline_kernel::metrics::Value;
 use wordline_kernel::{Instant, Metric, Metrics, counters};
@@ -8,7 +8,7 @@ use wordline_ssd::lifetime::write_amplification;
 use super::Direct;
 
 counters! {
-    /// The counts of the host since it was made.
+    /// The counters of the host since it was made.
     pub struct Counts {
         pages_written: "direct.pages_written", LogicalPages, "Pages that writes sent to the device, those made again after a failure among them.";
         padding: "direct.padding", LogicalPages, "Logical blocks of padding, where a write is no multiple of what a program writes.";
@@ -22,12 +22,12 @@ counters! {
     }
 }
 
-/// All metrics that the host has.
+/// All metrics of the host.
 pub fn all() -> impl Iterator<Item = &'static Metric> {
     Counts::METRICS.iter()
 }
 
-/// The counts at some time.
+/// The counters at a point in time.
 #[derive(Clone, Debug)]
 pub struct Mark<M> {
     counts: Counts,
@@ -49,7 +49,7 @@ impl<D: PhysicalDevice> Direct<D> {
         metrics.add(of_ssds("flash.programmed_bytes"), bytes(counts.pages_written + counts.padding));
         metrics.add(of_ssds("flash.host_bytes"), bytes(counts.pages_written));
         metrics.add(of_ssds("flash.padding_bytes"), bytes(counts.padding));
-        // Nothing is moved to free a chunk.
+        // Nothing is relocated to free a chunk.
         let programs = write_amplification(counts.pages_written, counts.pages_written);
         metrics.add(of_ssds("programs_per_host_program"), programs);
         metrics

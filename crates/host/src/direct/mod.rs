@@ -1,10 +1,10 @@
-//! A host without an FTL: its requests go to a physical device as they are.
+//! A host without an FTL: it passes requests to a physical device as they are.
 //!
-//! A write goes to the chunk that is open in one parallel unit, the next write to the next parallel unit, however large they are; so what is
-//! measured is the device's answer to each. The host remembers where each page is. It moves nothing: a chunk is reset when
-//! nothing that it holds is current any more.
+//! A write goes to the open chunk of one parallel unit, and the next write to the next parallel unit,
+//! whatever their sizes, so that measurements show the device's latency for each request. The host keeps the
+//! L2P map. It relocates nothing: a chunk is reset when none of its data are valid any more.
 //!
-//! `docs/open-channel.md` describes it.
+//! See `docs/open-channel.md`.
 
 mod audit;
 mod block_device;
@@ -40,20 +40,20 @@ pub use metrics::{Counts, Mark, all as metrics};
 /// Events of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event<E> {
-    /// Something in its device.
+    /// An event of its device.
     Device(E),
-    /// A request is answered: its number.
+    /// The request with this number completes.
     Answer(u32),
 }
 
-/// The sizes of a host on a device.
+/// Sizes of a host on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Groups of the device.
     pub groups: u32,
     /// Parallel units of the device.
     pub units: u32,
-    /// Chunks of each.
+    /// Chunks of each parallel unit.
     pub chunks_per_unit: u32,
     /// Logical blocks of a chunk.
     pub blocks_per_chunk: u32,
@@ -61,14 +61,15 @@ pub struct Layout {
     pub ws_min: u32,
     /// Logical blocks that the host may address.
     pub pages: u32,
-    /// The parallel units that a write goes to.
+    /// Distribution of writes over the parallel units.
     pub spread: Spread,
-    /// Whether writes that fail are made again.
+    /// Whether failed writes are submitted again.
     pub retry: bool,
 }
 
 impl Layout {
-    /// The chunk with a number, counted over all parallel units. Those are numbered across the groups, so that two in a row share no bus.
+    /// The chunk with a number, counted over all parallel units, which are numbered across the groups so that
+    /// neighbours share no bus.
     fn chunk(&self, number: u32) -> Chunk {
         let (unit, chunk) = (number / self.chunks_per_unit, number % self.chunks_per_unit);
         Chunk { group: (unit % self.groups) as u16, unit: (unit / self.groups) as u16, chunk }
@@ -82,11 +83,11 @@ enum Work {
     Write(u32),
     /// Reads pages of a request.
     Read(u32),
-    /// Closes the chunk that a parallel unit is to write next, then resets it.
+    /// Closes the next chunk of a parallel unit, which is reset afterwards.
     Close(u32),
     /// Resets that chunk.
     Reset(u32),
-    /// Makes answered writes outlive a power cut, for a request or to get chunks that can be reset.
+    /// Makes completed writes non-volatile, for a request or to free chunks.
     Flush(Option<u32>),
 }
 
@@ -95,14 +96,15 @@ enum Work {
 struct Sent {
     work: Work,
     places: Vec<Place>,
-    /// The stamps that it writes, or those that it is to find.
+    /// The data tags that a write programs, or that a read is expected to find.
     stamps: Vec<Stamp>,
-    /// Of a flush: its number.
+    /// Sequence number of a flush.
     flush: u64,
 }
 
 impl Sent {
-    /// The places that it needs to stay as they are: those that it reads, and those of pages that it writes.
+    /// The logical blocks that must stay readable until this command completes: sources of a read, and
+    /// targets of a write.
     fn held(&self) -> impl Iterator<Item = Place> {
         let needs = matches!(self.work, Work::Read(_) | Work::Write(_));
         let held = self.places.iter().zip(&self.stamps).filter(move |(_, stamp)| needs && stamp.is_data());
@@ -134,11 +136,12 @@ pub struct Direct<D> {
     recovery: Option<Recovered>,
     counts: Counts,
     digest: Digest,
-    /// Lists that are empty between events, kept for their room: the logical blocks of a command, and answers of the device.
+    /// Lists that are empty between events, kept for their capacity: the logical blocks of a command, and
+    /// completions of the device.
     blocks: Vec<LogicalBlock>,
     answered: Vec<Answer>,
     followed: Option<Box<Followed>>,
-    /// None where latencies are not explained.
+    /// `None` unless latencies are explained.
     explainer: Option<Box<Explainer>>,
     recorder: Recorder,
 }
@@ -149,7 +152,7 @@ state!(Direct<D: State> {
     fixed { layout, sectors_of_a_page, is_volatile, blocks, answered, followed, explainer, recorder }
 });
 
-/// The contents of pages, where they are followed.
+/// Contents of pages, for data verification.
 #[derive(Default)]
 struct Followed {
     carried: BTreeMap<u32, Vec<Content>>,
@@ -158,7 +161,7 @@ struct Followed {
 }
 
 impl<D: PhysicalDevice> Direct<D> {
-    /// A host of a device with nothing written.
+    /// A host on a device without written data.
     pub fn new(device: D, layout: Layout) -> Self {
         let geometry = device.geometry();
         Self {
@@ -188,18 +191,18 @@ impl<D: PhysicalDevice> Direct<D> {
         &self.device
     }
 
-    /// Its counts since it was made.
+    /// The counters since it was made.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// The logical block of a place.
+    /// The logical block at a location.
     fn block(&self, place: Place) -> LogicalBlock {
         let size = self.layout.blocks_per_chunk;
         self.layout.chunk(place.0 / size).at(place.0 % size)
     }
 
-    /// Sends a command; false if the device refuses it.
+    /// Submits a command; returns false if the device rejects it.
     fn send(&mut self, sent: Sent, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let mut blocks = std::mem::take(&mut self.blocks);
         blocks.extend(sent.places.iter().map(|place| self.block(*place)));
@@ -222,10 +225,10 @@ impl<D: PhysicalDevice> Direct<D> {
         true
     }
 
-    /// Takes the answers of the device, and does what can be done then.
+    /// Processes the completions of the device and starts the work that has become possible.
     fn go_on(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
         loop {
-            // Chunks that end early or go offline are found out when they are written to.
+            // Chunks that close early or go offline are discovered when they are written.
             self.device.forget_notifications();
             let mut answers = std::mem::take(&mut self.answered);
             self.device.take_answers(&mut answers);

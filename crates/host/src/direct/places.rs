@@ -1,4 +1,4 @@
-//! The places of pages, and what each chunk holds that is still needed.
+//! The L2P map of the host, and reference counts of the chunks.
 
 use std::collections::BTreeMap;
 
@@ -6,26 +6,27 @@ use wordline_kernel::state;
 
 use super::Layout;
 
-/// A logical block of the device, counted by parallel unit, then by chunk.
+/// The location of a page: a logical block of the device, numbered by parallel unit, then by chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub(super) struct Place(pub(super) u32);
 
-/// The places of a page before those that a power cut may lose, the oldest first; none where it was nowhere.
+/// Earlier locations of a page that a power cut may bring back, oldest first; `None` for a page that was
+/// unmapped.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 struct AtRisk {
-    /// Flushes sent before the newest was answered.
+    /// Flushes sent before the completion of the newest version.
     flushes: u64,
     before: Vec<(Option<Place>, u32)>,
 }
 
-/// The places of all pages.
+/// The locations of all pages.
 pub(super) struct Places {
-    /// One more than the place of each page; 0 where it is nowhere.
+    /// One more than the location of each page; 0 for an unmapped page.
     map: Vec<u32>,
-    /// The version that is there, and the last one that was sent.
+    /// The mapped version of each page, and the last version sent.
     versions: Vec<u32>,
     sent: Vec<u32>,
-    /// Places of each chunk that are in the map, at risk, or of commands in flight.
+    /// References to each chunk: by the map, by earlier locations at risk, and by commands in flight.
     held: Vec<u32>,
     at_risk: BTreeMap<u32, AtRisk>,
     blocks_per_chunk: u32,
@@ -54,12 +55,12 @@ impl Places {
         self.map[page as usize].checked_sub(1).map(Place)
     }
 
-    /// The version of a page that is at its place.
+    /// The mapped version of a page.
     pub(super) fn version(&self, page: u32) -> u32 {
         self.versions[page as usize]
     }
 
-    /// The number of a new version of a page.
+    /// The number for a new version of a page.
     pub(super) fn next_version(&mut self, page: u32) -> u32 {
         self.sent[page as usize] += 1;
         self.sent[page as usize]
@@ -79,17 +80,18 @@ impl Places {
         self.held[chunk] -= 1;
     }
 
-    /// Whether nothing of a chunk is needed.
+    /// Whether no data of a chunk are needed.
     pub(super) fn is_free(&self, chunk: u32) -> bool {
         self.held[chunk as usize] == 0
     }
 
-    /// Chunks that hold nothing that is needed.
+    /// Chunks without needed data.
     pub(super) fn free_chunks(&self) -> u64 {
         self.held.iter().filter(|held| **held == 0).count() as u64
     }
 
-    /// A version of a page was written to a place; with `flushes` a power cut may lose it, so many were sent by now.
+    /// Maps a page to the location of a version that was written. With `flushes`, the number of flushes sent
+    /// so far, a power cut may still lose it.
     pub(super) fn written(&mut self, page: u32, version: u32, place: Place, flushes: Option<u64>) {
         if version <= self.versions[page as usize] {
             return;
@@ -108,9 +110,9 @@ impl Places {
         self.versions[page as usize] = version;
     }
 
-    /// A page is nowhere from now on.
+    /// Unmaps a page.
     pub(super) fn trim(&mut self, page: u32) {
-        // Versions that are still being written of it are older than that.
+        // Versions of it that are still being written are older than the discard.
         self.versions[page as usize] = self.sent[page as usize];
         if let Some(old) = self.get(page) {
             self.let_go(old);
@@ -121,7 +123,7 @@ impl Places {
         }
     }
 
-    /// The flush with a number is over: all that was answered before it was sent outlives a power cut.
+    /// Completes the flush with a number: writes that completed before its submission are non-volatile.
     pub(super) fn flushed(&mut self, number: u64) {
         let safe: Vec<u32> =
             self.at_risk.iter().filter(|(_, risk)| risk.flushes < number).map(|(page, _)| *page).collect();
@@ -131,12 +133,13 @@ impl Places {
         }
     }
 
-    /// Whether a flush would let go of something.
+    /// Whether a flush would release references.
     pub(super) fn has_risk(&self) -> bool {
         !self.at_risk.is_empty()
     }
 
-    /// After a power cut: each page is at the newest place that is still written; how many lost theirs.
+    /// After a power cut: maps each page to its newest location that is still written. Returns how many pages
+    /// lost their newest version.
     pub(super) fn settle(&mut self, is_written: impl Fn(Place) -> bool) -> u64 {
         let mut lost = 0;
         for (page, AtRisk { mut before, .. }) in std::mem::take(&mut self.at_risk) {
@@ -152,11 +155,11 @@ impl Places {
             self.map[page as usize] = place.map_or(0, |place| place.0 + 1);
             self.versions[page as usize] = version;
         }
-        // Versions that were lost are not given again, for a torn write may have left them in flash.
+        // Lost version numbers are not reused, as an interrupted write may have left them in flash.
         lost
     }
 
-    /// The holds of each chunk by pages, without reads.
+    /// References to each chunk by pages, without commands in flight.
     pub(super) fn holds(&self) -> Vec<u32> {
         let mut holds = vec![0; self.held.len()];
         let newest = (0..self.map.len() as u32).filter_map(|page| self.get(page));
@@ -167,12 +170,12 @@ impl Places {
         holds
     }
 
-    /// Whether `holds`, with those of reads, are what is held.
+    /// Whether the reference counts equal `holds`.
     pub(super) fn is_held(&self, holds: &[u32]) -> bool {
         self.held == holds
     }
 
-    /// Whether all pages are at places that there are.
+    /// Checks that all pages have locations on the device.
     pub(super) fn check(&self, places: u32) -> Result<(), String> {
         let is_there = |place: u32| place <= places;
         let before = self.at_risk.values().flat_map(|risk| &risk.before).filter_map(|(place, _)| *place);
@@ -182,7 +185,7 @@ impl Places {
         if is_right { Ok(()) } else { Err("pages that are where nothing can be".into()) }
     }
 
-    /// How many pages there are, and how many chunks.
+    /// Lengths of the tables.
     pub(super) fn lengths(&self) -> [usize; 4] {
         [self.map.len(), self.versions.len(), self.sent.len(), self.held.len()]
     }

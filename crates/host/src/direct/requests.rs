@@ -1,4 +1,4 @@
-//! The requests of the host: what becomes of each on the device, and the answers.
+//! The requests of the host: their device commands and their completion.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, Schedule};
@@ -12,19 +12,19 @@ use super::places::Place;
 use super::{Direct, Event, Layout, Sent, Spread, Work};
 use crate::numbered::Numbered;
 
-/// A request that is not answered.
+/// An outstanding request.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Request {
     pub(super) command: Command,
     pub(super) submitted: Instant,
-    /// The commands and pieces that it waits for.
+    /// Outstanding device commands and pieces.
     parts: u32,
     failed: bool,
-    /// Whether it is to be flushed before it is answered.
+    /// Whether a flush is needed before it completes (FUA).
     is_forced: bool,
 }
 
-/// All requests, and the answers.
+/// All requests, and the completions.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Requests {
     pub(super) all: Numbered<Request>,
@@ -39,7 +39,7 @@ impl<D: PhysicalDevice> Direct<D> {
 
     pub(super) fn take(&mut self, command: Command, calendar: &mut impl Schedule<Event<D::Event>>) {
         assert!(self.power == super::Power::On, "it takes no command before it has recovered");
-        // Until all of its parts are known, the request itself is one.
+        // The request itself counts as a part until all of its parts are known.
         let (submitted, is_forced) = (calendar.now(), command.fua && self.is_volatile);
         let request = Request { command, submitted, parts: 1, failed: false, is_forced };
         let number = self.requests.all.add(request);
@@ -59,7 +59,7 @@ impl<D: PhysicalDevice> Direct<D> {
         self.go_on(calendar);
     }
 
-    /// Divides a write into pieces for the parallel units that it goes to.
+    /// Divides a write into pieces for its parallel units.
     fn write(&mut self, number: u32, command: &Command) {
         let pages: Vec<u32> = self.pages_of(command).collect();
         let size = match self.layout.spread {
@@ -82,7 +82,8 @@ impl<D: PhysicalDevice> Direct<D> {
         }
     }
 
-    /// Writes what waits for a parallel unit, as far as there is a chunk for it; whether it did something.
+    /// Writes the waiting pieces of a parallel unit, as far as it has a chunk for them. Returns whether it
+    /// did anything.
     pub(super) fn write_on(&mut self, unit: u32, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let mut any = false;
         while !self.heads.get_mut(unit).pieces.is_empty() {
@@ -109,7 +110,7 @@ impl<D: PhysicalDevice> Direct<D> {
             self.counts.pages_written += count as u64;
             let sent = Sent { work: Work::Write(number), places, stamps, flush: 0 };
             let stamps: Vec<Stamp> = sent.stamps[..count].to_vec();
-            // The device may have closed the chunk since.
+            // The device may have closed the chunk in the meantime.
             if !self.send(sent, calendar) {
                 self.counts.padding -= u64::from(wanted) - count as u64;
                 self.counts.pages_written -= count as u64;
@@ -134,7 +135,8 @@ impl<D: PhysicalDevice> Direct<D> {
         any
     }
 
-    /// Pieces that wait for a parallel unit without a chunk that can be written goes to the next one that has one; whether there is one.
+    /// Moves the waiting pieces of a parallel unit that has no writable chunk to the next one that has.
+    /// Returns whether there was one.
     fn move_on(&mut self, unit: u32) -> bool {
         if self.heads.get_mut(unit).resetting.is_some() || self.heads.is_flushing {
             return false;
@@ -154,7 +156,7 @@ impl<D: PhysicalDevice> Direct<D> {
             || head.others().any(|chunk| self.can_be_written(chunk))
     }
 
-    /// Whether a chunk is free, or can be reset.
+    /// Whether a chunk is free or can be reset.
     fn can_be_written(&self, chunk: u32) -> bool {
         match self.device.report(self.layout.chunk(chunk)).state {
             ChunkState::Free => true,
@@ -163,8 +165,8 @@ impl<D: PhysicalDevice> Direct<D> {
         }
     }
 
-    /// Opens another chunk of a parallel unit, one that is free or of which nothing is needed; whether there is one at once, or something
-    /// was tried.
+    /// Opens another chunk of a parallel unit, one that is free or holds no needed data. Returns whether a
+    /// chunk was opened or an action was started.
     fn open(&mut self, unit: u32, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         if self.heads.get_mut(unit).resetting.is_some() {
             return false;
@@ -199,7 +201,7 @@ impl<D: PhysicalDevice> Direct<D> {
         true
     }
 
-    /// Resets the chunk that a parallel unit is to write next.
+    /// Resets the next chunk of a parallel unit.
     pub(super) fn reset(&mut self, unit: u32, first: Place, calendar: &mut impl Schedule<Event<D::Event>>) {
         self.counts.resets += 1;
         let sent = Sent { work: Work::Reset(unit), places: vec![first], stamps: Vec::new(), flush: 0 };
@@ -208,7 +210,7 @@ impl<D: PhysicalDevice> Direct<D> {
         }
     }
 
-    /// Sends a flush, where the device has something to flush.
+    /// Sends a flush if the device has a volatile write cache.
     fn flush(&mut self, number: Option<u32>, calendar: &mut impl Schedule<Event<D::Event>>) {
         if !self.is_volatile {
             return;
@@ -222,7 +224,7 @@ impl<D: PhysicalDevice> Direct<D> {
         assert!(self.send(sent, calendar), "a device that is ready takes a flush");
     }
 
-    /// Pages of a request were written, or could not be.
+    /// Completes a write of pages of a request.
     pub(super) fn written(
         &mut self,
         number: u32,
@@ -293,7 +295,7 @@ impl<D: PhysicalDevice> Direct<D> {
         }
     }
 
-    /// Reads places of a request with one command.
+    /// Reads locations for a request with one command.
     fn send_read(
         &mut self,
         number: u32,
@@ -307,7 +309,7 @@ impl<D: PhysicalDevice> Direct<D> {
         assert!(self.send(sent, calendar), "all of it can be read");
     }
 
-    /// Pages of a request were read, or could not be.
+    /// Completes a read of pages of a request.
     pub(super) fn found(
         &mut self,
         number: u32,
@@ -322,7 +324,7 @@ impl<D: PhysicalDevice> Direct<D> {
         self.part_over(number, answer.failure.is_some(), calendar);
     }
 
-    /// A part of a request is over. After the last one of a write with forced unit access it is flushed.
+    /// Completes a part of a request. After the last part of a FUA write a flush follows.
     pub(super) fn part_over(
         &mut self,
         number: u32,
@@ -363,7 +365,7 @@ impl<D: PhysicalDevice> Direct<D> {
         self.recorder.note(number, (answer, submitted), levels);
     }
 
-    /// Fails what waits for chunks that never get free; whether there was something.
+    /// Fails the pieces that wait for chunks that will never become free. Returns whether there were any.
     pub(super) fn fail_all(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let numbers = self.heads.give_up();
         self.counts.given_up += numbers.len() as u64;

@@ -1,4 +1,4 @@
-//! Invariants of the FTL, the check of a state that was read, and the work that is pending.
+//! Invariants of the FTL, the check of a restored state, and the report of pending work.
 
 use wordline_kernel::snapshot::State;
 use wordline_ssd::PhysicalDevice;
@@ -12,7 +12,7 @@ use super::ring::{Origin, page_of};
 use super::{Event, Pblk};
 
 impl<D: PhysicalDevice> Pblk<D> {
-    /// Checks the map, the ring and the lines against each other.
+    /// Checks the L2P map, the ring and the lines against each other.
     pub(super) fn audit_all(&self) {
         self.lines.check().and_then(|()| self.ring.check()).unwrap_or_else(|wrong| panic!("{wrong}"));
         if self.recovery.power != Power::On {
@@ -53,7 +53,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.audit_pending();
     }
 
-    /// Checks what is pending in lines against the ring and the commands in flight.
+    /// Checks the pending counts and references of lines against the ring and the commands in flight.
     fn audit_pending(&self) {
         for line in self.lines.ids() {
             let is_of_line = |place: &&Place| self.layout.line_of(**place) == line;
@@ -65,7 +65,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         assert_eq!(pending, self.ring.pending(), "entries that are written are pending in their lines");
     }
 
-    /// Whether a state that was read can be one of the FTL.
+    /// Checks that a restored state is consistent.
     pub(super) fn check_state(&self, agenda: &Agenda<Event<D::Event>>) -> Result<(), String> {
         let (lines, places, pages) = (self.layout.lines, self.lines.places(), self.map.pages());
         self.ring.check()?;
@@ -111,7 +111,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.check_contents()
     }
 
-    /// Whether the lists of the lines name pages that there are, and the flash holds what they say.
+    /// Checks that the page lists of the lines name existing pages and agree with the contents of flash.
     fn check_contents(&self) -> Result<(), String> {
         let pages = self.map.pages();
         for place in (0..self.lines.places()).map(Place) {
@@ -146,7 +146,7 @@ impl<D: PhysicalDevice> Pblk<D> {
             && sent.positions.iter().all(|position| *position == PADDING || positions.contains(position))
     }
 
-    /// The state of the FTL, for a report.
+    /// The state of the FTL, for a stall report.
     pub(super) fn tell(&self) -> String {
         let (used, synced) = self.ring.lengths();
         let shares = self.limiter.shares();
@@ -165,7 +165,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         )
     }
 
-    /// The lengths of the lists that a state brings with it.
+    /// Lengths of the lists in a state.
     pub(super) fn list_lengths(&self) -> Vec<usize>
     where
         D: State,

@@ -1,4 +1,4 @@
-//! The FTL as a block device: what it does not do by itself goes to the device below.
+//! The FTL as a block device; the device below supplies the rest.
 
 use wordline_kernel::{Digest, Duration, Instant, Metrics, Schedule, Seed};
 use wordline_ssd::ageing::{self, Ages};
@@ -53,7 +53,8 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
         }
     }
 
-    /// A device that tells nothing leaves nothing to explain. What is known of commands under way stays known for another tail.
+    /// Without per-command times from the device nothing can be attributed. Commands in flight keep their
+    /// records when the tail changes.
     fn explain(&mut self, tail: Tail) {
         if let Some(explainer) = &mut self.explainer {
             return explainer.tell_to(tail);
@@ -75,7 +76,7 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
         self.recorder.take(self.port.device.take_recorded())
     }
 
-    /// The time of the host for a command is that of a controller.
+    /// Host time per command scales with controller times.
     fn change_times(&mut self, factors: &TimeFactors) -> Result<(), Unchanged> {
         self.command_time = factors.controller.of(self.command_time);
         self.port.device.change_times(factors)
@@ -94,7 +95,7 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
         self.front.outstanding()
     }
 
-    /// Fails the commands that wait for room that never comes: too many chunks are out of use.
+    /// Fails the commands that wait for space that will never become free, as too many chunks are out of use.
     fn give_up(&mut self, calendar: &mut impl Schedule<Self::Event>) -> bool {
         self.fail_all(calendar)
     }
@@ -167,7 +168,7 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
         Some(Oldest { submitted: first.submitted, tag: first.command.tag, done })
     }
 
-    /// Chosen: as long as the device may take for each of the chunks of a line that is collected for it.
+    /// Chosen: what the device may take for each of the chunks of a line that has to be collected first.
     fn longest_wait(&self) -> Duration {
         self.device().longest_wait() * u64::from(self.layout.units)
     }
@@ -192,7 +193,7 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
         self.device().detail(&mark.device, now)
     }
 
-    /// Chunks of lines, which the FTL resets when it opens them: those of free lines count as free before that.
+    /// Chunks of free lines count as free, although they are reset only when the line is opened.
     fn gauges(&self, now: Instant) -> Gauges {
         let below = self.device().gauges(now);
         if below.good_blocks == 0 {
@@ -213,7 +214,8 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
         self.list_lengths()
     }
 
-    /// Chosen: 64 B for a logical page and for an entry of the ring, 16 MiB for what grows with the work, and what the device has.
+    /// Chosen: 64 B for each logical page and ring entry, 16 MiB for what grows with the work, and the bound
+    /// of the device.
     fn most_bytes(&self) -> u64 {
         let own = u64::from(self.map.pages()) + self.ring.capacity() as u64 + u64::from(self.layout.lines);
         self.device().most_bytes() + (16 << 20) + 64 * own
@@ -224,7 +226,7 @@ impl<D: PhysicalDevice> BlockDevice for Pblk<D> {
     }
 }
 
-/// With the clock of its device off a command of the FTL is answered as it is submitted: nothing is over later.
+/// With the clock of its device off, an FTL command completes as it is submitted: no event remains.
 impl<D: PhysicalDevice> Ages for Pblk<D> {
     fn is_timer(_: &Self::Event) -> bool {
         false
@@ -239,14 +241,14 @@ impl<D: PhysicalDevice> Ages for Pblk<D> {
         false
     }
 
-    /// It collects only where too little is free.
+    /// GC runs only when free lines are short.
     fn hold_still(&mut self) {}
 
     fn start_clock(&mut self) {
         self.port.device.start_clock();
     }
 
-    /// Nothing waits for a time.
+    /// No timer runs.
     fn time_of_a_page(&self) -> Duration {
         Duration::ZERO
     }

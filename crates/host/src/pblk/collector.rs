@@ -1,4 +1,5 @@
-//! The collector: the valid pages of a line are read and put into the ring, until nothing of the line is valid.
+//! Garbage collection: reads the valid pages of a victim line and inserts them into the ring, until no page
+//! of the line is valid.
 
 use std::collections::VecDeque;
 
@@ -17,15 +18,15 @@ use super::port::{Sent, Work};
 use super::ring::{LOST, Origin, Ring, page_of};
 use super::{Event, Pblk};
 
-/// The work that the collector does at once.
+/// Concurrency of garbage collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CollectorFile {
-    /// Lines whose pages are read at a time.
+    /// Lines collected concurrently.
     pub lines: u32,
-    /// Reads in flight.
+    /// GC reads in flight.
     pub readers: u32,
-    /// Reads in flight and those whose pages wait for room in the ring.
+    /// GC reads in flight, and completed reads whose pages wait for space in the ring.
     pub requests: u32,
 }
 
@@ -44,27 +45,27 @@ impl CollectorFile {
     }
 }
 
-/// A line whose pages are read.
+/// A line that is being collected.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Victim {
     line: LineId,
-    /// The places of its emeta that are still to be read.
+    /// Emeta locations still to be read.
     list: Vec<Place>,
-    /// The next of its places to look at.
+    /// The next location of the line to examine.
     next: u32,
-    /// Reads in flight, and those of them of its emeta.
+    /// Reads in flight, and how many of them read emeta.
     reads: u32,
     lists: u32,
 }
 
-/// The pages of one read, which wait for room in the ring.
+/// The pages of one GC read that wait for space in the ring.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Moved {
     line: LineId,
     pages: Vec<(Place, Stamp)>,
 }
 
-/// The lines that are collected, and what was read of them.
+/// The victims, and the pages read from them.
 pub(super) struct Collector {
     file: CollectorFile,
     victims: VecDeque<Victim>,
@@ -85,12 +86,12 @@ impl Collector {
         self.readers = 0;
     }
 
-    /// Whether nothing is being collected.
+    /// Whether no line is being collected.
     pub(super) fn is_idle(&self) -> bool {
         self.victims.is_empty() && self.moved.is_empty()
     }
 
-    /// A read of a line is sent in two parts.
+    /// A read of a line was split in two.
     pub(super) fn waits_for_one_more(&mut self, line: LineId, of_list: bool) {
         self.readers += 1;
         let victim = self.victims.iter_mut().find(|victim| victim.line == line);
@@ -99,13 +100,13 @@ impl Collector {
         victim.lists += u32::from(of_list);
     }
 
-    /// How much of a line is referred to by what is collected.
+    /// References that GC holds on a line.
     pub(super) fn references(&self, line: LineId) -> u32 {
         let of_victims = self.victims.iter().filter(|victim| victim.line == line).count();
         (of_victims + self.moved.iter().filter(|moved| moved.line == line).count()) as u32
     }
 
-    /// Whether all that it works on is there.
+    /// Checks that its lines, locations and pages exist.
     pub(super) fn check(&self, lines: u32, places: u32, pages: u32) -> Result<(), String> {
         let is_there = |place: &Place| place.0 < places;
         let victims =
@@ -117,7 +118,7 @@ impl Collector {
         if victims && moved { Ok(()) } else { Err("the collector works on lines that are not there".into()) }
     }
 
-    /// Its state, for a report.
+    /// The state of GC, for a stall report.
     pub(super) fn tell(&self) -> String {
         let lines: Vec<u32> = self.victims.iter().map(|victim| victim.line.0).collect();
         let (readers, moved) = (self.readers, self.moved.len());
@@ -125,7 +126,7 @@ impl Collector {
     }
 }
 
-/// Whether the newest version of a page is at this place, also if an entry of the ring has it too.
+/// Whether the newest version of a page in flash is at this location, also if a ring entry holds the page.
 fn is_newest(map: &Map, ring: &Ring, page: Page, place: Place) -> bool {
     match map.get(page) {
         Address::Nowhere => false,
@@ -135,11 +136,11 @@ fn is_newest(map: &Map, ring: &Ring, page: Page, place: Place) -> bool {
 }
 
 impl<D: PhysicalDevice> Pblk<D> {
-    /// Collects what is to be collected; whether something was done.
+    /// Runs GC as far as the limiter and free space ask for it. Returns whether anything was done.
     pub(super) fn collect(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let mut any = false;
         while let Some(line) = self.lines.next_emptied() {
-            // One that was collected was counted when it was selected.
+            // A victim was counted when it was selected.
             let of_line = self.lines.get(line);
             self.victim_pages += u64::from(of_line.blocks) * u64::from(of_line.state != LineState::Collected);
             self.lines.free(line, self.durable.point());
@@ -176,7 +177,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.counts.valid_in_victims += u64::from(self.lines.get(line).valid);
         self.victim_pages += u64::from(self.lines.get(line).blocks);
         self.lines.refer(line);
-        // The list of a line with a write error is kept in memory.
+        // The page list of a line with a write error is kept in memory.
         let list = match self.lines.list_of(line) {
             List::Failed => Vec::new(),
             _ => self
@@ -191,7 +192,8 @@ impl<D: PhysicalDevice> Pblk<D> {
         true
     }
 
-    /// Sends the next read of the first line that has one to be sent, or is done with a line of which all is read; whether it did.
+    /// Sends the next GC read of the first victim that has one to send, or finishes a victim whose pages are
+    /// all read. Returns whether it did either.
     fn read_victim(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let CollectorFile { readers, requests, .. } = self.collector.file;
         let most = requests.saturating_sub(self.collector.moved.len() as u32).min(readers);
@@ -204,7 +206,7 @@ impl<D: PhysicalDevice> Pblk<D> {
                 self.lines.release(line);
                 return true;
             }
-            // The list is read before the pages that it names.
+            // The emeta is read before the pages that it lists.
             let is_listing = !victim.list.is_empty();
             if !is_over && (is_listing || victim.lists == 0) {
                 return can_read && self.read_of(at, is_listing, calendar);
@@ -213,7 +215,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         false
     }
 
-    /// Sends a read of the list or the pages of a victim; whether it did something.
+    /// Sends a read of the emeta or of valid pages of a victim. Returns whether it made progress.
     fn read_of(
         &mut self,
         at: usize,
@@ -230,7 +232,8 @@ impl<D: PhysicalDevice> Pblk<D> {
             let end = self.layout.places_of(line).end;
             while victim.next < end && sent.places.len() < MOST_BLOCKS {
                 let place = Place(victim.next);
-                // A page with a newer version in the ring leaves the line when that is in flash.
+                // A page with a newer version in the ring is invalidated here when that version reaches
+                // flash.
                 let page = page_of(self.lines.content(place));
                 if self.lines.is_valid(place) && is_newest(&self.map, &self.ring, page, place) {
                     sent.places.push(place);
@@ -258,13 +261,14 @@ impl<D: PhysicalDevice> Pblk<D> {
         victim.lists -= u32::from(of_list);
     }
 
-    /// A part of the list of a line was read. If it could not be, the pages are named by what is stored beside them.
+    /// Completes a read of a part of the emeta. If it failed, the out-of-band data of the pages are used
+    /// instead.
     pub(super) fn list_read(&mut self, line: LineId, answer: &Answer) {
         self.counts.lists_unread += u64::from(answer.failure.is_some());
         self.read_over(line, true);
     }
 
-    /// Valid pages of a line were read. Those that could not be are marked as lost.
+    /// Completes a read of valid pages. Unreadable pages are marked as lost.
     pub(super) fn pages_read(&mut self, line: LineId, answer: &Answer, sent: &Sent) {
         let mut pages = Vec::with_capacity(sent.places.len());
         for (at, place) in sent.places.iter().enumerate() {
@@ -283,14 +287,14 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.read_over(line, false);
     }
 
-    /// Puts the pages of a read into the ring that are still valid, if there is room; whether it did.
+    /// Inserts the still valid pages of a read into the ring, if there is space. Returns whether it did.
     fn move_pages(&mut self, now: Instant) -> bool {
         let Some(moved) = self.collector.moved.front() else { return false };
         let count = moved.pages.len() as u32;
         if !self.limiter.collector_may_insert(self.ring.of(Origin::Collector), now) {
             return false;
         }
-        // A ring that is smaller than a read takes a part of it.
+        // A ring smaller than a read takes a part of it.
         let count = count.min(self.layout.most_io());
         if !self.make_room(count) {
             return false;

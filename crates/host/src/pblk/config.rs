@@ -10,30 +10,31 @@ use wordline_ssd::{OpenChannel, OpenChannelConfig, OpenChannelFile};
 use super::layout::least_ring;
 use super::{CollectorFile, Layout, Pblk};
 
-/// The over-provisioning of pblk where none is given (Linux 5.10: PBLK_DEFAULT_OP).
+/// Default over-provisioning of pblk (Linux 5.10: PBLK_DEFAULT_OP).
 const OVER_PROVISIONING: f64 = 0.11;
 
-/// The least over-provisioning is found in steps of one in so many. Chosen: as exact as it is shown.
+/// Resolution, in parts of one, of the search for the least over-provisioning. Chosen: as exact as it is
+/// shown.
 const STEPS: u32 = 1_000;
 
-/// Places that a word of the map can name beside the ring.
+/// Most locations that a map word can address beside the ring.
 const MOST_PLACES: u64 = (1 << 31) - 32;
 
-/// A host FTL after pblk, as it is written.
+/// Configuration of a host FTL after pblk, as written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PblkFile {
     /// Fraction of the chunks that the host does not see. Left out: 0.11, or the least that the device needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_provisioning: Option<f64>,
-    /// Write ring buffer in the memory of the host, rounded up to a power of two of logical blocks. Left out: as many as pblk takes, by `ws_opt`,
-    /// `mw_cunits` and the parallel units of the device.
+    /// Write ring buffer in the memory of the host, rounded up to a power of two of logical blocks. Left out:
+    /// as many as pblk takes, by `ws_opt`, `mw_cunits` and the parallel units of the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_buffer: Option<Bytes>,
-    /// Time of the host for a command, beside the time of the device.
+    /// Host time per command, in addition to the device time.
     #[serde(default = "command_time")]
     pub command_time: Duration,
-    /// Work that garbage collection does at once.
+    /// Concurrency of garbage collection.
     #[serde(default)]
     pub gc: CollectorFile,
     /// The open-channel device.
@@ -45,22 +46,22 @@ pub(crate) fn command_time() -> Duration {
     Duration::from_us(1)
 }
 
-/// A host FTL that was checked.
+/// A checked configuration of a host FTL.
 #[derive(Clone, Debug)]
 pub struct PblkConfig {
     /// As it was written.
     pub file: PblkFile,
     /// The device below.
     pub device: OpenChannelConfig,
-    /// The layout of the FTL that follows.
+    /// The layout of the FTL that follows from the configuration.
     pub layout: Layout,
 }
 
 impl PblkFile {
-    /// The FTL and its device, or everything that is wrong with them.
+    /// Checks the configuration of the FTL and of its device.
     ///
     /// # Errors
-    /// The keys that do not fit.
+    /// Every key that is invalid.
     pub fn check(self) -> Result<PblkConfig, Complaints> {
         let mut wrong = Complaints::default();
         check_host(&self.gc, self.command_time, &mut wrong);
@@ -76,13 +77,13 @@ impl PblkFile {
     }
 }
 
-/// Whether an FTL can have these.
+/// Checks the keys that pblk and zoned hosts share.
 pub(crate) fn check_host(gc: &CollectorFile, command_time: Duration, wrong: &mut Complaints) {
     gc.check("gc", wrong);
     wrong.require(command_time <= Duration::from_ms(1_000), "command_time", command_time, "at most 1s");
 }
 
-/// The sizes of an FTL that a configuration may give; what is left out follows from the device.
+/// Configured sizes of an FTL; those left out follow from the device.
 pub(crate) struct Sizes {
     /// Fraction of the chunks that the host does not see.
     pub(crate) over_provisioning: Option<f64>,
@@ -91,7 +92,7 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// Whether the ring fits a device.
+    /// Checks that the ring fits the device.
     pub(crate) fn check(&self, geometry: &Geometry, wrong: &mut Complaints) {
         let Some(size) = self.write_buffer else { return };
         let line = u64::from(geometry.units() * geometry.blocks_per_chunk) * geometry.block_size.0;
@@ -103,12 +104,12 @@ impl Sizes {
         wrong.require((least..=most).contains(&size), "write_buffer", size, wanted);
     }
 
-    /// Entries of the ring, where they are given.
+    /// Configured entries of the ring.
     fn ring(&self, geometry: &Geometry) -> Option<u32> {
         Some(self.write_buffer?.0.div_ceil(geometry.block_size.0).min(1 << 30) as u32)
     }
 
-    /// The layout on a device that the sizes fit.
+    /// The layout on this device, with the least over-provisioning that works where none is configured.
     pub(crate) fn layout(&self, geometry: &Geometry) -> Result<Layout, Complaints> {
         let mut wrong = Complaints::default();
         let ring = self.ring(geometry);
@@ -135,7 +136,7 @@ impl Sizes {
     }
 }
 
-/// Whether an FTL can divide a device into strips, and name all of its logical blocks.
+/// Checks that the device divides into strips and that the map can address all of its logical blocks.
 fn check_device(geometry: &Geometry, wrong: &mut Complaints) {
     let (strip, size) = (geometry.ws_opt, geometry.blocks_per_chunk);
     wrong.require(
@@ -156,7 +157,7 @@ fn check_device(geometry: &Geometry, wrong: &mut Complaints) {
     check_places(geometry, wrong);
 }
 
-/// Whether an FTL can name all logical blocks of a device.
+/// Checks that the map can address all logical blocks of the device.
 pub(crate) fn check_places(geometry: &Geometry, wrong: &mut Complaints) {
     let places = u64::from(geometry.chunks()) * u64::from(geometry.blocks_per_chunk);
     wrong.require(

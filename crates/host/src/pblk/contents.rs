@@ -1,4 +1,4 @@
-//! The contents of pages, where they are followed.
+//! Contents of pages, for data verification.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::layout::Page;
 use super::map::Address;
 use super::{Pblk, ring::LOST};
 
-/// The contents of pages, by page and version.
+/// Contents by page and version.
 #[derive(Default)]
 pub(super) struct Followed {
     carried: BTreeMap<u32, Vec<Content>>,
@@ -27,7 +27,8 @@ impl Followed {
         self.found.remove(&tag)
     }
 
-    /// The power is gone: what was written stays known, for it may be in flash.
+    /// Drops the contents of commands in flight after a power cut. Written contents are kept, as they may be
+    /// in flash.
     pub(super) fn forget(&mut self) {
         self.carried.clear();
         self.found.clear();
@@ -47,7 +48,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         followed.written.insert((page.0, version), contents);
     }
 
-    /// All pages of a write are in the ring.
+    /// Drops the contents of a write whose pages are all in the ring.
     pub(super) fn forget_carried(&mut self, tag: u32) {
         if let Some(followed) = &mut self.followed {
             followed.carried.remove(&tag);

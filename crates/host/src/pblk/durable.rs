@@ -1,8 +1,9 @@
-//! Flushes, which make writes outlive a power cut on a device that answers them before that.
+//! Flushes, which make completed writes non-volatile on a device with a volatile write cache.
 //!
-//! A *point* counts flushes. What the device has answered by now is safe at the point that [`Durable::point`] gives, once the flush with that
-//! number is over. One flush is in flight at a time, and covers all that was answered before it. On other devices what was
-//! answered is safe at once, and no flush is sent.
+//! A *point* counts flushes. Writes that the device has completed by now are non-volatile at the point that
+//! [`Durable::point`] gives, once the flush with that number has completed. One flush is in flight at a time,
+//! and covers every write that completed before it. On devices without a volatile cache completed writes are
+//! non-volatile at once, and no flush is sent.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Schedule, state};
@@ -15,19 +16,20 @@ use super::{Event, Pblk};
 /// A flush in flight.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct InFlight {
-    /// The entries of the ring before this position were in the device before it.
+    /// Ring entries before this position had been written to the device when the flush was submitted.
     covers: u64,
-    /// Whether a chunk went offline meanwhile: then some of that may be in the memory of the device for good.
+    /// Whether a chunk went offline since: then some of those data may stay in the volatile cache of the
+    /// device.
     is_spoilt: bool,
 }
 
-/// The flushes of a device.
+/// The flushes of a device, and what they cover.
 pub(super) struct Durable {
     is_needed: bool,
     sent: u64,
     over: u64,
     in_flight: Option<InFlight>,
-    /// The entries of the ring before this position outlive a power cut.
+    /// Ring entries before this position are non-volatile.
     covered: u64,
 }
 
@@ -37,39 +39,41 @@ state!(Durable {
 });
 
 impl Durable {
-    /// Those of a device, which answers writes early or does not.
+    /// For a device with a volatile write cache, or without one.
     pub(super) fn new(is_needed: bool) -> Self {
         Self { is_needed, sent: 0, over: 0, in_flight: None, covered: 0 }
     }
 
-    /// The point from which on all is safe that is answered by now.
+    /// The point at which all writes completed by now are non-volatile.
     pub(super) fn point(&self) -> u64 {
         if self.is_needed { self.sent + 1 } else { 0 }
     }
 
-    /// Whether a point is reached.
+    /// Whether a point has been reached.
     pub(super) fn is_reached(&self, point: u64) -> bool {
         point <= self.over
     }
 
-    /// The position in the ring before which entries are safe, of those that are `synced`.
+    /// The position in the ring before which entries are non-volatile, given the position before which they
+    /// are `synced`.
     pub(super) fn covered(&self, synced: u64) -> u64 {
         if self.is_needed { self.covered } else { synced }
     }
 
-    /// A chunk went offline, and some of its data may be nowhere else than in the memory of the device.
+    /// A chunk went offline, and some of its data may exist only in the volatile cache of the device.
     pub(super) fn spoil(&mut self) {
         if let Some(flush) = &mut self.in_flight {
             flush.is_spoilt = true;
         }
     }
 
-    /// The power is gone: what is found from now on outlives the next cut as well. `head` is the next position in the ring.
+    /// Resets after a power cut: data found by the recovery are non-volatile. `head` is the next position in
+    /// the ring.
     pub(super) fn forget(&mut self, head: u64) {
         (self.in_flight, self.covered, self.over) = (None, head, self.sent);
     }
 
-    /// Whether it can be the state of flushes of a ring.
+    /// Checks a restored state against the ring.
     pub(super) fn check(&self, synced: u64) -> Result<(), String> {
         let of_flush = self.in_flight.map_or(0, |flush| flush.covers);
         let is_right = self.over <= self.sent && self.covered.max(of_flush) <= synced;
@@ -78,7 +82,7 @@ impl Durable {
 }
 
 impl<D: PhysicalDevice> Pblk<D> {
-    /// Sends a flush if somebody waits for one, and it can succeed; whether it did.
+    /// Sends a flush if a command, a line or emeta waits for one and it can succeed. Returns whether it did.
     pub(super) fn make_durable(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let durable = &self.durable;
         if !durable.is_needed || durable.in_flight.is_some() || self.lines.has_stranded() {
@@ -99,8 +103,9 @@ impl<D: PhysicalDevice> Pblk<D> {
         true
     }
 
-    /// A flush is over. If it failed, it is sent again when the lines are collected whose chunks went offline: data that were moved since are
-    /// elsewhere, and chunks that went offline before it held none any more.
+    /// Completes a flush. If it failed since a chunk went offline, it is sent again when the lines of such
+    /// chunks are collected: by then their data have been relocated, and chunks that went offline earlier
+    /// held none.
     pub(super) fn flushed(&mut self, answer: &Answer) {
         let flush = self.durable.in_flight.take().expect("it was in flight");
         if answer.failure.is_some() && flush.is_spoilt {

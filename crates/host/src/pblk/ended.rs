@@ -1,4 +1,5 @@
-//! Chunks that end before their ends, and commands that the device refuses, because of what it found out when nobody asked.
+//! Chunks that close early, and commands that the device rejects because of errors which it detected in the
+//! background.
 
 use wordline_kernel::{Duration, Schedule};
 use wordline_nand::Stamp;
@@ -10,7 +11,7 @@ use super::port::{Sent, Work};
 use super::{Event, Pblk};
 
 impl<D: PhysicalDevice> Pblk<D> {
-    /// Looks at the notifications of the device.
+    /// Handles the notifications of the device.
     pub(super) fn take_notifications(&mut self) -> bool {
         let count = self.port.device.notifications().len();
         for at in 0..count {
@@ -26,15 +27,16 @@ impl<D: PhysicalDevice> Pblk<D> {
         count > 0
     }
 
-    /// A chunk takes no more writes. Its line is collected before others.
+    /// Marks a chunk that takes no more writes. Its line is collected before others.
     fn chunk_ended(&mut self, chunk: Chunk, is_offline: bool) {
         let (line, unit) = (LineId(chunk.chunk), self.layout.unit_of_chunk(chunk));
-        // Of a chunk that is reset the answer tells.
+        // For a chunk that is being reset, the completion of the reset reports it.
         if self.writer.next_line() == Some(line) || !self.lines.ends(line, unit, is_offline) {
             return;
         }
         if is_offline && self.device().geometry().capabilities.volatile_writes {
-            // Nothing of the line counts as safe until all of it is moved; so it is given up now.
+            // Nothing of the line counts as non-volatile until all of it is relocated, so the line is
+            // abandoned now.
             self.lines.strand(line);
             self.durable.spoil();
             self.writer.end_line(line);
@@ -42,8 +44,8 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.update_limiter();
     }
 
-    /// The device refused a command, since chunks have ended or went offline without its host knowing. What can be done of it is sent
-    /// again; the rest fails.
+    /// Handles a command that the device rejected, because chunks had closed or gone offline without the
+    /// host's knowledge. The possible part is submitted again; the rest fails.
     pub(super) fn refused(&mut self, sent: Sent, calendar: &mut impl Schedule<Event<D::Event>>) {
         let operation = sent.work.operation();
         let strip = if operation == Operation::Write { self.layout.strip as usize } else { 1 };
@@ -62,7 +64,7 @@ impl<D: PhysicalDevice> Pblk<D> {
             self.one_more(good.work);
         }
         if bad.places.is_empty() {
-            // It is not the state of a chunk that the device objects to: nothing of it can be done.
+            // The rejection has another reason than the state of a chunk: the whole command fails.
             std::mem::swap(&mut good, &mut bad);
         }
         if good.places.is_empty() {
@@ -77,7 +79,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.port.fail(bad);
     }
 
-    /// Whether the device takes a command for a place, as its chunk is now.
+    /// Whether the device accepts this operation at a location, in the present state of its chunk.
     fn takes(&self, operation: Operation, place: Place) -> bool {
         let block = self.layout.block(place);
         let report = self.port.device.report(block.chunk);
@@ -92,7 +94,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
     }
 
-    /// A command is sent in two parts: who waits for it waits for one more.
+    /// A command is split in two: its owner waits for one more completion.
     fn one_more(&mut self, work: Work) {
         match work {
             Work::Read(number) => self.front.waits_for_one_more(number),
@@ -104,7 +106,7 @@ impl<D: PhysicalDevice> Pblk<D> {
     }
 }
 
-/// The answer of a command that was refused.
+/// The failed completion of a rejected command.
 pub(super) fn failing(sent: &Sent) -> Answer {
     let operation = sent.work.operation();
     let (failure, found) = match operation {

@@ -1,8 +1,10 @@
-//! Explains the commands of the host: what they waited for in the FTL, and where the device spent the time of those that went there.
+//! Tail attribution: explains host commands by their waits in the FTL and by the latency breakdown of their
+//! device commands.
 //!
-//! A write waits at the end of a queue, so that it waits for what the first one waits for: its share of the ring by the rate limiter, a line to write
-//! to, or entries of the ring to be programmed. Between two events of the FTL the reason stays as it is. So the times by reason of all writes together
-//! are kept, and those of one are what they grew by while it waited.
+//! A write waits at the end of a queue, hence for the same resource as the first write in it: its share of
+//! the ring by the rate limiter, a line to write to, or ring entries that have to be programmed. The reason
+//! is constant between two events of the FTL. Therefore waiting times by reason are accumulated for all
+//! writes together, and the share of one write is the growth of the sums while it waited.
 
 use std::collections::BTreeMap;
 
@@ -15,25 +17,25 @@ use super::Pblk;
 use super::limiter::Pressure;
 use super::ring::Origin;
 
-/// The reasons for which a command waits in the FTL.
+/// Reasons for which a command waits in the FTL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reason {
-    /// The rate limiter keeps the ring for the collector.
+    /// The rate limiter reserves the ring for GC.
     Limiter,
-    /// No line can be written.
+    /// No line is open for writes.
     Line,
-    /// Entries of the ring are to be programmed.
+    /// Ring entries have to be programmed first.
     Ring,
 }
 
-/// Times by reason.
+/// Waiting times by reason.
 type ByReason = [Duration; 3];
 
-/// Commands that wait for one thing after the other.
+/// A FIFO of waiting commands.
 #[derive(Clone, Copy, Debug, Default)]
 struct Line {
     reason: Option<Reason>,
-    /// The time in which some waited, until now.
+    /// Total time in which any command waited, by reason.
     waited: ByReason,
 }
 
@@ -49,26 +51,26 @@ impl Line {
     }
 }
 
-/// The knowledge of a command that is not answered.
+/// The record of an outstanding command.
 #[derive(Clone, Debug, Default)]
 struct Known {
-    /// When it began to wait, by the times of those that wait for the ring to take them, or for the flash.
+    /// The accumulated waiting times when it began to wait, for the ring or for flash.
     before: ByReason,
     waited: ByReason,
     worked: ByWork,
-    /// The command of the device that ended it.
+    /// Its last device command.
     last: Option<Told>,
 }
 
-/// Explains commands as they are answered.
+/// Explains commands as they complete.
 pub(super) struct Explainer {
     tail: Tail,
     open: BTreeMap<u32, Known>,
     now: Instant,
-    /// Writes that wait for the ring to take them, and commands that wait for entries to be in flash.
+    /// Writes that wait for space in the ring, and commands that wait until entries are in flash.
     writes: Line,
     flushes: Line,
-    /// The command of the device that was answered last.
+    /// The device command that completed last.
     told: Option<Told>,
 }
 
@@ -78,7 +80,7 @@ impl Explainer {
         Self { tail, open: BTreeMap::new(), now: Instant::ZERO, writes, flushes, told: None }
     }
 
-    /// From now on commands are explained to this tail.
+    /// Attributes commands to this tail from now on.
     pub fn tell_to(&mut self, tail: Tail) {
         self.tail = tail;
     }
@@ -87,12 +89,12 @@ impl Explainer {
         &self.tail
     }
 
-    /// The answers were seen.
+    /// Forgets per-command explanations once the completions have been read.
     pub fn forget_answers(&mut self) {
         self.tail.forget_each();
     }
 
-    /// The power is cut: nothing waits any more.
+    /// Forgets all commands after a power cut: none waits any more.
     pub fn forget(&mut self) {
         self.open.clear();
         (self.writes.reason, self.flushes.reason, self.told) = (None, None, None);
@@ -107,12 +109,12 @@ impl Explainer {
 }
 
 impl<D: PhysicalDevice> Pblk<D> {
-    /// Time has come to `now`: the reasons were as they are noted.
+    /// Advances to `now`; the reasons noted last held until then.
     pub(super) fn note_time(&mut self, now: Instant) {
         self.explainer.iter_mut().for_each(|explainer| explainer.advance(now));
     }
 
-    /// A command comes; a flush waits for the flash at once.
+    /// Notes the submission of a command; a flush waits for flash at once.
     pub(super) fn note_came(&mut self, number: u32, is_flush: bool) {
         let Some(explainer) = &mut self.explainer else { return };
         let line = if is_flush { &explainer.flushes } else { &explainer.writes };
@@ -120,7 +122,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         explainer.open.insert(number, known);
     }
 
-    /// The ring has all of a write; with forced unit access it waits for the flash from now on.
+    /// Notes that all of a write is in the ring; a FUA write waits for flash from now on.
     pub(super) fn note_taken(&mut self, number: u32) {
         let Some(Explainer { open, writes, flushes, .. }) = self.explainer.as_deref_mut() else { return };
         if let Some(known) = open.get_mut(&number) {
@@ -129,7 +131,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
     }
 
-    /// The entries that a command waits for are in flash.
+    /// Notes that the entries that a command waits for are in flash.
     pub(super) fn note_flushed(&mut self, number: u32) {
         let Some(Explainer { open, flushes, .. }) = self.explainer.as_deref_mut() else { return };
         if let Some(known) = open.get_mut(&number) {
@@ -138,19 +140,19 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
     }
 
-    /// The device has answered a command of this tag.
+    /// Notes the completion of the device command with this tag.
     pub(super) fn note_told(&mut self, tag: u32) {
         if let Some(explainer) = &mut self.explainer {
             explainer.told = self.port.device.take_told(tag);
         }
     }
 
-    /// Commands that the device refused are next, of which it tells nothing.
+    /// Notes that rejected commands follow, for which the device has no times.
     pub(super) fn note_refusals(&mut self) {
         self.explainer.iter_mut().for_each(|explainer| explainer.told = None);
     }
 
-    /// The command of the device that was answered last ends a read of the host.
+    /// Notes that the device command that completed last ended a host read.
     pub(super) fn note_read(&mut self, number: u32) {
         let Some(explainer) = &mut self.explainer else { return };
         if let Some(known) = explainer.open.get_mut(&number) {
@@ -158,7 +160,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
     }
 
-    /// All that can be done now is done: the reasons for which commands wait from now on.
+    /// Notes the reasons for which commands wait, after all possible work is done.
     pub(super) fn note_reasons(&mut self) {
         if self.explainer.is_none() {
             return;
@@ -177,17 +179,17 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
     }
 
-    /// A command of the host is answered.
+    /// Notes the completion of a host command.
     pub(super) fn note_answered(&mut self, number: u32, answer: Answer, submitted: Instant) {
         let (worked, own) = (self.port.device.worked(), self.command_time);
         let Some(explainer) = &mut self.explainer else { return };
-        // Of one that came before commands were explained too little is known.
+        // Too little is known of a command that was submitted before attribution began.
         let Some(known) = explainer.open.remove(&number) else { return };
         explainer.tail.note(answer.latency, || explain(answer, submitted, known, (&worked, own)));
     }
 }
 
-/// Where the time of a command went that was submitted at that time, after `own` time of the host.
+/// Latency breakdown of a command submitted at `submitted`, of which `own` is host time.
 fn explain(
     answer: Answer,
     submitted: Instant,

@@ -1,4 +1,4 @@
-//! Filling before a run, with the clock of the device off.
+//! Preconditioning before a run, with the clock of the device off.
 
 use wordline_kernel::{Calendar, Schedule, Seed};
 use wordline_ssd::PhysicalDevice;
@@ -9,21 +9,23 @@ use super::layout::Page;
 use super::ring::Origin;
 use super::{Event, Pblk};
 
-/// Pages between two looks. Chosen: some milliseconds.
+/// Pages between two calls of the progress callback. Chosen: some milliseconds.
 const LOOK_EVERY: u64 = 4_096;
 
-/// Lines' worth of pages that are overwritten between two looks at the write amplification. Chosen: twice as many as are collected at a time, so
-/// that those that were begun before weigh little.
+/// Window over which write amplification is compared, in lines' worth of overwritten pages. Chosen: twice the
+/// lines that are collected concurrently, so that victims begun before the window weigh little.
 const LINES_A_WINDOW: u64 = 8;
 
-/// Windows after which the state counts as steady even if it still moves. Chosen: it is close to the steady one from the beginning.
+/// Windows after which the state counts as steady although it still drifts. Chosen: it is close to steady
+/// from the beginning.
 const MOST_WINDOWS: u64 = 32;
 
-/// A change of the write amplification between windows that counts as none. Chosen: as for SSDs.
+/// Relative change of the write amplification between windows that counts as none. Chosen: as for SSDs.
 const STEADY_WITHIN: f64 = 0.01;
 
 impl<D: PhysicalDevice> Pblk<D> {
-    /// Writes pages with the clock of the device off, until `look` stops it; whether it did not. `before` were written, of `total`.
+    /// Writes pages with the clock of the device off, until `look` stops it; returns whether it ran to the
+    /// end. `before` pages of `total` were written already.
     pub(super) fn write_untimed(
         &mut self,
         pages: impl Iterator<Item = u32>,
@@ -53,7 +55,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         goes_on
     }
 
-    /// Goes on as if a write waited for room.
+    /// Runs the FTL as if a write waited for space.
     fn make_way(&mut self, calendar: &mut Calendar<Event<D::Event>>) {
         let state = |pblk: &Self| (pblk.ring.synced(), pblk.ring.lengths(), pblk.counts.lines_freed);
         let before = state(self);
@@ -63,7 +65,8 @@ impl<D: PhysicalDevice> Pblk<D> {
         assert!(state(self) != before, "nothing fails with the clock off: {}", self.tell());
     }
 
-    /// Lays the first `pages` pages as uniform random overwrites leave them, and overwrites pages until write amplification and free lines stand still.
+    /// Lays out the first `pages` pages as uniform random overwrites leave them, then overwrites pages until
+    /// write amplification and free lines are steady.
     pub(super) fn fill_steady(&mut self, seed: Seed, pages: u32, look: Look<'_>) -> Option<Steady> {
         self.lay(pages, seed.stream("pblk.lay", 0), look).then_some(())?;
         let mut random = seed.stream("pblk.steady", 0);
@@ -89,7 +92,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         Some(Steady { overwritten, amplification: Some(before.0) })
     }
 
-    /// Pages that were programmed for the host, and for whatever else.
+    /// Pages programmed for the host, and for any other reason.
     pub(super) fn programmed_pages(&self) -> Programmed {
         let counts = &self.counts;
         let metadata = counts.smeta_blocks + counts.emeta_blocks;

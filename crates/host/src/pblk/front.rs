@@ -1,4 +1,4 @@
-//! The commands of the host: what each waits for, and the answers.
+//! Host commands: what each waits for, and their completion.
 
 use std::collections::VecDeque;
 
@@ -15,29 +15,29 @@ use super::{Event, Pblk, Power};
 use crate::numbered::Numbered;
 use wordline_nand::Stamp;
 
-/// A command of the host that is not answered.
+/// An outstanding host command.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Request {
     pub(super) command: Command,
     pub(super) submitted: Instant,
-    /// Reads of the device that it waits for.
+    /// Outstanding device reads.
     reads: u32,
     /// The next page to write.
     next: u32,
     pub(super) failed: bool,
-    /// Whether the rate limiter held it up.
+    /// Whether the rate limiter has delayed it.
     is_limited: bool,
 }
 
-/// All commands of the host.
+/// All host commands.
 pub(super) struct Front {
     all: Numbered<Request>,
-    /// Writes that wait for room in the ring.
+    /// Writes that wait for space in the ring.
     writes: VecDeque<u32>,
-    /// Commands that wait until all entries before a position are in flash, by position.
+    /// Commands that wait until all entries before a position are in flash, in order of position.
     flushes: VecDeque<(u64, u32)>,
     answers: Vec<Answer>,
-    /// Whether the contents of a run are being laid, for which no request waits.
+    /// Whether the device is being preconditioned, for which no request waits.
     pub(super) is_filling: bool,
 }
 
@@ -54,23 +54,23 @@ impl Front {
         }
     }
 
-    /// A read of a command is sent in two parts.
+    /// A read of a command was split in two.
     pub(super) fn waits_for_one_more(&mut self, number: u32) {
         self.all.get_mut(number).reads += 1;
     }
 
-    /// Whether the next of the commands that wait for the flash waits for entries that the device has, and may still lose: those from
-    /// position `covered` to `synced`.
+    /// Whether the next command that waits for flash waits for entries that are only in the volatile cache of
+    /// the device: those from position `covered` to `synced`.
     pub(super) fn waits_for_flash(&self, covered: u64, synced: u64) -> bool {
         self.flushes.front().is_some_and(|(position, _)| (covered + 1..=synced).contains(position))
     }
 
-    /// Whether there is such a command.
+    /// Whether a command with this number is outstanding.
     pub(super) fn has(&self, number: u32) -> bool {
         self.all.has(number)
     }
 
-    /// All commands.
+    /// All outstanding commands.
     pub(super) fn requests(&self) -> impl Iterator<Item = &Request> {
         self.all.values()
     }
@@ -87,30 +87,30 @@ impl Front {
         self.answers.clear();
     }
 
-    /// Whether something waits for entries of the ring to be written.
+    /// Whether a command waits for ring entries to be written.
     pub(super) fn waits(&self) -> bool {
         self.is_filling || !self.writes.is_empty() || !self.flushes.is_empty()
     }
 
-    /// How many writes wait for room, and how many commands for the flash.
+    /// How many writes wait for space, and how many commands for flash.
     pub(super) fn waiting(&self) -> [usize; 2] {
         [self.writes.len(), self.flushes.len()]
     }
 
-    /// The position before which entries are to be written at once.
+    /// The position before which entries have to be written immediately.
     #[inline]
     pub(super) fn flush_point(&self) -> u64 {
         self.flushes.back().map_or(0, |(position, _)| *position)
     }
 
-    /// An entry of the ring was dropped for a newer one: what waits for it waits for that.
+    /// An entry was dropped in favour of a newer one: commands that wait for it now wait for the newer one.
     pub(super) fn wait_for(&mut self, dropped: u64, newer: u64) {
         for (position, _) in self.flushes.iter_mut().filter(|(position, _)| *position > dropped) {
             *position = (*position).max(newer + 1);
         }
     }
 
-    /// A command that waits for entries that are in flash now.
+    /// Removes a command whose entries are in flash now.
     fn take_flushed(&mut self, covered: u64) -> Option<u32> {
         let (position, number) = *self.flushes.front()?;
         if position > covered {
@@ -120,7 +120,7 @@ impl Front {
         Some(number)
     }
 
-    /// All that waits for something that never comes.
+    /// Fails and returns all waiting commands, whose condition can never be met.
     pub(super) fn give_up(&mut self) -> Vec<u32> {
         let numbers: Vec<u32> =
             self.writes.drain(..).chain(self.flushes.drain(..).map(|(_, number)| number)).collect();
@@ -130,14 +130,14 @@ impl Front {
         numbers
     }
 
-    /// The power is gone: the commands that were not answered.
+    /// Drops and returns the outstanding commands after a power cut.
     pub(super) fn forget(&mut self) -> Vec<Command> {
         self.writes.clear();
         self.flushes.clear();
         self.all.take_all().map(|request| request.command).collect()
     }
 
-    /// Whether what waits is there.
+    /// Checks that the waiting commands exist.
     pub(super) fn check(&self) -> Result<(), String> {
         let flushes = self.flushes.iter().map(|(_, number)| number);
         let is_there = self.writes.iter().chain(flushes).all(|number| self.has(*number));
@@ -175,7 +175,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.go_on(calendar);
     }
 
-    /// A page is nowhere from now on. As with pblk, a power cut may bring back what it was.
+    /// Unmaps a page. As with pblk, a power cut may bring its data back.
     fn trim(&mut self, page: Page) {
         let durable = match self.map.get(page) {
             Address::Nowhere => return,
@@ -189,7 +189,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.counts.trimmed_pages += 1;
     }
 
-    /// Reads what is not in the ring from the device, in commands of as many pages as one may have.
+    /// Reads the pages that are not in the ring from the device, in commands as large as allowed.
     fn read(&mut self, number: u32, command: &Command, calendar: &mut impl Schedule<Event<D::Event>>) {
         if self.followed.is_some() {
             self.note_found(command);
@@ -232,7 +232,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.send(sent, calendar);
     }
 
-    /// A read of a request is over.
+    /// Completes a device read of a host command.
     pub(super) fn host_read(
         &mut self,
         number: u32,
@@ -256,12 +256,12 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
     }
 
-    /// A command is answered when the host is done with it.
+    /// Completes a command after the host time.
     fn done(&mut self, number: u32, calendar: &mut impl Schedule<Event<D::Event>>) {
         calendar.after(self.command_time, Event::Answer(number));
     }
 
-    /// Fails what waits for room that never comes; whether there was something.
+    /// Fails the commands that wait for space that will never become free. Returns whether there were any.
     pub(super) fn fail_all(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let numbers = self.front.give_up();
         numbers.iter().for_each(|number| self.done(*number, calendar));
@@ -281,7 +281,7 @@ impl<D: PhysicalDevice> Pblk<D> {
             .note(number, (answer, submitted), || (ring.of(Origin::Host), lines.free_chunks().into()));
     }
 
-    /// Takes pages of writes into the ring as long as there is room; whether it took any.
+    /// Admits pages of waiting writes to the ring as long as there is space. Returns whether it admitted any.
     pub(super) fn admit(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let mut any = false;
         while let Some(number) = self.front.writes.front().copied() {
@@ -319,7 +319,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         any
     }
 
-    /// Writes a new version of a page to the ring, which has room; the version.
+    /// Writes a new version of a page to the ring, which must have space. Returns the version.
     #[inline]
     pub(super) fn write(&mut self, page: Page) -> u32 {
         let version = self.map.next_version(page);
@@ -333,7 +333,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         version
     }
 
-    /// Makes room in the ring for so many entries, if enough of it is in flash and can be read there.
+    /// Makes space in the ring for this many entries, if enough old entries are in flash and readable there.
     pub(super) fn make_room(&mut self, entries: u32) -> bool {
         if !self.ring.may_take(entries) {
             return false;
@@ -346,11 +346,11 @@ impl<D: PhysicalDevice> Pblk<D> {
         true
     }
 
-    /// The oldest entry leaves the ring, if it is in flash and can be read there; whether it did.
+    /// Evicts the oldest entry from the ring, if it is in flash and readable there. Returns whether it did.
     pub(super) fn leave_ring(&mut self) -> bool {
         let Some((index, entry)) = self.ring.oldest_synced() else { return false };
         let (page, place) = (super::ring::page_of(entry.stamp), entry.place);
-        // Else there is a newer version of its page, or none.
+        // Otherwise its page has a newer version, or is unmapped.
         if self.map.get(page) == Address::Ring(index) {
             if !self.can_read(place) {
                 return false;
@@ -361,18 +361,18 @@ impl<D: PhysicalDevice> Pblk<D> {
         true
     }
 
-    /// Whether the device can read a place that is written.
+    /// Whether the device can read a written location.
     fn can_read(&self, place: Place) -> bool {
         if self.layout.mw_cunits == 0 {
             return true;
         }
         let block = self.layout.block(place);
         let report = self.port.device.report(block.chunk);
-        // Blocks of a chunk that has ended and cannot be read never will be.
+        // Blocks of a chunk that closed early and are unreadable now stay so.
         report.state != ChunkState::Open || block.block < report.readable
     }
 
-    /// Answers the commands that waited for entries that are in flash now; whether there were any.
+    /// Completes the commands whose entries are in flash now. Returns whether there were any.
     pub(super) fn end_flushes(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let mut any = false;
         let covered = self.durable.covered(self.ring.synced());

@@ -1,22 +1,28 @@
-//! Laying: what uniform random overwrites leave in the lines is put there directly, from the oldest line to the youngest.
+//! Direct preconditioning: places pages into lines, oldest line first, as uniform random overwrites would
+//! leave them.
 //!
-//! *Ages of lines.* Time is counted in lives of a page, so that a page written at age 0 is still valid at age `a` with probability `exp(-a)`,
-//! whether the host or the collector wrote it and whatever else is in its line: both write to one open line. The collector goes by its
-//! lists, which divide the lines by their valid pages, and takes the line with the fewest of the first list that has any. So lists or not, the victim is the
-//! closed line with the fewest valid pages: greedy collection, without those with a write error. Its lines, written one after the other at equal
-//! distances in age, stand until `m` of their `b` pages are valid, for the sum of `1 / i` from `m + 1` to `b`; the mean valid part over
-//! that life gives `m` (`wordline_ssd::precondition::shape`). With the tens of thousands of pages of a large line chance evens out, and the victim is
-//! the oldest line: with `u = m / b` the mean is `(1 - u) / -ln u`.
+//! *Ages of lines.* Time is counted in mean lifetimes of a page, so that a page written at age 0 is still
+//! valid at age `a` with probability `exp(-a)`, whether host or GC wrote it and whatever else is in its line:
+//! both write to one open line. GC divides the lines into lists by their valid pages and takes the line with
+//! the fewest of the first non-empty list. So the victim is always the closed line with the fewest valid
+//! pages: greedy GC, apart from lines with a write error. Lines written at equal distances in age stay until
+//! `m` of their `b` pages are valid, for the sum of `1 / i` from `m + 1` to `b`; the mean valid fraction over
+//! that life gives `m` (`wordline_ssd::precondition::shape`). With the tens of thousands of pages of a large
+//! line chance averages out, and the victim is the oldest line: with `u = m / b` the mean is
+//! `(1 - u) / -ln u`.
 //!
-//! *Free lines.* The rate limiter decides how many there are, under load: of what is written the collector writes a part `c` that grows as chunks become
-//! fewer, by its windows of the ring, which is full then, and which entries leave in order. A line is won back for `u b` pages moved, so that
-//! for each line written `c / u` lines are freed. The fewer lines are free, the more places there are for the same pages, and
-//! the smaller is `u`. So free lines come to rest where `c` passes `u`: there are as many as there can be with `c >= u`, one line is opened then, and so on. A rest of
-//! less than five seconds changes nothing of that: entries of the ring leave it for others only, and so the collector goes on with the writes of the host.
+//! *Free lines.* Their number follows from the rate limiter, under load: GC writes a fraction `c` of all
+//! writes, which grows as chunks become fewer, by its windows of the ring, which is full then and drains in
+//! order. Reclaiming a line costs `u b` relocated pages, so that `c / u` lines are freed for each line
+//! written. The fewer lines are free, the more physical pages hold the same data, and the smaller is `u`. So
+//! the number of free lines settles where `c` passes `u`: at the largest number with `c >= u`, from which one
+//! line is opened, and so on. Idle times below five seconds do not change this: entries leave the ring only
+//! in favour of others, so that GC advances with host writes.
 //!
-//! *Contents.* Places are laid as they were written: smeta, in each place the newest version of a page or one that is overwritten in a later place, and emeta. Lines
-//! that are free hold overwritten pages alone, and are reset when they are opened. So the recovery after a power cut finds what
-//! it finds after long work.
+//! *Contents.* Lines are laid out as they would have been written: smeta, then at each location the newest
+//! version of a page or a version that a later location overwrites, then emeta. Free lines hold invalid pages
+//! only, and are reset when they are opened. So the recovery after a power cut finds what it would find after
+//! long use.
 
 use std::cmp::Reverse;
 
@@ -33,10 +39,10 @@ use super::map::Address;
 use super::writer::{EMETA, SMETA};
 use super::{Event, Pblk};
 
-/// Pages by which random lookups are known ahead. Chosen: their time covers that of a fetch from memory.
+/// Distance, in pages, at which random map lookups are prefetched. Chosen: their time covers a memory access.
 const AHEAD: u32 = 8;
 
-/// The pages that are laid, in the order of their newest versions.
+/// The pages to lay out, in the order of their newest versions.
 struct Pages {
     order: Share<'static>,
     laid: u32,
@@ -44,19 +50,19 @@ struct Pages {
 }
 
 impl Pages {
-    /// The page whose newest version comes next.
+    /// The page whose newest version comes next; advances.
     fn take_last(&mut self) -> Page {
         self.laid += 1;
         Page(self.order.item(self.laid - 1))
     }
 
-    /// A page whose newest version is still to come, if there is one.
+    /// A random page whose newest version is still to come, if there is one.
     fn draw(&mut self) -> Option<Page> {
         let left = self.order.count - self.laid;
         (left > 0).then(|| Page(self.order.item(self.laid + self.random.below(left.into()) as u32)))
     }
 
-    /// The page that [`take_last`](Self::take_last) gives some calls later.
+    /// The page that [`take_last`](Self::take_last) returns `AHEAD` calls later.
     fn ahead(&self) -> Option<Page> {
         let later = self.laid + AHEAD;
         (later < self.order.count).then(|| Page(self.order.item(later)))
@@ -64,10 +70,12 @@ impl Pages {
 }
 
 impl<D: PhysicalDevice> Pblk<D> {
-    /// Lays the first `pages` pages over all lines of a new device, with the clock of the device off; whether `look` did not stop it.
+    /// Lays the first `pages` pages out over all lines of a new device, with the clock of the device off.
+    /// Returns false if `look` stopped it.
     pub(super) fn lay(&mut self, pages: u32, mut random: Stream, look: Look<'_>) -> bool {
         let mut lines: Vec<LineId> = std::iter::from_fn(|| self.lines.take_free(|_| true)).collect();
-        // Lines of fewer chunks are collected as soon as anything of them is invalid: they are the youngest.
+        // Lines with fewer chunks are collected as soon as any of their pages is invalid: they are the
+        // youngest.
         lines.sort_by_key(|line| Reverse(self.lines.chunks_of(*line)));
         let mut blocks: Vec<u32> = lines.iter().map(|line| self.lines.data_blocks(*line)).collect();
         let room = |blocks: &[u32]| blocks.iter().copied().map(u64::from).sum::<u64>();
@@ -102,7 +110,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         goes_on
     }
 
-    /// Writes a line to its end.
+    /// Writes a whole line.
     fn lay_line(
         &mut self,
         line: LineId,
@@ -134,7 +142,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.lines.close(line, true);
     }
 
-    /// The newest version of a page goes to a place, or one that is overwritten later.
+    /// Puts the newest version of a page at a location, or a version that is overwritten later.
     fn lay_page(&mut self, place: Place, is_valid: bool, pages: &mut Pages) -> Stamp {
         let page = if is_valid { Some(pages.take_last()) } else { pages.draw() };
         let Some(page) = page else { return Stamp::PADDING };
@@ -148,12 +156,12 @@ impl<D: PhysicalDevice> Pblk<D> {
         stamp
     }
 
-    /// How many of these lines, which have so much room for data, are free beside so many pages when the collector keeps pace with the host and the
-    /// next line is about to be opened.
+    /// How many of these lines, with `room` logical blocks for data in all, are free with this many pages
+    /// when GC keeps pace with the host and the next line is about to be opened.
     fn free_lines_beside(&mut self, pages: u32, lines: &[LineId], room: u64) -> usize {
         let all = lines.len() as u64;
         let chunks: u64 = lines.iter().map(|line| u64::from(self.lines.chunks_of(*line))).sum();
-        // The collector keeps pace with so few free lines, and falls behind with so many.
+        // GC keeps pace with so few free lines, and falls behind with so many.
         let (mut keeps, mut falls) = (0, all);
         while falls - keeps > 1 {
             let free = u64::midpoint(keeps, falls);

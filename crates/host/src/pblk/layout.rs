@@ -4,32 +4,33 @@ use wordline_kernel::id;
 use wordline_ssd::physical_device::{Chunk, Geometry, LogicalBlock, MOST_BLOCKS};
 
 id!(
-    /// A line: the chunks of one number, one of each parallel unit.
+    /// A line: the chunks with one number, one of each parallel unit.
     LineId
 );
 id!(
-    /// A logical page: what is mapped by itself, as large as a logical block of the device.
+    /// A logical page: the mapping unit, as large as a logical block of the device.
     Page
 );
 id!(
-    /// A logical block of the device, counted line by line, and in a line in the order in which it is written.
+    /// A physical location: a logical block of the device, numbered line by line, and within a line in write
+    /// order.
     Place
 );
 
 impl Place {
-    /// No place.
+    /// No location.
     pub(super) const NONE: Self = Self(u32::MAX);
 }
 
-/// Bytes of pblk's structures without the bitmap of chunks (Linux 5.10, `drivers/lightnvm/pblk.h`): the header of smeta; that of emeta
-/// with the counters of write amplification.
+/// Sizes of pblk's structures without the bitmap of chunks (Linux 5.10, `drivers/lightnvm/pblk.h`): the
+/// header of smeta; the header of emeta with the counters of write amplification.
 const SMETA_BYTES: u64 = 64;
 const EMETA_BYTES: u64 = 72 + 24;
-/// Bytes for a place in the list of emeta, and for a line in its list of valid counts (same file).
+/// Bytes of a list entry of emeta, and of the valid count of a line (same file).
 const LBA_BYTES: u64 = 8;
 const COUNT_BYTES: u64 = 4;
 
-/// Entries of the ring that pblk allocates at the least (Linux 5.10, `pblk_rb_calculate_size`).
+/// Least ring entries that pblk allocates (Linux 5.10, `pblk_rb_calculate_size`).
 const LEAST_RING: u32 = 128;
 
 /// The sizes of an FTL on a device.
@@ -43,35 +44,36 @@ pub struct Layout {
     pub lines: u32,
     /// Logical blocks of a chunk.
     pub blocks_per_chunk: u32,
-    /// Logical blocks that are written to a parallel unit at once (`ws_opt`): a strip. The strips of all parallel units are a stripe.
+    /// Strip: logical blocks written to a parallel unit at once (`ws_opt`). The strips of all parallel units
+    /// are a stripe.
     pub strip: u32,
-    /// Logical blocks of an open chunk that cannot be read yet.
+    /// Logical blocks of an open chunk that are not readable yet.
     pub mw_cunits: u32,
-    /// Strips at the beginning of a line that say which line it is.
+    /// Strips of smeta, at the beginning of a line.
     pub smeta: u32,
-    /// Strips at the end of a line that say what is in it.
+    /// Strips of emeta, at the end of a line.
     pub emeta: u32,
-    /// Chunks that a line needs to be written.
+    /// Fewest chunks of a usable line.
     pub least_chunks: u32,
     /// Logical pages that the host sees.
     pub pages: u32,
     /// Chunks of over-provisioning.
     pub over_provisioned: u32,
-    /// Chunks' worth of smeta and emeta.
+    /// Smeta and emeta of all lines, in chunks.
     pub metadata: u32,
-    /// Free chunks that are kept from the host.
+    /// Free chunks reserved for GC.
     pub reserved: u32,
-    /// Free chunks below which lines are collected.
+    /// High watermark: GC runs below this many free chunks.
     pub high: u32,
     /// Entries of the ring buffer.
     pub ring: u32,
-    /// Entries of the ring that are kept though they are written, since the device cannot read them yet.
+    /// Ring entries that are kept after they were written, as the device cannot read them yet.
     pub threshold: u32,
 }
 
 impl Layout {
-    /// The layout of a device of this geometry with a fraction of over-provisioning and a ring of at least so many entries; without that, as many
-    /// as pblk takes.
+    /// The layout for a device with a fraction of over-provisioning and a ring of at least `ring` entries;
+    /// without it, as many as pblk allocates.
     pub fn of(geometry: &Geometry, over_provisioning: f64, ring: Option<u32>) -> Self {
         let (units, lines) = (geometry.units(), geometry.chunks_per_unit);
         let (strip, blocks_per_chunk) = (geometry.ws_opt, geometry.blocks_per_chunk);
@@ -88,7 +90,7 @@ impl Layout {
         let over_provisioned = chunks - provisioned;
         let metadata =
             (u64::from(of_metadata) * u64::from(lines)).div_ceil(u64::from(blocks_per_chunk)) as u32;
-        // The second: what is in the ring has to fit, and beside it a line to collect into, for small devices.
+        // The second: room for the contents of the ring and for a line to collect into, on small devices.
         let reserved = ((1.0 / over_provisioning).ceil() as u32).max(2 + ring.div_ceil(in_line));
         Self {
             groups: u32::from(geometry.groups),
@@ -110,7 +112,7 @@ impl Layout {
         }
     }
 
-    /// Whether an FTL of this layout always finds room to collect lines, and has pages for the host.
+    /// Whether an FTL with this layout always has room for GC, and pages for the host.
     pub fn works(&self) -> bool {
         let least = self.least_chunks * self.blocks_per_chunk / self.strip;
         self.pages > 0
@@ -137,33 +139,34 @@ impl Layout {
         strip % self.units
     }
 
-    /// The line of a place.
+    /// The line of a location.
     #[inline]
     pub fn line_of(&self, place: Place) -> LineId {
         LineId(place.0 / self.per_line())
     }
 
-    /// The strip of a place in its line.
+    /// The strip of a location in its line.
     #[inline]
     pub fn strip_of(&self, place: Place) -> u32 {
         place.0 % self.per_line() / self.strip
     }
 
-    /// The places of a line.
+    /// The locations of a line.
     #[inline]
     pub fn places_of(&self, line: LineId) -> std::ops::Range<u32> {
         let first = line.0 * self.per_line();
         first..first + self.per_line()
     }
 
-    /// The places of a strip of a line.
+    /// The locations of a strip.
     #[inline]
     pub fn places_in(&self, line: LineId, strip: u32) -> impl Iterator<Item = Place> + use<> {
         let first = line.0 * self.per_line() + strip * self.strip;
         (first..first + self.strip).map(Place)
     }
 
-    /// The chunk of a line in a parallel unit. Parallel units are numbered across the groups, so that two strips in a row share no bus.
+    /// The chunk of a line in a parallel unit. Parallel units are numbered across the groups, so that
+    /// neighbouring strips share no bus.
     #[inline]
     pub fn chunk(&self, line: LineId, unit: u32) -> Chunk {
         Chunk { group: (unit % self.groups) as u16, unit: (unit / self.groups) as u16, chunk: line.0 }
@@ -174,13 +177,13 @@ impl Layout {
         u32::from(chunk.unit) * self.groups + u32::from(chunk.group)
     }
 
-    /// The place of a logical block.
+    /// The location of a logical block.
     pub fn place(&self, block: LogicalBlock) -> Place {
         let strip = block.block / self.strip * self.units + self.unit_of_chunk(block.chunk);
         Place(block.chunk.chunk * self.per_line() + strip * self.strip + block.block % self.strip)
     }
 
-    /// The logical block of a place.
+    /// The logical block at a location.
     #[inline]
     pub fn block(&self, place: Place) -> LogicalBlock {
         let (line, at) = (place.0 / self.per_line(), place.0 % self.per_line());
@@ -188,24 +191,27 @@ impl Layout {
         self.chunk(LineId(line), strip % self.units).at(strip / self.units * self.strip + rest)
     }
 
-    /// Logical blocks that one command writes at the most: a stripe, in whole strips.
+    /// Most logical blocks of a write command: a stripe, in whole strips.
     #[inline]
     pub fn most_write(&self) -> u32 {
         let most = (self.strip * self.units).min(MOST_BLOCKS as u32);
         most - most % self.strip
     }
 
-    /// Entries that a piece of a request takes at the most, so that it finds room beside what waits for a strip to be full.
+    /// Most entries that a piece of a request takes, so that it fits beside entries that wait for a strip to
+    /// fill.
     pub fn most_io(&self) -> u32 {
         self.ring - self.strip - self.threshold.max(1)
     }
 }
 
-/// Entries of the ring that a device needs at the least: what it cannot read yet, and a strip of each parallel unit in flight.
+/// Least ring entries that a device needs: those that it cannot read yet, and a strip in flight for each
+/// parallel unit.
 pub(super) fn least_ring(geometry: &Geometry) -> u32 {
     let (strip, units) = (geometry.ws_opt, geometry.units());
     let unreadable = geometry.mw_cunits.next_multiple_of(strip);
-    // The second, on a device of one parallel unit: beside a strip that is not full and what is to stay readable, another strip.
+    // The second, for a device with one parallel unit: beside a partly filled strip and the entries that stay
+    // readable, another strip.
     ((unreadable.max(strip) + strip) * units).max(unreadable * units + 2 * strip + 1)
 }
 
@@ -218,7 +224,8 @@ fn smeta_strips(geometry: &Geometry) -> u32 {
     (blocks as u32).div_ceil(geometry.ws_opt)
 }
 
-/// As many strips as the header, the list of the remaining logical blocks and the valid counts of all lines take, each from a logical block on.
+/// Strips for the header, the list of the remaining logical blocks and the valid counts of all lines, each
+/// starting at a logical block.
 fn emeta_strips(geometry: &Geometry) -> u32 {
     let (size, strip) = (geometry.block_size.0, geometry.ws_opt);
     let all = geometry.units() * geometry.blocks_per_chunk;
@@ -254,14 +261,15 @@ mod tests {
     #[test]
     fn the_sizes_of_a_large_device_are_those_of_pblk() {
         let layout = Layout::of(&geometry(), 0.11, None);
-        // A list of (49,152 - 400) x 8 B takes 96 blocks; with the header and 1,024 x 4 B they are 98, in strips of four 100.
+        // A list of (49,152 - 400) x 8 B takes 96 blocks, 98 with the header and 1,024 x 4 B, or 100 in
+        // strips of four.
         assert_eq!((layout.smeta, layout.emeta), (1, 25));
         assert_eq!(layout.least_chunks, 2);
         // 8,192 chunks: 89 % of them and the rest; (4 + 100) x 1,024 / 6,144 chunks of metadata.
         assert_eq!((layout.over_provisioned, layout.metadata), (902, 18));
         assert_eq!(layout.pages, (7_290 - 18) * 6_144);
         assert_eq!((layout.high, layout.reserved), (902 - 18 - 8, 80));
-        // (24 + 4) x 8 entries and a power of two; 24 x 8 stay readable.
+        // (24 + 4) x 8 entries, rounded up to a power of two; 24 x 8 stay readable.
         assert_eq!((layout.ring, layout.threshold), (256, 192));
         assert_eq!((layout.most_write(), layout.most_io()), (32, 256 - 4 - 192));
         assert!(layout.works());
@@ -284,7 +292,7 @@ mod tests {
 
     #[test]
     fn a_device_of_few_lines_needs_more_over_provisioning() {
-        // Ten lines of reserve at 10 %, of 100: a line more than is there beside them.
+        // Ten lines of reserve at 10 %, of 100: one more than over-provisioning leaves.
         let few = Geometry { chunks_per_unit: 100, ..geometry() };
         assert!(!Layout::of(&few, 0.1, None).works());
         assert!(Layout::of(&few, 0.12, None).works());

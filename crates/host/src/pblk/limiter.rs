@@ -1,36 +1,37 @@
-//! The rate limiter: how much of the ring the host and the collector may hold, by how many chunks are free.
+//! The rate limiter: sets how much of the ring host and GC may occupy, by the number of free chunks.
 //!
-//! Entries leave the ring in order. So the shares of the two in the ring are their shares of what is written.
+//! Entries leave the ring in order, so the shares of host and GC in the ring are their shares of the writes.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant, state};
 
 use super::layout::Layout;
 
-/// Entries of a window, by which the share of the host is counted (Linux 5.10: NVM_MAX_VLBA).
+/// Entries of a window, the unit of the shares (Linux 5.10: NVM_MAX_VLBA).
 const WINDOW: u32 = 64;
 
 /// How long the host counts as active after a write (Linux 5.10, `pblk_rl_kick_u_timer`).
 const ACTIVE: Duration = Duration::from_ms(5_000);
 
-/// The state of the limiter, as pblk names it.
+/// State of the limiter, as pblk names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) enum Pressure {
-    /// Enough is free: the ring is the host's.
+    /// Enough chunks are free: the host may use the whole ring.
     Off,
-    /// Enough is free, but a line has a write error: the collector gets a window.
+    /// Enough chunks are free, but a line has a write error: GC gets one window.
     Failed,
-    /// Too little is free: the fewer chunks, the fewer windows for the host.
+    /// Too few chunks are free: the fewer, the fewer windows for the host.
     Low,
 }
 
-/// The limiter.
+/// The rate limiter.
 pub(super) struct Limiter {
     budget: u32,
     high: u32,
     reserved: u32,
     window: u32,
-    /// Free chunks of a window of the host, as a power of two; below zero where a chunk has several windows.
+    /// Free chunks for each window of the host, as a power of two; negative where a chunk gives several
+    /// windows.
     shift: i32,
     pressure: Pressure,
     of_host: u32,
@@ -43,7 +44,7 @@ state!(Limiter {
     fixed { budget, high, reserved, window, shift }
 });
 
-/// The order of the power of two that is no less.
+/// Exponent of the next power of two.
 fn order(number: u32) -> i32 {
     number.next_power_of_two().trailing_zeros() as i32
 }
@@ -51,7 +52,7 @@ fn order(number: u32) -> i32 {
 impl Limiter {
     pub(super) fn new(layout: &Layout) -> Self {
         let budget = layout.ring;
-        // Rings that are smaller than pblk's least have two windows all the same.
+        // Rings below pblk's minimum still have two windows.
         let window = WINDOW.min(budget / 2);
         Self {
             budget,
@@ -70,7 +71,7 @@ impl Limiter {
         self.pressure
     }
 
-    /// Sets the shares for so many free chunks and lines with a write error.
+    /// Sets the shares for this many free chunks and lines with a write error.
     pub(super) fn update(&mut self, free: u32, failed_lines: u32) {
         if free < self.high {
             let windows = if self.shift >= 0 { free >> self.shift } else { free << -self.shift };
@@ -85,36 +86,37 @@ impl Limiter {
         }
     }
 
-    /// Whether the host may write to the ring, of which it holds this many entries.
+    /// Whether the host, which occupies `held` entries, may insert into the ring.
     #[inline]
     pub(super) fn host_may_insert(&self, held: u32) -> bool {
         held < self.of_host
     }
 
-    /// The host wrote to the ring.
+    /// Notes that the host wrote to the ring.
     #[inline]
     pub(super) fn host_wrote(&mut self, now: Instant) {
         self.last_write = Some(now);
     }
 
-    /// Whether the collector may write to the ring, of which it holds this many entries. Without a host it may take all of it.
+    /// Whether GC, which occupies `held` entries, may insert into the ring. Without an active host it may use
+    /// all of it.
     pub(super) fn collector_may_insert(&self, held: u32, now: Instant) -> bool {
         let is_active = self.last_write.is_some_and(|last| now < last + ACTIVE);
         held < self.of_collector || !is_active
     }
 
-    /// Whether lines are to be collected.
+    /// Whether GC should run.
     #[inline]
     pub(super) fn wants_collecting(&self) -> bool {
         self.pressure > Pressure::Off
     }
 
-    /// The power is gone.
+    /// Resets after a power cut.
     pub(super) fn forget(&mut self) {
         self.last_write = None;
     }
 
-    /// The shares of host and collector, in entries of the ring.
+    /// The shares of host and GC, in ring entries.
     pub(super) fn shares(&self) -> [u32; 2] {
         [self.of_host, self.of_collector]
     }
@@ -151,7 +153,7 @@ mod tests {
 
     #[test]
     fn below_it_each_window_of_free_chunks_is_one_of_entries() {
-        // 16 windows for 128 chunks, the power of two above 100: one for each eight.
+        // 16 windows for 128 chunks, the power of two above 100: one for every eight chunks.
         let mut limiter = limiter(1_024, 100, 10);
         for (free, windows) in [(99, 12), (96, 12), (95, 11), (16, 2), (15, 1), (11, 1), (10, 0), (0, 0)] {
             limiter.update(free, 0);

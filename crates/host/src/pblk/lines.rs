@@ -1,4 +1,4 @@
-//! The lines: their states, which of their chunks can be written, what is valid in them, and what was written where.
+//! Lines: their states, their usable chunks, their valid pages, and the contents of every location.
 
 mod collected;
 
@@ -16,15 +16,15 @@ pub(super) use collected::List;
 /// The state of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum LineState {
-    /// It may be written once its chunks are reset.
+    /// It can be opened once its chunks are reset.
     Free,
-    /// It is being written, or made ready for that.
+    /// It is being written, or prepared for that.
     Open,
-    /// It is written.
+    /// It is fully written.
     Closed,
     /// It is being collected.
     Collected,
-    /// It has too few chunks that can be written.
+    /// It has too few usable chunks.
     Bad,
 }
 
@@ -32,15 +32,15 @@ impl LineState {
     pub(super) const ALL: [Self; 5] = [Self::Free, Self::Open, Self::Closed, Self::Collected, Self::Bad];
 }
 
-/// Whether a chunk can be written.
+/// Whether a chunk is usable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum ChunkUse {
     Good,
-    /// A write to it failed since it was reset: it takes no more.
+    /// A write to it failed since its reset: it takes no more writes.
     Early,
-    /// It went offline since its line was opened: what it holds can be read.
+    /// It went offline after its line was opened: its data are readable.
     Retired,
-    /// It is offline, and no part of its line.
+    /// It is offline, and not part of its line.
     Bad,
 }
 
@@ -48,23 +48,25 @@ pub(super) enum ChunkUse {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Line {
     pub(super) state: LineState,
-    /// The number of lines that were opened before it, and one.
+    /// Sequence number: the number of lines opened before it, plus one.
     pub(super) sequence: u32,
     /// Valid logical blocks.
     pub(super) valid: u32,
     /// Logical blocks for data.
     pub(super) blocks: u32,
-    /// Entries of the ring that are written to it and not synced.
+    /// Ring entries written to it that are not synced.
     pub(super) pending: u32,
-    /// Commands and moves that concern it; it is not free before they are over.
+    /// Commands in flight and GC reads that refer to it; it is not freed before they are done.
     pub(super) references: u32,
-    /// Whether its list is final, since its emeta is being written or is there; also while it is free and not opened again.
+    /// Whether its page list is final, because its emeta is being written or exists; kept while it is free
+    /// and not reopened.
     pub(super) is_listed: bool,
-    /// Whether a write to it failed, or it has no emeta: it is collected first.
+    /// Whether a write to it failed or it has no emeta: it is collected first.
     pub(super) has_failed: bool,
-    /// Whether some of it may be in the memory of the device for good, because a chunk of it went offline.
+    /// Whether some of its data may exist only in the volatile cache of the device, since one of its chunks
+    /// went offline.
     is_stranded: bool,
-    /// The point from which on all newer copies of what it held are safe, while it is free.
+    /// While it is free: the point from which all newer copies of its former data are non-volatile.
     point: u64,
 }
 
@@ -74,23 +76,24 @@ pub(super) struct Lines {
     table: Column<LineId, Line>,
     /// By line, then by parallel unit.
     chunks: Vec<ChunkUse>,
-    /// A bit for each place.
+    /// Valid bitmap over all locations.
     valid: Vec<u64>,
-    /// Stamps written to each place: for an open line the list in memory, for another one the contents of its emeta, which the stamps
-    /// of a simulated flash have no room for. After a power cut it is used only once that was read.
+    /// Data tags written to each location: the in-memory list of an open line, or the contents of emeta of
+    /// another line, for which simulated flash has no space. After a power cut they are used only once emeta
+    /// has been read.
     contents: Column<Place, Stamp>,
     free: VecDeque<LineId>,
-    /// Chunks that can be written in free lines.
+    /// Usable chunks of free lines.
     free_chunks: u32,
-    /// Lines with a write error that are closed or being collected.
+    /// Closed or collected lines with a write error.
     failed_lines: u32,
-    /// Lines that are stranded.
+    /// Lines with data that exist only in the volatile cache.
     stranded: u32,
-    /// Lines that may be freed.
+    /// Lines without valid pages, which may be freed.
     emptied: Vec<LineId>,
     /// Lines opened so far.
     opened: u32,
-    /// Whether there was nothing to collect when that was last looked for, and nothing changed since.
+    /// Whether the last search found no victim, and nothing has changed since.
     is_settled: bool,
 }
 
@@ -101,7 +104,7 @@ state!(Lines {
 });
 
 impl Lines {
-    /// The lines of a device whose chunks are in these states.
+    /// The lines of a device, given the states of its chunks.
     pub(super) fn new(layout: Layout, state_of: impl Fn(Chunk) -> ChunkState) -> Self {
         let new = Line {
             state: LineState::Free,
@@ -135,7 +138,8 @@ impl Lines {
         lines
     }
 
-    /// Notes which chunks are offline. Smeta says which ones were no part of their line when that was opened; that is known here.
+    /// Notes which chunks are offline. On real devices smeta tells which chunks were not part of their line
+    /// when it was opened; here that is known.
     pub(super) fn look_at_chunks(&mut self, state_of: impl Fn(Chunk) -> ChunkState) {
         for line in self.table.ids() {
             for unit in 0..self.layout.units {
@@ -150,8 +154,8 @@ impl Lines {
         }
     }
 
-    /// Frees a line that holds nothing. Failed chunks of it are reset as the others are, and go offline then; those that are offline are no
-    /// part of it from now on.
+    /// Frees an empty line. Its failed chunks are reset with the others and go offline then; chunks that are
+    /// offline are no longer part of it.
     fn renew(&mut self, line: LineId) {
         for unit in 0..self.layout.units {
             let chunk = self.chunk_mut(line, unit);
@@ -164,13 +168,13 @@ impl Lines {
         self.make_free(line);
     }
 
-    /// After a power cut nothing was found in a line, which may be written again from some point on.
+    /// After a power cut: a line in which nothing was found is free, and may be reused from `point`.
     pub(super) fn not_found(&mut self, line: LineId, point: u64) {
         self.table[line].point = point;
         self.renew(line);
     }
 
-    /// Puts a line where it belongs of which nothing is written: behind the free ones, or out of use.
+    /// Appends an empty line to the free list, or retires it.
     fn make_free(&mut self, line: LineId) {
         let chunks = self.chunks_of(line);
         let entry = &mut self.table[line];
@@ -207,19 +211,20 @@ impl Lines {
         &mut self.chunks[(line.0 * self.layout.units + unit) as usize]
     }
 
-    /// Chunks of a line, without bad ones.
+    /// Chunks of a line, bad ones excluded.
     pub(super) fn chunks_of(&self, line: LineId) -> u32 {
         (0..self.layout.units).filter(|unit| self.chunk_use(line, *unit) != ChunkUse::Bad).count() as u32
     }
 
-    /// A chunk of a line went offline.
+    /// Notes that a chunk of the next line went offline.
     pub(super) fn is_offline(&mut self, line: LineId, unit: u32) {
         *self.chunk_mut(line, unit) = ChunkUse::Bad;
-        // It is in no free line: chunks of the next line alone are reset, which counts as free until it is opened.
+        // Only chunks of the next line are reset; it counts as free until it is opened, and its chunk is in
+        // no other free line.
         self.free_chunks -= 1;
     }
 
-    /// A chunk of a line that is open takes no more writes.
+    /// Notes that a chunk of an open line takes no more writes.
     pub(super) fn closed_early(&mut self, place: Place) {
         let (line, unit) = (self.layout.line_of(place), self.layout.unit_of(self.layout.strip_of(place)));
         let chunk = self.chunk_mut(line, unit);
@@ -229,7 +234,8 @@ impl Lines {
         self.table[line].has_failed = true;
     }
 
-    /// A chunk takes no more writes, whatever its line does; whether that matters to its line, which is collected before others then.
+    /// Notes that a chunk takes no more writes, whatever the state of its line. Returns whether that affects
+    /// the line, which is then collected before others.
     pub(super) fn ends(&mut self, line: LineId, unit: u32, is_offline: bool) -> bool {
         let state = self.table[line].state;
         if matches!(state, LineState::Free | LineState::Bad) || self.chunk_use(line, unit) == ChunkUse::Bad {
@@ -248,7 +254,7 @@ impl Lines {
         true
     }
 
-    /// Some of a line may be in the memory of the device for good.
+    /// Notes that some data of a line may exist only in the volatile cache of the device.
     pub(super) fn strand(&mut self, line: LineId) {
         let was = std::mem::replace(&mut self.table[line].is_stranded, true);
         self.stranded += u32::from(!was);
@@ -259,34 +265,34 @@ impl Lines {
         self.stranded > 0
     }
 
-    /// The point that the last of the free lines waits for.
+    /// The point that the last free line waits for.
     pub(super) fn wanted_point(&self) -> Option<u64> {
         self.free.back().map(|line| self.table[*line].point)
     }
 
-    /// Whether a strip of a line can be written, as far as its chunk is concerned.
+    /// Whether a strip is on a usable chunk.
     #[inline]
     pub(super) fn takes(&self, line: LineId, strip: u32) -> bool {
         self.chunk_use(line, self.layout.unit_of(strip)) == ChunkUse::Good
     }
 
-    /// The strips of a line, its bad chunks left out.
+    /// The strips of a line, without those of bad chunks.
     pub(super) fn strips(&self, line: LineId) -> impl DoubleEndedIterator<Item = u32> {
         let is_there = move |strip: &u32| self.chunk_use(line, self.layout.unit_of(*strip)) != ChunkUse::Bad;
         (0..self.layout.strips()).filter(is_there)
     }
 
-    /// The strips of a line for smeta.
+    /// The strips of smeta.
     pub(super) fn smeta_of(&self, line: LineId) -> Vec<u32> {
         self.strips(line).take(self.layout.smeta as usize).collect()
     }
 
-    /// The strips of a line for emeta, the last first.
+    /// The strips of emeta, last first.
     pub(super) fn emeta_of(&self, line: LineId) -> Vec<u32> {
         self.strips(line).rev().take(self.layout.emeta as usize).collect()
     }
 
-    /// The strips of a line between smeta and emeta, some of them of bad chunks.
+    /// The strips of a line between smeta and emeta, those of bad chunks included.
     pub(super) fn data_of(&self, line: LineId) -> std::ops::Range<u32> {
         let last = self.smeta_of(line).last().map_or(0, |last| last + 1);
         let end = self.emeta_of(line).last().copied().unwrap_or(last);
@@ -299,12 +305,12 @@ impl Lines {
         self.data_of(line).filter(is_there)
     }
 
-    /// Whether a chunk of a line is offline that is a part of it.
+    /// Whether a chunk that is part of a line is offline.
     pub(super) fn has_retired(&self, line: LineId) -> bool {
         (0..self.layout.units).any(|unit| self.chunk_use(line, unit) == ChunkUse::Retired)
     }
 
-    /// Free lines' chunks, those of the line that is made ready among them.
+    /// Usable chunks of free lines, the line under preparation included.
     pub(super) fn free_chunks(&self) -> u32 {
         self.free_chunks
     }
@@ -313,7 +319,7 @@ impl Lines {
         self.failed_lines
     }
 
-    /// Takes the line that has been free for longest, to make it ready, if the point that it waits for is reached.
+    /// Takes the line that has been free for longest, to prepare it, if its point has been reached.
     pub(super) fn take_free(&mut self, is_reached: impl Fn(u64) -> bool) -> Option<LineId> {
         let line = *self.free.front().filter(|line| is_reached(self.table[**line].point))?;
         self.free.pop_front();
@@ -321,20 +327,20 @@ impl Lines {
         Some(line)
     }
 
-    /// A line that was made ready lost too many chunks for that.
+    /// Retires a line under preparation that lost too many chunks.
     pub(super) fn give_up(&mut self, line: LineId) {
         self.free_chunks -= self.chunks_of(line);
         self.make_free(line);
         debug_assert_eq!(self.table[line].state, LineState::Bad);
     }
 
-    /// Logical blocks for data that a line has with the chunks that are no bad ones.
+    /// Logical blocks for data on the usable chunks of a line.
     pub(super) fn data_blocks(&self, line: LineId) -> u32 {
         let strips = self.chunks_of(line) * (self.layout.blocks_per_chunk / self.layout.strip);
         (strips - self.layout.smeta - self.layout.emeta) * self.layout.strip
     }
 
-    /// Opens a line that was made ready; its sequence number.
+    /// Opens a prepared line and returns its sequence number.
     pub(super) fn open(&mut self, line: LineId) -> u32 {
         self.free_chunks -= self.chunks_of(line);
         self.opened += 1;
@@ -348,12 +354,12 @@ impl Lines {
         entry.sequence
     }
 
-    /// The smeta of a line could not be written: it is free again.
+    /// Frees a line again whose smeta could not be written.
     pub(super) fn not_opened(&mut self, line: LineId) {
         self.renew(line);
     }
 
-    /// All of a line is written.
+    /// Closes a fully written line.
     pub(super) fn close(&mut self, line: LineId, has_emeta: bool) {
         let entry = &mut self.table[line];
         entry.state = LineState::Closed;
@@ -363,14 +369,14 @@ impl Lines {
         self.note_empty(line);
     }
 
-    /// A line that holds nothing is free, and may be written again from some point on.
+    /// Frees an empty line, which may be reused from `point`.
     pub(super) fn free(&mut self, line: LineId, point: u64) {
         self.failed_lines -= u32::from(self.table[line].has_failed);
         self.table[line].point = point;
         self.renew(line);
     }
 
-    /// The next line that holds nothing and that nothing concerns any more.
+    /// Removes and returns a line without valid pages and references.
     pub(super) fn next_emptied(&mut self) -> Option<LineId> {
         while let Some(line) = self.emptied.pop() {
             if self.is_empty(line) {
@@ -392,13 +398,13 @@ impl Lines {
         }
     }
 
-    /// Something more concerns a line.
+    /// Adds a reference to a line.
     #[inline]
     pub(super) fn refer(&mut self, line: LineId) {
         self.table[line].references += 1;
     }
 
-    /// It is over.
+    /// Drops a reference to a line.
     #[inline]
     pub(super) fn release(&mut self, line: LineId) {
         self.table[line].references -= 1;
@@ -410,7 +416,7 @@ impl Lines {
         self.valid[place.0 as usize / 64] >> (place.0 % 64) & 1 != 0
     }
 
-    /// The newest copy of a page in flash is at this place.
+    /// Marks a location as valid: it holds the newest copy in flash of its page.
     #[inline]
     pub(super) fn validate(&mut self, place: Place) {
         debug_assert!(!self.is_valid(place));
@@ -418,7 +424,7 @@ impl Lines {
         self.table[self.layout.line_of(place)].valid += 1;
     }
 
-    /// It is there no more.
+    /// Marks a location as invalid.
     #[inline]
     pub(super) fn invalidate(&mut self, place: Place) {
         debug_assert!(self.is_valid(place));
@@ -439,7 +445,7 @@ impl Lines {
         self.contents[place] = stamp;
     }
 
-    /// The power is gone, and with it the lists of lines that have no emeta.
+    /// Resets after a power cut; page lists of lines without emeta are lost.
     pub(super) fn forget(&mut self) {
         self.valid.fill(0);
         self.free.clear();
@@ -451,21 +457,21 @@ impl Lines {
                 self.forget_contents(line);
             }
             let entry = &mut self.table[line];
-            // The recovery finds out its state.
+            // The recovery determines its state.
             (entry.state, entry.sequence) = (LineState::Open, 0);
             (entry.valid, entry.blocks, entry.pending, entry.references) = (0, 0, 0, 0);
             (entry.has_failed, entry.is_stranded) = (false, false);
         }
     }
 
-    /// Forgets the list of a line.
+    /// Drops the page list of a line.
     pub(super) fn forget_contents(&mut self, line: LineId) {
         for place in self.layout.places_of(line).map(Place) {
             self.contents[place] = Stamp::PADDING;
         }
     }
 
-    /// A line with a sequence number was found after a power cut.
+    /// After a power cut: a line was found, with its sequence number.
     pub(super) fn found(&mut self, line: LineId, sequence: u32) {
         let blocks = self.parts_of(line).count() as u32 * self.layout.strip;
         self.opened = self.opened.max(sequence);
@@ -473,7 +479,7 @@ impl Lines {
         (entry.state, entry.sequence, entry.blocks) = (LineState::Open, sequence, blocks);
     }
 
-    /// Lines in a state.
+    /// Number of lines in a state.
     pub(super) fn in_state(&self, state: LineState) -> u64 {
         self.table.iter().filter(|line| line.state == state).count() as u64
     }
@@ -483,7 +489,7 @@ impl Lines {
         self.table.iter().filter(|line| line.state == LineState::Closed).map(|line| line.valid)
     }
 
-    /// Valid and all logical blocks for data of closed lines, and their number.
+    /// Valid logical blocks, logical blocks for data, and number of the closed lines.
     pub(super) fn closed(&self) -> [u64; 3] {
         let closed = self.table.iter().filter(|line| line.state == LineState::Closed);
         closed.fold([0; 3], |[valid, blocks, lines], line| {
@@ -491,17 +497,17 @@ impl Lines {
         })
     }
 
-    /// How many places there are.
+    /// Number of locations.
     pub(super) fn places(&self) -> u32 {
         self.contents.len() as u32
     }
 
-    /// The lengths of the lists.
+    /// Lengths of the lists.
     pub(super) fn lengths(&self) -> [usize; 2] {
         [self.table.len(), self.chunks.len()]
     }
 
-    /// Whether the counts of lines are those of their places and chunks.
+    /// Checks the counters of the lines against their locations and chunks.
     pub(super) fn check(&self) -> Result<(), String> {
         let is_there = |line: &LineId| (line.0 as usize) < self.table.len();
         if !self.free.iter().chain(&self.emptied).all(is_there) {
@@ -524,7 +530,7 @@ impl Lines {
         Ok(())
     }
 
-    /// Chunks that free lines have, the line `next` that is made ready among them.
+    /// Counts the chunks of free lines, including the line `next` under preparation.
     pub(super) fn count_free_chunks(&self, next: Option<LineId>) -> u32 {
         self.free.iter().copied().chain(next).map(|line| self.chunks_of(line)).sum()
     }

@@ -1,25 +1,25 @@
-//! The map: where each logical page is, and which version of it was written last.
+//! The L2P map: location and newest version of each logical page.
 
 use wordline_kernel::{Column, state};
 
 use super::layout::{Page, Place};
 
-/// Where a logical page is.
+/// Location of a logical page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Address {
-    /// It was never written, or trimmed since.
+    /// Never written, or discarded since.
     Nowhere,
     /// In this entry of the ring.
     Ring(u32),
-    /// In the flash.
+    /// In flash.
     Flash(Place),
 }
 
-/// The bit of a word that is set for an entry of the ring; places lie below.
+/// Set in a map word that refers to a ring entry; locations are smaller.
 const IN_RING: u32 = 1 << 31;
 const NOWHERE: u32 = u32::MAX;
 
-/// The map of all logical pages, a word each, as pblk has it.
+/// The L2P map, one word for each logical page, as in pblk.
 pub(super) struct Map {
     words: Column<Page, u32>,
     versions: Column<Page, u32>,
@@ -45,7 +45,7 @@ impl Map {
         }
     }
 
-    /// Prefetches what is known of a page. Changes nothing.
+    /// Prefetches the entries of a page. Changes nothing.
     #[inline]
     pub(super) fn prefetch(&self, page: Page) {
         self.words.prefetch(page);
@@ -66,26 +66,26 @@ impl Map {
         self.versions[page]
     }
 
-    /// The number of a new version of a page.
+    /// The number for a new version of a page.
     #[inline]
     pub(super) fn next_version(&mut self, page: Page) -> u32 {
         self.versions[page] += 1;
         self.versions[page]
     }
 
-    /// A version of a page was found at a place.
+    /// Maps a page to the location where the recovery found this version.
     pub(super) fn found(&mut self, page: Page, version: u32, place: Place) {
         self.set(page, Address::Flash(place));
         self.versions[page] = version;
     }
 
-    /// All is forgotten.
+    /// Unmaps all pages.
     pub(super) fn forget(&mut self) {
         self.words.fill(NOWHERE);
         self.versions.fill(0);
     }
 
-    /// All pages with their addresses.
+    /// All pages with their locations.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Page, Address)> {
         self.words.ids().map(|page| (page, self.get(page)))
     }

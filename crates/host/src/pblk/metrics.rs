@@ -1,4 +1,4 @@
-//! The counts of the FTL, and the metrics made of them.
+//! The counters of the FTL, and its metrics.
 
 use wordline_kernel::metrics::{Unit, Value};
 use wordline_kernel::{Instant, Metric, Metrics, counters};
@@ -9,7 +9,7 @@ use super::Pblk;
 use super::lines::LineState;
 
 counters! {
-    /// The counts of the FTL since it was made.
+    /// The counters of the FTL since it was made.
     pub struct Counts {
         host_pages: "pblk.host_pages", LogicalPages, "Pages written for the host, those written again after a failure among them.";
         moved_pages: "pblk.moved_pages", LogicalPages, "Pages written because their line was collected.";
@@ -42,12 +42,12 @@ const LINES: [Metric; 5] = [
     Metric::new("lines.bad", Unit::Count, "Lines that have too few chunks at the end."),
 ];
 
-/// All metrics that the FTL has.
+/// All metrics of the FTL.
 pub fn all() -> impl Iterator<Item = &'static Metric> {
     Counts::METRICS.iter().chain(&LINES)
 }
 
-/// The counts at some time.
+/// The counters at a point in time.
 #[derive(Clone, Debug)]
 pub struct Mark<M> {
     counts: Counts,

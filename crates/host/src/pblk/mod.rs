@@ -1,10 +1,12 @@
-//! A host FTL after pblk, the FTL for open-channel SSDs of Linux 4.12 to 5.14: a block device over any physical device.
+//! A host FTL modelled on pblk, the FTL for open-channel SSDs in Linux 4.12 to 5.14: a block device on top of
+//! any physical device.
 //!
-//! Pages that the host writes, and those read of lines that are collected, go to a ring buffer, and from there to the open *line*: the chunks of
-//! one number, one of each parallel unit. A line begins with smeta, which gives its number in the order of all, and ends with emeta, which
-//! lists its pages, so that the map can be found again after a power cut. A rate limiter divides the ring between host and collector.
+//! Pages written by the host, and valid pages read from victim lines, enter a ring buffer and are written
+//! from there to the open *line*: the chunks with one number, one of each parallel unit. A line begins with
+//! smeta, which holds its sequence number, and ends with emeta, which lists its pages, so that the L2P map
+//! can be rebuilt after a power cut. A rate limiter divides the ring between host and GC.
 //!
-//! `docs/pblk.md` has the mechanisms in words, what is pblk's, and what differs.
+//! `docs/pblk.md` describes the mechanisms, which of them are pblk's, and the differences.
 
 mod audit;
 mod block_device;
@@ -58,16 +60,16 @@ use crate::recorded::Recorder;
 /// Events of the FTL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event<E> {
-    /// Something in its device.
+    /// An event of its device.
     Device(E),
-    /// A command of the host is answered: its number.
+    /// The host command with this number completes.
     Answer(u32),
 }
 
 /// A host FTL over a physical device.
 pub struct Pblk<D> {
     layout: Layout,
-    /// Time of the host for a command, beside the time of the device.
+    /// Host time per command, in addition to the device time.
     command_time: Duration,
     sectors_of_a_page: u64,
     port: Port<D>,
@@ -83,9 +85,9 @@ pub struct Pblk<D> {
     counts: Counts,
     digest: Digest,
     followed: Option<Box<Followed>>,
-    /// Logical blocks for data of lines that were collected, or freed without that.
+    /// Logical blocks for data in lines that were collected, or freed without collection.
     victim_pages: u64,
-    /// None where latencies are not explained.
+    /// `None` unless latencies are explained.
     explainer: Option<Box<Explainer>>,
     recorder: Recorder,
 }
@@ -97,7 +99,7 @@ state!(Pblk<D: State> {
 });
 
 impl<D: PhysicalDevice> Pblk<D> {
-    /// An FTL with nothing written, on a device with nothing written.
+    /// A new FTL on a device without written data.
     pub fn new(device: D, layout: Layout, command_time: Duration, collector: CollectorFile) -> Self {
         let mut pblk = Self {
             command_time,
@@ -134,13 +136,13 @@ impl<D: PhysicalDevice> Pblk<D> {
         &self.layout
     }
 
-    /// Its counts since it was made.
+    /// The counters since it was made.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// Valid and all logical blocks for data of the closed lines that are not being collected, and their number: what the collector
-    /// chooses from.
+    /// Over the closed lines that are not being collected, the candidates of GC: their valid logical blocks,
+    /// their logical blocks for data, and their number.
     pub fn closed_lines(&self) -> [u64; 3] {
         self.lines.closed()
     }
@@ -159,7 +161,8 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.limiter.update(self.lines.free_chunks(), self.lines.failed_lines());
     }
 
-    /// Does what can be done now: what the FTL has to do, and what of the host waits for that.
+    /// Runs every activity that is possible now, until none makes progress: device completions, GC, host
+    /// writes, flushes.
     fn go_on(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
         self.note_time(calendar.now());
         loop {
@@ -175,7 +178,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
     }
 
-    /// Sends a command to the device. The lines that it is about are not freed before its answer.
+    /// Submits a command to the device. It keeps references on its lines until it completes.
     fn send(&mut self, sent: Sent, calendar: &mut impl Schedule<Event<D::Event>>) {
         for place in &sent.places {
             self.lines.refer(self.layout.line_of(*place));
@@ -188,7 +191,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
     }
 
-    /// Takes the notifications and answers of the device; whether there were any.
+    /// Processes notifications and completions of the device. Returns whether there were any.
     fn take_answers(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         if !self.port.has_news() {
             return false;
@@ -209,7 +212,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         true
     }
 
-    /// A command is over.
+    /// Completes a device command.
     fn answered(&mut self, answer: &Answer, sent: Sent, calendar: &mut impl Schedule<Event<D::Event>>) {
         for place in &sent.places {
             self.lines.release(self.layout.line_of(*place));
@@ -230,8 +233,8 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.port.give_back(sent);
     }
 
-    /// Nothing is in flight, and somebody waits: what would wait for more to be written is written as it is, and entries that are in flash
-    /// leave the ring. Whether something was done.
+    /// Breaks a stall: nothing is in flight, and requests wait. Writes units that waited for more data as
+    /// they are, and evicts entries that are in flash from the ring. Returns whether anything was done.
     fn break_stall(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         if !self.port.is_idle() || !self.front.waits() {
             return false;

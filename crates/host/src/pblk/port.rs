@@ -1,4 +1,4 @@
-//! The commands to the device that are in flight, and what each is for.
+//! The device commands in flight and their purposes.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use super::ended::failing;
 use super::layout::{Layout, LineId, Place};
 use crate::numbered::Numbered;
 
-/// The position, in a write, of a logical block of padding.
+/// Position of a padding block in a write.
 pub(super) const PADDING: u64 = u64::MAX;
 
 /// The purpose of a command.
@@ -23,21 +23,21 @@ pub(super) enum Work {
     Data,
     Smeta(LineId),
     Emeta(LineId),
-    /// Resets a chunk of the line that is made ready.
+    /// Resets a chunk of the line under preparation.
     Reset(LineId),
-    /// Closes a chunk of that line before, on a device that resets no open ones.
+    /// Closes such a chunk first, on a device that cannot reset open chunks.
     Close(LineId),
-    /// Reads for a request.
+    /// Reads for a host command.
     Read(u32),
-    /// Reads the emeta of a line that is collected.
+    /// Reads emeta of a victim line.
     List(LineId),
-    /// Reads valid pages of a line that is collected.
+    /// Reads valid pages of a victim line.
     Collect(LineId),
     /// Pads a chunk after a power cut.
     Pad,
-    /// Reads after a power cut.
+    /// Reads during the recovery after a power cut.
     Scan,
-    /// Makes what was written outlive a power cut.
+    /// Makes completed writes non-volatile.
     Flush,
 }
 
@@ -59,18 +59,18 @@ impl Work {
 pub(super) struct Sent {
     pub(super) work: Work,
     pub(super) places: Vec<Place>,
-    /// The positions in the ring of what a write of data writes.
+    /// The ring positions of the entries that a data write carries.
     pub(super) positions: Vec<u64>,
-    /// Stamps to write, or that a read has to find, at each place.
+    /// Data tags to write, or that a read is expected to find, for each location.
     pub(super) stamps: Vec<Stamp>,
 }
 
-/// The device, and the commands that it has.
+/// The device, and the commands submitted to it.
 pub(super) struct Port<D> {
     pub(super) device: D,
     /// By tag.
     sent: Numbered<Sent>,
-    /// Commands that the device refused, whose failure is still to be seen.
+    /// Rejected commands whose failure is still to be processed.
     failed: VecDeque<Sent>,
     spare: Vec<Sent>,
     blocks: Vec<LogicalBlock>,
@@ -95,7 +95,7 @@ impl<D: PhysicalDevice> Port<D> {
         }
     }
 
-    /// A command without places.
+    /// An empty command for a purpose.
     pub(super) fn blank(&mut self, work: Work) -> Sent {
         let empty = || Sent { work, places: Vec::new(), positions: Vec::new(), stamps: Vec::new() };
         let mut sent = self.spare.pop().unwrap_or_else(empty);
@@ -106,12 +106,12 @@ impl<D: PhysicalDevice> Port<D> {
         sent
     }
 
-    /// A command is done with: its memory is used again.
+    /// Returns a finished command, whose buffers are reused.
     pub(super) fn give_back(&mut self, sent: Sent) {
         self.spare.push(sent);
     }
 
-    /// Sends a command, or gives it back because the device refuses it.
+    /// Submits a command; returns it as an error if the device rejects it.
     pub(super) fn send(
         &mut self,
         sent: Sent,
@@ -130,7 +130,7 @@ impl<D: PhysicalDevice> Port<D> {
         Ok(())
     }
 
-    /// Writes to places with the clock of the device off.
+    /// Writes to locations with the clock of the device off.
     pub(super) fn put(
         &mut self,
         places: &[Place],
@@ -148,18 +148,19 @@ impl<D: PhysicalDevice> Port<D> {
         self.device.forget_answers();
     }
 
-    /// The device refused a command: it counts as failed.
+    /// Queues a rejected command, to be processed as failed.
     pub(super) fn fail(&mut self, sent: Sent) {
         self.failed.push_back(sent);
     }
 
-    /// A command that was refused, and an answer that says so.
+    /// The next rejected command, with a failed completion.
     pub(super) fn take_failed(&mut self) -> Option<(Answer, Sent)> {
         let sent = self.failed.pop_front()?;
         Some((failing(&sent), sent))
     }
 
-    /// The logical blocks of places, into a list that is used again. Places side by side in a strip are so in their chunk.
+    /// Translates locations to logical blocks, into a reused list. Neighbouring locations of a strip are
+    /// neighbours in their chunk.
     fn locate(&mut self, places: &[Place], layout: &Layout) {
         self.blocks.clear();
         let mut before: Option<(Place, LogicalBlock)> = None;
@@ -175,27 +176,27 @@ impl<D: PhysicalDevice> Port<D> {
         }
     }
 
-    /// Whether there is something to look at.
+    /// Whether completions, notifications or rejected commands are to be processed.
     pub(super) fn has_news(&self) -> bool {
         !self.device.answers().is_empty()
             || !self.device.notifications().is_empty()
             || !self.failed.is_empty()
     }
 
-    /// The answers of the device, in a list that is [given back](Self::give_answers_back).
+    /// The completions of the device, in a list that is to be [returned](Self::give_answers_back).
     pub(super) fn take_answers(&mut self) -> Vec<Answer> {
         let mut answers = std::mem::take(&mut self.answers);
         self.device.take_answers(&mut answers);
         answers
     }
 
-    /// All answers of a list were looked at.
+    /// Takes the processed list back, to reuse its memory.
     pub(super) fn give_answers_back(&mut self, mut answers: Vec<Answer>) {
         answers.clear();
         self.answers = answers;
     }
 
-    /// The command that an answer is of.
+    /// Removes and returns the command that a completion belongs to.
     pub(super) fn take(&mut self, answer: &Answer) -> Sent {
         self.sent.remove(answer.tag)
     }
@@ -210,14 +211,14 @@ impl<D: PhysicalDevice> Port<D> {
         self.sent.values().chain(&self.failed)
     }
 
-    /// Nothing is in flight any more.
+    /// Drops all commands after a power cut.
     pub(super) fn forget(&mut self) {
         self.sent = Numbered::default();
         self.failed.clear();
         self.device.forget_notifications();
     }
 
-    /// Whether the free tags are those of no command.
+    /// Checks that the free tags belong to no command.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.sent.is_sound() { Ok(()) } else { Err("tags of commands that are free and in use".into()) }
     }

@@ -1,8 +1,9 @@
-//! The recovery of the map after a power cut.
+//! Power-loss recovery: rebuilds the L2P map.
 //!
-//! Chunks that are open are padded to their ends, so that all of them can be read. The smeta of each line gives the order in which lines were
-//! written. In this order the lists of the lines say what is where, and the last word counts: that of emeta where all of it can be read, else
-//! what is stored beside each page. One command is in flight at a time, as with pblk, but for the padding.
+//! Open chunks are padded to their ends, so that they are readable. Smeta of each line gives the order in
+//! which lines were opened. In this order the page lists of the lines are replayed, later entries overriding
+//! earlier ones: from emeta if all of it is readable, else from the out-of-band data of the pages. Apart from
+//! padding, one command is in flight at a time, as in pblk.
 
 use std::collections::VecDeque;
 
@@ -20,7 +21,7 @@ use super::ring::page_of;
 use super::writer::{EMETA, SMETA};
 use super::{Event, Pblk};
 
-/// Whether the FTL has power, and since when it recovers.
+/// Whether the FTL has power, and since when it has been recovering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Power {
     On,
@@ -28,7 +29,7 @@ pub(super) enum Power {
     Back(Instant),
 }
 
-/// The part of a recovery that is under way.
+/// The current phase of a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Phase {
     /// The device recovers.
@@ -46,17 +47,17 @@ enum Phase {
 pub(super) struct Recovery {
     pub(super) power: Power,
     phase: Phase,
-    /// Chunks that are padded.
+    /// Chunks being padded.
     open: Vec<Chunk>,
-    /// Lines that were found, by sequence number.
+    /// Lines found, by sequence number.
     lines: VecDeque<(u32, LineId)>,
-    /// Those whose lists are taken over, and whether each has emeta.
+    /// Lines whose lists have been applied, and whether each has emeta.
     done: Vec<(LineId, bool)>,
-    /// Places that are still to be read, and what was found in those before them.
+    /// Locations still to be read, and the data tags found so far.
     to_read: VecDeque<Place>,
     found: Vec<(Place, Stamp)>,
     pub(super) pages_read: u64,
-    /// The versions of pages before the cut, and of those that were nowhere [`NONE`].
+    /// The versions of pages before the power cut; [`NONE`] for unmapped pages.
     before: Vec<u32>,
     pub(super) last: Option<Recovered>,
 }
@@ -82,7 +83,7 @@ impl Recovery {
         }
     }
 
-    /// The power is gone. A recovery that it stops is of what was there before the first cut.
+    /// Resets after a power cut. A cut during a recovery keeps the state before the first cut as reference.
     pub(super) fn forget(&mut self, map: &Map) {
         let before = match self.power {
             Power::On => map.iter().map(|(page, address)| version_of(map, page, address)).collect(),
@@ -91,25 +92,26 @@ impl Recovery {
         *self = Self { power: Power::Off, before, last: self.last.take(), ..Self::new() };
     }
 
-    /// Begins to read places.
+    /// Begins to read these locations.
     fn ask(&mut self, places: impl IntoIterator<Item = Place>) {
         self.found.clear();
         self.to_read.extend(places);
     }
 
-    /// Whether something was found, all of it with this page, and with one version, which is returned.
+    /// The common version of everything that was found, if all of it has this logical number; `None`
+    /// otherwise.
     fn one_version(&self, logical: u32) -> Option<u32> {
         let (_, first) = *self.found.first()?;
         let is_one = self.found.iter().all(|(_, stamp)| *stamp == first);
         (is_one && first.logical == logical).then_some(first.version)
     }
 
-    /// Whether what was found is the emeta that a line was written with when it had this sequence number.
+    /// Whether emeta was found that belongs to this sequence number of its line.
     fn has_emeta(&self, sequence: u32) -> bool {
         self.one_version(EMETA) == Some(sequence)
     }
 
-    /// Whether it is about lines and places that are there.
+    /// Checks that its lines and locations exist.
     pub(super) fn check(&self, lines: u32, places: u32) -> Result<(), String> {
         let found = self.found.iter().map(|(place, _)| place);
         let is_there = self.to_read.iter().chain(found).all(|place| place.0 < places)
@@ -126,7 +128,7 @@ fn version_of(map: &Map, page: Page, address: Address) -> u32 {
 }
 
 impl<D: PhysicalDevice> Pblk<D> {
-    /// Goes on with a recovery as far as that is possible now.
+    /// Advances the recovery as far as possible.
     pub(super) fn recover_on(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
         let Power::Back(since) = self.recovery.power else { return };
         while self.port.device.is_ready() {
@@ -156,7 +158,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
     }
 
-    /// Reads the next of the places that are asked for; false if there are none.
+    /// Reads the next requested locations; false if there are none.
     fn read_on(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         if self.recovery.to_read.is_empty() {
             return false;
@@ -169,7 +171,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         true
     }
 
-    /// Places were read; those that could not be are as if torn.
+    /// Completes a scan read; unreadable locations count as interrupted programs.
     pub(super) fn scanned(&mut self, answer: &Answer, places: &[Place]) {
         for (at, place) in places.iter().enumerate() {
             let stamp = if answer.has_failed(at) { Stamp::TORN } else { answer.found[at] };
@@ -185,7 +187,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.recovery.phase = Phase::Padding;
     }
 
-    /// Pads each open chunk by a command; false if there are none left.
+    /// Pads each open chunk with one command; false if none is left.
     fn pad(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let device = &self.port.device;
         let mut open = std::mem::take(&mut self.recovery.open);
@@ -205,7 +207,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         !self.recovery.open.is_empty()
     }
 
-    /// The places of a strip that are written and can be read.
+    /// The written and readable locations of a strip.
     fn readable(&self, line: LineId, strip: u32) -> impl Iterator<Item = Place> + use<D> {
         let mut places = self.layout.places_in(line, strip);
         let first = self.layout.block(places.next().expect("a strip has places"));
@@ -213,7 +215,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.layout.places_in(line, strip).take(end.saturating_sub(first.block) as usize)
     }
 
-    /// Asks for all of some strips of a line, if they can be read.
+    /// Requests all locations of some strips of a line, if all are readable.
     fn ask_strips(&mut self, line: LineId, strips: &[u32]) {
         self.recovery.found.clear();
         let places: Vec<Place> = strips.iter().flat_map(|strip| self.readable(line, *strip)).collect();
@@ -229,7 +231,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
     }
 
-    /// The smeta of a line was read; the next one's is asked for, or the lists of all.
+    /// Processes the smeta of a line, and requests that of the next line, or the page lists of all.
     fn smeta_found(&mut self, line: LineId) {
         if line.0 < self.layout.lines {
             if let Some(sequence) = self.recovery.one_version(SMETA) {
@@ -252,7 +254,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
     }
 
-    /// The emeta of a line was read. Without all of it, its pages are asked for.
+    /// Processes the emeta of a line. If it is incomplete, the pages of the line are read.
     fn emeta_found(&mut self) {
         let (sequence, line) = self.recovery.lines[0];
         if self.recovery.has_emeta(sequence) && self.lines.get(line).is_listed {
@@ -266,7 +268,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.recovery.phase = Phase::Pages;
     }
 
-    /// The pages of a line were read.
+    /// Processes the pages of a line.
     fn pages_found(&mut self) {
         let (_, line) = self.recovery.lines[0];
         for at in 0..self.recovery.found.len() {
@@ -277,7 +279,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.take_over(line, false);
     }
 
-    /// Takes over the list of a line: what it says holds until a later one says something else.
+    /// Applies the page list of a line to the map; later lines override it.
     fn take_over(&mut self, line: LineId, has_emeta: bool) {
         let strips: Vec<u32> = self.lines.parts_of(line).collect();
         for strip in strips {
@@ -295,7 +297,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.ask_emeta();
     }
 
-    /// All lists are taken over.
+    /// Completes the recovery after all lists have been applied.
     fn recovered(&mut self, since: Instant, now: Instant) {
         for (_, address) in self.map.iter() {
             if let Address::Flash(place) = address {

@@ -1,7 +1,8 @@
-//! The write ring buffer: what the host wrote and what was read from lines that are collected, in order, until it is in flash.
+//! The write ring buffer: host writes and pages relocated by GC, in order, until they are in flash.
 //!
-//! Four positions go around it. Entries from `tail` to `synced` are in flash, and are kept as long as nobody needs their room: they
-//! answer reads, and what the device cannot read yet is read here. Those up to `submitted` are being written, those up to `head` wait.
+//! Four positions go around it. Entries from `tail` to `synced` are in flash, and are kept until their space
+//! is needed: they serve reads, among them reads of data that the device cannot read yet. Entries up to
+//! `submitted` are being written; those up to `head` wait.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
@@ -9,30 +10,31 @@ use wordline_nand::Stamp;
 
 use super::layout::{Layout, Page, Place};
 
-/// The mark, in the stamp of a page, that its data could not be read when it was moved: it is lost, and stays so until it is written again.
+/// Flag in the data tag of a page whose data were unreadable when it was relocated: the page is lost until it
+/// is written again.
 pub(super) const LOST: u32 = 1 << 31;
 
-/// The page of a stamp of data.
+/// The page of a data tag.
 #[inline]
 pub(super) fn page_of(stamp: Stamp) -> Page {
     Page(stamp.logical & !LOST)
 }
 
-/// The writer of an entry.
+/// Writer of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Origin {
     Host,
     Collector,
 }
 
-/// How far an entry is.
+/// Write progress of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Progress {
-    /// It is to be written, for the first time or, after a failure, once more.
+    /// To be written, for the first time or again after a failure.
     Waits,
     Sent,
     Written,
-    /// Its write failed, and there is a newer version of its page.
+    /// Its write failed, and its page has a newer version.
     Dropped,
 }
 
@@ -42,9 +44,9 @@ pub(super) struct Entry {
     pub(super) stamp: Stamp,
     pub(super) origin: Origin,
     pub(super) progress: Progress,
-    /// Where it is written to.
+    /// The location that it is written to.
     pub(super) place: Place,
-    /// Where the newest copy of its page in flash is, as long as no newer entry has the page.
+    /// The newest copy of its page in flash, as long as no newer entry has the page.
     pub(super) durable: Place,
 }
 
@@ -62,14 +64,14 @@ impl Entry {
     }
 }
 
-/// The ring. A position counts all entries that ever were; an index is the place of one in the ring.
+/// The ring. A position numbers all entries ever made; an index is a slot of the ring.
 pub(super) struct Ring {
     entries: Vec<Entry>,
     tail: u64,
     synced: u64,
     submitted: u64,
     head: u64,
-    /// Entries of the host and of the collector in it.
+    /// Entries of the host and of GC in the ring.
     of_host: u32,
     of_collector: u32,
     threshold: u32,
@@ -103,7 +105,7 @@ impl Ring {
         (position & self.mask()) as u32
     }
 
-    /// The position of the entry with an index.
+    /// The position of the entry at an index.
     pub(super) fn position(&self, index: u32) -> u64 {
         let last = self.head - 1;
         last - (last.wrapping_sub(u64::from(index)) & self.mask())
@@ -144,31 +146,31 @@ impl Ring {
         }
     }
 
-    /// Entries that wait to be written for the first time.
+    /// Entries not yet submitted for the first time.
     #[inline]
     pub(super) fn waiting(&self) -> u32 {
         (self.head - self.submitted) as u32
     }
 
-    /// Entries that are in use, and those of them that are in flash.
+    /// Entries in use, and how many of them are in flash.
     pub(super) fn lengths(&self) -> (u32, u32) {
         ((self.head - self.tail) as u32, (self.synced - self.tail) as u32)
     }
 
-    /// Whether so many more entries fit beside those that are not in flash, and those that are to stay readable.
+    /// Whether this many more entries fit beside those not in flash and those that have to stay readable.
     #[inline]
     pub(super) fn may_take(&self, entries: u32) -> bool {
         let used = self.head - self.synced + u64::from(entries + self.threshold);
         used < self.entries.len() as u64
     }
 
-    /// Whether so many more entries fit without another one leaving.
+    /// Whether this many more entries fit without an eviction.
     #[inline]
     pub(super) fn has_room(&self, entries: u32) -> bool {
         self.head - self.tail + u64::from(entries) < self.entries.len() as u64
     }
 
-    /// Adds an entry, for which there is room; its index.
+    /// Appends an entry, for which there must be space. Returns its index.
     #[inline]
     pub(super) fn push(&mut self, stamp: Stamp, origin: Origin, durable: Place) -> u32 {
         let index = self.index(self.head);
@@ -182,7 +184,7 @@ impl Ring {
         index
     }
 
-    /// The position of the next entry to be written for the first time, which counts as submitted from now on.
+    /// Marks the next new entry as submitted and returns its position.
     #[inline]
     pub(super) fn submit(&mut self) -> Option<u64> {
         if self.submitted == self.head {
@@ -192,7 +194,7 @@ impl Ring {
         Some(self.submitted - 1)
     }
 
-    /// The next entry, in order, that is in flash, or is not needed there any more; it counts as synced from now on.
+    /// Marks the next entry as synced, in order, if it is in flash or superseded, and returns it.
     #[inline]
     pub(super) fn sync(&mut self) -> Option<Entry> {
         if self.synced == self.submitted {
@@ -206,14 +208,14 @@ impl Ring {
         Some(entry)
     }
 
-    /// The oldest entry that is in flash, and its index.
+    /// The oldest entry in flash, with its index.
     #[inline]
     pub(super) fn oldest_synced(&self) -> Option<(u32, &Entry)> {
         let index = self.index(self.tail);
         (self.tail < self.synced).then(|| (index, self.at(index)))
     }
 
-    /// The oldest entry leaves.
+    /// Evicts the oldest entry.
     #[inline]
     pub(super) fn pop(&mut self) {
         let entry = *self.at(self.index(self.tail));
@@ -224,34 +226,34 @@ impl Ring {
         }
     }
 
-    /// All of it is gone.
+    /// Empties the ring after a power cut.
     pub(super) fn forget(&mut self) {
         (self.tail, self.synced, self.submitted) = (self.head, self.head, self.head);
         (self.of_host, self.of_collector) = (0, 0);
     }
 
-    /// The positions of the entries that are in use.
+    /// The positions of the entries in use.
     pub(super) fn positions(&self) -> std::ops::Range<u64> {
         self.tail..self.head
     }
 
-    /// Entries that were sent or written and are not synced.
+    /// Entries that were submitted and are not synced, without dropped ones.
     pub(super) fn pending(&self) -> u32 {
         let entries = (self.synced..self.submitted).map(|position| self.at(self.index(position)).progress);
         entries.filter(|progress| matches!(progress, Progress::Sent | Progress::Written)).count() as u32
     }
 
-    /// Whether the entry with an index is in use.
+    /// Whether the entry at an index is in use.
     pub(super) fn has(&self, index: u32) -> bool {
         self.head > self.tail && self.positions().contains(&self.position(index))
     }
 
-    /// How many entries there are room for in all.
+    /// Number of entries in all.
     pub(super) fn capacity(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether the positions go around in order, and the counts are those of the entries.
+    /// Checks the order of the positions and the counters of the entries.
     pub(super) fn check(&self) -> Result<(), String> {
         let in_order =
             self.tail <= self.synced && self.synced <= self.submitted && self.submitted <= self.head;

@@ -1,7 +1,8 @@
-//! The writer: entries of the ring go to the open line, a strip of each parallel unit at a time.
+//! The writer: writes ring entries to the open line, one strip of each parallel unit at a time.
 //!
-//! A parallel unit has one write in flight, as pblk's semaphore has it. While a line is written, the chunks of the next one are reset one by
-//! one, and the emeta of the line before is written half of the parallel units away.
+//! Each parallel unit has one write in flight, as pblk's semaphore enforces. While a line is written, the
+//! chunks of the next one are reset one by one, and emeta of the previous line is written, half of the
+//! parallel units away.
 
 use std::collections::VecDeque;
 
@@ -19,61 +20,62 @@ use super::port::{PADDING, Sent, Work};
 use super::ring::{Origin, Progress, page_of};
 use super::{Event, Pblk};
 
-/// The pages of stamps of smeta and emeta; the version is the sequence number of the line.
+/// Logical numbers in the data tags of smeta and emeta; the version is the sequence number of the line.
 pub(super) const SMETA: u32 = u32::MAX - 16;
 pub(super) const EMETA: u32 = u32::MAX - 17;
 
-/// Lines that wait for their emeta at the most before the writer waits for one of them (Linux 5.10: PBLK_DATA_LINES).
+/// Most lines that wait for their emeta before the writer stalls (Linux 5.10: PBLK_DATA_LINES).
 const CLOSING_LINES: usize = 4;
 
-/// Lines with open chunks at the most: those that are written and opened beside those.
+/// Most lines with open chunks: the closing ones, the current one and the one being opened.
 pub(crate) const OPEN_LINES: u32 = CLOSING_LINES as u32 + 2;
 
-/// The line that is written.
+/// The line being written.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Cursor {
     line: LineId,
-    /// The next strip, and the first of emeta.
+    /// The next strip, and the first strip of emeta.
     strip: u32,
     end: u32,
 }
 
-/// The line that is written next.
+/// The line to be opened next.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Next {
     line: LineId,
-    /// The parallel units whose chunks are still to be reset, and resets in flight.
+    /// Parallel units whose chunks are still to be reset, and resets in flight.
     to_reset: Vec<u32>,
     resetting: u32,
-    /// Whether its old smeta is still there. The chunk with that is reset before the others, so that after a power cut no line is
-    /// found of which parts are gone.
+    /// Whether its old smeta still exists. The chunk that holds it is reset before the others, so that no
+    /// recovery finds a line of which parts are gone.
     has_smeta: bool,
 }
 
-/// A line without room for more data, and without all of its emeta.
+/// A line that takes no more data and whose emeta is incomplete.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Closing {
     line: LineId,
-    /// Strips of emeta that are to be written, the last first, and writes of such in flight.
+    /// Strips of emeta still to be written, last first, and emeta writes in flight.
     strips: Vec<u32>,
     in_flight: u32,
     is_whole: bool,
-    /// The point from which on its data are safe, once all are in the device. Its emeta is written after that, since it lists them.
+    /// The point from which its data are non-volatile, once all are in the device. Its emeta, which lists
+    /// them, is written after that.
     point: Option<u64>,
 }
 
-/// The lines that are written, and what is written next.
+/// The lines being written, and the state of their writes.
 pub(super) struct Writer {
     current: Option<Cursor>,
-    /// The line whose smeta is being written, and its strips of smeta in flight.
+    /// The line whose smeta is being written, and smeta strips in flight.
     opening: Option<(LineId, u32)>,
     next: Option<Next>,
     closing: VecDeque<Closing>,
-    /// Positions in the ring of entries whose writes failed.
+    /// Ring positions of entries whose writes failed.
     again: VecDeque<u64>,
-    /// Whether a parallel unit has a write in flight.
+    /// Whether each parallel unit has a write in flight.
     busy: Vec<bool>,
-    /// Entries before this position are written though they fill no strip.
+    /// Entries before this position are written even if they do not fill a strip.
     forced: u64,
 }
 
@@ -92,17 +94,17 @@ impl Writer {
         }
     }
 
-    /// Whether there is a line that takes data.
+    /// Whether a line takes data.
     pub(super) fn has_line(&self) -> bool {
         self.current.is_some()
     }
 
-    /// The line that is made ready, which counts as free.
+    /// The line under preparation, which counts as free.
     pub(super) fn next_line(&self) -> Option<LineId> {
         self.next.as_ref().map(|next| next.line)
     }
 
-    /// The lines that it works on.
+    /// The lines that the writer works on.
     fn lines(&self) -> impl Iterator<Item = LineId> {
         let current = self.current.iter().map(|cursor| cursor.line);
         let closing = self.closing.iter().map(|closing| closing.line);
@@ -117,13 +119,14 @@ impl Writer {
         self.forced = 0;
     }
 
-    /// Whether entries before a position are to be written at once.
+    /// Forces the write of all entries before a position. Returns whether some of them were not forced
+    /// before.
     pub(super) fn force(&mut self, position: u64) -> bool {
         let before = std::mem::replace(&mut self.forced, position);
         before < position
     }
 
-    /// Goes to the next strip that can be written; none if the line has none, and then it is closing.
+    /// Advances to the next writable strip; `None` at the end of the line, which then becomes a closing line.
     fn next_strip(&mut self, lines: &Lines) -> Option<(LineId, u32)> {
         let Cursor { line, strip, end } = self.current.as_mut()?;
         while *strip < *end && !lines.takes(*line, *strip) {
@@ -144,7 +147,8 @@ impl Writer {
         None
     }
 
-    /// Takes strips for so many logical blocks, as far as their parallel units are idle; that of the last.
+    /// Takes strips for this many logical blocks, as far as their parallel units are idle. Returns the
+    /// parallel unit of the last one.
     fn take_strips(
         &mut self,
         blocks: u32,
@@ -166,7 +170,8 @@ impl Writer {
         last
     }
 
-    /// A strip of emeta that may be written now: beside a write to this parallel unit, or wherever one is idle.
+    /// Takes a strip of emeta that can be written now: away from a data write to parallel unit `beside`, or
+    /// on any idle parallel unit.
     fn take_emeta(
         &mut self,
         beside: Option<u32>,
@@ -201,12 +206,12 @@ impl Writer {
         None
     }
 
-    /// The last point that the emeta of a line waits for.
+    /// The last point that emeta of a line waits for.
     pub(super) fn wanted_point(&self) -> Option<u64> {
         self.closing.iter().filter_map(|closing| closing.point).max()
     }
 
-    /// A line takes no more data, and gets no more emeta.
+    /// Ends a line early: it takes no more data and no more emeta.
     pub(super) fn end_line(&mut self, line: LineId) {
         if self.current.take_if(|cursor| cursor.line == line).is_some() {
             let of_line = Closing { line, strips: Vec::new(), in_flight: 0, is_whole: false, point: None };
@@ -217,7 +222,7 @@ impl Writer {
         }
     }
 
-    /// A line that is closing and has nothing more to write or to wait for, and whether it has all of its emeta.
+    /// Removes and returns a closing line with no outstanding writes, and whether its emeta is complete.
     fn take_closed(&mut self, lines: &Lines) -> Option<(LineId, bool)> {
         let is_over = |closing: &Closing| {
             closing.strips.is_empty() && closing.in_flight == 0 && lines.get(closing.line).pending == 0
@@ -226,7 +231,7 @@ impl Writer {
         self.closing.remove(at).map(|closing| (closing.line, closing.is_whole))
     }
 
-    /// The parallel unit of a chunk of the next line that is to be reset: another one than that of a write, if there is a choice.
+    /// The next chunk to reset, by its parallel unit: another one than `beside`, if possible.
     fn take_reset(&mut self, beside: Option<u32>) -> Option<(LineId, u32)> {
         let next = self.next.as_mut()?;
         if next.has_smeta {
@@ -242,7 +247,7 @@ impl Writer {
         Some((next.line, next.to_reset.remove(at)))
     }
 
-    /// Whether it works on lines, chunks and positions that are there.
+    /// Checks that its lines, chunks and positions exist.
     pub(super) fn check(&self, lines: &Lines, positions: &std::ops::Range<u64>) -> Result<(), String> {
         let [of_lines, of_chunks] = lines.lengths();
         let units = (of_chunks / of_lines) as u32;
@@ -257,7 +262,7 @@ impl Writer {
         if is_there { Ok(()) } else { Err("the writer works on lines that are not there".into()) }
     }
 
-    /// The state of the writer, for a report.
+    /// The state of the writer, for a stall report.
     pub(super) fn tell(&self) -> String {
         format!(
             "writer: current {:?}, next {:?}, {} lines closing, {} entries to be written again\n",
@@ -270,13 +275,13 @@ impl Writer {
 }
 
 impl<D: PhysicalDevice> Pblk<D> {
-    /// Writes what can be written now; whether there was something.
+    /// Writes everything that can be written now. Returns whether there was anything.
     pub(super) fn write_out(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let mut any = self.prepare(calendar);
         while self.write_data(calendar) {
             any = true;
         }
-        // The emeta of a line is written at the latest when the next one is full.
+        // Emeta of a line is written at the latest when the next line is full.
         any |= self.writer.closing.len() > 1 && self.write_emeta(None, calendar);
         while let Some((line, has_emeta)) = self.writer.take_closed(&self.lines) {
             self.lines.close(line, has_emeta);
@@ -286,7 +291,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         any
     }
 
-    /// Makes the next line ready, and opens it if none is open; whether something was done.
+    /// Prepares the next line, and opens it if none is open. Returns whether anything was done.
     fn prepare(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         if self.writer.next.is_none() {
             let Some(line) = self.lines.take_free(|point| self.durable.is_reached(point)) else {
@@ -298,7 +303,8 @@ impl<D: PhysicalDevice> Pblk<D> {
             self.writer.next = Some(Next { line, to_reset, resetting: 0, has_smeta });
         }
         let writer = &self.writer;
-        // Lines wait for their emeta as long as one is stranded, whose data need room.
+        // Emeta is not waited for while data exist only in the volatile cache, as their relocation needs
+        // space.
         let is_full =
             writer.closing.len() >= CLOSING_LINES && writer.again.is_empty() && !self.lines.has_stranded();
         if writer.current.is_some() || writer.opening.is_some() || is_full {
@@ -319,7 +325,8 @@ impl<D: PhysicalDevice> Pblk<D> {
         true
     }
 
-    /// The parallel units whose chunks of a line are to be reset. Those that went offline while it was free are no part of it.
+    /// The parallel units whose chunks of a line have to be reset. Chunks that went offline while the line
+    /// was free leave it.
     fn look_at(&mut self, line: LineId) -> Vec<u32> {
         let mut to_reset = Vec::new();
         for unit in 0..self.layout.units {
@@ -334,7 +341,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         to_reset
     }
 
-    /// Resets a chunk of the next line; before that it is closed, if the device resets no open ones.
+    /// Resets a chunk of the next line; closes it first if the device cannot reset open chunks.
     fn reset(&mut self, line: LineId, unit: u32, calendar: &mut impl Schedule<Event<D::Event>>) {
         let is_open = self.port.device.report(self.layout.chunk(line, unit)).state == ChunkState::Open;
         let closes = is_open && !self.device().geometry().capabilities.early_resets;
@@ -344,7 +351,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.send(sent, calendar);
     }
 
-    /// A chunk of the next line is closed, and can be reset.
+    /// Resets a chunk of the next line that has been closed.
     pub(super) fn reset_closed(
         &mut self,
         line: LineId,
@@ -356,7 +363,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.send(reset, calendar);
     }
 
-    /// Opens a line: its smeta is written before anything else.
+    /// Opens a line; its smeta is written first.
     fn open(&mut self, line: LineId, calendar: &mut impl Schedule<Event<D::Event>>) {
         let version = self.lines.open(line);
         self.update_limiter();
@@ -382,7 +389,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.send(sent, calendar);
     }
 
-    /// A strip of smeta was written, or could not be: then another line is opened.
+    /// Completes a smeta write. If it failed, another line is opened.
     pub(super) fn smeta_written(&mut self, line: LineId, answer: &Answer, sent: &Sent) {
         if answer.failure.is_some() {
             self.lines.closed_early(sent.places[0]);
@@ -402,7 +409,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.writer.current = Some(Cursor { line, strip: data.start, end: data.end });
     }
 
-    /// A chunk of the next line is free, or offline.
+    /// Completes the reset of a chunk of the next line.
     pub(super) fn chunk_reset(&mut self, line: LineId, answer: &Answer, sent: &Sent) {
         if answer.failure.is_some() {
             let unit = self.layout.unit_of(self.layout.strip_of(sent.places[0]));
@@ -415,7 +422,8 @@ impl<D: PhysicalDevice> Pblk<D> {
         next.has_smeta = false;
     }
 
-    /// Entries to be written now: a stripe if there are so many, else full strips, else a strip with padding if somebody waits for it.
+    /// Number of entries to write now: a stripe, else full strips, else a padded strip if a command waits for
+    /// it.
     fn due(&self) -> u32 {
         let (waiting, strip, most) = (self.ring.waiting(), self.layout.strip, self.layout.most_write());
         let position = self.ring.submitted();
@@ -428,7 +436,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
     }
 
-    /// Writes a command of data; whether it did.
+    /// Writes one data command. Returns whether it did.
     fn write_data(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         self.drop_superseded();
         let is_again = !self.writer.again.is_empty();
@@ -462,7 +470,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         true
     }
 
-    /// An entry, or padding, is written to a place; its stamp.
+    /// Assigns an entry, or padding, to a location. Returns its data tag.
     fn place_entry(&mut self, position: Option<u64>, place: Place) -> Stamp {
         let Some(position) = position else {
             self.counts.padding += 1;
@@ -479,8 +487,8 @@ impl<D: PhysicalDevice> Pblk<D> {
         stamp
     }
 
-    /// Entries whose write failed are not written again if there is a newer version of their page: it would come before them. What
-    /// waits for them to be in flash waits for the newer one.
+    /// Drops failed entries whose page has a newer version, which would be overtaken. Commands that wait for
+    /// them now wait for the newer version.
     fn drop_superseded(&mut self) {
         for at in (0..self.writer.again.len()).rev() {
             let position = self.writer.again[at];
@@ -497,7 +505,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
     }
 
-    /// Entries were written, or could not be.
+    /// Completes a data write.
     pub(super) fn data_written(&mut self, answer: &Answer, sent: &Sent) {
         for (at, (place, position)) in sent.places.iter().zip(&sent.positions).enumerate() {
             let has_failed = answer.has_failed(at);
@@ -519,7 +527,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.units_idle(&sent.places);
     }
 
-    /// The parallel units of a write may take another one.
+    /// Marks the parallel units of a write as idle.
     fn units_idle(&mut self, places: &[Place]) {
         for place in places.iter().step_by(self.layout.strip as usize) {
             let unit = self.layout.unit_of(self.layout.strip_of(*place));
@@ -527,7 +535,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         }
     }
 
-    /// Takes entries that are in flash, in order: from then on their pages are where they were written.
+    /// Syncs entries that are in flash, in order: from then on their pages are mapped to flash.
     pub(super) fn sync(&mut self) -> bool {
         let before = self.ring.synced();
         while let Some(entry) = self.ring.sync() {
@@ -536,7 +544,7 @@ impl<D: PhysicalDevice> Pblk<D> {
             }
             self.lines.get_mut(self.layout.line_of(entry.place)).pending -= 1;
             self.lines.set_content(entry.place, entry.stamp);
-            // Its page may have been trimmed meanwhile.
+            // Its page may have been discarded in the meantime.
             if let Address::Ring(newest) = self.map.get(page_of(entry.stamp)) {
                 let old = std::mem::replace(&mut self.ring.at_mut(newest).durable, entry.place);
                 if old != Place::NONE {
@@ -548,7 +556,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         self.ring.synced() > before
     }
 
-    /// Writes a strip of emeta, if one can be written; whether it did.
+    /// Writes a strip of emeta, if possible. Returns whether it did.
     pub(super) fn write_emeta(
         &mut self,
         beside: Option<u32>,
@@ -566,7 +574,7 @@ impl<D: PhysicalDevice> Pblk<D> {
         true
     }
 
-    /// A strip of emeta was written, or could not be.
+    /// Completes an emeta write.
     pub(super) fn emeta_written(&mut self, line: LineId, answer: &Answer, sent: &Sent) {
         let closing = self.writer.closing.iter_mut().find(|closing| closing.line == line);
         let closing = closing.expect("its emeta was being written");

@@ -1,4 +1,4 @@
-//! The face of an array as a block device.
+//! The array as a block device.
 
 use wordline_kernel::metrics::Value;
 use wordline_kernel::{Bytes, Digest, Duration, Instant, Metrics, Schedule, Seed};
@@ -20,11 +20,11 @@ use super::{
     PARITY_SHARE, Raid5,
 };
 
-/// How many times longer than a member an array may stand still: a command waits for rows that wait for others, which read and write.
-/// Chosen.
+/// How many times longer than a member an array may make no progress: a command waits for rows, which wait
+/// for others that read and write. Chosen.
 const LONGER: u64 = 16;
 
-/// The most rows without a head that are told of. Chosen.
+/// Most rows without a head in a stall report. Chosen.
 const MOST_TOLD: usize = 32;
 
 impl<D: BlockDevice> Raid5<D> {
@@ -36,7 +36,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.intervals.as_ref().map_or_else(Default::default, |intervals| intervals.sums())
     }
 
-    /// The events of a device among those of the array.
+    /// The events of one device among the events of the array.
     fn agenda_of(number: usize, agenda: &Agenda<Event<D::Event>>) -> Agenda<D::Event> {
         let own = agenda.events.iter().filter_map(|(time, event)| match event {
             Event::Of { device, event } if usize::from(*device) == number => Some((*time, *event)),
@@ -45,7 +45,7 @@ impl<D: BlockDevice> Raid5<D> {
         Agenda { now: agenda.now, events: own.collect() }
     }
 
-    /// Whether the events of the array itself are among those that it can have.
+    /// Whether an event is possible for this array.
     fn knows(&self, event: &Event<D::Event>) -> bool {
         match *event {
             Event::Of { device, .. } => usize::from(device) < self.devices().len(),
@@ -95,7 +95,7 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         self.members.devices_mut().iter_mut().try_for_each(|member| member.change_times(factors))
     }
 
-    /// Members that explain nothing leave nothing to tell.
+    /// Without per-command times from every member nothing can be attributed.
     fn explain(&mut self, tail: Tail) {
         let members = self.members.devices_mut();
         members.iter_mut().for_each(|member| member.explain(Tail::of_each()));
@@ -105,7 +105,7 @@ impl<D: Ages> BlockDevice for Raid5<D> {
 
     fn record(&mut self, on: bool) -> bool {
         self.recorder.switch(on);
-        // Each is told, also after one that does not record.
+        // Every member is switched, also after one that cannot record.
         let recording = self.members.devices_mut().iter_mut().map(|member| member.record(on));
         recording.filter(|records| !records).count() == 0
     }
@@ -145,7 +145,7 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         self.devices().iter().find_map(D::wrong_answer)
     }
 
-    /// Two members are missing.
+    /// Two members have failed.
     fn is_read_only(&self) -> bool {
         self.durability.held.failed().count_ones() > 1
     }
@@ -170,7 +170,7 @@ impl<D: Ages> BlockDevice for Raid5<D> {
         self.devices().iter().map(D::pages_to_recover).sum()
     }
 
-    /// The longest recovery of a device, and the sums of what they found.
+    /// The longest recovery time of a device, and the sums of what they recovered.
     fn recovery(&self) -> Option<Recovered> {
         let all: Option<Vec<Recovered>> = self.devices().iter().map(D::recovery).collect();
         let sum = |sum: Recovered, one: &Recovered| Recovered {
@@ -419,15 +419,16 @@ impl<D: Ages> Ages for Raid5<D> {
         self.members.devices_mut().iter_mut().for_each(D::start_clock);
     }
 
-    /// The members are at work at once, and one block of each row is parity.
+    /// The members work concurrently, and one block of each row is parity.
     fn time_of_a_page(&self) -> Duration {
         let of_one = self.devices().iter().map(D::time_of_a_page).max().unwrap_or(Duration::ZERO);
         Duration::from_ps(of_one.ps() / self.settings.striping.data())
     }
 }
 
-/// How far all members are, one after another, where one has come so far and those before it wrote `before` pages. The
-/// work expected of one is expected of each, and filling and overwriting alternate.
+/// Progress over all members, preconditioned one after another, given the progress of the current one and the
+/// `before` pages written to earlier ones. Expects the same amount from each; filling and overwriting
+/// alternate.
 fn of_all(one: Written, before: u64, members: u64) -> Written {
     let expected = one.expected * members;
     Written { pages: before + one.pages, filled: expected, expected }

@@ -1,4 +1,4 @@
-//! The commands of the host: what each asks of members and rows, and its answer.
+//! Host commands: their work for members and rows, and their completion.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use super::way::each;
 use super::{Event, Parity, Raid5};
 
 impl<D: BlockDevice> Raid5<D> {
-    /// Takes a command of the host.
+    /// Accepts a host command.
     pub(super) fn take(&mut self, command: Command, calendar: &mut impl Schedule<Event<D::Event>>) {
         self.counts.commands += 1;
         let request = self.requests.add(command, calendar.now());
@@ -38,7 +38,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.part_over(request, false, calendar.now());
     }
 
-    /// Reads a piece from its member, or row by row from the others.
+    /// Reads a piece from its member, or row by row from the other members.
     fn read_piece(
         &mut self,
         request: u32,
@@ -70,7 +70,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.send(member, Why::Read { request, at: at as u32 }, read, None, calendar);
     }
 
-    /// A member has answered the read of a piece: what it cannot read is read row by row.
+    /// Completes a member read. Rows that the member could not read are computed from the others.
     pub(super) fn read_over(
         &mut self,
         over: Over,
@@ -90,8 +90,8 @@ impl<D: BlockDevice> Raid5<D> {
         self.part_over(request, false, calendar.now());
     }
 
-    /// Discards the whole stripes of a range on all members, but for those of which a row is being worked on: md ignores the rest,
-    /// and a discard is a hint.
+    /// Discards the whole stripes of a range on all members, except stripes with a row in use: md ignores the
+    /// rest, and a discard is only a hint.
     fn discard(&mut self, request: u32, sectors: Range<u64>, calendar: &mut impl Schedule<Event<D::Event>>) {
         let striping = self.settings.striping;
         let rows_of_stripe = striping.chunk / striping.block;
@@ -115,7 +115,7 @@ impl<D: BlockDevice> Raid5<D> {
             && self.requests.waiting.iter().all(|want| want.row != row)
     }
 
-    /// A row is discarded: what the cache has of it, and what was lost, is no more.
+    /// Drops cached data and lost sectors of a discarded row.
     fn forget_row(&mut self, row: u64) {
         if let Some(id) = self.heads.find(row) {
             self.clear_stale(id);
@@ -142,7 +142,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// A flush waits for parity that stayed behind, and goes to the members then.
+    /// Starts a flush: it waits for deferred parity, then goes to the members.
     fn begin_flush(&mut self, request: u32) {
         let mut rows = 0;
         if self.settings.file.parity == Parity::Cache {
@@ -158,9 +158,9 @@ impl<D: BlockDevice> Raid5<D> {
         self.requests.flushes.push(Flush { request, epoch, rows, sent: false });
     }
 
-    /// Sends the flushes to the members that wait for nothing more.
+    /// Sends flushes to the members that wait for no more parity. Returns whether it sent one.
     pub(super) fn send_flushes(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
-        // One after the other, as in md: each covers what was written before it.
+        // One at a time, as in md: each covers the writes before it.
         if self.durability.is_flushing() {
             return false;
         }
@@ -185,7 +185,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.covering_over(failed);
     }
 
-    /// A part of a command of the host is over, and the command with its last part.
+    /// Completes a part of a host command, and with its last part the command.
     pub(super) fn part_over(&mut self, number: u32, failed: bool, now: Instant) {
         let Some(Request { command, submitted, failed, .. }) = self.requests.part_over(number, failed) else {
             return;
@@ -216,7 +216,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.recorder.note(number, (answer, submitted), levels);
     }
 
-    /// A row is to be worked on, as soon as it has a head.
+    /// Requests work on a row, which starts as soon as a head is available.
     pub(super) fn want(&mut self, want: Want, calendar: &mut impl Schedule<Event<D::Event>>) {
         if !self.requests.is_discarding(want.row) {
             let found = self.heads.find(want.row);
@@ -231,7 +231,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.requests.waiting.push_back(want);
     }
 
-    /// Gives the row that waits first a head; whether there was something to do.
+    /// Gives the first waiting row a head. Returns whether anything was done.
     pub(super) fn serve_waiting(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let Some(want) = self.requests.waiting.front().copied() else { return false };
         if self.requests.is_discarding(want.row) {
@@ -252,8 +252,8 @@ impl<D: BlockDevice> Raid5<D> {
         true
     }
 
-    /// The head for a row that is not in the cache: the one that leaves it next, once its parity is written. `waiting` rows wait for one, this one among
-    /// them, and so many heads leave.
+    /// A head for a row that is not cached: the next one to evict, once its parity is written. `waiting`
+    /// rows, this one included, wait for a head, and as many heads are evicted.
     fn find_room(&mut self, row: u64, waiting: usize) -> Option<HeadId> {
         let id = self.heads.next_to_leave()?;
         if self.heads.get(id).stale == 0 {
@@ -268,7 +268,7 @@ impl<D: BlockDevice> Raid5<D> {
         None
     }
 
-    /// Gives a head something to do.
+    /// Adds work to a head.
     fn attach(&mut self, id: HeadId, want: Want, calendar: &mut impl Schedule<Event<D::Event>>) {
         let is_new = self.heads.get(id).step == Step::Idle;
         if is_new {
@@ -291,7 +291,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// The commands of an instant are all there.
+    /// Unplugs: queues the heads that were written at this instant.
     pub(super) fn unplug(&mut self) {
         for id in std::mem::take(&mut self.timers.plugged) {
             self.heads.queue(id);

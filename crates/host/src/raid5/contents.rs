@@ -1,7 +1,8 @@
-//! The contents of blocks in the stripe cache, where contents are followed. Nothing that the array does depends on it.
+//! Contents of blocks in the stripe cache, for data verification. Nothing that the array does depends on
+//! them.
 //!
-//! Parity is marked on the members, so that what was there before an array wrote it is known: a device that was filled before its first command
-//! holds [`FILLED`] in every sector, also where the parity of a filled row should be.
+//! Parity is marked on the members, so that data from before the first write of the array are recognised: a
+//! preconditioned device holds [`FILLED`] in every sector, also where the parity of a filled row should be.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,26 +13,26 @@ use wordline_ssd::{Command, Operation};
 use super::heads::HeadId;
 use super::way::{Set, each};
 
-/// The contents of blocks in the stripe cache and of commands.
+/// Contents of cached blocks and of commands.
 #[derive(Debug)]
 pub struct Followed {
     members: usize,
     block: usize,
-    /// By head and member.
+    /// Indexed by head and member.
     blocks: Vec<Vec<Content>>,
-    /// By head: the difference of the parity that stayed behind.
+    /// By head: the delta of deferred parity.
     delta: Vec<Vec<Content>>,
     /// By row: the partial parity in the log.
     partials: BTreeMap<u64, Vec<Content>>,
-    /// Contents that the host gave to a command that comes next, by its tag, and to those that came, by their numbers.
+    /// Contents for the next command with a tag, and contents of accepted writes, by number.
     given: BTreeMap<u32, Vec<Content>>,
     carried: BTreeMap<u32, Vec<Content>>,
-    /// Contents that reads have found so far, by their numbers, and those of answered reads, by their tags.
+    /// Contents that outstanding reads have found so far, by number, and contents of completed reads, by tag.
     found: BTreeMap<u32, Vec<Content>>,
     answered: BTreeMap<u32, Vec<Content>>,
 }
 
-/// The parity in a sector of a member that holds this, in a row of so many data.
+/// The parity that a sector of a member holds, in a row of `data` data blocks.
 fn from_member(content: Content, data: usize) -> Content {
     match content {
         ZEROES | NOTHING => content,
@@ -41,7 +42,7 @@ fn from_member(content: Content, data: usize) -> Content {
 }
 
 impl Followed {
-    /// Of a cache of so many heads, in rows of this many members with this many sectors each.
+    /// For a stripe cache with so many heads, and rows of `members` blocks of `block` sectors.
     pub fn new(heads: u32, members: usize, block: u64) -> Self {
         let block = block as usize;
         let zeroes = vec![ZEROES; block];
@@ -62,12 +63,12 @@ impl Followed {
         head.0 as usize * self.members + usize::from(member)
     }
 
-    /// The command with this tag, which comes next, writes these contents.
+    /// Sets the contents of the next command with this tag.
     pub fn give(&mut self, tag: u32, contents: &[Content]) {
         self.given.insert(tag, contents.to_vec());
     }
 
-    /// A command came.
+    /// Notes a submitted command.
     pub fn came(&mut self, request: u32, command: &Command) {
         if let Some(given) = self.given.remove(&command.tag) {
             self.carried.insert(request, given);
@@ -77,7 +78,7 @@ impl Followed {
         }
     }
 
-    /// A command is answered.
+    /// Notes the completion of a command.
     pub fn over(&mut self, request: u32, tag: u32) {
         self.carried.remove(&request);
         if let Some(found) = self.found.remove(&request) {
@@ -85,12 +86,12 @@ impl Followed {
         }
     }
 
-    /// The contents that the read with this tag found.
+    /// Removes and returns the contents that the read with this tag found.
     pub fn take(&mut self, tag: u32) -> Option<Vec<Content>> {
         self.answered.remove(&tag)
     }
 
-    /// The content that a command writes into one of its sectors.
+    /// The content that a command writes to one of its sectors.
     fn written(&self, request: u32, command: &Command, at: usize) -> Content {
         match (command.operation, self.carried.get(&request)) {
             (Operation::WriteZeroes, _) => ZEROES,
@@ -99,14 +100,14 @@ impl Followed {
         }
     }
 
-    /// A read found these contents on a member, from a sector of its range on.
+    /// Notes contents that a member read found, from sector `at` of the command.
     pub fn read(&mut self, request: u32, at: usize, found: &[Content]) {
         if let Some(all) = self.found.get_mut(&request) {
             all[at..at + found.len()].copy_from_slice(found);
         }
     }
 
-    /// A read finds a part of a block that is in the cache.
+    /// Serves a part of a read from a cached block.
     pub fn read_block(&mut self, request: u32, at: usize, head: HeadId, member: u16, part: Range<u64>) {
         let block = &self.blocks[self.place(head, member)][part.start as usize..part.end as usize];
         if let Some(all) = self.found.get_mut(&request) {
@@ -114,7 +115,7 @@ impl Followed {
         }
     }
 
-    /// A block was read.
+    /// Notes the contents of a block that was read.
     pub fn fetched(&mut self, head: HeadId, member: u16, found: Vec<Content>, is_parity: bool) {
         let data = self.members - 1;
         let place = self.place(head, member);
@@ -124,7 +125,7 @@ impl Followed {
         };
     }
 
-    /// A block that cannot be read is computed from the others of `all`.
+    /// Computes a block that cannot be read from the other members of `all`.
     pub fn compute(&mut self, head: HeadId, member: u16, all: Set) {
         for at in 0..self.block {
             let others = each(all).filter(|other| *other != member);
@@ -134,13 +135,13 @@ impl Followed {
         }
     }
 
-    /// A block counts as zeroes.
+    /// Fills a block with zeroes.
     pub fn zero(&mut self, head: HeadId, member: u16) {
         let place = self.place(head, member);
         self.blocks[place].fill(ZEROES);
     }
 
-    /// A command writes a part of a block. The parity of the row, or its difference, changes with it where one is given.
+    /// Applies a write to a part of a block, and its change to the parity or the delta as `with` says.
     pub fn write(
         &mut self,
         head: HeadId,
@@ -167,31 +168,32 @@ impl Followed {
         }
     }
 
-    /// The difference of the parity of a row begins at zero.
+    /// Resets the parity delta of a row to zero.
     pub fn begin_delta(&mut self, head: HeadId) {
         self.delta[head.0 as usize].fill(ZEROES);
     }
 
-    /// The parity of a row, which was read, is brought up to date by its difference.
+    /// Applies the delta of a row to its parity, which has been read.
     pub fn apply_delta(&mut self, head: HeadId, member: u16) {
         let place = self.place(head, member);
         let delta = &self.delta[head.0 as usize];
         self.blocks[place].iter_mut().zip(delta).for_each(|(held, delta)| *held = parity(*held, *delta));
     }
 
-    /// The same with the log of another, which outlives a power cut.
+    /// Takes over the partial parity log of another, as it survives a power cut.
     #[must_use]
     pub fn with_partials(self, of: Self) -> Self {
         Self { partials: of.partials, ..self }
     }
 
-    /// Keeps the partial parity of some rows.
+    /// Drops the partial parity of other rows.
     pub fn keep_partials(&mut self, keeps: impl Fn(u64) -> bool) {
         self.partials.retain(|row, _| keeps(*row));
     }
 
-    /// The partial parity of a row of which blocks are about to be `written`, after those of `before` were: what the blocks that are left alone come to. It follows from the
-    /// parity that is in the block of `parity`, or else from the `data`, which are in memory.
+    /// Logs the partial parity of a row before blocks `written` are written, after those of `before`: the
+    /// exclusive or of the untouched blocks. It follows from the parity block of `parity_member`, or else
+    /// from the `data` blocks, which are in memory.
     pub fn note_partial(
         &mut self,
         head: HeadId,
@@ -214,7 +216,7 @@ impl Followed {
         self.partials.insert(row, partial);
     }
 
-    /// The parity of a row follows from the log and the blocks that were written.
+    /// Computes the parity of a row from its log entry and the blocks that were written.
     pub fn replay(&mut self, head: HeadId, row: u64, parity_member: u16, written: Set) {
         let Some(partial) = self.partials.get(&row) else { return };
         let sums: Vec<Content> = (0..self.block)
@@ -227,7 +229,7 @@ impl Followed {
         self.blocks[place] = sums;
     }
 
-    /// The contents with which some sectors of a block are written to its member.
+    /// The contents to write to sectors of a block on its member.
     pub fn to_member(&self, head: HeadId, member: u16, part: &Range<u64>, is_parity: bool) -> Vec<Content> {
         let held = &self.blocks[self.place(head, member)][part.start as usize..part.end as usize];
         match is_parity {
@@ -236,20 +238,20 @@ impl Followed {
         }
     }
 
-    /// Whether the parity of a row that is in memory is that of its data.
+    /// Whether the cached parity of a row equals that of its data.
     pub fn is_right(&self, head: HeadId, all: Set) -> bool {
         let sum = |at: usize| parity_of(each(all).map(|member| self.blocks[self.place(head, member)][at]));
         (0..self.block).all(|at| sum(at) == ZEROES)
     }
 }
 
-/// The parity that changes with a block that is written.
+/// The parity that a write updates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum With {
-    /// Nothing.
+    /// None.
     Nothing,
-    /// The parity, which this member holds.
+    /// The parity block of this member.
     Parity(u16),
-    /// The difference of the parity that stays behind.
+    /// The delta of deferred parity.
     Delta,
 }

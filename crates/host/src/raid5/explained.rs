@@ -1,8 +1,9 @@
-//! Explains the commands of the host by those of the members: where the time of single ones went.
+//! Tail attribution: explains host commands by the latency breakdown of their member commands.
 //!
-//! A command ends with the last command of a member that it waits for. The time of that is known part by part; before it, members may have read what
-//! parity follows from, or written an entry of the partial parity log. The rest it waited: for a head of the stripe cache, for its row, for other
-//! rows, or for its parity to stay behind no longer.
+//! A host command ends with the last member command that it waits for. That command's breakdown is known;
+//! before it, members may have read blocks for the parity computation, or written an entry of the partial
+//! parity log. The rest is waiting time: for a stripe head, for its row, for other rows, or for deferred
+//! parity.
 
 use wordline_kernel::{Duration, Instant};
 use wordline_ssd::Answer;
@@ -11,23 +12,23 @@ use wordline_ssd::device::{ABOVE, Above, Explained, Tail};
 use super::heads::HeadId;
 use super::members::{Over, Why};
 
-/// The steps of a head since it took up its work. They come one after another.
+/// The consecutive steps of a head since it started its work.
 #[derive(Clone, Debug, Default)]
 struct Steps {
     begun: Instant,
-    /// The time of those before the last one.
+    /// The time of the steps before the last one.
     before: [Duration; ABOVE],
-    /// The command that ended the last one, where it is explained, and what the step was.
+    /// The member command that ended the last step, where it is explained, and the kind of the step.
     last: Option<(Above, Box<Explained>)>,
 }
 
-/// The reason for which commands of the host end.
+/// Cause of host completions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum Cause {
-    /// None that a member knows of.
+    /// No member command.
     #[default]
     Array,
-    /// The command that a member has answered.
+    /// The member command that has just completed.
     Command,
     /// The work on a row, by its head.
     Row(HeadId),
@@ -42,28 +43,28 @@ pub(super) struct Explainer {
 }
 
 impl Explainer {
-    /// Explains commands to this tail, of an array with this many heads.
+    /// Attributes commands to this tail, for an array with `heads` heads.
     pub fn of(tail: Tail, heads: u32) -> Self {
         let heads = vec![Steps::default(); heads as usize];
         Self { tail, heads, command: None, cause: Cause::Array }
     }
 
-    /// Where the time went.
+    /// The tail.
     pub fn tail(&self) -> &Tail {
         &self.tail
     }
 
-    /// The answers were seen.
+    /// Forgets per-command explanations once the completions have been read.
     pub fn forget_answers(&mut self) {
         self.tail.forget_each();
     }
 
-    /// A head takes up work.
+    /// Notes that a head starts its work.
     pub fn begin(&mut self, id: HeadId, now: Instant) {
         self.heads[id.0 as usize] = Steps { begun: now, ..Steps::default() };
     }
 
-    /// A member has answered a command.
+    /// Notes the completion of a member command.
     pub fn answered(&mut self, over: &mut Over) {
         self.command = over.explained.take();
         self.cause = match over.sent.why {
@@ -72,7 +73,7 @@ impl Explainer {
         };
     }
 
-    /// The command that a member has just answered ends a step of a head.
+    /// Ends a step of a head with the member command that has just completed.
     pub fn step_over(&mut self, id: HeadId, why: Why) {
         let Some(command) = &self.command else { return };
         let steps = &mut self.heads[id.0 as usize];
@@ -86,7 +87,7 @@ impl Explainer {
         }
     }
 
-    /// A command of the host is answered.
+    /// Notes the completion of a host command.
     pub fn note(&mut self, answer: Answer, submitted: Instant) {
         let Self { tail, heads, command, cause } = self;
         let nothing = Steps::default();
@@ -102,7 +103,8 @@ impl Explainer {
     }
 }
 
-/// Where the time of a command went that ended with the `last` of a member, after these steps. What began before it came is not its own.
+/// Latency breakdown of a command that ended with the `last` command of a member, after these steps. Steps
+/// that began before its submission are not its own.
 fn explain(answer: Answer, submitted: Instant, last: Option<&Explained>, steps: &Steps) -> Explained {
     let mut told = Explained::of(answer, submitted);
     if let Some(last) = last.filter(|last| last.submitted >= submitted) {

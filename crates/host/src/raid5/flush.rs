@@ -1,5 +1,5 @@
-//! Covering flushes ([`durability`](super::durability)): those of the host are one kind; the array flushes by itself to make room in the partial parity
-//! log, and after a resync or a replay of that log.
+//! Covering flushes ([`durability`](super::durability)): those of the host, and the array's own, which free
+//! space in the partial parity log or follow a resync or a replay of that log.
 
 use std::collections::BTreeSet;
 
@@ -12,17 +12,17 @@ use super::members::{Over, Why};
 use super::way::each;
 use super::{Event, Raid5};
 
-/// The covering flush of the array's own, while one is under way.
+/// The array's own covering flush, while one is in progress.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct OwnFlush {
     /// Members that have not completed it.
     pub left: u32,
-    /// Whether one of them failed to.
+    /// Whether it failed on a member.
     failed: bool,
 }
 
 impl<D: BlockDevice> Raid5<D> {
-    /// Rows that a flush which begins now does not cover: they are being written, or wait for their parity.
+    /// Rows that a flush started now does not cover: they are being written, or their parity is deferred.
     pub(super) fn open_rows(&self) -> BTreeSet<u64> {
         let is_open = |head: &Head| {
             head.stale != 0 || head.step == Step::Logging || head.step == Step::Storing && head.turns.changes
@@ -31,20 +31,20 @@ impl<D: BlockDevice> Raid5<D> {
         open.filter_map(|(_, head)| head.row).collect()
     }
 
-    /// Rows that wait for room in the log, and those that are stored together with them.
+    /// Rows that wait for space in the log, and those in a batch with them.
     pub(super) fn rows_waiting(&self) -> BTreeSet<u64> {
         let heads =
             self.wait_for_log.iter().flat_map(|id| std::iter::once(id).chain(&self.heads.get(*id).batch));
         heads.filter_map(|id| self.heads.get(*id).row).collect()
     }
 
-    /// A covering flush begins.
+    /// Starts a covering flush.
     pub(super) fn covering_begins(&mut self) {
         let (open, waiting) = (self.open_rows(), self.rows_waiting());
         self.durability.flush_begins(&open, &waiting);
     }
 
-    /// It is over.
+    /// Ends a covering flush.
     pub(super) fn covering_over(&mut self, failed: bool) {
         self.durability.flush_over(failed);
         let Self { durability, followed, .. } = self;
@@ -53,7 +53,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// Flushes all members on the array's own account; false while another covering flush is under way.
+    /// Starts the array's own flush of all members; false while another covering flush is in progress.
     pub(super) fn flush_members(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         if self.durability.is_flushing() {
             return false;
@@ -66,13 +66,13 @@ impl<D: BlockDevice> Raid5<D> {
             self.send(member, Why::Flush, flush, None, calendar);
         }
         if writable == 0 {
-            // All members have failed: nothing is left that could be durable.
+            // All members have failed: no data are left to make non-volatile.
             self.covering_over(false);
         }
         true
     }
 
-    /// A member has completed a flush of the array's own.
+    /// Completes the array's own flush on a member.
     pub(super) fn own_flush_over(&mut self, over: &Over) {
         let OwnFlush { left, failed } = &mut self.own_flush;
         *left -= 1;

@@ -1,4 +1,5 @@
-//! The stripe cache: heads, each of which holds a row while something is done with it, and after that until it is needed for another.
+//! The stripe cache: stripe heads, each of which holds a row while work on it is in progress, and afterwards
+//! until it is reused for another row.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -9,136 +10,136 @@ use wordline_kernel::{Column, Instant, id, state};
 use super::way::{Set, Way};
 
 id!(
-    /// A head of the stripe cache.
+    /// A stripe head.
     HeadId
 );
 
-/// Sectors of a block as bits, the first being the lowest.
+/// Sectors of a block as a bitmap, the first in the lowest bit.
 pub type Sectors = u64;
 
-/// The most sectors of a block: those of [`Sectors`].
+/// Most sectors of a block: the bits of [`Sectors`].
 pub const MOST_SECTORS: u64 = 64;
 
-/// No head, and no entry of a list.
+/// No head; the end of a list.
 pub const NONE: u32 = u32::MAX;
 
-/// The sectors of a part of a block.
+/// The sectors of a part of a block, as a bitmap.
 pub fn sectors(part: &Range<u64>) -> Sectors {
     let to = |end: u64| if end == MOST_SECTORS { Sectors::MAX } else { (1 << end) - 1 };
     to(part.end) & !to(part.start)
 }
 
-/// The work on a row that is under way.
+/// The work on a row in progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Job {
     /// None.
     #[default]
     None,
-    /// The host's writes, with parity.
+    /// Host writes, with parity.
     Write,
-    /// The host's writes without parity, which stays behind.
+    /// Host writes without parity, which is deferred.
     WriteData,
-    /// Parity that stayed behind.
+    /// Deferred parity.
     Settle,
     /// Reads of blocks that the host could not read from their member.
     Read,
-    /// The row's turn in a rebuild, a resync or a scrub.
+    /// The row's part in a rebuild, a resync or a scrub.
     Sync,
 }
 
-/// The thing that a head waits for.
+/// The condition that a head waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Step {
     /// Nothing.
     #[default]
     Idle,
-    /// The end of the instant, in which more writes of the row may come.
+    /// The end of the instant, as more writes of the row may arrive until then.
     Plugged,
-    /// Its turn to be handled.
+    /// Being handled; it is queued.
     Queued,
-    /// The pre-reads of others to be over.
+    /// The end of other pre-reads.
     Delayed,
-    /// Its turn to read, after the stripes that need no reads.
+    /// Permission to read, after stripes that need no reads.
     Held,
-    /// Blocks that are read.
+    /// Reads of blocks.
     Fetching,
-    /// Its entry in the partial parity log, or room for that.
+    /// Its entry in the partial parity log, or space for it.
     Logging,
-    /// Blocks that are written.
+    /// Writes of blocks.
     Storing,
 }
 
-/// A head of the stripe cache.
+/// A stripe head.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
-    /// The row; none if it has not held one.
+    /// The row; `None` before the first.
     pub row: Option<u64>,
-    /// The work under way.
+    /// The work in progress.
     pub job: Job,
-    /// The thing that it waits for.
+    /// The condition that it waits for.
     pub step: Step,
-    /// How parity is brought up to date.
+    /// Write method: how parity is updated.
     pub way: Option<Way>,
-    /// Members with a block that the current writes cover, and those where they cover it as a whole.
+    /// Members whose block the current writes touch, and those whose block they cover entirely.
     pub written: Set,
     /// See there.
     pub whole: Set,
-    /// Blocks that were read for the job.
+    /// Number of blocks read for the job.
     pub fetched: u32,
-    /// Writes of the host that wait for their turn, those that are under way, and reads.
+    /// Host writes that wait, host writes in progress, and host reads.
     pub pending: Vec<u32>,
     /// See there.
     pub current: Vec<u32>,
-    /// See there; each with the member of the block that it wants.
+    /// See there; each with the member of the requested block.
     pub reads: Vec<(u32, u16)>,
-    /// Members of which the block is in memory.
+    /// Members whose block is in memory.
     pub known: Set,
-    /// Members of which the block could not be read.
+    /// Members whose block could not be read.
     pub bad: Set,
-    /// Members to which the block is written beside those of the job.
+    /// Members to which the block is written in addition to those of the job.
     pub rewrite: Set,
-    /// Sectors whose parity stayed behind.
+    /// Sectors whose parity is deferred.
     pub stale: Sectors,
-    /// Whether the difference of the parity that stayed behind is in memory.
+    /// Whether the delta of the deferred parity is in memory.
     pub has_delta: bool,
-    /// Since when parity stays behind, and in which epoch of flushes that began.
+    /// Time and flush epoch since which parity is deferred.
     pub since: (Instant, u32),
-    /// Blocks that are stored once its entry is in the partial parity log.
+    /// Blocks to store once the row's entry is in the partial parity log.
     pub logged: Set,
-    /// Commands to members that are not answered.
+    /// Outstanding member commands.
     pub left: u32,
-    /// Things to be done with the row beside.
+    /// Further work for the row.
     pub turns: Turns,
-    /// The number of the synchronisation for which the row is worked on.
+    /// The synchronisation, by number, for which the row is worked on.
     pub sync: u32,
     /// By member: the sectors of its block that the current writes cover.
     pub covered: Vec<Sectors>,
-    /// The heads of the rows after it that are stored together with it.
+    /// The heads of the rows after it that are in the same batch.
     pub batch: Vec<HeadId>,
-    /// Neighbours in the list of heads by their last use, [`NONE`] at its ends, and the next with the same hash.
+    /// Neighbours in the LRU list, [`NONE`] at its ends, and the next head in the same hash bucket.
     links: Links,
 }
 
-/// Things to be done with a row beside the host's work.
+/// Flags for a row beside the host's work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turns {
-    /// Parity that stayed behind is to be written.
+    /// Deferred parity is to be written.
     pub settle: bool,
-    /// A rebuild, a resync or a scrub has come to it.
+    /// A rebuild, a resync or a scrub has reached it.
     pub sync: bool,
     /// It counts among the stripes with pre-reads.
     pub preread: bool,
-    /// It counts among the full stripes that are written.
+    /// It counts among the full stripes being written.
     pub full: bool,
-    /// A write of it is to be durable when it is answered.
+    /// One of its writes is FUA.
     pub fua: bool,
-    /// It leaves the cache once its parity is written.
+    /// It is evicted once its parity is written.
     pub leave: bool,
-    /// The parity in memory is that of the member, which stayed behind.
+    /// The parity in memory is the member's old one, as the update is deferred.
     pub raw: bool,
-    /// Blocks that are being written change the data or the parity.
+    /// The writes in progress change data or parity.
     pub changes: bool,
-    /// Blocks were lost, and are others from now on than those that the parity on its member is of.
+    /// Blocks were lost and replaced, so that the parity on its member does not match them.
     pub lost: bool,
 }
 
@@ -159,46 +160,46 @@ impl Default for Links {
 #[derive(Clone, Debug)]
 pub struct Heads {
     heads: Column<HeadId, Head>,
-    /// By the hash of a row: the first head.
+    /// First head of each hash bucket.
     buckets: Vec<u32>,
-    /// Heads without work, the one that was used first, and the one that was used last.
+    /// LRU list of idle heads: least and most recently used.
     oldest: u32,
     newest: u32,
-    /// How many have work.
+    /// Number of heads with work.
     pub active: u32,
-    /// Whether a row waited for a head and fewer than three quarters were not active since.
+    /// Whether a row had to wait for a head, and at least three quarters have been active since.
     pub blocked: bool,
-    /// Heads that leave once their parity is written.
+    /// Heads to be evicted once their parity is written.
     pub leaving: u32,
     lists: Lists,
 }
 
-/// Heads that wait for their turn.
+/// Queues of heads.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Lists {
     /// To be handled: md's `handle_list`.
     queued: VecDeque<HeadId>,
-    /// To read, once the pre-reads of others are over: `delayed_list`.
+    /// To read, once other pre-reads are done: `delayed_list`.
     delayed: VecDeque<HeadId>,
     /// To read: `hold_list`.
     held: VecDeque<HeadId>,
-    /// Stripes with pre-reads under way: `preread_active_stripes`.
+    /// Stripes with pre-reads in progress: `preread_active_stripes`.
     prereads: u32,
-    /// Full stripes that are written: `pending_full_writes`.
+    /// Full stripes being written: `pending_full_writes`.
     full: u32,
-    /// How often stripes that wait to read were passed over: `bypass_count`.
+    /// How often stripes that wait to read were bypassed: `bypass_count`.
     passed_over: u32,
 }
 
-/// Stripes with pre-reads under way below which others begin to read: `IO_THRESHOLD` of md.
+/// Stripes with pre-reads in progress below which others may start to read: `IO_THRESHOLD` of md.
 const IO_THRESHOLD: u32 = 1;
-/// How often stripes that wait to read are passed over while full stripes are written: `BYPASS_THRESHOLD` of md.
+/// How often stripes that wait to read are bypassed while full stripes are written: `BYPASS_THRESHOLD` of md.
 const BYPASS_THRESHOLD: u32 = 1;
 
 state!(Heads { values { heads, buckets, oldest, newest, active, blocked, leaving, lists } });
 
 impl Heads {
-    /// This many heads, for rows of so many members.
+    /// A cache of `count` heads, for rows of `members` blocks.
     pub fn new(count: u32, members: u64) -> Self {
         let buckets = vec![NONE; (count as usize).next_power_of_two()];
         let head = Head { covered: vec![0; members as usize], ..Head::default() };
@@ -216,7 +217,7 @@ impl Heads {
         heads
     }
 
-    /// How many there are.
+    /// Number of heads.
     pub fn count(&self) -> u32 {
         self.heads.len() as u32
     }
@@ -226,22 +227,22 @@ impl Heads {
         &self.heads[id]
     }
 
-    /// A head, to be changed.
+    /// A head, mutable.
     pub fn get_mut(&mut self, id: HeadId) -> &mut Head {
         &mut self.heads[id]
     }
 
-    /// All of them.
+    /// All heads.
     pub fn all(&self) -> impl Iterator<Item = (HeadId, &Head)> {
         self.heads.entries()
     }
 
     fn bucket(&self, row: u64) -> usize {
-        // Fibonacci hashing: rows that follow each other go to buckets far apart.
+        // Fibonacci hashing: neighbouring rows go to distant buckets.
         (row.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (self.buckets.len() - 1)
     }
 
-    /// The head of a row, if it is in the cache.
+    /// The head of a row, if the row is cached.
     pub fn find(&self, row: u64) -> Option<HeadId> {
         let mut next = self.buckets[self.bucket(row)];
         while next != NONE {
@@ -254,7 +255,7 @@ impl Heads {
         None
     }
 
-    /// Takes a head that has no work to work.
+    /// Activates an idle head: removes it from the LRU list.
     pub fn take(&mut self, id: HeadId) {
         debug_assert_eq!(self.heads[id].step, Step::Idle, "it has no work");
         let Links { older, newer, .. } = self.heads[id].links;
@@ -269,7 +270,8 @@ impl Heads {
         self.active += 1;
     }
 
-    /// A head has no more work. It is the last to leave the cache, or the first if that was its work.
+    /// Makes a head idle: it becomes the most recently used, or the least recently used if it is to be
+    /// evicted.
     pub fn rest(&mut self, id: HeadId) {
         self.active -= 1;
         let head = &mut self.heads[id];
@@ -296,18 +298,19 @@ impl Heads {
         self.newest = id.0;
     }
 
-    /// The head that leaves the cache next: the one without work that was used first.
+    /// The next head to evict: the least recently used idle one.
     pub fn next_to_leave(&self) -> Option<HeadId> {
         (self.oldest != NONE).then_some(HeadId(self.oldest))
     }
 
-    /// Whether a row that is not in the cache may have a head: after one had to wait, only while fewer than three quarters are active.
+    /// Whether a row that is not cached may get a head: after one had to wait, only while fewer than three
+    /// quarters are active.
     pub fn has_room(&self) -> bool {
         let most = if self.blocked { self.count() * 3 / 4 } else { self.count() };
         self.active < most
     }
 
-    /// Gives a head, which has nothing of another row to keep, to a row.
+    /// Assigns a head, whose old contents are not needed, to a row.
     pub fn give(&mut self, id: HeadId, row: u64) {
         self.forget(id);
         let bucket = self.bucket(row);
@@ -317,7 +320,7 @@ impl Heads {
         head.row = Some(row);
     }
 
-    /// Forgets what a head holds.
+    /// Drops the contents of a head.
     pub fn forget(&mut self, id: HeadId) {
         let Some(row) = self.heads[id].row.take() else { return };
         let after = self.heads[id].links.hash;
@@ -335,20 +338,21 @@ impl Heads {
         (head.known, head.bad, head.rewrite, head.stale, head.has_delta) = (0, 0, 0, 0, false);
     }
 
-    /// Puts a head among those that are to be handled.
+    /// Queues a head to be handled.
     pub fn queue(&mut self, id: HeadId) {
         self.heads[id].step = Step::Queued;
         self.lists.queued.push_back(id);
     }
 
-    /// Lets a head wait until it may read.
+    /// Delays a head until it may read.
     pub fn delay(&mut self, id: HeadId) {
         self.heads[id].step = Step::Delayed;
         self.lists.delayed.push_back(id);
     }
 
-    /// The head that is handled next, in the order of md: those that need no reads go first, and while full stripes are written the others
-    /// only after they were passed over. All that were delayed begin to read at once, when nobody else reads.
+    /// The next head to handle, in md's order: those that need no reads first; while full stripes are
+    /// written, the others only after they have been bypassed. When no other stripe reads, all delayed ones
+    /// may start to read.
     pub fn next_in_turn(&mut self) -> Option<HeadId> {
         let Lists { queued, delayed, held, prereads, full, passed_over } = &mut self.lists;
         if let Some(id) = queued.pop_front() {
@@ -371,14 +375,14 @@ impl Heads {
         Some(id)
     }
 
-    /// A head has read what it had to before it writes.
+    /// Notes the end of the pre-reads of a head.
     pub fn preread_over(&mut self, id: HeadId) {
         if std::mem::take(&mut self.heads[id].turns.preread) {
             self.lists.prereads -= 1;
         }
     }
 
-    /// A full stripe is written, or has been.
+    /// Notes the begin or the end of a full-stripe write.
     pub fn full(&mut self, id: HeadId, begins: bool) {
         let was = std::mem::replace(&mut self.heads[id].turns.full, begins);
         match (was, begins) {
@@ -388,7 +392,7 @@ impl Heads {
         }
     }
 
-    /// Whether what was loaded can be heads of rows of so many members, where there are so many rows.
+    /// Checks a restored state, for rows of `members` blocks and an array of `rows` rows.
     pub fn is_sound(&self, members: u64, rows: u64) -> bool {
         let Lists { queued, delayed, held, .. } = &self.lists;
         let listed = queued.iter().chain(delayed).chain(held).map(|id| id.0);
@@ -407,7 +411,7 @@ impl Heads {
             && self.heads.iter().all(is_whole)
     }
 
-    /// Whether the lists and the counts agree with the heads.
+    /// Checks the lists and counters against the heads.
     pub fn audit(&self) {
         let idle = self.all().filter(|(_, head)| head.step == Step::Idle).count() as u32;
         assert_eq!(self.active + idle, self.count(), "every head has work or has none");

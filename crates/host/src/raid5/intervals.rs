@@ -1,14 +1,14 @@
-//! The time between two writes of a block, for data and for parity, where that is measured.
+//! Time between writes of a block, for data and for parity, where it is measured.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::Instant;
 
-/// Blocks of a page of the table. Chosen: 32 KiB of memory.
+/// Blocks in a page of the table. Chosen: 32 KiB of memory.
 const PAGE: usize = 4_096;
-/// Picoseconds of a microsecond.
+/// Picoseconds in a microsecond.
 const US: u64 = 1_000_000;
 
-/// The contents of a block.
+/// Kind of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     /// Data.
@@ -20,20 +20,20 @@ pub enum Of {
 /// A sum over intervals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sum {
-    /// How many there are.
+    /// Number of intervals.
     pub count: u64,
-    /// Their microseconds.
+    /// Their sum in microseconds.
     pub us: u64,
 }
 
 impl Sum {
-    /// The intervals since an earlier time.
+    /// The intervals since an earlier sum.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self { count: self.count - before.count, us: self.us - before.us }
     }
 
-    /// The mean in microseconds; none without any.
+    /// The mean in microseconds; `None` without intervals.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.us as f64 / self.count as f64)
     }
@@ -42,19 +42,20 @@ impl Sum {
 /// The intervals of an array.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intervals {
-    /// By block: one more than the picosecond of its last write, 0 for none. Pages are there from the first write to one of their blocks.
+    /// By block: one more than the picosecond of its last write; 0 for none. A page is allocated at the first
+    /// write to one of its blocks.
     last: Vec<Vec<u64>>,
     /// Of data, and of parity.
     sums: [Sum; 2],
 }
 
 impl Intervals {
-    /// Of so many blocks, none of which was written.
+    /// For `blocks` blocks, none of them written.
     pub fn new(blocks: u64) -> Self {
         Self { last: vec![Vec::new(); (blocks as usize).div_ceil(PAGE)], sums: [Sum::default(); 2] }
     }
 
-    /// A block is written.
+    /// Notes a write to a block.
     pub fn written(&mut self, block: u64, of: Of, now: Instant) {
         let page = &mut self.last[block as usize / PAGE];
         if page.is_empty() {

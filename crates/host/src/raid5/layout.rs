@@ -1,4 +1,4 @@
-//! The places of data and parity on the members of a RAID-5, after Linux md.
+//! Layout of data and parity over the members, as in Linux md.
 
 use std::ops::Range;
 
@@ -10,35 +10,36 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Raid5Layout")]
 pub enum Layout {
-    /// Parity goes from the last member to the first; data begin on the first member.
+    /// Parity rotates from the last member to the first; data start on the first member.
     LeftAsymmetric,
-    /// Parity goes from the first member to the last; data begin on the first member.
+    /// Parity rotates from the first member to the last; data start on the first member.
     RightAsymmetric,
-    /// Parity goes from the last member to the first; data begin after the parity, so that consecutive chunks are on different members.
+    /// Parity rotates from the last member to the first; data start after the parity, so that consecutive
+    /// chunks are on different members.
     #[default]
     LeftSymmetric,
-    /// Parity goes from the first member to the last; data begin after the parity.
+    /// Parity rotates from the first member to the last; data start after the parity.
     RightSymmetric,
 }
 
 impl Layout {
-    /// All of them.
+    /// All layouts.
     pub const ALL: [Self; 4] =
         [Self::LeftAsymmetric, Self::RightAsymmetric, Self::LeftSymmetric, Self::RightSymmetric];
 }
 
-/// The geometry of an array. All sizes are in sectors.
+/// The geometry of an array, in sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Striping {
     /// The order of data and parity.
     pub layout: Layout,
-    /// Members, from three on.
+    /// Members, at least three.
     pub members: u64,
-    /// Size of a chunk.
+    /// Chunk size.
     pub chunk: u64,
-    /// Size of the block of a member in a row; it divides the chunk. A row is what the stripe cache holds as one.
+    /// Size of the block of a member in a row; it divides the chunk. A row is the unit of the stripe cache.
     pub block: u64,
-    /// Chunks of a member.
+    /// Chunks of each member.
     pub chunks: u64,
 }
 
@@ -58,12 +59,12 @@ impl Striping {
         self.chunks * (self.chunk / self.block)
     }
 
-    /// Sectors of the array in a stripe: a chunk of each member but that of the parity.
+    /// Data sectors of a stripe: a chunk of each member except the parity member.
     pub fn stripe(&self) -> u64 {
         self.chunk * self.data()
     }
 
-    /// The member with the parity of a stripe.
+    /// The parity member of a stripe.
     pub fn parity_of_stripe(&self, stripe: u64) -> u16 {
         let turn = stripe % self.members;
         let member = match self.layout {
@@ -73,7 +74,7 @@ impl Striping {
         member as u16
     }
 
-    /// The member with chunk number `index` of the data of a stripe.
+    /// The member with data chunk number `index` of a stripe.
     pub fn data_of_stripe(&self, stripe: u64, index: u64) -> u16 {
         let parity = u64::from(self.parity_of_stripe(stripe));
         let member = match self.layout {
@@ -83,7 +84,7 @@ impl Striping {
         member as u16
     }
 
-    /// The member and its sector that hold a sector of the array.
+    /// The member, and the sector on it, that hold a sector of the array.
     pub fn place(&self, sector: u64) -> (u16, u64) {
         let (chunk, within) = (sector / self.chunk, sector % self.chunk);
         let (stripe, index) = (chunk / self.data(), chunk % self.data());
@@ -95,12 +96,12 @@ impl Striping {
         row * self.block / self.chunk
     }
 
-    /// The member with the parity of a row.
+    /// The parity member of a row.
     pub fn parity(&self, row: u64) -> u16 {
         self.parity_of_stripe(self.stripe_of(row))
     }
 
-    /// The data of a row: each member with the first sector of the array in its block.
+    /// The data blocks of a row: each member with the first array sector of its block.
     pub fn blocks(&self, row: u64) -> impl Iterator<Item = (u16, u64)> + use<> {
         let (of, stripe) = (*self, self.stripe_of(row));
         let within = row * self.block % self.chunk;
@@ -108,7 +109,8 @@ impl Striping {
         (0..of.data()).map(move |index| (of.data_of_stripe(stripe, index), first(index)))
     }
 
-    /// The parts of `sectors` of the array in a row: each member with the sectors of its block, and where they begin among `sectors`.
+    /// The parts of a range of array sectors in a row: member, sectors within its block, and their offset in
+    /// the range.
     pub fn parts(
         &self,
         row: u64,
@@ -121,7 +123,8 @@ impl Striping {
         })
     }
 
-    /// The pieces of `sectors` of the array, one for each chunk: the member, its sectors, and where they begin among `sectors`.
+    /// The pieces of a range of array sectors, one for each chunk: member, its sectors, and their offset in
+    /// the range.
     pub fn pieces(&self, sectors: Range<u64>) -> impl Iterator<Item = (u16, Range<u64>, usize)> + use<> {
         let of = *self;
         let mut next = sectors.start;
@@ -135,7 +138,7 @@ impl Striping {
         })
     }
 
-    /// The rows of `sectors` of the array, each once, stripe by stripe.
+    /// The rows of a range of array sectors, each once, stripe by stripe.
     pub fn rows_of(&self, sectors: Range<u64>) -> Rows {
         Rows { striping: *self, sectors, stripe: None, next: 0, end: 0 }
     }
@@ -152,8 +155,8 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// The rows of one stripe of the range: a range that covers less than a chunk from its end to its beginning leaves out those
-    /// between.
+    /// Selects the candidate rows of one stripe of the range: all of its rows if the range touches several of
+    /// its chunks, else the rows touched. Rows without a part of the range are skipped by the iterator.
     fn enter(&mut self, stripe: u64) {
         let Striping { chunk, block, .. } = self.striping;
         let all = self.striping.stripe();
@@ -198,7 +201,7 @@ mod tests {
         Striping { layout, members, chunk: 8, block: 2, chunks: 2 * members }
     }
 
-    /// The stripes of an array in words: the chunks of each member, P being parity.
+    /// The stripes of an array as text: the chunks of each member, P being parity.
     fn drawn(layout: Layout, members: u64, stripes: u64) -> Vec<String> {
         let striping = striping(layout, members);
         let line = |stripe: u64| {
@@ -225,7 +228,8 @@ mod tests {
 
     #[test]
     fn the_other_layouts_are_those_of_md() {
-        // left: pd = d - stripe mod n; right: pd = stripe mod n; asymmetric: member of data dd = dd + (dd >= pd).
+        // left: pd = d - stripe mod n; right: pd = stripe mod n; asymmetric: member of data dd = dd + (dd >=
+        // pd).
         let left = ["D0 D1 D2 P", "D3 D4 P D5", "D6 P D7 D8", "P D9 D10 D11", "D12 D13 D14 P"];
         assert_eq!(drawn(Layout::LeftAsymmetric, 4, 5), left);
         let right = ["P D0 D1 D2", "D3 P D4 D5", "D6 D7 P D8", "D9 D10 D11 P", "P D12 D13 D14"];

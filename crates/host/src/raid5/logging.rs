@@ -1,4 +1,4 @@
-//! The use of the partial parity log: it is written before a row, emptied by flushes, and read after a power cut.
+//! Use of the partial parity log: written before a row, freed by flushes, and replayed after a power cut.
 
 use wordline_kernel::Schedule;
 use wordline_ssd::{BlockDevice, Command, Operation};
@@ -12,7 +12,7 @@ use super::way::Set;
 use super::{Event, Raid5};
 
 impl<D: BlockDevice> Raid5<D> {
-    /// The current writes of a row come next: what undoes them goes to the log.
+    /// Logs the current writes of a row before they are stored.
     pub(super) fn note_in_log(&mut self, id: HeadId, row: &Row, modifies: bool) {
         if !self.durability.log.is_on() {
             return;
@@ -28,7 +28,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// Stores blocks of a row, and of those that are stored with it, once its entry is in the log.
+    /// Stores blocks of a row, and of the rows in its batch, once its entry is in the log.
     pub(super) fn log_and_store(
         &mut self,
         id: HeadId,
@@ -46,10 +46,10 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// Writes the entry of a row; false if there is no room for it.
+    /// Writes the entry of a row; false if the log has no space for it.
     fn write_log(&mut self, id: HeadId, row: &Row, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let head = self.heads.get(id);
-        // Nothing is left alone by a write of all blocks: its entry is a header.
+        // A write of all blocks leaves none untouched: its entry is only a header.
         let covered = match head.whole == row.data() {
             true => 0,
             false => head.covered.iter().fold(0, |all, covered| all | covered),
@@ -66,7 +66,7 @@ impl<D: BlockDevice> Raid5<D> {
         true
     }
 
-    /// The entry of a row is in the log.
+    /// Completes a log write.
     pub(super) fn log_over(
         &mut self,
         id: HeadId,
@@ -84,7 +84,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.store(id, &row, blocks, calendar);
     }
 
-    /// Goes on with rows that wait for room in the log, or makes room; whether there was something to do.
+    /// Continues with rows that wait for log space, or frees space. Returns whether there was anything to do.
     pub(super) fn drive_log(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let Some(id) = self.wait_for_log.first().copied() else { return false };
         let row = self.row_of(id);
@@ -106,7 +106,8 @@ impl<D: BlockDevice> Raid5<D> {
         true
     }
 
-    /// Whether the array takes commands: after a power cut once the parity that follows from the log is durable.
+    /// Whether the array accepts commands: after a power cut, once the parity from the log replay is
+    /// non-volatile.
     pub(super) fn takes_commands(&self) -> bool {
         let replays = self.sync.as_ref().is_some_and(|sync| sync.task == Task::Replay);
         self.power == super::Power::On && !replays && !self.durability.log.has_replay()

@@ -1,4 +1,4 @@
-//! The devices of an array, what each is to it, and the commands to them.
+//! The devices of an array, their roles, and the commands to them.
 
 use std::collections::VecDeque;
 
@@ -15,48 +15,48 @@ use super::heads::HeadId;
 use super::way::Set;
 use crate::numbered::Numbered;
 
-/// The reason of a command to a member.
+/// Purpose of a member command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Why {
-    /// A read of the host, of so many sectors from this one of its range on.
+    /// Host read of a piece, from sector `at` of the host's range.
     Read {
-        /// The number of the host's command.
+        /// Number of the host command.
         request: u32,
-        /// See above.
+        /// Offset in the host's range, in sectors.
         at: u32,
     },
-    /// A flush or a discard of the host.
+    /// Host flush or discard.
     Pass {
-        /// The number of the host's command.
+        /// Number of the host command.
         request: u32,
     },
-    /// A block of a row is read.
+    /// Reads a block of a row.
     Fetch {
         /// The head that holds the row.
         head: HeadId,
     },
-    /// Blocks of a row are written, and of those after it that are stored together.
+    /// Writes blocks of a row and of the rows in its batch.
     Store {
         /// The head that holds the row.
         head: HeadId,
     },
-    /// The entry of a row in the partial parity log is written.
+    /// Writes the entry of a row to the partial parity log.
     Log {
         /// The head that holds the row.
         head: HeadId,
     },
-    /// The array flushes all members on its own account.
+    /// The array's own flush of all members.
     Flush,
-    /// A member that was rebuilt makes durable what it holds.
+    /// Flush at the end of the rebuild of this member.
     Rebuilt,
 }
 
-/// A command to a member that is not answered.
+/// An outstanding member command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sent {
     /// The member.
     pub member: u16,
-    /// Its device when the command was sent.
+    /// The device of the member when the command was sent.
     device: u16,
     /// The reason.
     pub why: Why,
@@ -64,31 +64,31 @@ pub struct Sent {
     pub command: Command,
 }
 
-/// A command that a member has answered.
+/// A completed member command.
 #[derive(Clone, Debug)]
 pub struct Over {
     /// The command.
     pub sent: Sent,
-    /// Whether it failed, on a device that is still that of its member.
+    /// Whether it failed on a device that still serves its member.
     pub failed: bool,
-    /// Whether its device is no longer that of its member, so that nothing it says counts.
+    /// Whether its device has been replaced, so that its result does not count.
     pub gone: bool,
-    /// The contents that a read found, where contents are followed.
+    /// Contents found by a read, for data verification.
     pub found: Option<Vec<Content>>,
-    /// Where its time went, where that is asked for.
+    /// Latency breakdown, if requested.
     pub explained: Option<Box<Explained>>,
 }
 
-/// The work that a device of an array was given.
+/// Work of a device of an array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
     /// Reads.
     pub reads: u64,
-    /// Their sectors.
+    /// Sectors read.
     pub read_sectors: u64,
     /// Writes.
     pub writes: u64,
-    /// Their sectors.
+    /// Sectors written.
     pub written_sectors: u64,
     /// Sectors of parity among those written.
     pub parity_sectors: u64,
@@ -129,11 +129,11 @@ pub struct Members<D> {
     work: Vec<Work>,
     /// The device of each member.
     members: Vec<u16>,
-    /// Devices that can take the place of one that fails, the first being taken first.
+    /// Spare devices, in the order of use.
     spares: VecDeque<u16>,
-    /// Commands by their tags.
+    /// Outstanding commands by tag.
     sent: Numbered<Sent>,
-    /// Answered commands of which nothing was made yet. Between two events there are none.
+    /// Completed commands not yet processed. Empty between events.
     over: VecDeque<Over>,
     follows: bool,
 }
@@ -160,17 +160,17 @@ impl<D: BlockDevice> Members<D> {
         }
     }
 
-    /// The devices, spares and those that failed among them.
+    /// The devices, including spares and failed ones.
     pub fn devices(&self) -> &[D] {
         &self.devices
     }
 
-    /// The readings of all of them together.
+    /// The joint gauges of all devices.
     pub fn gauges(&self, now: Instant) -> Gauges {
         Gauges::join(self.devices.iter().map(|device| device.gauges(now)))
     }
 
-    /// The devices, to be changed.
+    /// The devices, mutable.
     pub fn devices_mut(&mut self) -> &mut [D] {
         &mut self.devices
     }
@@ -180,13 +180,13 @@ impl<D: BlockDevice> Members<D> {
         &self.work
     }
 
-    /// Sectors of those that a member is sent are parity.
+    /// Notes that so many sectors sent to a member are parity.
     pub fn note_parity(&mut self, member: u16, sectors: u64) {
         let device = self.members[usize::from(member)];
         self.work[usize::from(device)].parity_sectors += sectors;
     }
 
-    /// The part of a device in the array, in words, where the members hold this.
+    /// The role of a device in the array, as text, given the state of the members.
     pub fn role(&self, device: u16, held: &Held) -> String {
         let Some(member) = self.members.iter().position(|of| *of == device) else {
             return if self.spares.contains(&device) { "spare" } else { "failed" }.into();
@@ -198,24 +198,24 @@ impl<D: BlockDevice> Members<D> {
         }
     }
 
-    /// Asks the devices to follow contents.
+    /// Makes the devices track contents for data verification.
     pub fn follow_contents(&mut self) {
         self.devices.iter_mut().for_each(D::follow_contents);
         self.follows = true;
     }
 
-    /// Puts a spare in the place of a member; false if there is none.
+    /// Replaces the device of a member by a spare; false if there is none.
     pub fn replace(&mut self, member: u16) -> bool {
         let spare = self.spares.pop_front();
         spare.inspect(|device| self.members[usize::from(member)] = *device).is_some()
     }
 
-    /// The number of commands for some reasons that are not answered.
+    /// Number of outstanding commands for some purposes.
     pub fn sent_for(&self, is_for: impl Fn(Why) -> bool) -> u64 {
         self.sent.values().filter(|sent| is_for(sent.why)).count() as u64
     }
 
-    /// Whether a state that was loaded can be one of these devices.
+    /// Checks a restored state.
     ///
     /// # Errors
     /// The contradiction.
@@ -235,7 +235,7 @@ impl<D: BlockDevice> Members<D> {
         Ok(())
     }
 
-    /// Sends a command to a member. The tag of the command is set here.
+    /// Sends a command to a member. Sets the tag of the command.
     pub fn send(
         &mut self,
         member: u16,
@@ -247,7 +247,7 @@ impl<D: BlockDevice> Members<D> {
         let device = self.members[usize::from(member)];
         let to = &mut self.devices[usize::from(device)];
         if to.wrong_answer().is_some() {
-            // The run ends with it, and the device takes no more commands.
+            // The run ends with the invalid decision, and the device accepts no more commands.
             return;
         }
         self.work[usize::from(device)].count(&command);
@@ -261,14 +261,14 @@ impl<D: BlockDevice> Members<D> {
         self.collect(device);
     }
 
-    /// Lets a device serve an event.
+    /// Handles an event of a device.
     pub fn handle(&mut self, device: u16, event: D::Event, calendar: &mut impl Schedule<Event<D::Event>>) {
         let mut own = calendar.within(|event| Event::Of { device, event });
         self.devices[usize::from(device)].handle(event, &mut own);
         self.collect(device);
     }
 
-    /// Takes what a device has answered.
+    /// Takes the completions of a device.
     pub fn collect(&mut self, device: u16) {
         let Self { devices, sent, over, follows, .. } = self;
         let from = &mut devices[usize::from(device)];
@@ -292,7 +292,8 @@ impl<D: BlockDevice> Members<D> {
         }
     }
 
-    /// The next answered command, when these members have `failed`. The answer before it may have been the one by which its member did.
+    /// The next completed command, given the `failed` members. The completion before it may have made its
+    /// member fail.
     pub fn next_over(&mut self, failed: Set) -> Option<Over> {
         let over = self.over.front_mut()?;
         let Sent { member, device, .. } = over.sent;
@@ -301,7 +302,7 @@ impl<D: BlockDevice> Members<D> {
         self.over.pop_front()
     }
 
-    /// Switches the devices on again.
+    /// Powers the devices on again.
     pub fn recover(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
         for device in 0..self.devices.len() as u16 {
             let mut own = calendar.within(|event| Event::Of { device, event });
@@ -310,7 +311,7 @@ impl<D: BlockDevice> Members<D> {
         }
     }
 
-    /// Lets the devices give up what can never be done; whether one did.
+    /// Lets the devices fail commands that can never complete. Returns whether one did.
     pub fn give_up(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let mut any = false;
         for device in 0..self.devices.len() as u16 {
@@ -321,7 +322,7 @@ impl<D: BlockDevice> Members<D> {
         any
     }
 
-    /// The power was cut: commands will never be answered.
+    /// Drops all outstanding commands after a power cut.
     pub fn lose_power(&mut self) {
         self.sent = Numbered::default();
         self.over.clear();
@@ -329,7 +330,7 @@ impl<D: BlockDevice> Members<D> {
 }
 
 impl<D: Ages> Members<D> {
-    /// The next command of the flash of a device that is over, with the clock off; false if there is none.
+    /// With the clock off: completes the next flash command of a device; false if there is none.
     pub fn next_of_flash(&mut self, clock: &mut impl Schedule<Event<D::Event>>) -> bool {
         (0..self.devices.len() as u16).any(|device| {
             let mut own = clock.within(|event| Event::Of { device, event });

@@ -1,13 +1,16 @@
-//! RAID-5 over devices, after the driver `md` of Linux: a device made of three or more.
+//! RAID-5 over three or more devices, modelled on the Linux driver `md`.
 //!
-//! Chunks of data lie side by side on the members, and each stripe of them has a chunk of parity ([`layout`]). What is read goes to its member. What is written
-//! goes through the *stripe cache* ([`heads`]), of which a head holds a *row*: a block of each member, at the same place. The parity of a row is
-//! computed from the old parity or from all data of the row, by md's rule ([`way`]). With [`Parity::Md`] it is written
-//! with the data; with [`Parity::Cache`] it stays behind until its row leaves the cache, on a flush, or after some time.
+//! Data chunks are striped over the members, and each stripe has a parity chunk ([`layout`]). Reads go
+//! directly to their member. Writes go through the *stripe cache* ([`heads`]), whose stripe heads each hold a
+//! *row*: one block of each member, at the same offset. The parity of a row is updated by read-modify-write
+//! or by reconstruct-write, as md's rule decides ([`way`]). With [`Parity::Md`] parity is written with the
+//! data; with [`Parity::Cache`] it is deferred until its row is evicted from the cache, until a flush, or for
+//! a configured time.
 //!
-//! A member that fails is replaced by a spare, and rebuilt at the pace of md ([`sync`]). What cannot be read is computed from the others, and what
-//! cannot be computed is reported as lost. What outlives a power cut follows from one model ([`durability`]): the rows whose parity a cut leaves wrong
-//! are known, and resynchronised; with a partial parity log their parity is had from that, also where a member is missing.
+//! A failed member is replaced by a spare and rebuilt at md's pace ([`sync`]). Blocks that cannot be read are
+//! computed from the others; sectors that cannot be computed are reported as lost. One model decides which
+//! writes survive a power cut ([`durability`]): rows whose parity a cut may leave inconsistent are known and
+//! resynchronised; a partial parity log (PPL) gives their parity, even with a missing member.
 
 mod block_device;
 mod commands;
@@ -55,27 +58,27 @@ use crate::recorded::Recorder;
 /// An event of an array whose devices have events `E`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event<E> {
-    /// That of a device.
+    /// An event of a device.
     Of {
         /// Which device.
         device: u16,
         /// Its event.
         event: E,
     },
-    /// The commands of an instant are all there: what they write is handled.
+    /// Plug: all commands of an instant have arrived, and their writes are handled.
     Unplug,
-    /// Parity that stayed behind for as long as it may is written.
+    /// Deferred parity whose delay has expired is written.
     Settle,
-    /// A rebuild, a resync or a scrub goes on.
+    /// A rebuild, a resync or a scrub continues.
     Sync,
-    /// A member fails: which of the failures that are configured.
+    /// A member fails: the number of the configured failure.
     Fails(u16),
     /// A scrub begins.
     Scrub,
 }
 
 counters! {
-    /// The counts of an array.
+    /// The counters of an array.
     pub struct Counts {
         commands: "raid5.commands", Count, "Commands of the host.";
         member_commands: "raid5.member_commands", Count, "Commands to members.";
@@ -102,62 +105,62 @@ counters! {
     }
 }
 
-/// The metrics that are no counters.
+/// Number of members.
 pub const MEMBERS: Metric = Metric::new("raid5.members", Unit::Count, "Members of the array.");
-/// See there.
+/// Fraction of time spent degraded.
 pub const DEGRADED: Metric = Metric::new(
     "raid5.degraded",
     Unit::Fraction,
     "Part of the time in which a member held less than all; null without any time.",
 );
 
-/// See there.
+/// Time spent degraded.
 pub const DEGRADED_TIME: Metric =
     Metric::new("raid5.degraded_us", Unit::Count, "Microseconds in which a member held less than all.");
-/// See there.
+/// Parity writes for each data write.
 pub const PARITY_SHARE: Metric = Metric::new(
     "raid5.parity_share",
     Unit::Ratio,
     "Blocks of parity written for each block of data of which something was written; null without any.",
 );
-/// See there.
+/// Mean time between writes of a data block.
 pub const DATA_INTERVAL: Metric = Metric::new(
     "raid5.data_interval_us",
     Unit::Ratio,
     "Mean microseconds between two writes of a block of data; null unless `array.intervals` is set.",
 );
-/// See there.
+/// Mean time between writes of a parity block.
 pub const PARITY_INTERVAL: Metric = Metric::new(
     "raid5.parity_interval_us",
     Unit::Ratio,
     "Mean microseconds between two writes of a block of parity; null unless `array.intervals` is set.",
 );
-/// See there.
+/// Ratio of the two intervals.
 pub const INTERVAL_RATIO: Metric = Metric::new(
     "raid5.interval_ratio",
     Unit::Ratio,
     "The interval of parity as a part of that of data; null unless `array.intervals` is set.",
 );
 
-/// All metrics of an array, beside those of its members.
+/// All metrics of an array, without those of its members.
 pub fn metrics() -> Vec<&'static Metric> {
     Counts::METRICS.iter().chain(&OTHERS).collect()
 }
 
-/// Those that are no counters.
+/// The metrics that are not counters.
 const OTHERS: [Metric; 7] =
     [MEMBERS, DEGRADED, DEGRADED_TIME, PARITY_SHARE, DATA_INTERVAL, PARITY_INTERVAL, INTERVAL_RATIO];
 
-/// Whether the array has power.
+/// Power state of the array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Power {
     #[default]
     On,
-    /// Devices recover.
+    /// The devices recover.
     Recovering,
 }
 
-/// A RAID-5 over devices of one shape.
+/// A RAID-5 array of devices of one shape.
 pub struct Raid5<D> {
     settings: Settings,
     members: Members<D>,
@@ -171,17 +174,17 @@ pub struct Raid5<D> {
     digest: Digest,
     answers: Vec<Answer>,
     own_flush: OwnFlush,
-    /// Rows that wait for room in the partial parity log.
+    /// Rows that wait for space in the partial parity log.
     wait_for_log: Vec<HeadId>,
-    /// Which array each device belongs to: its superblock.
+    /// The array label on each device: its superblock.
     labels: Vec<u64>,
-    /// Rows that are stored together with the first of them. Between two events there are none.
+    /// Consecutive full stripes that are stored in one batch. Empty between events.
     batch: Vec<HeadId>,
-    /// None unless it is measured.
+    /// `None` unless intervals are measured.
     intervals: Option<Box<Intervals>>,
-    /// None unless contents are followed.
+    /// `None` unless data verification is on.
     followed: Option<Box<Followed>>,
-    /// None unless the commands of the host are explained.
+    /// `None` unless host commands are explained.
     explainer: Option<Box<Explainer>>,
     recorder: Recorder,
 }
@@ -192,7 +195,7 @@ state!(Raid5<D: State> {
     fixed { settings, batch, followed, explainer, recorder }
 });
 
-/// The counts of an array at some time.
+/// The counters of an array at a point in time.
 pub struct Mark<M> {
     counts: Counts,
     devices: Vec<M>,
@@ -203,10 +206,10 @@ pub struct Mark<M> {
 }
 
 impl<D: BlockDevice> Raid5<D> {
-    /// An array of these devices, of which those after the members are spares. The `label` is written on its devices.
+    /// An array of these devices; those beyond the members are spares. `label` is written to all of them.
     ///
     /// # Panics
-    /// If there are fewer devices than members, or one has fewer sectors than a member needs.
+    /// If there are fewer devices than members, or a device is too small.
     pub fn new(devices: Vec<D>, settings: Settings, label: u64) -> Self {
         let striping = settings.striping;
         let needed = settings.log_begin() + settings.log_sectors();
@@ -242,48 +245,49 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// The devices: members, spares, and those that failed.
+    /// The devices: members, spares and failed ones.
     pub fn devices(&self) -> &[D] {
         self.members.devices()
     }
 
-    /// The same, to be changed.
+    /// The devices, mutable.
     pub fn devices_mut(&mut self) -> &mut [D] {
         self.members.devices_mut()
     }
 
-    /// The geometry.
+    /// The striping geometry.
     pub fn striping(&self) -> layout::Striping {
         self.settings.striping
     }
 
-    /// Rows whose parity may be wrong.
+    /// Rows whose parity may be inconsistent.
     pub fn unsure(&self) -> impl Iterator<Item = u64> + use<'_, D> {
         let rows = &self.durability.rows;
         std::iter::successors(rows.next_untrusted(0), |row| rows.next_untrusted(row + 1))
     }
 
-    /// Whether parity of a row stayed behind.
+    /// Whether parity of a row is deferred.
     pub fn has_parity_behind(&self) -> bool {
         self.heads.all().any(|(_, head)| head.stale != 0)
     }
 
-    /// Members that hold less than all.
+    /// Number of members that are missing or being rebuilt.
     pub fn degraded(&self) -> u32 {
         self.missing().count_ones()
     }
 
-    /// Members that hold less than all, as bits.
+    /// Members that are missing or being rebuilt, as a set.
     pub fn missing(&self) -> way::Set {
         self.durability.held.lacking()
     }
 
-    /// Sectors that are lost for as long as they are not written, without those that two missing members held.
+    /// Lost sectors, until they are rewritten; without those on two missing members.
     pub fn lost_sectors(&self) -> u64 {
         self.durability.lost.count()
     }
 
-    /// Whether a sector of the array is lost: noted as such, or on a missing member beside another.
+    /// Whether a sector of the array is lost: recorded as lost, or on a missing member while another is
+    /// missing too.
     pub fn is_lost(&self, sector: u64) -> bool {
         let settings::Settings { striping, .. } = self.settings;
         let (member, of_member) = striping.place(sector);
@@ -292,33 +296,33 @@ impl<D: BlockDevice> Raid5<D> {
             || self.durability.lost.touches(member, &(of_member..of_member + 1), striping.block)
     }
 
-    /// Blocks of a row are written, those of these members.
+    /// Notes writes to the blocks of these members in a row.
     fn note_written(&mut self, row: u64, blocks: way::Set, of: Of, now: Instant) {
         let Some(intervals) = &mut self.intervals else { return };
         let members = self.settings.striping.members;
         way::each(blocks).for_each(|member| intervals.written(row * members + u64::from(member), of, now));
     }
 
-    /// A step of the work on a row is over, with the command that a member has just answered.
+    /// Notes the end of a step of a head, with the member command that has just completed.
     fn step_over(&mut self, id: HeadId, why: Why) {
         if let Some(explainer) = &mut self.explainer {
             explainer.step_over(id, why);
         }
     }
 
-    /// Commands of the host that end from now on end for this reason.
+    /// Sets the cause of the host completions that follow.
     fn note_cause(&mut self, cause: Cause) {
         if let Some(explainer) = &mut self.explainer {
             explainer.cause = cause;
         }
     }
 
-    /// The counts.
+    /// The counters.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// The synchronisation under way.
+    /// The synchronisation in progress.
     pub fn sync(&self) -> Option<&Sync> {
         self.sync.as_ref()
     }

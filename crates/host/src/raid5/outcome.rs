@@ -1,4 +1,4 @@
-//! The end of the work on a row: the host's answers, parity that stayed behind, and what is lost.
+//! Completion of the work on a row: host completions, deferred parity, and data loss.
 
 use wordline_kernel::{Instant, Schedule};
 use wordline_ssd::{BlockDevice, Command};
@@ -10,7 +10,7 @@ use super::way::{Set, Way, each};
 use super::{Cause, Event, Raid5};
 
 impl<D: BlockDevice> Raid5<D> {
-    /// The work is over, but for parity that has to follow before the host is answered.
+    /// Ends the work on a row, unless parity has to be written before the host's writes complete.
     pub(super) fn job_over(&mut self, id: HeadId, calendar: &mut impl Schedule<Event<D::Event>>) {
         let row = self.row_of(id);
         self.heads.full(id, false);
@@ -24,7 +24,7 @@ impl<D: BlockDevice> Raid5<D> {
                     self.durability.written(row.row, member, head.covered[usize::from(member)]);
                 }
                 if row.missing & head.written != 0 || head.turns.fua {
-                    // The host is answered once parity stands in for what a member that failed should hold.
+                    // The writes complete once parity replaces the data that a failed member should hold.
                     self.give_stale_up(id, &row);
                     let is_behind = self.heads.get(id).stale != 0;
                     self.heads.get_mut(id).turns.settle = is_behind;
@@ -57,7 +57,8 @@ impl<D: BlockDevice> Raid5<D> {
         self.note_parity_delay(calendar);
     }
 
-    /// Answers the current writes of a row. They failed if a block of them is on no member, nor in parity.
+    /// Completes the current writes of a row. They fail if one of their blocks is neither on a member nor
+    /// covered by parity.
     pub(super) fn end_writes(&mut self, id: HeadId, row: &Row, now: Instant) {
         let head = self.heads.get_mut(id);
         head.turns.fua = false;
@@ -74,7 +75,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.note_cause(Cause::Array);
     }
 
-    /// Answers the reads of a row. They fail where something of them is lost.
+    /// Completes the reads of a row. Reads of lost sectors fail.
     pub(super) fn answer_reads(&mut self, id: HeadId, row: &Row, now: Instant) {
         let block = self.settings.striping.block;
         self.note_cause(Cause::Row(id));
@@ -93,7 +94,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.note_cause(Cause::Array);
     }
 
-    /// A row of which two members are missing: what is asked of it fails, but for reads of blocks that their members hold.
+    /// Fails the work on a row with two missing members, except reads of blocks on the other members.
     pub(super) fn give_row_up(&mut self, id: HeadId, calendar: &mut impl Schedule<Event<D::Event>>) {
         self.heads.preread_over(id);
         self.heads.full(id, false);
@@ -118,7 +119,8 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// The block of a member that failed is lost where parity stayed behind for want of its old contents.
+    /// Marks the block of a failed member as lost, if its parity update was deferred and its old contents are
+    /// unknown.
     pub(super) fn give_stale_up(&mut self, id: HeadId, row: &Row) {
         let head = self.heads.get(id);
         if head.stale == 0 || row.missing == 0 {
@@ -137,7 +139,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// Parity of a row stays behind no more.
+    /// Clears the deferred parity of a row.
     pub(super) fn clear_stale(&mut self, id: HeadId) {
         let head = self.heads.get_mut(id);
         if head.stale == 0 {
@@ -153,7 +155,7 @@ impl<D: BlockDevice> Raid5<D> {
         waiting.for_each(|flush| flush.rows -= 1);
     }
 
-    /// Parity of a row is to be written as soon as possible.
+    /// Schedules the deferred parity of a row to be written as soon as possible.
     pub(super) fn settle_soon(&mut self, id: HeadId) {
         let head = self.heads.get_mut(id);
         head.turns.settle = true;
@@ -163,7 +165,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// A head goes on with what waits for it, or has no more work.
+    /// Continues a head with waiting work, or makes it idle.
     pub(super) fn release(&mut self, id: HeadId) {
         let missing = self.heads.get(id).row.map_or(0, |row| self.durability.held.missing(row));
         let head = self.heads.get_mut(id);
@@ -173,7 +175,7 @@ impl<D: BlockDevice> Raid5<D> {
         if has_work || settles { self.heads.queue(id) } else { self.heads.rest(id) }
     }
 
-    /// The row's turn in a synchronisation: what is to be written.
+    /// The row's part in a synchronisation: the blocks to write.
     pub(super) fn sync_row(&mut self, id: HeadId, row: &Row) -> Set {
         let Some(Sync { task, number, .. }) = self.sync else { return 0 };
         self.heads.get_mut(id).sync = number;
@@ -182,7 +184,8 @@ impl<D: BlockDevice> Raid5<D> {
                 self.counts.rebuilt += 1;
                 1 << member
             }
-            // A block that was lost on the way left the log with the others of the row, whose parity is computed then.
+            // The log entry of the row was dropped, as a block was lost in the meantime; its parity is
+            // computed instead.
             Task::Replay if !row.has_parity() || self.durability.log.replays(row.row) == 0 => 0,
             Task::Replay => {
                 self.counts.replayed += 1;
@@ -218,7 +221,7 @@ impl<D: BlockDevice> Raid5<D> {
             return;
         };
         if self.heads.get(id).sync != sync.number {
-            // The work was for an earlier synchronisation; for this one the row has its turn still.
+            // The work was for an earlier synchronisation; the row is still to be processed for this one.
             return;
         }
         self.heads.get_mut(id).turns.sync = false;

@@ -1,50 +1,51 @@
-//! The plan of the work on a row: which blocks it needs, and what comes next. It looks and answers; [`stripe`](super::stripe) acts.
+//! Planning of the work on a row: which blocks it needs, and the next step. It only decides;
+//! [`stripe`](super::stripe) acts.
 
 use super::heads::{Head, Job};
 use super::sync::Task;
 use super::way::{Blocks, ReadModifyWrite, Set, Way};
 
-/// A row that is worked on.
+/// A row that is being worked on.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// Its number.
     pub row: u64,
-    /// The member of the parity.
+    /// The parity member.
     pub parity_member: u16,
-    /// The same as a set.
+    /// The parity member as a set.
     pub parity: Set,
     /// All members.
     pub all: Set,
-    /// Members of which the block cannot be read because they do not hold it.
+    /// Members that do not hold their block.
     pub missing: Set,
     /// Whether parity may be wrong.
     pub untrusted: bool,
-    /// Members whose blocks give the parity from the log, where that is to be done.
+    /// Members whose blocks give the parity in a log replay, if one is pending.
     pub logged: Set,
 }
 
 /// The next step of the work on a row.
 pub enum Next {
-    /// Blocks are to be read.
+    /// Blocks have to be read.
     Fetch(Set),
-    /// Blocks that cannot be read are to be had from the others, which are in memory.
+    /// Unreadable blocks have to be computed; all others are in memory.
     Recover(Set),
     /// All that is needed is in memory.
     Act,
 }
 
 impl Row {
-    /// The members with data.
+    /// The data members.
     pub fn data(&self) -> Set {
         self.all & !self.parity
     }
 
-    /// Whether there is a member that holds the parity.
+    /// Whether the parity member is present.
     pub fn has_parity(&self) -> bool {
         self.missing & self.parity == 0
     }
 
-    /// The blocks of the row, as the work of its head sees them.
+    /// The blocks of the row for the planned write of its head.
     pub fn blocks(&self, head: &Head) -> Blocks {
         let is_write = matches!(head.job, Job::Write | Job::WriteData);
         let of_writes = |set: Set| if is_write { set } else { 0 };
@@ -58,12 +59,13 @@ impl Row {
         }
     }
 
-    /// The way of a write that writes parity with the data. It is asked anew at each step, as md does, for a block may have become unreadable.
+    /// The write method of a write with parity. It is decided anew at each step, as in md, since a block may
+    /// have become unreadable.
     pub fn way(&self, head: &Head, level: ReadModifyWrite) -> Way {
         self.blocks(head).way(level, self.untrusted)
     }
 
-    /// The blocks that the work needs in memory, `task` being the synchronisation under way.
+    /// The blocks that the work needs in memory, `task` being the synchronisation in progress.
     fn needs(&self, head: &Head, level: ReadModifyWrite, task: Option<Task>) -> Set {
         let needs = |way: Way| self.blocks(head).needs(way);
         match (head.job, head.way) {
@@ -83,7 +85,7 @@ impl Row {
         }
     }
 
-    /// The step that comes next.
+    /// The next step.
     pub fn next_step(&self, head: &Head, level: ReadModifyWrite, task: Option<Task>) -> Next {
         let wanted = self.needs(head, level, task) & !head.known;
         let unreadable = self.missing | head.bad;

@@ -1,4 +1,4 @@
-//! The commands of the host that are not answered, and the rows that wait for a head of the stripe cache.
+//! Outstanding host commands, and the rows that wait for a head of the stripe cache.
 
 use std::collections::VecDeque;
 
@@ -8,81 +8,81 @@ use wordline_ssd::Command;
 
 use crate::numbered::Numbered;
 
-/// A command of the host that is not answered.
+/// An outstanding host command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// The command.
     pub command: Command,
-    /// When it came.
+    /// Submission time.
     pub submitted: Instant,
-    /// Parts of it that are not over.
+    /// Outstanding parts.
     pub left: u32,
     /// Whether one of them failed.
     pub failed: bool,
 }
 
-/// A row that is to be worked on.
+/// Requested work on a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Want {
     /// The row.
     pub row: u64,
-    /// For whom.
+    /// The requester.
     pub by: By,
 }
 
-/// The reason for which a row is to be worked on.
+/// Requester of work on a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum By {
-    /// A write of the host, by its number.
+    /// A host write, by number.
     Write(u32),
-    /// A read of the host that its member does not answer, by its number, and the member.
+    /// A host read that its member cannot serve, by number, and that member.
     Read(u32, u16),
     /// A rebuild, a resync or a scrub.
     Sync,
 }
 
-/// A flush of the host.
+/// A host flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flush {
-    /// Its number.
+    /// Number of its command.
     pub request: u32,
-    /// The epoch that it ended: it waits for parity that stayed behind by then.
+    /// The epoch that it ends: it waits for parity that was deferred until then.
     pub epoch: u32,
-    /// Rows of which that parity is not written yet.
+    /// Rows whose deferred parity is still to be written.
     pub rows: u32,
-    /// Whether it is with the members.
+    /// Whether it has been sent to the members.
     pub sent: bool,
 }
 
-/// A discard that is under way: its rows, from the first to before the last, are not worked on.
+/// A discard in progress: work on its rows, `from` to before `to`, has to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Discarding {
-    /// Its number.
+    /// Number of its command.
     pub request: u32,
     /// The first row.
     pub from: u64,
-    /// The first row after it.
+    /// The first row after the discarded ones.
     pub to: u64,
 }
 
-/// The commands of the host that are not answered.
+/// The outstanding host commands.
 #[derive(Clone, Debug, Default)]
 pub struct Requests {
     all: Numbered<Request>,
-    /// Rows that wait for a head.
+    /// Requested work that waits for a head.
     pub waiting: VecDeque<Want>,
-    /// Flushes.
+    /// Outstanding flushes.
     pub flushes: Vec<Flush>,
-    /// Discards that are with the members.
+    /// Discards sent to the members.
     pub discarding: Vec<Discarding>,
-    /// The epoch of flushes.
+    /// The current epoch; each flush begins a new one.
     pub epoch: u32,
 }
 
 state!(Requests { values { all, waiting, flushes, discarding, epoch } });
 
 impl Requests {
-    /// A command came, of which one part is that it came.
+    /// Adds a submitted command, with one part outstanding: its submission. Returns its number.
     pub fn add(&mut self, command: Command, submitted: Instant) -> u32 {
         self.all.add(Request { command, submitted, left: 1, failed: false })
     }
@@ -92,12 +92,12 @@ impl Requests {
         self.all.get(number)
     }
 
-    /// Another part of a command has begun.
+    /// Adds a part to a command.
     pub fn begin_part(&mut self, number: u32) {
         self.all.get_mut(number).left += 1;
     }
 
-    /// A part of a command is over; the command, if it was the last.
+    /// Completes a part of a command. Removes and returns the command if it was the last.
     pub fn part_over(&mut self, number: u32, failed: bool) -> Option<Request> {
         let request = self.all.get_mut(number);
         request.left -= 1;
@@ -105,12 +105,12 @@ impl Requests {
         (request.left == 0).then(|| self.all.remove(number))
     }
 
-    /// All of them with their numbers.
+    /// All outstanding commands with their numbers.
     pub fn all(&self) -> impl Iterator<Item = (u32, &Request)> {
         self.all.all()
     }
 
-    /// How many there are.
+    /// Number of outstanding commands.
     pub fn count(&self) -> usize {
         self.all.count()
     }
@@ -120,7 +120,7 @@ impl Requests {
         self.discarding.iter().any(|discarding| (discarding.from..discarding.to).contains(&row))
     }
 
-    /// The power was cut: the commands that will never be answered.
+    /// Drops and returns the outstanding commands after a power cut.
     pub fn forget(&mut self) -> Vec<Command> {
         let epoch = self.epoch;
         let mut all = std::mem::take(self).all;

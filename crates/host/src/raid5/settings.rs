@@ -1,4 +1,4 @@
-//! The settings of a RAID-5 and their checks.
+//! Configuration of a RAID-5 array, and its checks.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,15 +16,15 @@ use super::way::{MOST_MEMBERS, ReadModifyWrite};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Parity {
-    /// Once its row leaves the stripe cache, on a flush, or after `parity_delay`: changes of it gather until then. If a member fails before that, what it
-    /// held of the row may be lost.
+    /// When its row is evicted from the stripe cache, on a flush, or after `parity_delay`; updates of it
+    /// coalesce until then. If a member fails before that, its data in the row may be lost.
     Cache,
-    /// With every write of data, as md without a journal does.
+    /// With every data write, as md without a journal.
     #[default]
     Md,
 }
 
-/// A member that fails in a run.
+/// A member failure during a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FailureFile {
@@ -34,46 +34,47 @@ pub struct FailureFile {
     pub after: Duration,
 }
 
-/// The settings of the array itself.
+/// Settings of the array itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ArrayFile {
     /// The order of data and parity over the members.
     pub layout: Layout,
-    /// How much of a member lies side by side before what lies on the next one.
+    /// Chunk size: contiguous bytes on a member before the next member follows.
     pub chunk: Bytes,
-    /// The size of the block of a member in a row of the stripe cache.
+    /// Block size: bytes of a member in a row of the stripe cache.
     pub block: Bytes,
     /// Rows in the stripe cache.
     pub stripe_cache: u32,
     /// When parity is written.
     pub parity: Parity,
-    /// The longest time for which parity may stay behind, where it is written with `cache`; none where it is left out.
+    /// The longest time for which parity may be deferred with `parity = "cache"`. Left out: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parity_delay: Option<Duration>,
-    /// When the old data and parity are read instead of the other data.
+    /// When to read the old data and parity instead of the other data.
     pub read_modify_write: ReadModifyWrite,
-    /// Bytes of a member that a rebuild, a resync or a scrub handles a second without regard to the host.
+    /// Rate below which a rebuild, a resync or a scrub ignores host requests, in bytes of a member a second.
     pub sync_slowest: Bytes,
-    /// The most bytes of a member that it handles a second.
+    /// Highest rate of a rebuild, a resync or a scrub, in bytes of a member a second.
     pub sync_fastest: Bytes,
-    /// Size of the partial parity log of a member, md's PPL: with it a power cut beside a missing member loses no block that was not being written. Left
-    /// out: no log. An entry takes a header of 4 KiB and its partial parity.
+    /// Size of the partial parity log of each member (md: PPL): with it, a power cut while a member is
+    /// missing loses no block that was not being written. Left out: no log. An entry takes a header of 4 KiB
+    /// and its partial parity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parity_log: Option<Bytes>,
-    /// Whether the time between two writes of a block is measured, for data and for parity.
+    /// Whether to measure the time between writes of a block, for data and for parity.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub intervals: bool,
-    /// Members that fail in a run.
+    /// Member failures during a run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<FailureFile>,
-    /// The time from the first command of the run to a scrub; none where it is left out.
+    /// The time from the first command of the run to a scrub. Left out: no scrub.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scrub_after: Option<Duration>,
 }
 
 impl Default for ArrayFile {
-    /// Those of md (Linux 6.1, `raid5.c` and `md.c`) but for the block, a page of 16 KiB as in ReSSD.
+    /// The values of md (Linux 6.1, `raid5.c` and `md.c`), except the block: a page of 16 KiB as in ReSSD.
     fn default() -> Self {
         Self {
             layout: Layout::default(),
@@ -93,30 +94,30 @@ impl Default for ArrayFile {
     }
 }
 
-/// The fewest and the most rows of the stripe cache: those of md.
+/// Bounds of the stripe cache, in rows, as in md.
 const STRIPE_CACHE: std::ops::RangeInclusive<u32> = 17..=32_768;
-/// The smallest chunk: a page of md.
+/// The smallest chunk: a page in md.
 const LEAST_CHUNK: Bytes = Bytes::kib(4);
-/// The most rows that are synchronised at once. Chosen: what keeps the dies of a small SSD at work.
+/// Most rows synchronised concurrently. Chosen: enough to keep the dies of a small SSD busy.
 const SYNC_ROWS: u32 = 32;
 
-/// The largest partial parity log. Chosen: eight times that of md.
+/// The largest partial parity log. Chosen: eight times md's.
 const MOST_LOG: Bytes = Bytes::mib(1);
 
-/// Settings that were checked.
+/// A checked configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The keys.
+    /// The configuration as written.
     pub file: ArrayFile,
     /// The geometry.
     pub striping: Striping,
 }
 
 impl ArrayFile {
-    /// Checks the settings of an array of `members` devices of this shape.
+    /// Checks the configuration of an array of `members` devices of this shape.
     ///
     /// # Errors
-    /// Everything that is wrong, by key.
+    /// Every key that is invalid.
     pub fn check(self, members: u16, member: &Shape) -> Result<Settings, Complaints> {
         let mut wrong = Complaints::default();
         let Self { chunk, block, .. } = self;
@@ -200,18 +201,18 @@ pub fn check_members(members: u16, wrong: &mut Complaints) {
 }
 
 impl Settings {
-    /// The limits of the pace of a synchronisation.
+    /// Rate limits of a synchronisation.
     pub fn limits(&self) -> Limits {
         let rows = (self.file.stripe_cache / 4).min(SYNC_ROWS);
         Limits { slowest: self.file.sync_slowest, fastest: self.file.sync_fastest, rows }
     }
 
-    /// Sectors of the partial parity log of a member.
+    /// Sectors of the partial parity log on each member.
     pub fn log_sectors(&self) -> u64 {
         self.file.parity_log.map_or(0, |log| log.0 / SECTOR.0)
     }
 
-    /// The first sector of it: after the last chunk.
+    /// First sector of the partial parity log on each member: after the last chunk.
     pub fn log_begin(&self) -> u64 {
         self.striping.chunks * self.striping.chunk
     }
@@ -223,7 +224,7 @@ impl Settings {
         Shape { namespaces: vec![sectors], capacity: SECTOR * sectors, block_set, ..member }
     }
 
-    /// The bytes of a block.
+    /// Block size.
     pub fn block(&self) -> Bytes {
         self.file.block
     }

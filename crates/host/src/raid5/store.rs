@@ -1,4 +1,4 @@
-//! The writes of a row to its members: block by block, part by part, and full stripes together.
+//! Writes of a row to its members: whole blocks, parts of blocks, and batches of full stripes.
 
 use std::ops::Range;
 
@@ -14,11 +14,11 @@ use super::sync::{Sync, Task};
 use super::way::{Set, each};
 use super::{Event, Raid5};
 
-/// The most rows that are stored together: `MAX_STRIPE_BATCH` of md.
+/// Most rows in a batch: `MAX_STRIPE_BATCH` of md.
 const MOST_IN_BATCH: usize = 8;
 
 impl<D: BlockDevice> Raid5<D> {
-    /// A full stripe goes to the members together with those just before it in the same chunk.
+    /// Adds a full stripe to the batch of the stripes just before it in the same chunk.
     pub(super) fn add_to_batch(
         &mut self,
         id: HeadId,
@@ -36,7 +36,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.batch.push(id);
     }
 
-    /// Stores the rows that are stored together; whether there were any.
+    /// Stores the batch. Returns whether there was one.
     pub(super) fn store_batch(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let mut batch = std::mem::take(&mut self.batch).into_iter();
         let Some(first) = batch.next() else { return false };
@@ -52,7 +52,8 @@ impl<D: BlockDevice> Raid5<D> {
         true
     }
 
-    /// Writes the sectors that the current writes cover, run by run, and whole blocks that could not be read.
+    /// Writes the sectors that the current writes cover, as contiguous runs, and whole blocks that could not
+    /// be read.
     pub(super) fn store_parts(
         &mut self,
         id: HeadId,
@@ -87,7 +88,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// Writes whole blocks of a row and of those that are stored together with it; the work is over where there is nothing to write.
+    /// Writes whole blocks of a row and of the rows in its batch; ends the work if there is nothing to write.
     pub(super) fn store(
         &mut self,
         id: HeadId,
@@ -97,8 +98,8 @@ impl<D: BlockDevice> Raid5<D> {
     ) {
         let head = self.heads.get_mut(id);
         let (rewrite, was_lost) = (std::mem::take(&mut head.rewrite), std::mem::take(&mut head.turns.lost));
-        // A block that is written as it should be already, of a member that is rebuilt or as a repair, leaves the parity right. One that was
-        // lost does not: a power cut may keep what stands in for it and not the parity of that.
+        // A block written with its proper content, in a rebuild or a repair, leaves parity consistent. The
+        // replacement of a lost block does not: after a power cut it may be on the member without its parity.
         let is_rebuild = matches!(self.sync, Some(Sync { task: Task::Rebuild { .. }, .. }));
         let changes =
             blocks != 0 && !(is_rebuild && head.job == Job::Sync) || rewrite.count_ones() > 1 || was_lost;
@@ -156,7 +157,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.send(member, Why::Store { head: id }, write, contents.as_deref(), calendar);
     }
 
-    /// Blocks were written.
+    /// Completes a write of blocks.
     pub(super) fn store_over(
         &mut self,
         id: HeadId,

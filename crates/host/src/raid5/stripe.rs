@@ -1,4 +1,4 @@
-//! The work on a row: its blocks are read, those that cannot be read are computed, and the host's writes are applied.
+//! The work on a row: reads its blocks, computes unreadable ones, and applies host writes.
 
 use wordline_kernel::{Instant, Schedule};
 use wordline_ssd::{BlockDevice, Command};
@@ -27,7 +27,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// Goes on with the work of a head whose turn it is.
+    /// Continues the work of a head that was queued.
     pub(super) fn handle_head(&mut self, id: HeadId, calendar: &mut impl Schedule<Event<D::Event>>) {
         let row = self.row_of(id);
         if row.missing.count_ones() > 1 && !self.reads_what_is_there(id, &row) {
@@ -54,7 +54,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// Whether the work on a row is to read blocks that their members hold.
+    /// Whether the work on a row only reads blocks on members that are present.
     fn reads_what_is_there(&self, id: HeadId, row: &Row) -> bool {
         let head = self.heads.get(id);
         let is_there = |(_, member): &(u32, u16)| row.missing >> member & 1 == 0;
@@ -66,7 +66,8 @@ impl<D: BlockDevice> Raid5<D> {
             && !head.turns.sync
     }
 
-    /// Takes up the work that comes first: parity that has to be written, reads, writes, and the row's turn in a synchronisation.
+    /// Starts the next job of a head: deferred parity that has to be written, then reads, writes, and
+    /// synchronisation. Returns false if there is none.
     fn begin_job(&mut self, id: HeadId, row: &Row) -> bool {
         let stays_behind = self.settings.file.parity == Parity::Cache && row.missing == 0;
         let head = self.heads.get_mut(id);
@@ -101,7 +102,7 @@ impl<D: BlockDevice> Raid5<D> {
         true
     }
 
-    /// A job that began before a member failed may be another one now.
+    /// Reconsiders a job that began before a member failed.
     fn think_again(&mut self, id: HeadId, row: &Row, now: Instant) {
         let head = self.heads.get_mut(id);
         match head.job {
@@ -118,7 +119,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// The waiting writes of a row become its current ones.
+    /// Makes the waiting writes of a row its current ones.
     fn take_writes(&mut self, id: HeadId, row: &Row) {
         let striping = self.settings.striping;
         let Self { heads, requests, .. } = self;
@@ -140,7 +141,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// Reads blocks, for a write once the pre-reads of others are over.
+    /// Reads blocks; a write waits for the end of other pre-reads first.
     fn fetch(&mut self, id: HeadId, row: &Row, blocks: Set, calendar: &mut impl Schedule<Event<D::Event>>) {
         let head = self.heads.get_mut(id);
         let is_write = matches!(head.job, Job::Write | Job::WriteData);
@@ -160,7 +161,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// A block was read, or could not be.
+    /// Completes a read of a block.
     pub(super) fn fetch_over(&mut self, id: HeadId, over: Over) {
         let row = self.row_of(id);
         let (member, bit) = (over.sent.member, 1 << over.sent.member);
@@ -187,7 +188,8 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// Has blocks that cannot be read: one is computed from the others; more are lost, and count as zeroes from then on.
+    /// Recovers unreadable blocks: a single one is computed from the others; several are lost, and count as
+    /// zeroes from then on.
     fn recover_blocks(&mut self, id: HeadId, row: &Row, unknown: Set) {
         let block = sectors(&(0..self.settings.striping.block));
         let one = unknown.count_ones() == 1;
@@ -216,12 +218,14 @@ impl<D: BlockDevice> Raid5<D> {
             self.heads.get_mut(id).turns.lost = true;
         }
         if row.untrusted {
-            // From now on the block is what the others and the parity say, or the parity is computed anew.
+            // From now on the other blocks and the parity define the content of the block, or the parity is
+            // recomputed.
             self.durability.rows.is_right(row.row);
         }
         let head = self.heads.get_mut(id);
         head.known |= data;
-        // Parity that was read does not count where it stayed behind, or where blocks of the row are zeroes now.
+        // Parity that was read is not valid if its update was deferred, or if blocks of the row are zeroes
+        // now.
         if head.turns.raw || !one {
             head.known &= !row.parity;
             head.turns.raw = false;
@@ -242,7 +246,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// All that the work needs is in memory: computes, and writes.
+    /// Carries the job out once all needed blocks are in memory: computes parity and writes.
     fn act(&mut self, id: HeadId, row: &Row, calendar: &mut impl Schedule<Event<D::Event>>) {
         self.heads.preread_over(id);
         let writes = match self.heads.get(id).job {
@@ -259,7 +263,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.store(id, row, writes, calendar);
     }
 
-    /// Computes the parity of a row whose data changed, and counts how.
+    /// Computes the parity of a row whose data changed, and counts the write method.
     fn compute_parity(&mut self, id: HeadId, row: &Row) -> Set {
         let head = self.heads.get_mut(id);
         if head.known & row.parity == 0 {
@@ -291,7 +295,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// Writes whole blocks and their parity.
+    /// Writes blocks together with their parity.
     fn write(&mut self, id: HeadId, row: &Row, calendar: &mut impl Schedule<Event<D::Event>>) {
         let way = row.way(self.heads.get(id), self.settings.file.read_modify_write);
         let modifies = way == Way::Modify && row.has_parity();
@@ -313,7 +317,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.log_and_store(id, row, writes | parity, calendar);
     }
 
-    /// Writes what the current writes cover, and notes what parity needs to come after.
+    /// Writes the sectors of the current writes, and records what the deferred parity update needs.
     fn write_data(&mut self, id: HeadId, row: &Row, calendar: &mut impl Schedule<Event<D::Event>>) {
         let epoch = self.requests.epoch;
         let head = self.heads.get_mut(id);

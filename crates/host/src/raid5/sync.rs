@@ -1,77 +1,77 @@
-//! Rebuilding, resynchronising and scrubbing an array, row by row, at the pace of md.
+//! Rebuild, resync and scrub of an array, row by row, at md's pace.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Bytes, Duration, Instant};
 
-/// The reason for which an array goes through its rows.
+/// Purpose of a synchronisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Task {
-    /// A device that took the place of a failed one is written.
+    /// Writes a device that replaced a failed one.
     Rebuild {
         /// The member.
         member: u16,
     },
-    /// Parity is had from the log after a power cut.
+    /// Recovers parity from the log after a power cut.
     Replay,
-    /// Parity that may be wrong after a power cut is written.
+    /// Rewrites parity that may be wrong after a power cut.
     Resync,
-    /// All is read and compared.
+    /// Reads and compares everything.
     Scrub,
 }
 
-/// The limits of the pace, as those of md.
+/// Rate limits of a synchronisation, as in md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of a member a second below which the host is not looked at.
+    /// Rate, in bytes of a member a second, below which host requests are ignored.
     pub slowest: Bytes,
-    /// Bytes of a member a second that are not exceeded.
+    /// Highest rate, in bytes of a member a second.
     pub fastest: Bytes,
-    /// Rows at once.
+    /// Most concurrent rows.
     pub rows: u32,
 }
 
-/// The pause of a synchronisation that is above its fastest pace: that of md.
+/// Pause of a synchronisation above its highest rate, as in md.
 const PAUSE: Duration = Duration::from_ms(500);
-/// The pace is measured over up to ten steps of three seconds: `SYNC_MARKS` and `SYNC_MARK_STEP` of md.
+/// The rate is measured over up to ten steps of three seconds: `SYNC_MARKS` and `SYNC_MARK_STEP` of md.
 const MARKS: usize = 10;
 const STEP: Duration = Duration::from_ms(3_000);
 const SECOND: u64 = Duration::from_ms(1_000).ps();
 
-/// Whether the next row may begin.
+/// Whether the next row may start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Go {
     /// At once.
     Now,
-    /// When a row under way is over.
+    /// When a row in progress is done.
     Later,
     /// After a pause.
     After(Duration),
 }
 
-/// A synchronisation under way.
+/// A synchronisation in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sync {
-    /// The reason.
+    /// Its purpose.
     pub task: Task,
-    /// Its number among those of the array.
+    /// Its sequence number in the array.
     pub number: u32,
-    /// The first row that was not begun.
+    /// The first row not started.
     pub next: u64,
-    /// Rows that are under way.
+    /// Rows in progress.
     pub rows: Vec<u64>,
-    /// Whether it pauses.
+    /// Whether it is paused.
     pub pauses: bool,
-    /// Whether the flush that makes its rows durable has begun.
+    /// Whether the flush that makes its rows non-volatile has started.
     pub flushes: bool,
-    /// Rows that are over.
+    /// Rows done.
     pub done: u64,
-    /// Instants, and how many rows were over then; the latest, and the one from which the pace is measured.
+    /// Times with the rows done by then; the latest, and the one from which the rate is measured.
     marks: [(Instant, u64); MARKS],
     latest: usize,
 }
 
 impl Sync {
-    /// One with this number, which begins at `now` with row `next`.
+    /// A synchronisation that starts at `now` with row `next`.
     pub fn new(task: Task, number: u32, now: Instant, next: u64) -> Self {
         Self {
             task,
@@ -86,7 +86,8 @@ impl Sync {
         }
     }
 
-    /// Whether the next row may begin, `is_busy` being whether the host has commands outstanding, and `row` the bytes of a row on a member.
+    /// Whether the next row may start. `is_busy`: the host has commands outstanding; `row`: bytes of a row on
+    /// each member.
     pub fn may_go(&mut self, now: Instant, is_busy: bool, row: Bytes, limits: &Limits) -> Go {
         if self.rows.len() >= limits.rows as usize {
             return Go::Later;
@@ -110,7 +111,7 @@ impl Sync {
         }
     }
 
-    /// A row is over.
+    /// Notes the end of a row.
     pub fn row_over(&mut self, row: u64) {
         let before = self.rows.len();
         self.rows.retain(|under_way| *under_way != row);
@@ -128,7 +129,7 @@ mod tests {
         Limits { slowest: Bytes::kib(640), fastest: Bytes::kib(6400), rows: 4 }
     }
 
-    /// Begins rows at an instant as long as that is allowed; how many, and what is answered then.
+    /// Starts rows at an instant as long as that is allowed. Returns how many, and the final decision.
     fn begin(sync: &mut Sync, now: Instant, is_busy: bool) -> (u64, Go) {
         let mut begun = 0;
         loop {
@@ -161,7 +162,7 @@ mod tests {
         (0..4).for_each(|row| sync.row_over(row));
         assert_eq!(begin(&mut sync, Instant::ZERO, true), (4, Go::Later));
         (4..8).for_each(|row| sync.row_over(row));
-        // Two more rows come to the slowest pace, of ten rows a second, and a third begins once they are over.
+        // Two more rows reach the lowest rate, ten rows a second; a third starts once they are done.
         assert_eq!(begin(&mut sync, Instant::ZERO, true), (2, Go::Later));
         sync.row_over(8);
         assert_eq!(begin(&mut sync, Instant::ZERO, true), (0, Go::Later));

@@ -1,4 +1,4 @@
-//! The array as a whole: the order in which things are done, members that fail, synchronisations, and power cuts.
+//! Control of the array as a whole: order of activities, member failures, synchronisations, and power cuts.
 
 use wordline_kernel::{Instant, Schedule};
 use wordline_ssd::block_device::PowerCut;
@@ -14,7 +14,7 @@ use super::sync::{Go, Sync, Task};
 use super::{Cause, Event, Power, Raid5, durability};
 
 impl<D: BlockDevice> Raid5<D> {
-    /// Does what the last event made possible, to the end.
+    /// Runs every activity that the last event made possible, to the end.
     pub(super) fn go_on(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
         loop {
             if let Some(over) = self.members.next_over(self.durability.held.failed()) {
@@ -66,7 +66,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.members.send(member, why, command, contents, calendar);
     }
 
-    /// Sets the events that are configured, with the first command of a run.
+    /// Schedules the configured events at the first command of a run.
     pub(super) fn start_timers(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
         if self.timers.started || self.timers.untimed {
             return;
@@ -90,7 +90,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// A time has come.
+    /// Handles a timer.
     pub(super) fn timer(&mut self, event: Event<D::Event>, calendar: &mut impl Schedule<Event<D::Event>>) {
         match event {
             Event::Of { .. } => {}
@@ -127,7 +127,7 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// Sets the event by which parity that stays behind is written.
+    /// Schedules the event that writes deferred parity.
     pub(super) fn note_parity_delay(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
         let Some(delay) = self.settings.file.parity_delay else { return };
         if self.timers.settle {
@@ -136,18 +136,18 @@ impl<D: BlockDevice> Raid5<D> {
         let waits = self.heads.all().filter(|(_, head)| head.stale != 0 && !head.turns.settle);
         if let Some(first) = waits.map(|(_, head)| head.since.0).min() {
             self.timers.settle = true;
-            // Data may take longer to be written than parity may stay behind.
+            // Data writes may take longer than parity may be deferred.
             calendar.at((first + delay).max(calendar.now()), Event::Settle);
         }
     }
 
-    /// Lets a member fail.
+    /// Makes a member fail.
     pub fn fail(&mut self, member: u16, calendar: &mut impl Schedule<Event<D::Event>>) {
         self.drop_member(member, calendar.now());
         self.go_on(calendar);
     }
 
-    /// A member fails: nothing that it holds counts any more. A spare takes its place.
+    /// Fails a member, whose data are gone, and replaces it by a spare if there is one.
     pub(super) fn drop_member(&mut self, member: u16, now: Instant) {
         if !self.durability.held.fail(member) {
             return;
@@ -167,7 +167,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.sync_next(now);
     }
 
-    /// Begins a scrub, unless another synchronisation is under way; whether it did.
+    /// Starts a scrub, unless another synchronisation is in progress. Returns whether it did.
     pub fn scrub(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let begins = self.begin_scrub(calendar.now());
         self.go_on(calendar);
@@ -182,7 +182,7 @@ impl<D: BlockDevice> Raid5<D> {
         may
     }
 
-    /// Begins the synchronisation that comes next.
+    /// Starts the next synchronisation that is needed.
     fn sync_next(&mut self, now: Instant) {
         if self.sync.is_some() || self.power != Power::On {
             return;
@@ -197,7 +197,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.sync = Some(Sync::new(task, self.timers.syncs, now, first));
     }
 
-    /// Goes on with the synchronisation under way; whether there was something to do.
+    /// Continues the synchronisation in progress. Returns whether there was anything to do.
     fn drive_sync(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let Some(sync) = &mut self.sync else { return false };
         if sync.pauses || self.timers.untimed || self.power != Power::On {
@@ -224,8 +224,10 @@ impl<D: BlockDevice> Raid5<D> {
         }
     }
 
-    /// All rows were begun: the synchronisation is over when they are, and durable. The flush after a resync or a replay covers the parity that it wrote,
-    /// without which a later cut would put the same rows in doubt, and a member that fails before it could bring back a block that was read as new.
+    /// Ends a synchronisation whose rows were all started, once they are done and non-volatile. After a
+    /// resync or a replay a flush covers the parity written: without it a later power cut would put the same
+    /// rows in doubt, and a member failing before it could bring back the old content of a block that had
+    /// been read as new.
     fn end_sync(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) -> bool {
         let Some(sync) = &mut self.sync else { return false };
         if !sync.rows.is_empty() {
@@ -253,7 +255,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.sync.is_some()
     }
 
-    /// A device holds all that its member should.
+    /// Completes the rebuild of a member.
     fn rebuilt(&mut self, over: &Over, now: Instant) {
         if over.gone {
             return;
@@ -264,7 +266,7 @@ impl<D: BlockDevice> Raid5<D> {
         self.sync_next(now);
     }
 
-    /// Cuts the power: the stripe cache and what members had in memory are lost.
+    /// Cuts the power: the stripe cache and the volatile data of the members are lost.
     pub(super) fn cut(&mut self, now: Instant) -> PowerCut {
         let mut cut = PowerCut::default();
         for device in self.members.devices_mut() {
@@ -295,7 +297,7 @@ impl<D: BlockDevice> Raid5<D> {
         Followed::new(self.heads.count(), striping.members as usize, striping.block)
     }
 
-    /// Switches the power on again.
+    /// Powers the array on again.
     pub(super) fn power_on(&mut self, calendar: &mut impl Schedule<Event<D::Event>>) {
         self.power = Power::Recovering;
         self.members.recover(calendar);

@@ -1,15 +1,15 @@
-//! The ways in which the parity of a row is brought up to date, and md's rule which of them is taken.
+//! Write methods: how the parity of a row is updated, and md's rule for the choice between them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Members as bits, the first being the lowest.
+/// A set of members as a bitmap, the first in the lowest bit.
 pub type Set = u64;
 
-/// The most members: those of a [`Set`].
+/// Most members: the bits of a [`Set`].
 pub const MOST_MEMBERS: u16 = 64;
 
-/// The members of a set, from the lowest on.
+/// The members of a set in ascending order.
 pub fn each(set: Set) -> impl Iterator<Item = u16> {
     let mut rest = set;
     std::iter::from_fn(move || {
@@ -34,43 +34,43 @@ pub enum ReadModifyWrite {
     Preferred,
 }
 
-/// How the parity of a row follows from what is read.
+/// Write method: what the new parity is computed from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Way {
-    /// From the old parity, the old data and the new data.
+    /// Read-modify-write (rmw): the old parity, the old data and the new data.
     Modify,
-    /// From all data of the row.
+    /// Reconstruct-write (rcw): all data of the row.
     Reconstruct,
 }
 
-/// The blocks of a row when a write of it is planned.
+/// The blocks of a row when a write is planned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Blocks {
     /// All members.
     pub all: Set,
-    /// That of the parity.
+    /// The parity member.
     pub parity: Set,
-    /// Those with a block that is written.
+    /// Members whose block is written.
     pub written: Set,
-    /// Those with a block that is written as a whole.
+    /// Members whose block is written entirely.
     pub whole: Set,
-    /// Those of which the block is in memory.
+    /// Members whose block is in memory.
     pub known: Set,
-    /// Those that can be read.
+    /// Members whose block is readable.
     pub readable: Set,
 }
 
-/// Reads that a way takes.
+/// Reads that each write method takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reads {
-    /// To modify the parity.
+    /// For read-modify-write.
     pub modify: u32,
-    /// To reconstruct it.
+    /// For reconstruct-write.
     pub reconstruct: u32,
 }
 
 impl Blocks {
-    /// Blocks that a way needs and that are not in memory.
+    /// Blocks that a write method needs and that are not in memory.
     pub fn needs(&self, way: Way) -> Set {
         let needed = match way {
             Way::Modify => self.written | self.parity,
@@ -79,7 +79,8 @@ impl Blocks {
         needed & !self.known
     }
 
-    /// The reads of each way, as md counts them: a block that cannot be read counts as twice the number of members.
+    /// The reads of each write method, as md counts them: an unreadable block counts as twice the number of
+    /// members.
     pub fn reads(&self) -> Reads {
         let of = |way| {
             let needs = self.needs(way);
@@ -89,8 +90,8 @@ impl Blocks {
         Reads { modify: of(Way::Modify), reconstruct: of(Way::Reconstruct) }
     }
 
-    /// The way that md takes. It computes parity at once where one way needs no read, from all data before it modifies; else it takes
-    /// the way with fewer reads. A row whose parity may be wrong is `untrusted`, and its parity reconstructed.
+    /// The write method by md's rule: a method without reads is taken at once, reconstruct-write first; else
+    /// the one with fewer reads. The parity of an `untrusted` row may be wrong, and is reconstructed.
     pub fn way(&self, level: ReadModifyWrite, untrusted: bool) -> Way {
         let Reads { modify, reconstruct } = self.reads();
         if untrusted || level == ReadModifyWrite::Never || reconstruct == 0 {
@@ -107,7 +108,7 @@ impl Blocks {
 mod tests {
     use super::*;
 
-    /// A row of `members` of which the first `written` blocks are written as a whole, nothing being in memory.
+    /// A row of `members` whose first `written` blocks are written entirely, with nothing in memory.
     fn cold(members: u32, written: u32) -> Blocks {
         let (all, written) = ((1 << members) - 1, (1 << written) - 1);
         Blocks { all, parity: 1 << (members - 1), written, whole: written, known: 0, readable: all }
@@ -115,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_cold_cache_takes_the_ways_of_md() {
-        // Counted by md's rule: `k` blocks written take k + 1 reads to modify and n - 1 - k to reconstruct.
+        // By md's rule: `k` written blocks take k + 1 reads to modify and n - 1 - k to reconstruct.
         let cases = [
             (4, 1, (2, 2), Way::Reconstruct),
             (4, 2, (3, 1), Way::Reconstruct),
@@ -161,9 +162,9 @@ mod tests {
     #[test]
     fn a_block_that_cannot_be_read_counts_as_twice_the_members() {
         let without = |member: u32, row: Blocks| Blocks { readable: row.all & !(1 << member), ..row };
-        // Of four members the second is missing, and the first is written: only the parity can be modified.
+        // Of four members the second is missing, and the first is written: parity can only be modified.
         assert_eq!(without(1, cold(4, 1)).reads(), Reads { modify: 2, reconstruct: 9 });
-        // The missing block itself is written: what it was is not needed if the others are read.
+        // The missing block itself is written: its old content is not needed if the others are read.
         assert_eq!(without(0, cold(4, 1)).reads(), Reads { modify: 9, reconstruct: 2 });
     }
 

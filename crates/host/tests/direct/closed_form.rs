@@ -1,4 +1,4 @@
-//! Small cases that can be reckoned by hand.
+//! Small cases with hand-computed results.
 
 use wordline_host::direct::Spread;
 use wordline_kernel::{Bytes, Duration, Schedule};
@@ -9,7 +9,7 @@ use wordline_ssd::physical_device::PhysicalDevice;
 use super::{build, file};
 use crate::pblk::rig::{Host, Kind};
 
-/// Pages of 4 KiB and their spare bytes at 400 MT/s take some 10.6 us, the waits of the interface less than one.
+/// Pages of 4 KiB and their spare bytes take some 10.6 us at 400 MT/s, interface waits less than one.
 const TRANSFER: Duration = Duration::from_us(12);
 
 /// The time of a write of so many pages on an idle device, and the time of a program.

@@ -1,4 +1,4 @@
-//! A host without an FTL gives back what it took, and measures the device's answers.
+//! A host without an FTL returns the data that it took, and measures the device's latency.
 
 mod closed_form;
 mod random;

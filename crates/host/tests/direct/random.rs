@@ -1,4 +1,4 @@
-//! Random commands to random devices, against what the host remembers.
+//! Random commands to random devices, checked against the host's model.
 
 use proptest::prelude::*;
 use wordline_host::direct::{DirectFile, Spread};
@@ -25,7 +25,7 @@ fn devices(kinds: &'static [Kind]) -> impl Strategy<Value = DirectFile> {
     )
 }
 
-/// A host may run out of chunks: it moves nothing.
+/// A host that may run out of chunks: it relocates nothing.
 fn host_of(file: DirectFile) -> Host<wordline_host::direct::Direct<OpenChannel>> {
     Host::of(build(file, 1), true)
 }
@@ -90,7 +90,7 @@ proptest! {
             device.audit(calendar.now() - Instant::ZERO);
         }
         prop_assert_eq!(host.device.digest(), again.digest());
-        // One byte that is wrong is an error, or another state, and no panic.
+        // A single wrong byte gives an error or another state, and no panic.
         let place = byte.0.index(bytes.len());
         bytes[place] = byte.1;
         let _ = build(file, 9).load(&mut bytes.as_slice()).is_ok();

@@ -1,20 +1,21 @@
-//! Write amplification of uniform writes, against the theory of greedy collection.
+//! Write amplification of uniform writes, against the theory of greedy GC.
 
 use wordline_kernel::Seed;
 use wordline_ssd::BlockDevice;
 
 use super::rig::{Host, file};
 
-/// Pages written for each one of the host by greedy collection of lines of `pages` pages, of which the part `share` is valid on average (mean field:
-/// Van Houdt, SIGMETRICS 2013). A line passes from `i` valid pages to `i - 1` at the rate `i`, until it has `m` and is collected; so it lives for
-/// the sum of `1 / i` from `m + 1` to all, and loses a page a unit of time and valid page.
+/// Pages written for each host page under greedy GC of lines with `pages` pages, of which the share `share`
+/// is valid on average (mean field: Van Houdt, SIGMETRICS 2013). A line passes from `i` valid pages to
+/// `i - 1` at the rate `i`, until it has `m` and is collected. So its life is the sum of `1 / i` from `m + 1`
+/// to `pages`, and it loses one page for each unit of time and valid page.
 fn greedy(pages: u32, share: f64) -> f64 {
     let (all, mut life, mut before) = (f64::from(pages), 0.0, (1.0, f64::from(pages)));
     for m in (0..pages).rev() {
         life += 1.0 / f64::from(m + 1);
         let mean = (all - f64::from(m)) / (all * life);
         if mean < share {
-            // Between this m and the one before.
+            // Between this m and the previous one.
             let part = (before.0 - share) / (before.0 - mean);
             let level = before.1 + part * (f64::from(m) - before.1);
             return all / (all - level);
@@ -26,13 +27,13 @@ fn greedy(pages: u32, share: f64) -> f64 {
 
 #[test]
 fn theory_agrees_with_its_limits() {
-    // Large lines are collected as in the order of writing: half are valid in the victim at (1/2 - 1) / ln(1/2).
+    // Large lines are collected in write order: half of a victim is valid at (1/2 - 1) / ln(1/2).
     assert!((greedy(100_000, 0.5 / std::f64::consts::LN_2) - 2.0).abs() < 1e-3);
-    // A line of two pages whose victims have one: of a life of a half it lost one of two.
+    // A line of two pages whose victims have one valid page: in a life of one half it lost one of two.
     assert!((greedy(2, 1.0 - 1e-9) - 2.0).abs() < 1.0);
 }
 
-/// The write amplification of uniform writes, that of theory, and the part of the closed lines that is valid.
+/// The write amplification of uniform writes, the theory's value, and the valid share of closed lines.
 fn measured(over_provisioning: f64) -> [f64; 3] {
     let mut file = file([128, 64, 1, 2, 2], 64, over_provisioning);
     (file.gc.lines, file.gc.requests) = (1, 4);
@@ -53,7 +54,7 @@ fn measured(over_provisioning: f64) -> [f64; 3] {
     host.run_down_to(0);
     let counts = host.device.counts().since(&before);
     let found = (counts.host_pages + counts.moved_pages) as f64 / counts.host_pages as f64;
-    // Smeta takes a page of 256, emeta three.
+    // Smeta takes one page of 256, emeta three.
     [found, greedy(252, valid / blocks), valid / blocks]
 }
 

@@ -1,4 +1,4 @@
-//! Small cases that can be reckoned by hand.
+//! Small cases with hand-computed results.
 
 use wordline_kernel::{Duration, Schedule};
 use wordline_nand::faults::{Fails, FaultFile, Numbers};
@@ -19,7 +19,8 @@ fn a_write_takes_the_time_of_the_host_and_a_flush_that_of_smeta_and_a_program() 
     let program = host.device.device().geometry().times.write[0];
     let took = host.calendar.now() - at;
     let both = program + program;
-    // The transfers of two pages of 4 KiB and their spare bytes at 400 MT/s take some 21 us, the waits of the interface less than one.
+    // The transfers of two pages of 4 KiB and their spare bytes take some 21 us at 400 MT/s, interface waits
+    // less than one.
     assert!((both..both + Duration::from_us(25)).contains(&took), "{took}, two programs take {both}");
 }
 
@@ -47,7 +48,7 @@ fn pages_are_read_from_the_ring_until_others_need_their_room() {
     host.submit(Operation::Read, false, 0, 1);
     host.run_down_to(0);
     assert_eq!((host.device.counts().read_from_ring, host.device.counts().read_from_flash), (1, 0));
-    // 32 entries, of which one stays empty: the padding is no entry.
+    // 32 entries, one of which stays empty; padding is not an entry.
     (1..31).for_each(|page| host.write(page));
     host.run_down_to(0);
     host.submit(Operation::Read, false, 0, 1);
@@ -67,7 +68,8 @@ fn a_line_holds_smeta_data_and_emeta() {
     host.run_down_to(0);
     host.submit(Operation::Flush, false, 0, 0);
     host.run_down_to(0);
-    // Lines of 12 pages of data: two are full, the third is open; the list of the second is written at the latest with the fourth.
+    // Lines with 12 data pages: two are full, the third is open; emeta of the second is written at the latest
+    // with the fourth.
     let counts = host.device.counts();
     assert_eq!((counts.host_pages, counts.smeta_blocks, counts.padding), (25, 3, 0));
     assert!((3..=6).contains(&counts.emeta_blocks), "{}", counts.emeta_blocks);
@@ -92,7 +94,7 @@ fn pages_that_are_overwritten_in_order_are_never_moved() {
 
 #[test]
 fn a_failed_write_is_made_again_and_its_line_is_collected_first() {
-    // The second program of the second parallel unit.
+    // The second program in the second parallel unit.
     let rule = FaultFile {
         page: Some(Numbers::from(1)),
         die: Some(Numbers::from(1)),
@@ -106,7 +108,7 @@ fn a_failed_write_is_made_again_and_its_line_is_collected_first() {
     let counts = host.device.counts();
     assert!(counts.resubmitted >= 1 && host.failed == 0, "{counts:?}");
     assert_eq!(counts.host_pages, 6 + counts.resubmitted);
-    // 15 more pages close the line, of which one chunk is left, and one after it.
+    // 15 more pages close the line, which has one chunk left, and one more page.
     (0..15).for_each(|page| host.write(page));
     host.run_down_to(0);
     host.submit(Operation::Flush, false, 0, 0);

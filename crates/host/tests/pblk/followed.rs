@@ -1,4 +1,4 @@
-//! The contents of sectors, for layers above.
+//! The contents of sectors, as reported to layers above.
 
 use wordline_kernel::{Calendar, Schedule};
 use wordline_ssd::device::Content;

@@ -1,4 +1,4 @@
-//! Devices that were laid before a run, against devices that were written for long.
+//! Directly preconditioned devices, compared with devices that were written for long.
 
 use wordline_host::pblk::PblkFile;
 use wordline_kernel::{Duration, Instant, Seed, Stream};
@@ -10,7 +10,7 @@ use wordline_ssd::{BlockDevice, Command, Operation};
 use super::rig::{Host, Kind, SECTORS, build, file, medium, with};
 use crate::zones;
 
-/// A device of 640 lines of 64 pages, of which the host has filled a first part.
+/// A device with 640 lines of 64 pages, of which the host has filled a first part.
 #[derive(Clone, Copy, Debug)]
 struct Size {
     ring: u64,
@@ -18,8 +18,8 @@ struct Size {
     filled: f64,
 }
 
-/// Free lines come to rest where the host loses its last window, where the shares of the ring are those of the steady state, and where the
-/// collector wants no more.
+/// Sizes at which free lines settle where the host loses its last window, where the shares of the ring are
+/// steady, and where GC stops.
 const SIZES: [Size; 3] = [
     Size { ring: 16, over_provisioning: 0.25, filled: 1.0 },
     Size { ring: 64, over_provisioning: 0.3, filled: 1.0 },
@@ -34,7 +34,7 @@ fn of_size(size: Size) -> Host {
     Host::new(file_of(size))
 }
 
-/// Overwrites the first `pages` pages at random so many times, with the clock of the device off.
+/// Overwrites the first `pages` pages at random, `times` times, with the clock of the device off.
 fn age(host: &mut Host, pages: u64, times: u64, random: &mut Stream) {
     let mut given = 0;
     let next = &mut |_| {
@@ -46,7 +46,8 @@ fn age(host: &mut Host, pages: u64, times: u64, random: &mut Stream) {
     assert!(host.device.age(next, Some(16)).is_some());
 }
 
-/// Overwrites one of the first `pages` pages so many times, with the clock on. Programs for each page of the host.
+/// Overwrites random ones of the first `pages` pages, `count` times, with the clock on. Returns programs for
+/// each host page.
 fn run(host: &mut Host, pages: u64, count: u64, random: &mut Stream) -> f64 {
     let before = host.device.programmed();
     for _ in 0..count {
@@ -60,7 +61,7 @@ fn amplification(before: Programmed, after: Programmed) -> f64 {
     1.0 + (after.other - before.other) as f64 / (after.host - before.host) as f64
 }
 
-/// The largest difference between the shares of values up to some value: the statistic of Kolmogorov and Smirnov.
+/// The largest difference between two empirical distributions: the Kolmogorov-Smirnov statistic.
 fn distance(one: &[u32], other: &[u32]) -> f64 {
     let up_to =
         |all: &[u32], value: u32| all.iter().filter(|it| **it <= value).count() as f64 / all.len() as f64;
@@ -68,7 +69,8 @@ fn distance(one: &[u32], other: &[u32]) -> f64 {
     one.iter().chain(other).map(differs).fold(0.0, f64::max)
 }
 
-/// Some two seconds: three drive writes of each of three devices are what laying replaces.
+/// Takes some two seconds: three drive writes of each of three devices, which direct preconditioning
+/// replaces.
 #[test]
 fn what_is_laid_is_what_writing_for_long_leaves() {
     for size in SIZES {
@@ -81,11 +83,11 @@ fn what_is_laid_is_what_writing_for_long_leaves() {
         let steady = laid.fill_steady(size.filled);
         assert!(steady.overwritten < pages / 2, "{size:?}: {steady:?}");
         let [valid, wanted] = [&laid, &long].map(|host| host.device.valid_in_closed_lines());
-        // Two samples of these sizes differ by more with probability 0.01 if they are of one distribution.
+        // Two samples of these sizes from one distribution differ by more with probability 0.01.
         let limit = 1.63 * (1.0 / valid.len() as f64 + 1.0 / wanted.len() as f64).sqrt();
         let distance = distance(&valid, &wanted);
         assert!(distance < limit, "{size:?}: the lines differ by {distance}, at most {limit}");
-        // The collector works on four lines at a time, and one is open.
+        // GC works on four lines at a time, and one is open.
         let [free, wanted] = [&laid, &long].map(|host| host.device.free_chunks());
         assert!(free.abs_diff(wanted) <= 5 * 4, "{size:?}: {free} free chunks, {wanted} after long writing");
         let [found, wanted] = [&mut laid, &mut long].map(|host| run(host, pages, pages / 2, random));
@@ -104,7 +106,8 @@ fn a_cut_finds_all_that_was_laid_by_the_lists_of_its_lines() {
         host.cut_power();
         let recovered = host.device.recovery().expect("it is over");
         assert_eq!((recovered.lost, recovered.returned), (0, 0), "{kind:?}");
-        // Smeta and emeta of each line, and the pages of those that have none: the open one, and those that wait for theirs.
+        // Smeta and emeta of each line, and the pages of lines without them: the open one, and those that
+        // wait for emeta.
         let lists = u64::from((layout.smeta + layout.emeta) * layout.strip * layout.lines);
         let most = lists + 5 * u64::from(layout.per_line());
         assert!(

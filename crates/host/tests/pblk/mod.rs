@@ -1,4 +1,5 @@
-//! The host FTL gives back what it took, through collection, failures, power cuts and snapshots; and it costs what theory says.
+//! The host FTL returns the data that it took, through GC, failures, power cuts and snapshots; and its costs
+//! match theory.
 
 mod amplification;
 mod buffered;

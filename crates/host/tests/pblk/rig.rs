@@ -1,4 +1,4 @@
-//! Devices for the tests, and a host that remembers what it wrote and holds every answer against that.
+//! Devices for the tests, and a host that models its writes and checks every completion.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use wordline_ssd::{BlockDevice, Command, OpenChannel, OpenChannelFile, Operation
 /// Sectors of a logical page.
 pub const SECTORS: u64 = 8;
 
-/// Lines, pages of a block, planes, channels, dies of a channel.
+/// Lines, pages of a block, planes, channels, and dies of a channel.
 pub type Chips = [u32; 5];
 
 /// An FTL over SLC chips with pages of 4 KiB, for which a ring of this many pages is enough.
@@ -73,7 +73,8 @@ pub fn file([lines, pages, planes, channels, dies]: Chips, ring: u64, over_provi
     }
 }
 
-/// Two parallel units, strips of a page, twelve lines of 16 pages, of which 12 are for data: 24 pages for the host.
+/// Two parallel units, strips of one page, twelve lines of 16 pages with 12 data pages each: 24 pages for the
+/// host.
 pub fn tiny() -> PblkFile {
     file([12, 8, 1, 2, 1], 8, 0.6)
 }
@@ -83,30 +84,31 @@ pub fn medium() -> PblkFile {
     file([24, 16, 2, 2, 2], 32, 0.4)
 }
 
-/// The kinds of devices below an FTL: when they answer a write, and what recovers programs that fail.
+/// Kinds of devices below an FTL: when a write completes, and how program failures are recovered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Without a limit to what waits, a write is answered when it is in flash.
+    /// Write-through completion without a limit on outstanding writes.
     Synchronous,
-    /// The same with a buffer.
+    /// Write-through completion with a buffer.
     WriteThrough,
-    /// A write is answered when it is in the buffer; a program that fails goes on in another block.
+    /// Write-back completion; a failed program continues in another block.
     Shift,
-    /// The same, once the pages before it are copied.
+    /// Write-back completion; a failed program continues in another block after the preceding pages have been
+    /// copied.
     Copies,
-    /// A write is answered when it is in the buffer, and is lost if its program fails.
+    /// Write-back completion; a write whose program fails is lost.
     Unreliable,
 }
 
 impl Kind {
-    /// Those that lose nothing that was flushed.
+    /// The kinds that lose no flushed data.
     pub const RELIABLE: [Self; 4] = [Self::Synchronous, Self::WriteThrough, Self::Shift, Self::Copies];
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 5] =
         [Self::Synchronous, Self::WriteThrough, Self::Shift, Self::Copies, Self::Unreliable];
 
-    /// An FTL over a device of this kind, which has a buffer for so many programs of a die, and as many chunks as before; a manager has
-    /// `reserve` blocks of each die beside, two of which are its journal.
+    /// An FTL over a device of this kind, with a buffer for so many programs of a die, and as many chunks as
+    /// before. A failure manager has `reserve` additional blocks on each die, two of which are its journal.
     pub fn below(self, mut file: PblkFile, programs: u64, reserve: u32) -> PblkFile {
         let device = &mut file.open_channel;
         let geometry = &mut device.part.geometry;
@@ -124,7 +126,7 @@ impl Kind {
             device.failures = Some(FailuresFile {
                 block_map: true,
                 shift: self == Self::Shift,
-                // Half a block more, for it is rounded down.
+                // Half a block more, as the number is rounded down.
                 reserve: (f64::from(reserve) + 0.5) / f64::from(geometry.blocks_per_plane),
                 early_close: EarlyClose::Pad,
                 volatile_tables: false,
@@ -134,7 +136,7 @@ impl Kind {
     }
 }
 
-/// The same with these failures.
+/// Adds these faults.
 pub fn with(mut file: PblkFile, faults: Vec<FaultFile>) -> PblkFile {
     file.open_channel.faults = faults;
     file
@@ -144,17 +146,17 @@ pub fn build(file: PblkFile, seed: u64) -> Pblk<OpenChannel> {
     file.check().unwrap_or_else(|wrong| panic!("{wrong}")).build(Seed(seed))
 }
 
-/// A page, as the host knows it.
+/// A page in the host's model.
 #[derive(Clone)]
 struct Known {
-    /// The content of the last answered write, and its tag.
+    /// The content of the last completed write, and its tag.
     settled: (u32, Content),
     /// Writes in flight.
     pending: Vec<u32>,
-    /// Contents that it may hold after a power cut if nothing was written since the last flush, and those written since.
+    /// Contents possible after a power cut: at the last flush, and written since.
     durable: Vec<Content>,
     written: Vec<(u32, Content)>,
-    /// Everything that it ever held: a trim may bring it back.
+    /// All contents that it ever had: a discard may bring them back.
     ever: Vec<Content>,
 }
 
@@ -169,7 +171,7 @@ impl Known {
         }
     }
 
-    /// Contents that it may hold now.
+    /// Contents possible now.
     fn allowed(&self) -> Vec<Content> {
         let pending = self.pending.iter().map(|tag| Content::of(*tag));
         std::iter::once(self.settled.1).chain(pending).collect()
@@ -185,7 +187,7 @@ impl Known {
     }
 }
 
-/// A command in flight: what a read may find in each page, and what a flush found settled.
+/// A command in flight: the contents that a read may find in each page, and the writes that a flush covers.
 struct Sent {
     command: Command,
     allowed: Vec<Vec<Content>>,
@@ -201,7 +203,7 @@ pub struct Host<D: BlockDevice = Pblk<OpenChannel>> {
     /// Whether commands may fail.
     pub may_fail: bool,
     pub failed: u32,
-    /// Contents that pages may hold whose state a power cut left unknown, by page.
+    /// Possible contents of pages whose state a power cut left unknown, by page.
     unknown: BTreeMap<usize, Vec<Content>>,
 }
 
@@ -213,7 +215,7 @@ impl Host {
 }
 
 impl<D: BlockDevice> Host<D> {
-    /// A host of a device with pages of 4 KiB and nothing written, whose commands may fail or not.
+    /// The host of an unwritten device with pages of 4 KiB; `may_fail` tells whether commands may fail.
     pub fn of(mut device: D, may_fail: bool) -> Self {
         device.follow_contents();
         let pages = (device.shape().namespaces[0] / SECTORS) as usize;
@@ -239,7 +241,7 @@ impl<D: BlockDevice> Host<D> {
         self.pages.fill(Known::of(FILLED));
     }
 
-    /// Brings a first part of the pages to their steady state before the run.
+    /// Preconditions a first part of the pages to their steady state before the run.
     pub fn fill_steady(&mut self, fraction: f64) -> Steady {
         let steady = self.device.fill_steady_while(Seed(1), Some(fraction), &mut |_| true);
         let filled = (f64::from(self.pages()) * fraction) as usize;
@@ -251,7 +253,7 @@ impl<D: BlockDevice> Host<D> {
         self.submit(Operation::Write, false, page, 1);
     }
 
-    /// Writes a page, whatever becomes of its contents.
+    /// Writes a page without checking its contents.
     pub fn write_any(&mut self, page: u32) {
         self.pages[page as usize].written.clear();
         self.pages[page as usize].ever.clear();
@@ -278,7 +280,7 @@ impl<D: BlockDevice> Host<D> {
                     known.written.push((tag, Content::of(tag)));
                     known.ever.push(Content::of(tag));
                 }
-                // It is done at once, where nothing else is in flight.
+                // It completes at once, if nothing else is in flight.
                 Operation::Discard => {
                     known.settled = (tag, ZEROES);
                     known.flushed(0, ZEROES);
@@ -349,7 +351,7 @@ impl<D: BlockDevice> Host<D> {
         }
         if command.tag > known.settled.0 {
             known.settled = (command.tag, content);
-            // A later write that failed before this one was answered may be there all the same.
+            // A later write that failed before this one completed may be there nevertheless.
             let later: Vec<Content> = (command.tag + 1..=self.tag).map(Content::of).collect();
             self.unknown.entry(page).or_default().retain(|content| later.contains(content));
             self.unknown.retain(|_, contents| !contents.is_empty());
@@ -373,7 +375,7 @@ impl<D: BlockDevice> Host<D> {
         }
     }
 
-    /// Lets so many events happen; whether there were as many.
+    /// Handles so many events. Returns whether there were as many.
     pub fn go_on(&mut self, events: usize) -> bool {
         for _ in 0..events {
             let Some(event) = self.calendar.advance() else { return false };
@@ -383,7 +385,7 @@ impl<D: BlockDevice> Host<D> {
         true
     }
 
-    /// Cuts the power; each page holds then what was there at the last flush, or what was written to it since.
+    /// Cuts the power; each page then holds its content at the last flush, or one written since.
     pub fn cut_power(&mut self) {
         self.cut();
         while !self.device.is_ready() {
@@ -392,7 +394,7 @@ impl<D: BlockDevice> Host<D> {
         }
     }
 
-    /// Cuts the power and lets only so many events of the recovery happen; whether it was over.
+    /// Cuts the power and handles only so many events of the recovery. Returns whether it completed.
     pub fn cut_power_in_recovery(&mut self, events: usize) -> bool {
         self.cut();
         for _ in 0..events {
@@ -437,7 +439,7 @@ impl<D: BlockDevice> Host<D> {
     }
 }
 
-/// A step of a host: what, where, how much.
+/// A step of a host: kind, page, and count.
 pub type Step = (u8, u16, u8);
 
 /// Fewer than `most` steps, each of fewer than `pages` pages.
@@ -445,7 +447,7 @@ pub fn steps(most: usize, pages: u8) -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec((0u8..24, any::<u16>(), 1..pages), 1..most)
 }
 
-/// Takes steps with fewer than `depth` commands outstanding; among them are power cuts, if there may be `cuts`.
+/// Runs steps with fewer than `depth` commands outstanding, including power cuts if `cuts`.
 pub fn play<D: BlockDevice>(host: &mut Host<D>, steps: &[Step], depth: usize, cuts: bool) {
     for (kind, page, pages) in steps {
         host.run_down_to(usize::from(*kind) % depth);

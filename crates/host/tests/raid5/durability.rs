@@ -1,4 +1,4 @@
-//! The durability of what an array holds: by device, after a flush that covers it, and never for what another device held.
+//! Durability of an array: by device, after a covering flush, and never for data that another device held.
 
 use wordline_host::raid5::members::{Members, Why};
 use wordline_host::raid5::{ArrayFile, Event, Parity};
@@ -21,7 +21,7 @@ fn a_cut_puts_every_row_in_doubt_that_no_flush_covers_and_a_resync_makes_them_du
     assert_eq!(bench.array.unsure().collect::<Vec<_>>(), [0, 1, 2]);
     bench.run();
     assert_eq!((bench.array.counts().resynced, bench.array.unsure().count()), (3, 0));
-    // Nothing was written since: a member that fails and another cut find parity in order.
+    // No write since: after a member failure and another power cut parity is consistent.
     bench.fail(0);
     bench.cut_and_recover();
     bench.run();
@@ -70,7 +70,7 @@ fn a_spare_does_not_fail_by_a_command_that_the_device_before_it_had() {
         let write = Command { operation: Operation::Write, sector, sectors: 8, ..Command::default() };
         members.send(1, Why::Flush, write, None, &mut calendar);
     }
-    // Both fail, and are there when the array looks at the first of them.
+    // Both fail, before the array processes the first failure.
     while let Some(Event::Of { device, event }) = calendar.advance() {
         members.devices_mut()[1].fail_next(Operation::Write);
         members.handle(device, event, &mut calendar);
@@ -122,7 +122,7 @@ fn a_member_that_fails_takes_nothing_with_it_by_default() {
     assert_eq!(bench.array.lost_sectors(), 0);
 }
 
-/// Two blocks of a row are written while a member is missing that is neither of them, and the power is cut after so many events.
+/// Writes two blocks of a row while a third member is missing, and cuts the power after so many events.
 fn cut_beside(missing: u16, events: u32) -> (bool, u64) {
     let file = ArrayFile { parity_log: Some(Bytes::kib(128)), ..md() };
     let mut bench = null(4, 0, SIZE, file);
@@ -145,7 +145,8 @@ fn the_log_gives_back_a_missing_block_that_was_not_written_and_reports_one_that_
     for events in 0..12 {
         assert_eq!(cut_beside(2, events), (true, 0), "after {events} events");
     }
-    // Written together with another block of its row, a missing block is in no log: it is reported, and nothing wrong is read.
+    // If a missing block is written together with another block of its row, no log covers it: it is reported
+    // as lost, and no wrong data are read.
     let lost: Vec<u64> = (0..12).map(|events| cut_beside(0, events).1).collect();
     assert!(lost.contains(&8) && lost.iter().all(|lost| [0, 8].contains(lost)), "{lost:?}");
 }

@@ -1,4 +1,4 @@
-//! Is the time of a command of an array taken apart into what it was?
+//! Does the latency breakdown of an array command add up?
 
 use wordline_kernel::{Bytes, Duration, Seed};
 use wordline_ssd::ageing::Ages;
@@ -8,7 +8,7 @@ use wordline_ssd::{BlockDevice, Device, Operation, contract};
 use super::{Bench, PAGE, md, null};
 use wordline_host::raid5::ArrayFile;
 
-/// An array of four SSDs, filled, of which commands are explained.
+/// An array of four filled SSDs, with commands explained.
 fn ssds(file: ArrayFile) -> Bench<Device> {
     let config = contract::small().check().expect("it is sound");
     let devices = (0..4).map(|seed| Device::new(config.clone(), Seed(seed))).collect();
@@ -22,7 +22,8 @@ fn sum(parts: &[Duration]) -> Duration {
     parts.iter().copied().sum()
 }
 
-/// The parts of each of the slowest commands of an array are its latency; how many there are.
+/// Checks that the breakdown of each of the slowest commands adds up to its latency. Returns how many there
+/// are.
 pub fn check<D: Ages>(bench: &Bench<D>) -> usize {
     let slowest = bench.array.tail().expect("its members explain their commands").slowest();
     for slow in &slowest {
@@ -32,7 +33,7 @@ pub fn check<D: Ages>(bench: &Bench<D>) -> usize {
     slowest.len()
 }
 
-/// The one command of an array that was explained.
+/// The only explained command of an array.
 fn only<D: Ages>(bench: &Bench<D>) -> Explained {
     assert_eq!(check(bench), 1);
     bench.array.tail().expect("it is explained").slowest()[0].clone()
@@ -52,7 +53,7 @@ fn a_small_write_reads_before_it_writes() {
     let mut bench = ssds(md());
     let latency = bench.time(Operation::Write, 0, PAGE);
     let write = only(&bench);
-    // By the same device from the same state: the old data and the old parity are read side by side.
+    // The same device from the same state: the old data and the old parity are read concurrently.
     let read = ssds(md()).time(Operation::Read, 0, PAGE);
     assert_eq!(write.above[Above::Reads as usize], read);
     assert_eq!(write.above[Above::Wait as usize], Duration::ZERO, "nothing else is going on");

@@ -1,4 +1,4 @@
-//! A RAID-5 over devices with a fixed latency, and over SSDs.
+//! A RAID-5 array over devices with a fixed latency, and over SSDs.
 
 mod closed_forms;
 mod durability;
@@ -15,22 +15,22 @@ use wordline_ssd::ageing::Ages;
 use wordline_ssd::device::Content;
 use wordline_ssd::{Answer, BlockDevice, Command, FixedLatency, Operation};
 
-/// How long a null device takes for a command.
+/// Latency of a null device.
 pub const LATENCY: Duration = Duration::from_us(100);
-/// Sectors of 4 KiB.
+/// 4 KiB in sectors.
 pub const PAGE: u64 = 8;
 
-/// As md has it: blocks of 4 KiB, parity with the data.
+/// As in md: blocks of 4 KiB, parity with the data.
 pub fn md() -> ArrayFile {
     ArrayFile { parity: Parity::Md, block: Bytes::kib(4), ..ArrayFile::default() }
 }
 
-/// As in ReSSD: parity stays behind in the stripe cache.
+/// As in ReSSD: parity is deferred in the stripe cache.
 pub fn cached() -> ArrayFile {
     ArrayFile { parity: Parity::Cache, ..ArrayFile::default() }
 }
 
-/// An array and the time.
+/// An array and its calendar.
 pub struct Bench<D: BlockDevice> {
     pub array: Raid5<D>,
     pub calendar: Calendar<Event<D::Event>>,
@@ -61,20 +61,20 @@ impl<D: Ages> Bench<D> {
         self.tag
     }
 
-    /// Serves one event; false if there is none.
+    /// Handles one event; false if there is none.
     pub fn step(&mut self) -> bool {
         let Some(event) = self.calendar.advance() else { return false };
         self.array.handle(event, &mut self.calendar);
         true
     }
 
-    /// Goes on until nothing more happens.
+    /// Runs until no event is left.
     pub fn run(&mut self) {
         while self.step() {}
         self.array.audit(self.calendar.now() - Instant::ZERO);
     }
 
-    /// Goes on until a time from now.
+    /// Runs for a time.
     pub fn run_for(&mut self, time: Duration) {
         let end = self.calendar.now() + time;
         while self.calendar.pending().first().is_some_and(|(next, _)| *next <= end) {
@@ -90,7 +90,7 @@ impl<D: Ages> Bench<D> {
         answers
     }
 
-    /// Submits a command and runs; how long it took.
+    /// Submits a command and runs. Returns the latency.
     pub fn time(&mut self, operation: Operation, sector: u64, sectors: u64) -> Duration {
         let tag = self.submit(operation, sector, sectors);
         self.run();
@@ -100,20 +100,20 @@ impl<D: Ages> Bench<D> {
         answer.latency
     }
 
-    /// Cuts the power: what was outstanding is never answered.
+    /// Cuts the power: outstanding commands never complete.
     pub fn cut(&mut self) {
         self.array.power_cut(self.calendar.now());
         self.array.forget_answers();
         self.calendar = Calendar::resumed(self.calendar.now(), []);
     }
 
-    /// Cuts the power and switches it on again.
+    /// Cuts the power and recovers.
     pub fn cut_and_recover(&mut self) {
         self.cut();
         self.array.recover(&mut self.calendar);
     }
 
-    /// Whether sectors are read, and each holds the content of the command with this tag.
+    /// Whether sectors can be read and hold the content of the command with this tag.
     pub fn reads_as(&mut self, sector: u64, sectors: u64, written: u32) -> bool {
         let tag = self.submit(Operation::Read, sector, sectors);
         self.run();

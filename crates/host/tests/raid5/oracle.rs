@@ -1,6 +1,7 @@
-//! A reference for arrays: what a host that sends commands drawn at random may read, while members fail, devices are rebuilt, the power is cut and
-//! sectors become unreadable. What completed is read, what a flush covers outlives the power, and what RAID-5 cannot keep is reported as lost.
-//! `trials.rs` has the arrays that it is held against.
+//! A reference model for arrays: what a host that sends random commands may read, while members fail, devices
+//! are rebuilt, the power is cut and sectors become unreadable. Completed writes are read back, flushed data
+//! survive power cuts, and what RAID-5 cannot keep is reported as lost. `trials.rs` has the arrays that it is
+//! compared with.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,45 +12,45 @@ use wordline_ssd::{BlockDevice, Command, Operation};
 
 use super::Bench;
 
-/// The host's knowledge of a sector.
+/// The host's model of a sector.
 #[derive(Clone, Debug)]
 struct Sector {
-    /// The contents that a read may find: one, unless the device may have chosen.
+    /// Contents that a read may find: one, unless the device had a choice.
     now: Vec<Content>,
-    /// Those that may be there after a power cut, beside that, and how many there were that cannot be there any more.
+    /// Further contents possible after a power cut, and how many older ones are not possible any more.
     older: Vec<Content>,
     dropped: usize,
-    /// Whether it was discarded, so that anything older may come back with a power cut.
+    /// Whether it was discarded, so that a power cut may bring any older content back.
     discarded: bool,
-    /// All that it ever held.
+    /// All contents that it ever had.
     history: Vec<Content>,
 }
 
-/// The troubles of a trial.
+/// Kinds of faults in a trial.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Trouble {
     pub(super) fails: bool,
     pub(super) cuts: bool,
-    /// Also while a member is missing.
+    /// Power cuts also while a member is missing.
     pub(super) cuts_degraded: bool,
     pub(super) scrubs: bool,
     /// Pages become unreadable.
     pub(super) spoils: bool,
-    /// Members fail beside others that are missing.
+    /// Members fail while others are missing.
     pub(super) more_fail: bool,
-    /// Flushes go beside other commands.
+    /// Flushes concurrent with other commands.
     pub(super) flushes: bool,
 }
 
-/// A flush that is outstanding: what was known when it was submitted.
+/// An outstanding flush, with the state at its submission.
 struct Flush {
     tag: u32,
-    /// By sector, the contents of before that it makes impossible: all until then.
+    /// By sector, the number of older contents that it makes impossible: all until then.
     older: Vec<usize>,
-    /// The number of commands until then, and the rows of those that were outstanding.
+    /// The number of commands submitted until then, and the rows of those outstanding.
     submitted: u64,
     outstanding: BTreeSet<u64>,
-    /// Rows whose parity was to be written anew, which it does not cover.
+    /// Rows whose parity was to be rewritten, which it does not cover.
     unsure: BTreeSet<u64>,
 }
 
@@ -60,20 +61,22 @@ pub(super) struct Host<D: BlockDevice> {
     pub(super) bench: Bench<D>,
     random: Stream,
     sectors: Vec<Sector>,
-    /// Rows with writes that are not flushed, each with the number of the last command that wrote it, and rows of which something may be lost.
+    /// Rows with unflushed writes, each with the number of its last write command, and rows that may have
+    /// losses.
     unflushed: BTreeMap<u64, u64>,
     excused: BTreeSet<u64>,
     flushes: Vec<Flush>,
     submitted: u64,
-    /// Of rows that are not flushed: the members with data of which blocks were written, where the array has a log of partial parity.
+    /// For unflushed rows: the data members whose blocks were written, if the array has a partial parity log.
     modified: BTreeMap<u64, u64>,
-    /// Those that are in no log: in doubt after a cut, or written while the member of their parity was missing.
+    /// Unflushed rows without a log entry: in doubt after a power cut, or written while their parity member
+    /// was missing.
     bare: BTreeSet<u64>,
     pub(super) has_log: bool,
     /// Rows with a block that became unreadable.
     spoilt: BTreeSet<u64>,
     pub(super) spoil: Option<Spoil<D>>,
-    /// Whether parity stays behind.
+    /// Whether parity is deferred.
     pub(super) stays_behind: bool,
     /// Outstanding commands.
     sent: Vec<Command>,
@@ -165,7 +168,7 @@ impl<D: Ages> Host<D> {
         self.take_answers();
     }
 
-    /// A flush completed: what had completed when it was submitted cannot be undone any more.
+    /// Completes a flush: everything that completed before its submission is final.
     fn flushed(&mut self, tag: u32) {
         let at = self.flushes.iter().position(|flush| flush.tag == tag);
         let flush = self.flushes.remove(at.expect("each flush completes once"));
@@ -207,11 +210,11 @@ impl<D: Ages> Host<D> {
                         let sector = &mut self.sectors[sector as usize];
                         sector.history.push(new);
                         if command.operation == Operation::Discard {
-                            // Those of whole stripes alone, and of what is not being worked on.
+                            // Only those of whole stripes, and of rows not in use.
                             sector.now.push(new);
                             sector.discarded = true;
                         } else if answer.failed {
-                            // Whether it is there now or not, a power cut may have it otherwise.
+                            // Whether it was applied or not, a power cut may change that.
                             sector.now.push(new);
                             sector.older.extend_from_slice(&sector.now);
                         } else {
@@ -252,7 +255,7 @@ impl<D: Ages> Host<D> {
         }
     }
 
-    /// Lost sectors are in rows of which something may be lost.
+    /// Checks that lost sectors are in rows that may have losses.
     fn check_lost(&mut self) {
         let all = self.sectors.len() as u64;
         let lost: Vec<u64> = (0..all).filter(|sector| self.bench.array.is_lost(*sector)).collect();
@@ -270,7 +273,7 @@ impl<D: Ages> Host<D> {
         self.lost = self.lost.max(lost.len() as u64);
     }
 
-    /// Commands that do not overlap.
+    /// Submits commands that do not overlap.
     fn submit_round(&mut self) {
         let all = self.sectors.len() as u64;
         let parts = 1 + self.random.below(5);
@@ -321,7 +324,8 @@ impl<D: Ages> Host<D> {
             }
             self.excused.extend(0..self.bench.array.striping().rows());
         }
-        // With parity in the cache it may have stayed behind; without, only rows that a power cut left unsure are in danger.
+        // With deferred parity the parity may be missing; otherwise only rows left in doubt by a power cut
+        // are at risk.
         if self.bench.array.has_parity_behind() {
             self.excused.extend(self.unflushed.keys());
         }
@@ -333,7 +337,7 @@ impl<D: Ages> Host<D> {
         self.take_answers();
     }
 
-    /// A page of a device cannot be read from now on. With parity at hand nothing is lost by it.
+    /// Makes a page of a device unreadable. With consistent parity nothing is lost by that.
     fn spoil(&mut self) {
         let Some(spoil) = self.spoil else { return };
         let devices = u64::from(self.members) + self.bench.array.counts().failures;
@@ -348,17 +352,17 @@ impl<D: Ages> Host<D> {
         spoil(&mut self.bench.array.devices_mut()[device], sector..sector + 1);
     }
 
-    /// Whether the power may be cut now; the rows that are in danger then are excused.
+    /// Whether the power may be cut now; rows that are at risk then are excused.
     fn may_cut(&mut self) -> bool {
         if self.bench.array.degraded() > 0 {
             if !self.trouble.cuts_degraded {
                 return false;
             }
-            // With a log only rows are in danger of which a missing block was written together with another.
+            // With a log, only rows are at risk whose missing block was written together with another.
             let missing = self.bench.array.missing();
             let is_safe = |row: &u64| {
                 let modified = self.modified.get(row).copied().unwrap_or(0);
-                // A row that was discarded before another cut is in no log, and holds nothing.
+                // A row that was discarded before another power cut is in no log, and holds no data.
                 self.has_log
                     && modified != 0
                     && !self.bare.contains(row)
@@ -375,7 +379,7 @@ impl<D: Ages> Host<D> {
         true
     }
 
-    /// Switches the power on. The recovery is cut short some times, and members fail in it.
+    /// Recovers. Some recoveries are interrupted, and members fail during others.
     fn recover(&mut self) {
         let mut cuts = self.random.below(4);
         self.bench.array.recover(&mut self.bench.calendar);
@@ -422,7 +426,7 @@ impl<D: Ages> Host<D> {
             sector.discarded = false;
         }
         self.recover();
-        // Rows that were discarded are still in doubt, and in no log.
+        // Discarded rows are still in doubt, and in no log.
         let unsure: Vec<u64> = self.bench.array.unsure().collect();
         self.modified.extend(unsure.iter().map(|row| (*row, 0)));
         self.bare.extend(&unsure);

@@ -1,5 +1,6 @@
-//! A reference for [`durability`](wordline_host::raid5::durability), small and slow: it keeps all that happened since the last power cut and finds what
-//! another leaves by looking through it. Where the array has numbers of flushes, it has times.
+//! A reference model for [`durability`](wordline_host::raid5::durability), small and slow: it keeps the
+//! history since the last power cut and searches it to find the effect of the next. It uses times where the
+//! array uses flush numbers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,10 +13,10 @@ use wordline_kernel::{Seed, Stream};
 const STRIPING: Striping =
     Striping { layout: Layout::LeftSymmetric, members: 4, chunk: 16, block: 8, chunks: 6 };
 const ROWS: u64 = 12;
-/// Sectors of the log of a member.
+/// Sectors of each member's log.
 const LOG: u64 = 32;
 
-/// A flush of all members: when it began, and the rows that were being written or waited for room in the log.
+/// A flush of all members: its start, and the rows that were being written or waited for log space.
 #[derive(Clone, Debug, Default)]
 struct Flush {
     began: u64,
@@ -23,28 +24,28 @@ struct Flush {
     wait: BTreeSet<u64>,
 }
 
-/// A write of a row that has not failed: when it began and, unless it is under way, when it was over.
+/// A write of a row that has not failed: its start and, unless in progress, its end.
 #[derive(Clone, Copy, Debug)]
 struct Write {
     row: u64,
     over: Option<u64>,
-    /// Members whose blocks an entry of the log tells of; none where it was written without one.
+    /// Members whose blocks a log entry covers; `None` for a write without an entry.
     logged: Option<Set>,
-    /// Whether it is on its way to the members, and not only to the log.
+    /// Whether it has been sent to the members, not only to the log.
     sent: bool,
 }
 
-/// Sectors of a block that were lost and then written at a time, or discarded.
+/// Lost sectors of a block that were rewritten at a time, or discarded.
 type Regained = (u64, u16, u64, Option<u64>);
 
 #[derive(Clone, Debug, Default)]
 struct Reference {
     now: u64,
-    /// Flushes that were over without a failure, and the one under way.
+    /// Flushes that completed without a failure, and the one in progress.
     flushes: Vec<Flush>,
     under_way: Option<Flush>,
     writes: Vec<Write>,
-    /// Of those, the writes that the entry of a row tells of, and the room that it takes: when that was taken.
+    /// The writes that the log entry of a row covers; the allocated log space, with the time of allocation.
     entries: BTreeMap<u64, Vec<Write>>,
     rooms: Vec<(u64, u64, u64)>,
     waiting: BTreeSet<u64>,
@@ -54,12 +55,12 @@ struct Reference {
     lost: BTreeMap<(u64, u16), u64>,
     regained: Vec<Regained>,
     failed: Set,
-    /// The member that is rebuilt, and its rows with the times at which they were.
+    /// The member being rebuilt, and its rebuilt rows with their times.
     rebuild: Option<(u16, BTreeMap<u64, u64>)>,
 }
 
 impl Reference {
-    /// Whether a flush that is over covers all that was written of a row until a time.
+    /// Whether a completed flush covers all writes of a row until a time.
     fn is_durable(&self, row: u64, over: Option<u64>) -> bool {
         let covers =
             |flush: &Flush| over.is_some_and(|over| over < flush.began) && !flush.open.contains(&row);
@@ -96,7 +97,7 @@ impl Reference {
         self.writes.push(write);
     }
 
-    /// Room for the entry of a row; whether there was some.
+    /// Allocates log space for the entry of a row. Returns whether there was enough.
     fn take_room(&mut self, row: u64, sectors: u64) -> bool {
         let of_area = |(of, ..): &&(u64, u64, u64)| STRIPING.parity(*of) == STRIPING.parity(row);
         let used: u64 = self.rooms.iter().filter(of_area).map(|(_, sectors, _)| sectors).sum();
@@ -150,7 +151,7 @@ impl Reference {
         self.rooms.retain(|(row, _, taken)| !is_free(row, *taken));
     }
 
-    /// The rows of the member that is rebuilt which some flush covers, from the first one on without a gap.
+    /// The number of rebuilt rows covered by a flush, from the first one on without a gap.
     fn durable_rows(&self, rows: &BTreeMap<u64, u64>) -> u64 {
         let of_flush = |flush: &Flush| {
             (0..ROWS).find(|row| rows.get(row).is_none_or(|at| *at >= flush.began)).unwrap_or(ROWS)
@@ -185,7 +186,8 @@ impl Reference {
         Cut { in_doubt, lost: self.lose() }
     }
 
-    /// Of a row in doubt the parity is had from the log, or the block that is missing is lost, if only its parity does not tell what that held.
+    /// Resolves rows in doubt: the log gives the parity, or the missing block is lost, unless only parity was
+    /// written.
     fn lose(&mut self) -> u64 {
         self.replay.clear();
         let mut lost = 0;
@@ -212,7 +214,7 @@ impl Reference {
     }
 }
 
-/// The two, and the chance.
+/// Model and array, and the random stream.
 struct Pair {
     reference: Reference,
     array: Durability,
@@ -224,7 +226,7 @@ impl Pair {
         self.random.below(most)
     }
 
-    /// Begins a write, or goes on with the one of the row.
+    /// Starts a write, or continues the one of the row.
     fn write(&mut self, row: u64) {
         let Self { reference, array, .. } = self;
         let under_way = reference.writes.iter_mut().find(|write| write.row == row && write.over.is_none());
@@ -291,7 +293,7 @@ impl Pair {
         }
     }
 
-    /// Goes on with the synchronisation that comes first.
+    /// Continues the synchronisation that comes first.
     fn sync(&mut self, ahead: u64) {
         let Self { reference, array, .. } = self;
         let Some((task, from)) = array.to_sync() else { return };
@@ -347,7 +349,7 @@ impl Pair {
         self.reference.now += 1;
         let row = self.below(ROWS);
         let is_open = self.reference.open().contains(&row);
-        // An array takes no commands before what its log tells is replayed.
+        // An array accepts no commands before its log has been replayed.
         let replays = self.array.log.has_replay();
         match self.below(64) {
             0..30 if !replays => self.write(row),

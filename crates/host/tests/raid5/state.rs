@@ -1,4 +1,4 @@
-//! An array in bytes: one that was saved goes on, and what cannot be one is refused.
+//! Snapshots of arrays: a saved array continues, and invalid states are rejected.
 
 use wordline_host::raid5::{ArrayFile, Raid5};
 use wordline_kernel::{Bytes, Duration, Instant, Schedule};
@@ -10,7 +10,7 @@ use super::{Bench, LATENCY, cached, md, null};
 
 const SIZE: Bytes = Bytes::mib(2);
 
-/// An array with everything under way: reads, writes, a rebuild.
+/// An array with reads, writes and a rebuild in progress.
 fn busy(file: ArrayFile) -> Bench<FixedLatency> {
     let mut bench = null(4, 1, SIZE, file);
     let all = bench.array.shape().namespaces[0];

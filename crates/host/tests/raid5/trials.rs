@@ -1,4 +1,4 @@
-//! Random arrays held against the [reference](super::oracle), and what they must not lose.
+//! Random arrays compared with the [reference model](super::oracle), and data that they must not lose.
 
 use wordline_host::raid5::{ArrayFile, Parity};
 use wordline_kernel::{Bytes, Duration, Seed};
@@ -8,7 +8,7 @@ use wordline_ssd::{BlockDevice, Device, FixedLatency, Operation, contract};
 use super::oracle::{Host, Trouble};
 use super::{Bench, LATENCY, cached, explained, md};
 
-/// Arrays that differ in how they write parity.
+/// Arrays with different parity settings.
 pub(super) fn files() -> [(u16, ArrayFile); 4] {
     let fast = |file| ArrayFile { sync_slowest: Bytes::mib(50), chunk: Bytes::kib(16), ..file };
     [
@@ -19,7 +19,7 @@ pub(super) fn files() -> [(u16, ArrayFile); 4] {
     ]
 }
 
-/// Trials of each array: more where time is given.
+/// Trials of each array: more in long runs.
 fn seeds() -> u64 {
     if std::env::var_os("WORDLINE_LONG").is_some() { 100 } else { 3 }
 }
@@ -34,7 +34,7 @@ pub(super) fn over_null_with(files: &[(u16, ArrayFile)], trouble: Trouble, round
     let has_log = files.iter().any(|(_, file)| file.parity_log.is_some());
     for (number, (members, file)) in (0..).zip(files.iter().cloned()) {
         for seed in 0..seeds() {
-            // Shown where it fails.
+            // Shown if the test fails.
             println!("array {number}, seed {seed}");
             let device = |device| {
                 let one = FixedLatency::new(Bytes::kib(256), LATENCY);
@@ -56,7 +56,7 @@ pub(super) fn over_null_with(files: &[(u16, ArrayFile)], trouble: Trouble, round
             cuts_in_recovery += host.cuts_in_recovery;
         }
     }
-    // Null devices recover at once: the log alone makes a recovery that can be cut short.
+    // Null devices recover at once: only the log makes a recovery that can be interrupted.
     assert_eq!(cuts_in_recovery > 0, trouble.cuts && has_log);
     lost
 }
@@ -149,12 +149,12 @@ fn an_array_of_ssds_outlives_power_cuts_and_failures() {
     );
 }
 
-/// A row of which a page of each of these members cannot be read.
+/// An array with a row of which a page on each of these members is unreadable.
 fn spoilt(members: &[usize], file: ArrayFile) -> Bench<FixedLatency> {
     let mut bench = super::null(4, 0, Bytes::kib(256), file);
     bench.time(Operation::Write, 0, 3 * 128);
     bench.time(Operation::Flush, 0, 0);
-    // Another array would have it in its cache.
+    // Evicts the row from the cache.
     for stripe in 1..3 {
         bench.time(Operation::Write, stripe * 3 * 128, 3 * 128);
     }
@@ -222,7 +222,7 @@ fn an_array_without_two_members_answers_what_is_on_the_others_and_refuses_writes
     }
 }
 
-/// Arrays over members with volatile caches, beside those of [`files`]: with logs, and with parity that is written after a time.
+/// Arrays over members with volatile caches, in addition to [`files`]: with logs, and with delayed parity.
 fn volatile_files() -> Vec<(u16, ArrayFile)> {
     let [(four, md), (five, other), (three, cache), ..] = files();
     let logged = ArrayFile { parity_log: Some(Bytes::kib(128)), ..md.clone() };

@@ -1,4 +1,4 @@
-//! Random commands to random devices, against what the host remembers.
+//! Random commands to random devices, checked against the host's model.
 
 use proptest::prelude::*;
 use wordline_host::zones::ZonedFile;
@@ -18,7 +18,7 @@ fn devices(kinds: &'static [Kind]) -> impl Strategy<Value = ZonedFile> {
         |((lines, pages, planes, channels, dies), (kind, programs, width, spare), protected, open)| {
             let chips = [lines, pages, planes, channels, dies];
             let mut file = file(chips, kind, programs, width, spare);
-            // Without a manager a cut gives up what is kept behind a torn program.
+            // Without a failure manager a power cut loses the data behind an interrupted program.
             let is_managed = matches!(kind, Kind::Shift | Kind::Copies);
             let buffer = file.open_channel.buffer.iter_mut();
             buffer.for_each(|buffer| buffer.protected = protected && is_managed);

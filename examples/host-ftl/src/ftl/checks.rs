@@ -1,11 +1,11 @@
-//! Invariants of the FTL, the check of a state that was read, and the commands that wait.
+//! Invariants of the FTL, the check of a restored state, and the report of waiting commands.
 
 use wordline_ssd::PhysicalDevice;
 
 use super::{Ftl, NONE};
 
 impl<D: PhysicalDevice> Ftl<D> {
-    /// Checks the map against what is valid and in flight.
+    /// Checks the L2P map against valid pages and commands in flight.
     pub(crate) fn audit(&self) {
         let mapped = self.map.iter().filter(|place| **place != NONE);
         assert!(mapped.clone().all(|place| self.map[self.owners[*place as usize] as usize] == *place));
@@ -20,7 +20,7 @@ impl<D: PhysicalDevice> Ftl<D> {
         assert_eq!(waiting, self.queue.len(), "what waits is queued");
     }
 
-    /// Whether a state that was read can be one of the FTL.
+    /// Checks that a restored state is consistent.
     pub(crate) fn check_loaded(&self) -> Result<(), String> {
         let (places, pages) = (self.owners.len() as u32, self.map.len() as u32);
         let is_there = self.map.iter().all(|place| *place == NONE || *place < places)
@@ -35,7 +35,7 @@ impl<D: PhysicalDevice> Ftl<D> {
         if is_there { Ok(()) } else { Err("pages, places or lines that are not there".into()) }
     }
 
-    /// The operations that are under way, for a report.
+    /// The operations in progress, for a stall report.
     pub(crate) fn tell(&self) -> String {
         format!(
             "buffer: {} pages, {} of them wait; {} free lines; {:?} is cleaned; {} commands under way\n",

@@ -1,4 +1,4 @@
-//! Cleaning: which line is emptied, and how.
+//! Garbage collection: which line is collected, and how.
 
 use wordline_kernel::Schedule;
 use wordline_ssd::PhysicalDevice;
@@ -7,7 +7,8 @@ use wordline_ssd::physical_device::{Answer, Chunk, ChunkState, MOST_BLOCKS};
 use super::{Ftl, NONE, RESERVE, Sent, Work};
 
 impl<D: PhysicalDevice> Ftl<D> {
-    /// Reads what is valid of a line, or resets it when nothing is any more.
+    /// Reads valid pages of the victim line, or resets the line when none is left. Returns whether anything
+    /// was done.
     pub(super) fn clean(&mut self, calendar: &mut impl Schedule<D::Event>) -> bool {
         if self.victim.is_none() && self.scanning.is_none() && self.free.len() + self.resetting <= RESERVE + 1
         {
@@ -46,14 +47,14 @@ impl<D: PhysicalDevice> Ftl<D> {
         true
     }
 
-    /// The chunks of a line that a reset makes free.
+    /// The chunks of a line that need a reset.
     fn written_chunks(&self, line: u32) -> Vec<Chunk> {
         let is_written =
             |chunk: &Chunk| matches!(self.device.report(*chunk).state, ChunkState::Open | ChunkState::Closed);
         self.chunks_of(line).filter(is_written).collect()
     }
 
-    /// The closed line with the fewest valid pages of which something can be gained.
+    /// The closed line with the fewest valid pages, if collecting it gains space.
     fn choose(&self) -> Option<u32> {
         let is_open = |line: u32| self.open.is_some_and(|(open, _)| open == line);
         let lines =

@@ -1,9 +1,11 @@
-//! The FTL: a page map in the memory of the host, a write buffer, and greedy cleaning.
+//! The FTL: a page-level L2P map in host memory, a write buffer, and greedy GC.
 //!
-//! The chunks of one number, one of each parallel unit, are a *line*, as in pblk. One line is open: pages go to it a program unit at a time, from
-//! one parallel unit to the next. Cleaning reads what is valid of a line into the buffer, from where it is written like anything
-//! else, and resets the line when nothing of it is valid or in flight. A page stays in the buffer until it is programmed, so that a write
-//! that fails is made again elsewhere. After a power cut the stamps of all pages are read, and the newest version of each counts.
+//! The chunks with one number, one of each parallel unit, form a *line*, as in pblk. One line is open: pages
+//! are written to it one program unit at a time, rotating over the parallel units. GC reads the valid pages
+//! of a line into the buffer, from where they are written like others, and resets the line when none of its
+//! pages is valid or in flight. A page stays in the buffer until it is programmed, so that a failed write is
+//! repeated elsewhere. After a power cut the out-of-band data of all pages are read, and the newest version
+//! of each page counts.
 
 mod checks;
 mod cleaning;
@@ -18,14 +20,14 @@ use wordline_nand::Stamp;
 use wordline_ssd::PhysicalDevice;
 use wordline_ssd::physical_device::{Answer, Chunk, ChunkState, Command, LogicalBlock, MOST_BLOCKS};
 
-/// No place, no page.
+/// No location, no page.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Free lines that host writes do not touch. Chosen: the pages of a line that is cleaned go to one, and padding to the other.
+/// Free lines reserved for GC. Chosen: one takes the pages of a victim, the other padding.
 pub(crate) const RESERVE: usize = 2;
 
 counters! {
-    /// The counts of the FTL.
+    /// The counters of the FTL.
     pub struct Counts {
         host_pages: "ftl.host_pages", LogicalPages, "Pages programmed for the host.";
         moved_pages: "ftl.moved_pages", LogicalPages, "Pages programmed because their line was cleaned.";
@@ -35,11 +37,11 @@ counters! {
     }
 }
 
-/// A page in the buffer.
+/// A buffered page.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Page {
     version: u32,
-    /// Whether it waits; else it is being programmed.
+    /// Whether it waits; otherwise it is being programmed.
     waits: bool,
     is_moved: bool,
 }
@@ -53,7 +55,7 @@ enum Work {
     Scan,
 }
 
-/// A command to the device: what for, about which places, with what.
+/// A device command: its purpose, its locations and its data tags.
 #[derive(Clone, Serialize, Deserialize)]
 struct Sent {
     work: Work,
@@ -61,14 +63,14 @@ struct Sent {
     stamps: Vec<Stamp>,
 }
 
-/// An FTL over a device. A place is a logical block, counted over the device.
+/// An FTL over a device. A location is a logical block, numbered over the device.
 pub struct Ftl<D> {
     pub(crate) device: D,
-    /// Places of logical pages, and their newest versions.
+    /// Locations of logical pages, and their newest versions.
     pub(crate) map: Vec<u32>,
     pub(crate) versions: Vec<u32>,
     lost: BTreeSet<u32>,
-    /// The pages that were written to places, and the valid ones and the commands in flight of each line.
+    /// The pages written to each location; valid pages and commands in flight of each line.
     owners: Vec<u32>,
     valid: Vec<u32>,
     busy: Vec<u32>,
@@ -76,16 +78,16 @@ pub struct Ftl<D> {
     queue: VecDeque<u32>,
     capacity: usize,
     free: VecDeque<u32>,
-    /// The line that is written, and its next unit.
+    /// The open line, and its next unit.
     open: Option<(u32, u32)>,
-    /// The line that is cleaned, and the next of its places to look at.
+    /// The victim line, and its next location to examine.
     victim: Option<(u32, u32)>,
-    /// Reads of that under way, and lines that are being reset.
+    /// GC reads in flight, and lines being reset.
     cleaning: u32,
     resetting: usize,
     sent: BTreeMap<u32, Sent>,
     tag: u32,
-    /// Reads of the host that are over: the request, and whether one failed.
+    /// Completed host reads: the request, and whether one failed.
     pub(crate) reads: Vec<(u32, bool)>,
     pub(crate) is_flushing: bool,
     pub(crate) scanning: Option<u64>,
@@ -101,7 +103,7 @@ state!(Ftl<D: State> {
 });
 
 impl<D: PhysicalDevice> Ftl<D> {
-    /// An FTL of this many pages, with a buffer of `capacity` of them.
+    /// An FTL with this many pages and a buffer of `capacity` pages.
     pub(crate) fn new(device: D, pages: u32, capacity: usize) -> Self {
         let geometry = device.geometry();
         let (places, lines) =
@@ -147,7 +149,7 @@ impl<D: PhysicalDevice> Ftl<D> {
         self.device.geometry().number(chunk) * self.device.geometry().blocks_per_chunk + block
     }
 
-    /// The version of a page that is in the buffer.
+    /// The version of a buffered page; `None` if it is not in the buffer.
     pub(crate) fn buffered(&self, page: u32) -> Option<u32> {
         self.buffer.get(&page).map(|page| page.version)
     }
@@ -156,17 +158,17 @@ impl<D: PhysicalDevice> Ftl<D> {
         self.lost.contains(&page)
     }
 
-    /// Whether all that was written is in flash.
+    /// Whether all written data are in flash.
     pub(crate) fn is_clean(&self) -> bool {
         self.buffer.is_empty()
     }
 
-    /// Whether a page may be written: cleaning has to have room.
+    /// Whether a page may be written: GC has to keep space.
     pub(crate) fn has_room(&self) -> bool {
         self.buffer.len() < self.capacity && self.free.len() > RESERVE && !self.is_flushing
     }
 
-    /// Writes a page to the buffer; its version.
+    /// Writes a page to the buffer. Returns its version.
     pub(crate) fn write(&mut self, page: u32) -> u32 {
         self.versions[page as usize] += 1;
         let version = self.versions[page as usize];
@@ -182,7 +184,7 @@ impl<D: PhysicalDevice> Ftl<D> {
         }
     }
 
-    /// Forgets a page.
+    /// Unmaps a page.
     pub(crate) fn discard(&mut self, page: u32) {
         if self.buffer.remove(&page).is_some_and(|page| page.waits) {
             self.queue.retain(|queued| *queued != page);
@@ -205,7 +207,7 @@ impl<D: PhysicalDevice> Ftl<D> {
         }
     }
 
-    /// Reads places for a request; the commands that it waits for.
+    /// Reads locations for a request. Returns the number of device commands that it waits for.
     pub(crate) fn read(
         &mut self,
         request: u32,
@@ -215,7 +217,7 @@ impl<D: PhysicalDevice> Ftl<D> {
         let commands = places.chunks(MOST_BLOCKS);
         let count = commands.len() as u32;
         for places in commands {
-            // The data at a place is the newest version of its page, or the page would be in the buffer.
+            // A mapped location holds the newest version of its page, or the page would be in the buffer.
             let stamp = |place: &u32| {
                 let logical = self.owners[*place as usize];
                 Stamp { logical, version: self.versions[logical as usize] }
@@ -246,7 +248,7 @@ impl<D: PhysicalDevice> Ftl<D> {
         self.sent.insert(self.tag, sent);
     }
 
-    /// Does what can be done now.
+    /// Runs every activity that is possible now.
     pub(crate) fn go_on(&mut self, calendar: &mut impl Schedule<D::Event>) {
         while self.take_answers() || self.write_out(calendar) || self.clean(calendar) {}
     }
@@ -280,7 +282,7 @@ impl<D: PhysicalDevice> Ftl<D> {
         !answers.is_empty()
     }
 
-    /// The places of the next unit of the open line, or of a free one.
+    /// The locations of the next unit of the open line; opens a free line if needed.
     fn next_unit(&mut self) -> Option<Vec<u32>> {
         loop {
             let (line, unit) = match self.open {
@@ -305,7 +307,7 @@ impl<D: PhysicalDevice> Ftl<D> {
         }
     }
 
-    /// Writes a unit, with padding if a flush or cleaning waits for the last pages.
+    /// Writes a unit, padded if a flush or GC waits for the last pages. Returns whether it did.
     fn write_out(&mut self, calendar: &mut impl Schedule<D::Event>) -> bool {
         let unit = self.device.geometry().ws_min as usize;
         if self.queue.is_empty() || self.queue.len() < unit && !self.is_flushing && !self.is_last_of_victim()
@@ -330,7 +332,7 @@ impl<D: PhysicalDevice> Ftl<D> {
         true
     }
 
-    /// Whether the reset of the line that is cleaned waits for a page that waits for others to fill its unit.
+    /// Whether the reset of the victim waits for a buffered page, which waits for others to fill its unit.
     fn is_last_of_victim(&self) -> bool {
         let Some((line, next)) = self.victim else { return false };
         let size = self.device.geometry().units() * self.device.geometry().blocks_per_chunk;

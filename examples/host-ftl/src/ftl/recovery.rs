@@ -1,4 +1,4 @@
-//! A power cut, and the scan after it.
+//! Power loss, and the recovery scan.
 
 use wordline_kernel::Schedule;
 use wordline_ssd::PhysicalDevice;
@@ -7,7 +7,7 @@ use wordline_ssd::physical_device::{Answer, Chunk, ChunkState, MOST_BLOCKS};
 use super::{Ftl, NONE, Sent, Work};
 
 impl<D: PhysicalDevice> Ftl<D> {
-    /// The power is gone, and all that was in memory.
+    /// Resets after a power cut: all volatile state is lost.
     pub(crate) fn forget(&mut self) {
         for list in [&mut self.map, &mut self.owners] {
             list.fill(NONE);
@@ -23,7 +23,7 @@ impl<D: PhysicalDevice> Ftl<D> {
         self.reads.clear();
     }
 
-    /// Reads all that can be read, to find out what it is.
+    /// Reads everything readable, to rebuild the map.
     pub(crate) fn scan(&mut self, calendar: &mut impl Schedule<D::Event>) {
         let chunks: Vec<Chunk> = self.device.geometry().all_chunks().collect();
         let mut read = 0;
@@ -38,7 +38,7 @@ impl<D: PhysicalDevice> Ftl<D> {
         self.scanning = Some(read);
     }
 
-    /// Whether commands of the scan are under way.
+    /// Whether no scan command is in flight.
     pub(crate) fn is_idle(&self) -> bool {
         self.sent.is_empty()
     }
@@ -53,7 +53,7 @@ impl<D: PhysicalDevice> Ftl<D> {
         }
     }
 
-    /// Finds the lines that can be written: those that the power cut left unfinished first.
+    /// Finds the writable lines, those that the power cut left unfinished first.
     pub(crate) fn find_free_lines(&mut self) {
         for line in 0..self.valid.len() as u32 {
             let states: Vec<ChunkState> =

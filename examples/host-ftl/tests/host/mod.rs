@@ -1,4 +1,4 @@
-//! A host of the FTL that remembers what it wrote, and holds every answer against that.
+//! A host of the FTL that models its writes and checks every completion.
 
 #![allow(missing_docs)]
 
@@ -13,7 +13,7 @@ use wordline_ssd::{BlockDevice, Command, OpenChannel, Operation, open_channel};
 
 pub const SECTORS: u64 = 8;
 
-/// A host FTL of few small SLC chips, with these settings on top.
+/// A host FTL over a few small SLC chips, with these settings on top.
 pub fn device(set: &[&str]) -> HostFtlType {
     let small = [
         "open_channel.part=femu-slc",
@@ -35,12 +35,12 @@ pub fn preset(set: &[&str]) -> HostFtlType {
     device.configured.as_any().downcast_ref::<HostFtlType>().expect("it is one").clone()
 }
 
-/// The contents that a page may have, by tags: of the last answered write, and of the writes in flight.
+/// Possible contents of a page, by tags: of the last completed write, and of writes in flight.
 #[derive(Clone)]
 struct Known {
     settled: Vec<Content>,
     pending: Vec<u32>,
-    /// The contents written since the last flush, and those that the flush found.
+    /// Contents written since the last flush, and those at the flush.
     since_flush: Vec<Content>,
 }
 
@@ -83,7 +83,7 @@ impl Host {
         }
     }
 
-    /// The contents that a page may have now.
+    /// Contents of a page that are possible now.
     fn allowed(&self, page: usize) -> Vec<Content> {
         let Known { settled, pending, .. } = &self.pages[page];
         settled.iter().copied().chain(pending.iter().map(|tag| Content::of(*tag))).collect()
@@ -110,7 +110,7 @@ impl Host {
                     known.pending.push(self.tag);
                     known.since_flush.push(Content::of(self.tag));
                 }
-                // It is done at once, where nothing else is under way.
+                // It completes at once, if no other command is outstanding.
                 Operation::Discard => known.settled = vec![ZEROES],
                 _ => {}
             }
@@ -180,7 +180,7 @@ impl Host {
         }
     }
 
-    /// Cuts the power; afterwards a page holds what was there at the last flush, or what was written to it since.
+    /// Cuts the power; a page then holds its content at the last flush, or one written since.
     pub fn cut_power(&mut self) {
         self.device.power_cut(self.calendar.now());
         self.sent.clear();

@@ -1,4 +1,4 @@
-//! Devices with a map by whole blocks.
+//! Devices with block-level mapping.
 
 use super::{Draw, Shape};
 
@@ -13,7 +13,7 @@ impl Draw {
         self.protection();
     }
 
-    /// Wear levelling, merges while the host is idle, kept discards and copies inside the chip.
+    /// Wear levelling, merges while the host is idle, durable discards and copyback.
     pub(super) fn upkeep_of_blocks(&mut self) {
         if !self.settings.iter().any(|setting| setting.starts_with("ftl.mapping.block=")) {
             return;

@@ -1,9 +1,9 @@
-//! Checkpoints of a map in flash.
+//! Checkpoints of an L2P map in flash.
 
 use super::Draw;
 
 impl Draw {
-    /// A checkpoint of a map in flash, where discards are kept and no buffer is protected.
+    /// A checkpoint of an L2P map in flash, with durable discards and without a protected buffer.
     pub(super) fn checkpoints(&mut self) {
         let is_set = |wanted: &str| self.settings.iter().any(|setting| setting.starts_with(wanted));
         let may = ["ftl.mapping.cache=", "ftl.recovery.discards='kept'", "buffer.power_loss_protection=none"];

@@ -1,9 +1,9 @@
-//! Fixed placement beside several pools.
+//! Static allocation with several pools.
 
 use super::Draw;
 
 impl Draw {
-    /// A home for each page in each of several pools that are mapped by pages.
+    /// Static allocation of pages in each of several pools with page-level mapping.
     pub(super) fn homes_beside_pools(&mut self) {
         let is_set = |wanted: &str| self.settings.iter().any(|setting| setting.starts_with(wanted));
         if is_set("pools=") && !is_set("ftl.mapping.whole_units=") && self.percent(50) {

@@ -1,9 +1,10 @@
-//! A design that sends pages to blocks with two bits a cell, of which word lines may be programmed again, in devices of one pool.
+//! A design that sends pages to blocks with two bits a cell, whose word lines may be reprogrammed, in devices
+//! with one pool.
 
 use super::Draw;
 
 impl Draw {
-    /// The design is there where chips have the mode and no other design answers.
+    /// Adds the design where the chips support the mode and no other design decides.
     pub(super) fn two_bits(&mut self) {
         let has = |draw: &Self, setting: &str| draw.settings.iter().any(|one| one == setting);
         let begins = |draw: &Self, key: &str| draw.settings.iter().any(|one| one.starts_with(key));
@@ -13,7 +14,7 @@ impl Draw {
         if !fits || taken.iter().any(|key| begins(self, key)) || !self.unit_fits() {
             return;
         }
-        // The design answers in the place of these, and wants blocks.
+        // The design replaces these policies, and needs blocks.
         let replaced = ["ftl.router", "ftl.gc.relocator", "ftl.gc.start_below", "ftl.gc.stop_at"];
         self.settings.retain(|setting| !replaced.iter().any(|key| setting.starts_with(key)));
         let start = 5 + self.from(0, 2);
@@ -21,7 +22,7 @@ impl Draw {
         self.set("ftl.gc.start_below_free_blocks", start);
         self.set("ftl.gc.stop_at_free_blocks", stop);
         let (blocks, spare) = (self.from(1, 3), 2.0 * self.random.unit());
-        // Where most blocks could be in the mode, there is no limit.
+        // If most blocks could be in the mode, there is no limit.
         let limit = if spare < 1.5 { format!(", spare = {spare:.2}") } else { String::new() };
         self.set("ftl.two_bit", format!("{{ blocks = {blocks}{limit} }}"));
         self.set("part.timing.reprogram", "'200us'");
@@ -29,7 +30,7 @@ impl Draw {
         self.set("design", format!("{{ name = 'sorts', every = {every}, again = {again} }}"));
     }
 
-    /// Whether a page of each plane of a row is whole units of the map.
+    /// Whether a page of each plane of a plane group is a whole number of mapping units.
     pub(super) fn unit_fits(&self) -> bool {
         let value = |key: &str| {
             let of = self.settings.iter().find_map(|setting| setting.strip_prefix(key));

@@ -1,27 +1,27 @@
-//! The lists of closed lines, by how much of each is valid, and the choice of the line that is collected next.
+//! Lists of closed lines, by their valid pages, and the victim selection.
 
 use super::{LineState, Lines};
 use crate::pblk::layout::LineId;
 
-/// A list of closed lines, in the order in which they are collected, but for the last.
+/// A list of closed lines; GC takes them in this order, except the last. Named as in pblk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::pblk) enum List {
-    /// Nothing is valid: they are freed at once.
+    /// No page is valid: freed at once.
     Full,
     /// A write failed.
     Failed,
-    /// Less than a quarter of the line is valid.
+    /// Less than a quarter is valid.
     High,
-    /// Less than half is.
+    /// Less than half is valid.
     Mid,
-    /// Not all is.
+    /// Not everything is valid.
     Low,
-    /// Everything is valid: nothing is gained.
+    /// Everything is valid: collecting it gains nothing.
     Empty,
 }
 
 impl Lines {
-    /// The list of a closed line. A quarter and half are those of all its places, as in pblk.
+    /// The list of a closed line. A quarter and a half refer to all locations of the line, as in pblk.
     pub(in crate::pblk) fn list_of(&self, line: LineId) -> List {
         let entry = self.get(line);
         let all = self.layout.per_line();
@@ -35,8 +35,8 @@ impl Lines {
         }
     }
 
-    /// The closed line to be collected next: of the first list that has any, that with the fewest valid pages, and the oldest of these;
-    /// with `only_failed` of those with a write error.
+    /// Selects the next victim: in the first non-empty list, the line with the fewest valid pages, the oldest
+    /// of equals. With `only_failed`, only lines with a write error are candidates.
     pub(in crate::pblk) fn victim(&mut self, only_failed: bool) -> Option<LineId> {
         if self.is_settled || only_failed && self.failed_lines == 0 {
             return None;
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
     use crate::pblk::layout::{Layout, Place};
 
-    /// Lines of two chunks of 64 logical blocks, each closed with so many valid ones.
+    /// Closed lines of two chunks of 64 logical blocks, with so many valid blocks each.
     fn closed(valid: &[u32]) -> Lines {
         let geometry = Geometry {
             groups: 1,
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn lines_are_listed_by_the_part_of_them_that_is_valid() {
-        // Of 128 places one is smeta, and three are emeta: header, list and counts.
+        // Of 128 locations one is smeta and three are emeta: header, list and counts.
         let lines = closed(&[0, 1, 31, 32, 63, 64, 123, 124]);
         let lists: Vec<List> = lines.ids().map(|line| lines.list_of(line)).collect();
         use List::{Empty, Full, High, Low, Mid};

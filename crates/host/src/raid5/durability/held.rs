@@ -1,21 +1,21 @@
-//! The contents of the members: those that failed, and how far one is rebuilt that takes the place of such a one.
+//! State of the members: which have failed, and how far the replacement of a failed one is rebuilt.
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::state;
 
 use super::super::way::Set;
 
-/// A member whose device took the place of one that failed. It holds the rows below its position.
+/// A member whose device is a replacement. It holds the rows below its position.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Rebuild {
     member: u16,
-    /// The position.
+    /// The position: the first row not rebuilt.
     row: u64,
-    /// Rows beyond that, which it holds: rows are rebuilt side by side.
+    /// Rebuilt rows beyond the position; rows are rebuilt concurrently.
     ahead: Vec<u64>,
-    /// The position when the last covering flush began.
+    /// The position at the start of the last covering flush.
     covered: u64,
-    /// The position that outlives a power cut.
+    /// The position that survives a power cut.
     durable: u64,
 }
 
@@ -25,25 +25,25 @@ impl Rebuild {
     }
 }
 
-/// The contents of the members. All of them hold all that they should but for these.
+/// State of the members; all are complete except these.
 #[derive(Clone, Debug)]
 pub struct Held {
     all: Set,
-    /// Members that hold nothing: they failed, and no spare took their place.
+    /// Failed members without a replacement.
     failed: Set,
-    /// The member that is rebuilt: one after the other, while no other has failed, gets a spare.
+    /// The member being rebuilt. Only one is rebuilt at a time, and only while no other has failed.
     rebuild: Option<Rebuild>,
 }
 
 state!(Held { values { failed, rebuild } fixed { all } });
 
 impl Held {
-    /// So many members that hold all.
+    /// So many complete members.
     pub(super) fn new(members: u64) -> Self {
         Self { all: Set::MAX >> (64 - members), failed: 0, rebuild: None }
     }
 
-    /// Members of which the block of a row cannot be read.
+    /// Members whose block of a row cannot be read.
     pub fn missing(&self, row: u64) -> Set {
         match &self.rebuild {
             Some(rebuild) if row >= rebuild.row && !rebuild.ahead.contains(&row) => {
@@ -53,27 +53,27 @@ impl Held {
         }
     }
 
-    /// Members that hold nothing.
+    /// Members without a device.
     pub fn failed(&self) -> Set {
         self.failed
     }
 
-    /// Members that hold less than all.
+    /// Members that are failed or being rebuilt.
     pub fn lacking(&self) -> Set {
         self.rebuild.as_ref().map_or(self.failed, |rebuild| self.failed | 1 << rebuild.member)
     }
 
-    /// Members to which a row can be written.
+    /// Members that take writes.
     pub fn writable(&self) -> Set {
         self.all & !self.failed
     }
 
-    /// The member that is rebuilt, and the row from which it lacks some.
+    /// The member being rebuilt, and its first row not rebuilt.
     pub fn rebuild(&self) -> Option<(u16, u64)> {
         self.rebuild.as_ref().map(|rebuild| (rebuild.member, rebuild.row))
     }
 
-    /// A member fails: nothing that it holds counts any more. Whether it held something.
+    /// Fails a member: its data are gone. Returns whether it had not failed before.
     pub fn fail(&mut self, member: u16) -> bool {
         let holds = self.failed >> member & 1 == 0;
         self.failed |= 1 << member;
@@ -81,13 +81,13 @@ impl Held {
         holds
     }
 
-    /// A device that holds nothing takes the place of the one member that lacks something.
+    /// Replaces the only failed member by an empty device.
     pub fn replace(&mut self, member: u16) {
         self.failed &= !(1 << member);
         self.rebuild = Some(Rebuild::of(member));
     }
 
-    /// A row of the member that is rebuilt is written.
+    /// Notes a rebuilt row.
     pub(super) fn row_rebuilt(&mut self, member: u16, done: u64) {
         let Some(rebuild) = self.rebuild.as_mut().filter(|rebuild| rebuild.member == member) else { return };
         let Rebuild { row, ahead, .. } = rebuild;
@@ -100,26 +100,26 @@ impl Held {
         }
     }
 
-    /// All rows of the member that is rebuilt are written, and were flushed. Where that failed, its rebuild begins anew.
+    /// Ends a rebuild after the flush of its member. If that failed, the rebuild starts over.
     pub fn rebuilt(&mut self, failed: bool) {
         self.rebuild = self.rebuild.take().filter(|_| failed).map(|rebuild| Rebuild::of(rebuild.member));
     }
 
-    /// A covering flush begins.
+    /// Notes the start of a covering flush.
     pub(super) fn flush_begins(&mut self) {
         if let Some(rebuild) = &mut self.rebuild {
             rebuild.covered = rebuild.row;
         }
     }
 
-    /// It is over. A device that took the place of another meanwhile has nothing that it covers.
+    /// Notes the end of a covering flush. A device that was replaced since has nothing that it covers.
     pub(super) fn flush_over(&mut self) {
         if let Some(rebuild) = &mut self.rebuild {
             rebuild.durable = rebuild.durable.max(rebuild.covered);
         }
     }
 
-    /// The power is cut: of a device that is rebuilt only what was flushed counts.
+    /// Applies a power cut: of a rebuild only flushed rows count.
     pub(super) fn cut(&mut self) {
         if let Some(rebuild) = &mut self.rebuild {
             (rebuild.row, rebuild.covered) = (rebuild.durable, rebuild.durable);
@@ -127,7 +127,7 @@ impl Held {
         }
     }
 
-    /// Whether what was loaded can be members of an array of so many rows.
+    /// Checks a restored state against an array of so many rows.
     pub(super) fn is_sound(&self, rows: u64) -> bool {
         let is_sound = |rebuild: &Rebuild| {
             rebuild.member < 64

@@ -1,7 +1,8 @@
-//! The partial parity log of an array: what md calls PPL. Each member has an area for the rows whose parity it holds.
+//! The partial parity log of an array (md: PPL). Each member has an area for the rows whose parity it holds.
 //!
-//! Before a row is written, the exclusive or of the blocks that the write leaves alone is written there. After a power cut that and the blocks that were
-//! being written give the parity, whichever of them came to their members. An entry is of use until a flush of all members covers its row.
+//! Before a row is written, the exclusive or of its untouched blocks is logged. After a power cut that and
+//! the blocks being written give the parity, whichever of the writes reached the members. An entry is needed
+//! until a covering flush makes its row non-volatile.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,20 +13,20 @@ use super::super::layout::Striping;
 use super::super::way::Set;
 use super::Stamp;
 
-/// Sectors of the header of an entry: 4 KiB, as md has it.
+/// Sectors of the header of an entry: 4 KiB, as in md.
 pub const HEADER: u64 = 8;
 
-/// A row in the log.
+/// A logged row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
-    /// The member in whose area it is.
+    /// The member whose area holds it.
     member: u16,
-    /// Members whose blocks were written since the row was durable.
+    /// Members whose blocks were written since the row was non-volatile.
     modified: Set,
     stamp: Stamp,
 }
 
-/// Sectors of an area that the entry of a row takes. One that was written again has more than one.
+/// Space of an entry in an area. A row that was logged repeatedly has several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Room {
     row: u64,
@@ -37,20 +38,21 @@ struct Room {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Area {
     taken: Vec<Room>,
-    /// Where the next entry goes.
+    /// Offset of the next entry.
     next: u64,
 }
 
 /// The log.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
-    /// Sectors of the area of a member; 0 for no log.
+    /// Sectors of each area; 0 for no log.
     size: u64,
     entries: BTreeMap<u64, Entry>,
     areas: Vec<Area>,
-    /// Rows that were written without an entry, for want of their parity, and are not durable. An entry that comes after does not tell of those writes.
+    /// Rows written without an entry, as their parity member is missing, and not yet non-volatile. A later
+    /// entry does not cover those writes.
     bare: BTreeMap<u64, Stamp>,
-    /// Rows whose parity is to be had from the log before the array takes commands.
+    /// Rows whose parity has to be recovered from the log before the array accepts commands.
     replay: BTreeSet<u64>,
 }
 
@@ -60,12 +62,12 @@ state!(Log {
 });
 
 impl Log {
-    /// Of areas of so many sectors, one a member.
+    /// A log with `members` areas of `size` sectors.
     pub(super) fn new(size: u64, members: u64) -> Self {
         Self { size, areas: vec![Area::default(); members as usize], ..Self::default() }
     }
 
-    /// Whether there is one.
+    /// Whether the log is enabled.
     pub fn is_on(&self) -> bool {
         self.size > 0
     }
@@ -75,14 +77,16 @@ impl Log {
         self.areas.len()
     }
 
-    /// Blocks of a row are about to be written. Those that were since it was durable, if its entry is there.
+    /// Adds or extends the entry of a row before these blocks are written. Returns the members written since
+    /// the row was non-volatile, if it had an entry.
     pub(super) fn write(&mut self, row: u64, member: u16, written: Set, stamp: Stamp) -> Option<Set> {
         let before = self.modified(row);
         self.entries.insert(row, Entry { member, modified: before.unwrap_or(0) | written, stamp });
         before
     }
 
-    /// Room for the entry of a row; its first sector within the area, or none if there is no room.
+    /// Allocates space for the entry of a row. Returns its first sector within the area, or `None` if the
+    /// area is full.
     pub(super) fn take(&mut self, row: u64, sectors: u64, stamp: Stamp) -> Option<u64> {
         let area = &mut self.areas[usize::from(self.entries.get(&row)?.member)];
         let used: u64 = area.taken.iter().map(|room| room.sectors).sum();
@@ -98,7 +102,8 @@ impl Log {
         Some(at)
     }
 
-    /// The members of a row whose blocks were written since it was durable, if it has an entry.
+    /// The members of a logged row whose blocks were written since it was non-volatile; `None` without an
+    /// entry.
     pub fn modified(&self, row: u64) -> Option<Set> {
         self.entries.get(&row).map(|entry| entry.modified)
     }
@@ -108,27 +113,29 @@ impl Log {
         self.entries.contains_key(&row)
     }
 
-    /// A row is written without an entry, since the member of its parity is missing.
+    /// Notes a write of a row without an entry, as the member of its parity is missing.
     pub(super) fn write_bare(&mut self, row: u64, stamp: Stamp) {
         self.forget(row);
         self.bare.insert(row, stamp);
     }
 
-    /// The blocks of a row are not what its entry says any more: something of it was lost, or all of it discarded.
+    /// Drops the entry of a row, whose blocks no longer match it: a part of the row was lost, or all of it
+    /// discarded.
     pub fn forget(&mut self, row: u64) {
         if let Some(entry) = self.entries.remove(&row) {
             self.areas[usize::from(entry.member)].taken.retain(|room| room.row != row);
         }
     }
 
-    /// Whether a flush that begins now would make room: what was written of a row is on its members. `open` rows are being written, but
-    /// for those that `wait` for room.
+    /// Whether a covering flush would free space in the log: whether it holds an entry of a row that is fully
+    /// written. `open` rows are being written; those of them that `wait` for space are not yet.
     pub fn has_closed(&self, open: &BTreeSet<u64>, wait: &BTreeSet<u64>) -> bool {
         let mut taken = self.areas.iter().flat_map(|area| &area.taken);
         taken.any(|Room { row, .. }| !open.contains(row) || wait.contains(row))
     }
 
-    /// A covering flush begins: rows that are `open` carry the number after it. Of those that `wait` for room it covers what was written before.
+    /// Notes the start of a covering flush: `open` rows get the number `after`. For rows that `wait` for
+    /// space, their earlier entries are covered.
     pub(super) fn flush_begins(&mut self, open: &BTreeSet<u64>, wait: &BTreeSet<u64>, after: Stamp) {
         let entries = self.entries.iter_mut().map(|(row, entry)| (row, &mut entry.stamp));
         let of_rows = entries.chain(&mut self.bare).filter(|(row, _)| open.contains(row));
@@ -138,14 +145,15 @@ impl Log {
         open.for_each(|room| room.stamp = after);
     }
 
-    /// Flush `done` is over: the entries that it covers are of no more use.
+    /// Notes the end of flush `done`: the entries that it covers are dropped.
     pub(super) fn flush_over(&mut self, done: Stamp) {
         self.bare.retain(|_, stamp| *stamp > done);
         self.entries.retain(|_, entry| entry.stamp > done);
         self.areas.iter_mut().for_each(|area| area.taken.retain(|room| room.stamp > done));
     }
 
-    /// The power is cut: rows that do not `need` an entry lose it, and those of which it does not tell every write.
+    /// Applies a power cut: drops entries of rows that do not `need` one, and entries that do not cover every
+    /// write.
     pub(super) fn cut(&mut self, needs: impl Fn(u64) -> bool) {
         let bare = std::mem::take(&mut self.bare);
         let keeps = |row: &u64| needs(*row) && !bare.contains_key(row);
@@ -153,33 +161,34 @@ impl Log {
         self.areas.iter_mut().for_each(|area| area.taken.retain(|room| keeps(&room.row)));
     }
 
-    /// After a power cut: the parity of those rows is to be had from the log of which `is_replayed` says so, from the members whose blocks were written.
+    /// After a power cut: selects the rows for replay, for which `is_replayed` holds, given the row and the
+    /// members written.
     pub(super) fn plan_replay(&mut self, mut is_replayed: impl FnMut(u64, Set) -> bool) {
         let rows = self.entries.iter().filter(|(row, entry)| is_replayed(**row, entry.modified));
         self.replay = rows.map(|(row, _)| *row).collect();
     }
 
-    /// The parity of a row was had from it.
+    /// Notes the replay of a row.
     pub(super) fn replayed(&mut self, row: u64) {
         self.replay.remove(&row);
     }
 
-    /// Whether parity is to be had from it.
+    /// Whether rows wait for replay.
     pub fn has_replay(&self) -> bool {
         !self.replay.is_empty()
     }
 
-    /// The first row from `row` on whose parity is to be had from it.
+    /// The first row from `row` on that waits for replay.
     pub(super) fn next_replay(&self, row: u64) -> Option<u64> {
         self.replay.range(row..).next().copied()
     }
 
-    /// The members whose blocks give the parity of a row from the log, while that is to be done.
+    /// The members whose blocks give the parity of a row that waits for replay; empty for other rows.
     pub fn replays(&self, row: u64) -> Set {
         if self.replay.contains(&row) { self.modified(row).unwrap_or(0) } else { 0 }
     }
 
-    /// Whether what was loaded can be a log of such an array.
+    /// Checks a restored log against the geometry of the array.
     pub(super) fn is_sound(&self, striping: &Striping) -> bool {
         let is_place = |row: u64, member: u16| row < striping.rows() && striping.parity(row) == member;
         let is_area = |(member, area): (u16, &Area)| {

@@ -1,4 +1,4 @@
-//! Sectors that an array has lost: a read of one fails until it is written again.
+//! Lost sectors of an array: reads of them fail until they are rewritten.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -8,23 +8,25 @@ use wordline_kernel::state;
 use super::super::heads::{Sectors, sectors};
 use super::Stamp;
 
-/// The block of a member in a row.
+/// A block: its row and its member.
 type Place = (u64, u16);
 
-/// The lost sectors of an array, as md keeps bad blocks: on the members, so that they survive a power cut.
+/// The lost sectors of an array, kept on the members like md's bad block log, so that they survive a power
+/// cut.
 #[derive(Clone, Debug, Default)]
 pub struct Lost {
     lost: BTreeMap<Place, Sectors>,
-    /// Those discarded since. A flush does not make a discard durable, so that a power cut may take it back until they are written.
+    /// Lost sectors that were discarded. A flush does not make a discard non-volatile, so that a power cut
+    /// may undo it until they are written.
     discarded: BTreeMap<Place, Sectors>,
-    /// Those written since, in that order: a power cut may take the writes back.
+    /// Lost sectors that were rewritten, in order: a power cut may undo those writes.
     written: Vec<(Stamp, Place, Sectors)>,
 }
 
 state!(Lost { values { lost, discarded, written } });
 
 impl Lost {
-    /// Notes sectors of a block as lost; how many are new.
+    /// Records sectors of a block as lost. Returns how many are new.
     pub fn add(&mut self, row: u64, member: u16, which: Sectors) -> u64 {
         let held = self.lost.entry((row, member)).or_default();
         let new = which & !*held;
@@ -32,7 +34,7 @@ impl Lost {
         u64::from(new.count_ones())
     }
 
-    /// Sectors of a block were written.
+    /// Notes a write to sectors of a block.
     pub(super) fn written(&mut self, row: u64, member: u16, which: Sectors, stamp: Stamp) {
         let place = (row, member);
         let written = take(&mut self.lost, place, which) | take(&mut self.discarded, place, which);
@@ -41,7 +43,7 @@ impl Lost {
         }
     }
 
-    /// A block was discarded.
+    /// Notes the discard of a block.
     pub(super) fn discarded(&mut self, row: u64, member: u16) {
         let discarded = take(&mut self.lost, (row, member), Sectors::MAX);
         if discarded != 0 {
@@ -54,7 +56,7 @@ impl Lost {
         if self.lost.is_empty() { 0 } else { self.lost.get(&(row, member)).copied().unwrap_or(0) }
     }
 
-    /// Whether one of the sectors of a member is lost, where a block has so many.
+    /// Whether a range of sectors of a member contains a lost one, with `block` sectors in a block.
     pub fn touches(&self, member: u16, part: &Range<u64>, block: u64) -> bool {
         if self.lost.is_empty() {
             return false;
@@ -70,13 +72,13 @@ impl Lost {
         self.lost.values().map(|lost| u64::from(lost.count_ones())).sum()
     }
 
-    /// Flush `done` is over.
+    /// Notes the end of flush `done`.
     pub(super) fn flush_over(&mut self, done: Stamp) {
         let covered = self.written.partition_point(|(stamp, ..)| *stamp <= done);
         self.written.drain(..covered);
     }
 
-    /// The power is cut: what was written and not flushed, or discarded, counts as lost again.
+    /// Applies a power cut: sectors rewritten and not flushed, or discarded, are lost again.
     pub(super) fn cut(&mut self) {
         let written = self.written.drain(..).map(|(_, place, which)| (place, which));
         for (place, which) in written.chain(std::mem::take(&mut self.discarded)) {
@@ -84,14 +86,14 @@ impl Lost {
         }
     }
 
-    /// All rows and members of which something is known.
+    /// All blocks with an entry, some of them repeatedly.
     pub(super) fn places(&self) -> impl Iterator<Item = Place> {
         let written = self.written.iter().map(|(_, place, _)| place);
         self.lost.keys().chain(self.discarded.keys()).chain(written).copied()
     }
 }
 
-/// Takes some sectors of a block out of those that are held; which of them were.
+/// Removes some sectors of a block from a map. Returns those that were in it.
 fn take(held: &mut BTreeMap<Place, Sectors>, place: Place, which: Sectors) -> Sectors {
     let Some(of_block) = held.get_mut(&place) else { return 0 };
     let taken = *of_block & which;

@@ -1,16 +1,18 @@
-//! The durability of what an array holds: which of it outlives a power cut, and what the array knows of that.
+//! Durability: which data of an array survive a power cut, and what the array knows about it.
 //!
-//! A *covering flush* is a flush of all members, one after the other, each with a number. What is written carries a [`Stamp`]: the number of the flush that
-//! makes it durable, which is the next one to begin. A row that is being written when a flush begins is not covered by it and carries the number after
-//! it. When flush n is over, all that carries n or less is durable; one that fails moves nothing, and the next makes durable what it left.
+//! A *covering flush* is a flush of all members; covering flushes are numbered and run one at a time. A write
+//! carries a [`Stamp`]: the number of the flush that makes it non-volatile, which is the next one to start. A
+//! row that is being written when a flush starts is not covered by it and gets the number after it. When
+//! flush n has completed, everything stamped n or less is non-volatile; a failed flush changes nothing, and
+//! the next one covers the same writes.
 //!
-//! | what is stamped | and what a power cut makes of it until it is durable |
+//! | stamped item | effect of a power cut until it is non-volatile |
 //! |---|---|
-//! | rows that are written ([`rows`]) | their parity is in doubt |
-//! | rows that are discarded ([`rows`]) | the same, whatever is flushed: a device may bring back what a discard named |
-//! | entries of the partial parity log, and their room ([`log`]) | they give the parity of rows in doubt |
-//! | lost sectors that are written again ([`lost`]) | they are lost again |
-//! | the position of a rebuild ([`held`]) | it goes on from the last durable one |
+//! | written rows ([`rows`]) | their parity is in doubt |
+//! | discarded rows ([`rows`]) | the same, whatever is flushed: a device may restore discarded data |
+//! | entries of the partial parity log, and their space ([`log`]) | they give the parity of rows in doubt |
+//! | rewritten lost sectors ([`lost`]) | they are lost again |
+//! | the position of a rebuild ([`held`]) | it continues from the last non-volatile position |
 
 pub mod held;
 pub mod log;
@@ -30,21 +32,22 @@ use log::Log;
 use lost::Lost;
 use rows::Rows;
 
-/// The number of the covering flush that makes something durable.
+/// Number of the covering flush that makes something non-volatile.
 pub type Stamp = u64;
 
-/// The durability of what an array holds.
+/// The durability of the data of an array.
 #[derive(Clone, Debug)]
 pub struct Durability {
     striping: Striping,
-    /// The covering flushes that have begun, the next of which makes durable what is written now, and the last of them that was over and did not fail.
+    /// Covering flushes started (a write now is covered by the next one), and the last that completed without
+    /// failure.
     begun: Stamp,
     done: Stamp,
-    /// Whether the last that began is under way.
+    /// Whether a covering flush is in progress.
     is_flushing: bool,
-    /// The rows whose parity a power cut may leave wrong, and those where it has.
+    /// Rows whose parity a power cut may leave inconsistent, and rows where it has.
     pub rows: Rows,
-    /// The contents of the members.
+    /// The state of the members.
     pub held: Held,
     /// The lost sectors.
     pub lost: Lost,
@@ -58,17 +61,17 @@ state!(Durability {
     fixed { striping }
 });
 
-/// The outcome of a power cut.
+/// Outcome of a power cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
-    /// Rows whose parity may be wrong.
+    /// Rows whose parity may be inconsistent.
     pub in_doubt: u64,
-    /// Sectors that are lost because a member lacks them in such a row.
+    /// Sectors lost because a member lacks them in such a row.
     pub lost: u64,
 }
 
 impl Durability {
-    /// Of an array with areas of so many sectors for the partial parity log of each member; 0 for no log.
+    /// For an array with log areas of so many sectors for each member; 0 for no log.
     pub fn new(striping: Striping, log_sectors: u64) -> Self {
         Self {
             striping,
@@ -82,48 +85,50 @@ impl Durability {
         }
     }
 
-    /// Whether a covering flush is under way.
+    /// Whether a covering flush is in progress.
     pub fn is_flushing(&self) -> bool {
         self.is_flushing
     }
 
-    /// A write of blocks of a row begins.
+    /// Notes the start of a write to a row.
     pub fn write_begins(&mut self, row: u64) {
         self.rows.write(row, self.begun + 1);
     }
 
-    /// Blocks of a row are about to be written, with an entry in the log. The members whose blocks were written since the row was durable, if it has one
-    /// already.
+    /// Logs a row before these blocks are written. Returns the members written since the row was
+    /// non-volatile, if it had an entry.
     pub fn write_in_log(&mut self, row: u64, written: Set) -> Option<Set> {
         self.log.write(row, self.striping.parity(row), written, self.begun + 1)
     }
 
-    /// Blocks of a row are about to be written without an entry in the log, since the member of its parity is missing.
+    /// Notes a write of a row without a log entry, as the member of its parity is missing.
     pub fn write_bare(&mut self, row: u64) {
         self.log.write_bare(row, self.begun + 1);
     }
 
-    /// Room for the entry of a row in the log; its first sector within the area, or none if there is no room.
+    /// Allocates log space for the entry of a row. Returns its first sector within the area, or `None` if the
+    /// area is full.
     pub fn take_room(&mut self, row: u64, sectors: u64) -> Option<u64> {
         self.log.take(row, sectors, self.begun + 1)
     }
 
-    /// Sectors of a block were written.
+    /// Notes a write to sectors of a block.
     pub fn written(&mut self, row: u64, member: u16, which: Sectors) {
         self.lost.written(row, member, which, self.begun + 1);
     }
 
-    /// A row is discarded on all members.
+    /// Notes the discard of a row on all members.
     pub fn discard(&mut self, row: u64) {
         self.rows.discard(row);
         self.log.forget(row);
         (0..self.striping.members as u16).for_each(|member| self.lost.discarded(row, member));
     }
 
-    /// A covering flush begins. `open` rows are being written; of those that `wait` for room in the log, the entries of earlier writes are covered.
+    /// Starts a covering flush. `open` rows are being written; for those that `wait` for log space, entries
+    /// of earlier writes are covered.
     ///
     /// # Panics
-    /// If another is under way.
+    /// If another is in progress.
     pub fn flush_begins(&mut self, open: &BTreeSet<u64>, wait: &BTreeSet<u64>) {
         assert!(!self.is_flushing, "a covering flush begins when the one before is over");
         self.is_flushing = true;
@@ -133,7 +138,7 @@ impl Durability {
         self.held.flush_begins();
     }
 
-    /// The covering flush is over.
+    /// Ends the covering flush.
     pub fn flush_over(&mut self, failed: bool) {
         self.is_flushing = false;
         if failed {
@@ -145,7 +150,7 @@ impl Durability {
         self.held.flush_over();
     }
 
-    /// The power is cut, while the parity of some rows stayed `behind`.
+    /// Applies a power cut, at which parity of the rows `behind` was deferred.
     pub fn cut(&mut self, behind: impl Iterator<Item = u64>) -> Cut {
         behind.for_each(|row| self.write_begins(row));
         self.is_flushing = false;
@@ -158,13 +163,14 @@ impl Durability {
         Cut { in_doubt, lost: self.lose_in_doubt() }
     }
 
-    /// Finds the rows whose parity is to be had from the log, and those whose missing block the cut did not touch.
+    /// Selects the rows for log replay, and clears rows whose missing block the interrupted write did not
+    /// touch.
     fn plan_replay(&mut self) {
         let Self { striping, rows, held, log, .. } = self;
         log.plan_replay(|row, modified| {
             let (parity, missing) = (1 << striping.parity(row), held.missing(row));
             if missing == modified && missing.count_ones() == 1 {
-                // Parity alone was written, and says what the missing block was or what it is.
+                // Only parity was written, and it gives the missing block in its old or new state.
                 rows.is_right(row);
                 return false;
             }
@@ -172,7 +178,8 @@ impl Durability {
         });
     }
 
-    /// Where a member holds less than all, the blocks that it lacks of rows whose parity may be wrong are lost; how many sectors.
+    /// In degraded rows with inconsistent parity, marks the blocks of missing members as lost. Returns how
+    /// many sectors.
     fn lose_in_doubt(&mut self) -> u64 {
         let mut lost = 0;
         if self.held.lacking() == 0 {
@@ -186,7 +193,7 @@ impl Durability {
                 for member in each(missing & !(1 << self.striping.parity(row))) {
                     lost += self.lost.add(row, member, block);
                 }
-                // From now on the block is what the others and the parity say.
+                // From now on the other blocks and the parity define the content of the block.
                 self.rows.is_right(row);
             }
             next = self.rows.next_untrusted(row + 1);
@@ -194,7 +201,8 @@ impl Durability {
         lost
     }
 
-    /// The synchronisation that comes next, if one is needed, and its first row: that from the log, of a spare that took the place of a member, of parity.
+    /// The next synchronisation needed, and its first row: log replay, then the rebuild of a replaced member,
+    /// then the resync of parity.
     pub fn to_sync(&self) -> Option<(Task, u64)> {
         if self.log.has_replay() {
             return Some((Task::Replay, 0));
@@ -206,7 +214,7 @@ impl Durability {
         self.held.rebuild().map(|(member, row)| (Task::Rebuild { member }, row)).or_else(resync)
     }
 
-    /// The first row from `row` on that a synchronisation has to handle.
+    /// The first row from `row` on that a synchronisation has to process.
     pub fn next_to_sync(&self, task: Task, row: u64) -> Option<u64> {
         match task {
             Task::Resync => self.rows.next_untrusted(row),
@@ -215,7 +223,7 @@ impl Durability {
         }
     }
 
-    /// A synchronisation has handled a row. Of one without two members nothing was had.
+    /// Notes a row processed by a synchronisation. A row with two missing members could not be processed.
     pub fn row_synced(&mut self, task: Task, row: u64) {
         let missing = self.held.missing(row).count_ones();
         match task {
@@ -232,7 +240,7 @@ impl Durability {
         }
     }
 
-    /// Whether a state that was loaded can be one of this array.
+    /// Checks a restored state.
     ///
     /// # Errors
     /// The contradiction.
@@ -240,7 +248,7 @@ impl Durability {
         let Self { striping, begun, done, is_flushing, rows, held, lost, log } = self;
         let (all, members) = (striping.rows(), striping.members as u16);
         let is_place = |row: u64, member: u16| row < all && member < members;
-        // Half of all numbers are more flushes than an array lives for.
+        // No array reaches half of all flush numbers.
         let holds = *begun < Stamp::MAX / 2
             && done <= begun
             && (!is_flushing || done < begun)

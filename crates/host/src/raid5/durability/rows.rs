@@ -1,4 +1,5 @@
-//! The rows whose parity a power cut may leave wrong, and those where it has: a write-intent bitmap that survives power cuts and takes no time.
+//! The rows whose parity a power cut may leave inconsistent, and those where it has: a write-intent bitmap
+//! that survives power cuts and takes no time.
 
 use std::collections::BTreeSet;
 
@@ -6,18 +7,18 @@ use wordline_kernel::state;
 
 use super::Stamp;
 
-/// The stamp of a row that was discarded since the last power cut, which no flush makes durable.
+/// Stamp of a row that was discarded since the last power cut; no flush makes that non-volatile.
 const DISCARDED: u8 = u8::MAX;
 
-/// The rows of an array that are not known to be in order.
+/// The rows of an array that may be inconsistent.
 #[derive(Clone, Debug)]
 pub struct Rows {
-    /// By row: the stamp of its last write, counted from `base`, so that it fits into a byte; 0 of a row without one.
+    /// By row: the stamp of its last write, relative to `base` so that it fits a byte; 0 without one.
     stamps: Vec<u8>,
     base: Stamp,
-    /// Parity may be wrong: a bit a row.
+    /// Bitmap of rows whose parity may be wrong.
     untrusted: Vec<u64>,
-    /// How many of those bits are set.
+    /// Number of set bits.
     wrong: u64,
 }
 
@@ -27,32 +28,33 @@ state!(Rows {
 });
 
 impl Rows {
-    /// So many rows, all in order.
+    /// So many consistent rows.
     pub(super) fn new(rows: u64) -> Self {
         let untrusted = vec![0; rows.div_ceil(64) as usize];
         Self { stamps: vec![0; rows as usize], base: 0, untrusted, wrong: 0 }
     }
 
-    /// A row is written.
+    /// Notes a write to a row.
     pub(super) fn write(&mut self, row: u64, stamp: Stamp) {
         let of_row = &mut self.stamps[row as usize];
         *of_row = (*of_row).max((stamp - self.base) as u8);
     }
 
-    /// A row is discarded on all members.
+    /// Notes the discard of a row on all members.
     pub(super) fn discard(&mut self, row: u64) {
         self.stamps[row as usize] = DISCARDED;
     }
 
-    /// The largest stamp, as rows have it, of what is durable when flush `done` is over.
+    /// The largest relative stamp that is non-volatile once flush `done` has completed.
     fn durable(&self, done: Stamp) -> u8 {
         done.saturating_sub(self.base) as u8
     }
 
-    /// The flush after `begun` begins, when the last that was over is `done`: rows that are `open` and not durable carry the number after it.
+    /// Notes the start of the flush after `begun`, when `done` completed last: `open` rows that are
+    /// still volatile get the number after it.
     pub(super) fn flush_begins(&mut self, open: &BTreeSet<u64>, begun: Stamp, done: Stamp) {
         if begun + 2 - self.base >= Stamp::from(DISCARDED) {
-            // Numbers count from here on: with no flush under way, all that is not durable waits for this one.
+            // Rebases the stamps: with no flush in progress, everything still volatile waits for this flush.
             let durable = self.durable(done);
             let written = self.stamps.iter_mut().filter(|stamp| **stamp != DISCARDED);
             written.for_each(|stamp| *stamp = u8::from(*stamp > durable));
@@ -66,14 +68,15 @@ impl Rows {
         }
     }
 
-    /// Whether a power cut puts a row in doubt whose entry in the log tells what became of it. After a discard each member may have either, so that an
-    /// entry does not say what the blocks hold that it left alone.
+    /// Whether a power cut now would put a row in doubt that its log entry can resolve. After a discard each
+    /// member may hold either content, so that an entry says nothing about the untouched blocks.
     pub(super) fn needs_log(&self, row: u64, done: Stamp) -> bool {
         let stamp = self.stamps[row as usize];
         stamp != DISCARDED && (stamp > self.durable(done) || self.is_untrusted(row))
     }
 
-    /// The power is cut: the parity of all rows that are not durable may be wrong. How many there are now.
+    /// Applies a power cut: the parity of all rows that are still volatile may be wrong. Returns how many
+    /// rows are in doubt.
     pub(super) fn cut(&mut self, done: Stamp) -> u64 {
         let durable = self.durable(done);
         for (word, stamps) in self.untrusted.iter_mut().zip(self.stamps.chunks_mut(64)) {
@@ -90,7 +93,7 @@ impl Rows {
         self.wrong > 0 && self.untrusted[(row / 64) as usize] >> (row % 64) & 1 == 1
     }
 
-    /// The parity of a row was computed from all its data and written.
+    /// Clears a row: its parity was computed from all its data and written.
     pub fn is_right(&mut self, row: u64) {
         if self.is_untrusted(row) {
             self.untrusted[(row / 64) as usize] &= !(1 << (row % 64));
@@ -98,7 +101,7 @@ impl Rows {
         }
     }
 
-    /// How many rows may have wrong parity.
+    /// Number of rows whose parity may be wrong.
     pub fn wrong(&self) -> u64 {
         self.wrong
     }
@@ -114,7 +117,7 @@ impl Rows {
         Some(at as u64 * 64 + u64::from(word.trailing_zeros()))
     }
 
-    /// Whether what was loaded can be rows of an array of which so many flushes have begun.
+    /// Checks a restored state, given the number of covering flushes started.
     pub(super) fn is_sound(&self, begun: Stamp) -> bool {
         let wrong: u64 = self.untrusted.iter().map(|word| u64::from(word.count_ones())).sum();
         let rows = self.stamps.len() as u64;

@@ -1,7 +1,8 @@
 use super::super::layout::Layout;
 use super::*;
 
-/// Four members with 300 rows, the parity of the first on the last member, and a log of 32 sectors a member.
+/// Four members with 300 rows, the parity of the first on the last member, and a log of 32 sectors for each
+/// member.
 fn durability() -> Durability {
     let striping = Striping { layout: Layout::LeftSymmetric, members: 4, chunk: 8, block: 8, chunks: 300 };
     Durability::new(striping, 32)
@@ -16,7 +17,7 @@ fn flush(of: &mut Durability, open: &[u64]) {
     of.flush_over(false);
 }
 
-/// Cuts the power; the rows whose parity may be wrong then.
+/// Cuts the power. Returns the rows whose parity may be wrong then.
 fn cut(of: &mut Durability) -> Vec<u64> {
     let in_doubt = of.cut(std::iter::empty()).in_doubt;
     let next = |row: &u64| of.rows.next_untrusted(row + 1);
@@ -171,7 +172,7 @@ fn a_rebuild_goes_on_from_the_rows_that_a_flush_of_its_device_covered() {
     let mut other = of.clone();
     cut(&mut other);
     assert_eq!(other.to_sync(), Some((rebuild, 3)));
-    // Another device takes its place while a flush is under way.
+    // The device is replaced again while a flush is in progress.
     of.flush_begins(&none(), &none());
     assert!(of.held.fail(1));
     of.held.replace(1);
@@ -187,7 +188,7 @@ fn what_a_missing_member_held_of_a_row_in_doubt_is_lost() {
     let mut of = durability();
     assert!(of.held.fail(0));
     [0, 1].iter().for_each(|row| of.write_begins(*row));
-    // Without the member of parity a row is in order.
+    // Without its parity member a row is consistent.
     assert_eq!(of.striping.parity(3), 0);
     assert_eq!(of.cut([3].into_iter()), Cut { in_doubt: 3, lost: 16 });
     assert_eq!([0, 1, 3].map(|row| of.lost.of(row, 0)), [0xff, 0xff, 0]);
