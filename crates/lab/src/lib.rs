@@ -1,5 +1,5 @@
-//! The lab as a library: describe a device and a workload, run it, step through it, and read what happened. The program `wordline` is
-//! written with these names.
+//! The lab as a library: describe a device and a workload, run it, step through it, and read the results. The
+//! program `wordline` is built on this interface.
 //!
 //! ```
 //! use wordline_lab::{Device, RunOptions, Unobserved, Workload, run};
@@ -27,7 +27,8 @@
 //! | run many side by side | [`sweep`] |
 //! | ask what bounds a run, by what a change brings | [`why`](why::why) |
 //!
-//! One run has one thread, and its result is a function of device, workload and seed. This crate knows files, but no terminal.
+//! A run has one thread, and its result is a function of device, workload and seed. This crate uses files,
+//! but no terminal.
 
 mod admission;
 pub mod arrivals;

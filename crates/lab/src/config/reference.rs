@@ -1,4 +1,4 @@
-//! `docs/configuration.md`: how layering works, and every key from the schema.
+//! The page `docs/configuration.md`: how layers work, and every key of the schema.
 
 use std::fmt::Write;
 
@@ -39,10 +39,10 @@ pub fn reference() -> String {
 
 const HEADS: &str = "| key | type | default | meaning |\n|---|---|---|---|";
 
-/// The page of a type of device: what it is, its keys and its metrics.
+/// The page of a type of device: description, keys and metrics.
 ///
 /// # Errors
-/// [`Error::Argument`] with the names that there are.
+/// [`Error::Argument`] with the known names.
 pub fn page_of_device(registry: &Registry, name: &str) -> Result<String> {
     let entry = registry.find(name).ok_or_else(|| Error::Argument {
         what: "type of device".into(),
@@ -66,7 +66,7 @@ fn members(out: &mut String, root: &Json, schema: &Json, path: &str) {
     for (key, member) in schema["properties"].as_object().into_iter().flatten() {
         let at = join(path, key);
         let (target, definition) = follow(root, member);
-        // A table that may be left out is one of two: itself, or nothing.
+        // An optional table has two alternatives: itself, or null.
         let (target, definition) = match alternatives(target)[..] {
             [only] if kind(follow(root, only).0) == "object" && variants(target).is_empty() => {
                 follow(root, only)
@@ -158,7 +158,7 @@ fn type_of(schema: &Json, definition: &str) -> String {
     }
 }
 
-/// The kind of a list's items.
+/// The plural of the type of a list's items.
 fn items_of(items: &Json) -> &'static str {
     let definition = items["$ref"].as_str().and_then(|path| path.rsplit('/').next());
     match (definition, kind(items)) {
