@@ -54,7 +54,7 @@ impl DeviceType for FixedLatency {
     }
 
     fn shape(&self) -> Shape {
-        // The device is as cheap to make as its shape.
+        // A device is cheap enough to make one for its shape.
         self.build(Seed(0)).shape()
     }
 

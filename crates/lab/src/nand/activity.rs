@@ -18,9 +18,9 @@ const ROUNDING: Duration = Duration::from_ns(200);
 /// A time interval in which a state holds for an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct During {
-    /// It begins.
+    /// Its beginning.
     pub begin: Instant,
-    /// It ends.
+    /// Its end.
     pub end: Instant,
     /// Serial number of the operation.
     pub command: u32,

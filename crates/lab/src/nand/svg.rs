@@ -62,7 +62,7 @@ pub fn svg(scene: &Scene<'_>, title: &str) -> String {
     out + "</svg>\n"
 }
 
-/// The rows with their names: each bus and, below it, the dies on it.
+/// The rows with their names: each bus, followed by its dies.
 fn rows(scene: &Scene<'_>) -> Vec<(String, Vec<Span>)> {
     let (mut buses, dies) = (scene.buses(), scene.dies());
     let mut rows = Vec::new();

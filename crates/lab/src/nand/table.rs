@@ -55,7 +55,7 @@ pub struct OperationRow {
 pub struct OperationTable {
     /// Name of the part.
     pub part: String,
-    /// Where its numbers come from.
+    /// The source of its numbers.
     pub source: String,
     /// Its interface, mode and rate.
     pub bus: String,

@@ -4,7 +4,7 @@ use super::drawn::{WIDTHS, layout, wrong};
 use super::{charts, sample};
 use crate::summary::Summary;
 
-/// A mixed run of a millisecond, with similar latencies and a write amplification of 1.
+/// A mixed run of a millisecond with similar latencies.
 fn narrow() -> Summary {
     let mut run = sample::mixed();
     run.host.read_latency_us.cumulative = vec![(80.0, 0.2), (82.0, 0.9), (85.0, 1.0)];

@@ -172,7 +172,7 @@ pub fn pooled() -> Summary {
     }
 }
 
-/// A run without any request.
+/// A run without requests.
 pub fn empty() -> Summary {
     Summary {
         simulated_seconds: 0.0,

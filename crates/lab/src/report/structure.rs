@@ -90,7 +90,7 @@ fn assert_landmarks(tags: &[Tag<'_>]) {
     }
 }
 
-/// No heading is more than one level below the one before it.
+/// No heading is more than one level below the previous one.
 fn assert_headings(tags: &[Tag<'_>]) {
     let level = |tag: &Tag<'_>| match tag.name.as_bytes() {
         [b'h', digit @ b'1'..=b'6'] if !tag.closes => Some(digit - b'0'),

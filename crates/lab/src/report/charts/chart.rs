@@ -71,7 +71,7 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// A colour for each run, the legend with as many columns as fit.
+    /// A colour for each run; the legend has as many columns as fit.
     pub(super) fn colour(&self) -> Value {
         let longest = self.labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
         let columns = (60 / longest.max(1)).clamp(1, 4); // chosen: half a page has room for some 60 characters

@@ -99,7 +99,7 @@ impl Sum {
     }
 }
 
-/// A number, or the sum of those of a list; of a list of points their values.
+/// A number, or the sum of the numbers of a list; for a list of points, of their values.
 fn amount(value: &Value) -> f64 {
     match value {
         Value::Array(all) => all.iter().map(|one| one.get(1).map_or_else(|| amount(one), amount)).sum(),
