@@ -21,7 +21,8 @@ pub const SAVING: &str = "saving a snapshot";
 
 /// An observer of a run, which shows its progress and can stop it.
 pub trait Observer {
-    /// A phase begins: [`READING`], [`PRECONDITIONING`], [`OVERWRITING`], [`WARMING_UP`], [`SETTLING`], [`RUNNING`] or [`SAVING`].
+    /// A phase begins: [`READING`], [`PRECONDITIONING`], [`OVERWRITING`], [`WARMING_UP`], [`SETTLING`],
+    /// [`RUNNING`] or [`SAVING`].
     fn phase(&mut self, _name: &'static str, _total: Option<u64>) {}
     /// The total work of the phase, as far as known.
     fn expects(&mut self, _total: u64) {}

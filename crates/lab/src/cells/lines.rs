@@ -79,7 +79,8 @@ pub struct LineAnswer {
     pub in_counting_errors: f64,
 }
 
-/// The mean range of this many normal variables, in deviations (David, Order Statistics: 1.128, 1.693, 2.059 ...), of up to eight.
+/// The mean range of this many normal variables, up to eight, in deviations (David, Order Statistics: 1.128,
+/// 1.693, 2.059 ...).
 const RANGES: [f64; 9] = [0.0, 0.0, 1.128, 1.693, 2.059, 2.326, 2.534, 2.704, 2.847];
 
 impl LineAnswer {

@@ -14,7 +14,8 @@ use crate::error::{Error, Result};
 
 const INTRODUCTION: &str = include_str!("introduction.md");
 
-/// The page: an introduction, then one line for every key. The text comes from the structs that the keys configure.
+/// The page: an introduction, then a line for every key, with the texts of the structs that the keys
+/// configure.
 pub fn reference() -> String {
     let mut out = INTRODUCTION.to_owned();
     out += "\n## Keys of a file\n\n| key | type | meaning |\n|---|---|---|\n";

@@ -147,7 +147,7 @@ fn layout(given: &mut Parameters, out: &mut Toml, flash: &Flash) -> u64 {
     planes
 }
 
-/// Gigabytes a second of a lane, by the generation of PCIe: 2.5 and 5 GT/s with 8 of 10 bits, then 128 of 130.
+/// Gigabytes a second of a lane by PCIe generation: 2.5 and 5 GT/s with 8b/10b coding, then 128b/130b.
 const LANES: [(u32, f64); 5] = [(1, 0.25), (2, 0.5), (3, 0.985), (4, 1.969), (5, 3.938)];
 
 fn front(given: &mut Parameters, out: &mut Toml) {

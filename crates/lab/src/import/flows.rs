@@ -79,7 +79,8 @@ fn synthetic(given: &mut Parameters, lines: &mut Vec<String>) {
         lines.push("norandommap=1".into());
     }
     if distribution.contains("HOTCOLD") && (1..100).contains(&hot) {
-        // MQSim's generator: all but `hot` of the requests go to the hot part, which is `hot` of the addresses.
+        // As MQSim: all but `hot` per cent of the requests go to the hot region of `hot` per cent of the
+        // addresses.
         lines.push(format!("random_distribution=zoned:{}/{hot}:{hot}/{}", 100 - hot, 100 - hot));
     }
     given.word("Request_Size_Distribution", &["FIXED"]);
