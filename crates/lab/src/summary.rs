@@ -69,8 +69,7 @@ pub struct Summary {
     pub energy_by_stage: Vec<Share>,
     /// The latency breakdown of the requests.
     pub time: Vec<TimeShare>,
-    /// Tail attribution: latency breakdowns of single requests; left out where not requested or not
-    /// supported.
+    /// Tail attribution: latency breakdowns of single requests; left out unless requested and supported.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Tail")]
     pub tail: Option<Tail>,
@@ -355,8 +354,7 @@ pub struct Host {
     pub write_zeroes: u64,
     /// Compare commands among them.
     pub compares: u64,
-    /// Requests completed with an error: by a read-only device, reads of lost data, or compares that found a
-    /// difference.
+    /// Requests completed with an error: writes to a read-only device, reads of lost data, failed compares.
     pub failed: u64,
     /// Bytes read.
     pub read_bytes: u64,
@@ -434,8 +432,7 @@ pub struct TimeShare {
 /// The commands that destaged the buffer to a pool.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct WriteBack {
-    /// Read-modify-write reads from the pool, for the rest of a page or of a unit that is programmed as a
-    /// whole.
+    /// Read-modify-write reads of the pool: the rest of a page, or of a unit that is programmed as a whole.
     pub fill: CommandTime,
     /// Programs of the host's pages in the pool.
     pub program: CommandTime,
@@ -467,8 +464,7 @@ pub struct CommandTime {
 /// Wear of the blocks.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Wear {
-    /// Erases of each block, in the order of dies and blocks; at most 65,536 values, beyond that means of
-    /// neighbours.
+    /// Erases of each block, by dies and blocks; means of neighbours where there are more than 65,536.
     pub erases: Vec<f64>,
     /// The least worn block's erases.
     pub min: u32,
@@ -476,8 +472,8 @@ pub struct Wear {
     pub max: u32,
     /// Mean erases a block.
     pub mean: f64,
-    /// Standard deviation of the blocks' erases over their mean; 0 is even. Blocks that were never in service
-    /// are left out. Null without erases.
+    /// Standard deviation of the erases over their mean, of blocks ever in service; 0 is even. Null without
+    /// erases.
     pub variation: Option<f64>,
     /// Blocks that are out of service.
     pub bad_blocks: u64,
@@ -488,10 +484,10 @@ pub struct Wear {
     pub terabytes_written: f64,
     /// The same in units of the logical capacity.
     pub drive_writes: f64,
-    /// Terabytes that the host can write until all blocks reach the part's endurance, at the run's erases a
-    /// byte. Null without erases.
+    /// Terabytes that the host can write until all blocks reach the part's endurance, at the run's erases for
+    /// each byte. Null without erases.
     pub terabytes_expected: Option<f64>,
-    /// Years until then at the write rate of the run, without recoveries after power cuts. Null without
+    /// Years until then at the write rate of the run, without recoveries from power cuts; null without
     /// erases.
     pub years_expected: Option<f64>,
     /// Drive writes a day (DWPD) at the rate of the run. Null where no time passed.
@@ -568,8 +564,7 @@ pub struct Window {
     pub max_latency_us: f64,
     /// Logical pages programmed for the host.
     pub host_programs: u64,
-    /// Logical pages programmed by garbage collection, as the rest of a unit, as translation pages or as
-    /// padding.
+    /// Logical pages programmed by GC, as the rest of a unit, as translation pages or as padding.
     pub other_programs: u64,
     /// Bytes of both.
     pub programmed_bytes: u64,
