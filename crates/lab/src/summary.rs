@@ -44,7 +44,7 @@ pub struct Summary {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Attained")]
     pub precision: Option<Attained>,
-    /// The part of it in recoveries after power cuts, in seconds: `host.iops` leaves it out.
+    /// The part of `simulated_seconds` in recoveries after power cuts: `host.iops` leaves it out.
     pub recovery_seconds: f64,
     /// The speed of the simulator on this machine.
     pub simulator: Simulator,
@@ -73,7 +73,7 @@ pub struct Summary {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Tail")]
     pub tail: Option<Tail>,
-    /// The commands that destaged the buffer, for each pool; writes wait for room in the buffer meanwhile.
+    /// The commands that destaged the buffer, for each pool; how long writes wait for room depends on them.
     pub write_back: Vec<WriteBack>,
     /// Utilisation of each direction of the link: to the device, to the host, or both together where the link
     /// is half-duplex; empty without a link.
@@ -277,7 +277,7 @@ pub struct MemberUse {
     pub erases: u64,
     /// Erases of a block in the run, with the same count.
     pub erases_per_block: f64,
-    /// Endurance used in the run, as a fraction, of the pool with the greatest.
+    /// Endurance used in the run, as a fraction, for the pool with the greatest value.
     pub endurance_used: f64,
     /// Erases of its least worn block.
     pub least_worn: u32,
@@ -464,7 +464,8 @@ pub struct CommandTime {
 /// Wear of the blocks.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Wear {
-    /// Erases of each block, by dies and blocks; means of neighbours where there are more than 65,536.
+    /// Erases of each block, in the order of dies and blocks; at most 65,536 values, each the mean of
+    /// neighbours where there are more blocks.
     pub erases: Vec<f64>,
     /// The least worn block's erases.
     pub min: u32,
@@ -493,8 +494,8 @@ pub struct Wear {
     /// Drive writes a day (DWPD) at the rate of the run. Null where no time passed.
     pub drive_writes_per_day: Option<f64>,
     /// Endurance used: erases of the run as a fraction of all that the blocks stand, for the pool with the
-    /// greatest; 1 wears a new device out. Planes that are erased together count as one. Centaur's equations
-    /// 1 and 3.
+    /// greatest value; 1 wears a new device out. Planes that are erased together count as one. Centaur's
+    /// equations 1 and 3.
     pub endurance_used: f64,
     /// Mean erases of a block in the run alone.
     pub run_erases: f64,

@@ -50,13 +50,13 @@ pub struct LatencyRange {
 /// A part of the time of a request.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TailPart {
-    /// A stage, as in `time` of the run. In place of `gc_wait` and `die_wait` stands the work of the die
-    /// meanwhile, such as `behind_erase`, or `behind_other` where it is not known: more than 1,024 commands
-    /// ago, or the time of a suspension. Arrays have `raid_wait`, `raid_reads` and `raid_log` first: waits
-    /// for a row or another command, for blocks that parity or a lost block is computed from, and for the
-    /// partial parity log. Host FTLs on open-channel devices or zones have `rate_limiter` and `line_wait`
-    /// first: waits for a share of the write buffer, the rest of which belongs to garbage collection, and for
-    /// a line or chunk to be ready. In `buffer_while` the work alone.
+    /// A stage, as in `time` of the run. In place of `gc_wait` and `die_wait` it is the work of the die
+    /// meanwhile, such as `behind_erase`, or `behind_other` where that is not known: more than 1,024 commands
+    /// ago, or while a command was being suspended. Arrays have `raid_wait`, `raid_reads` and `raid_log`
+    /// first: waits for a row or another command, for blocks that parity or a lost block is computed from,
+    /// and for the partial parity log. Host FTLs on open-channel devices or zones have `rate_limiter` and
+    /// `line_wait` first: waits for a share of the write buffer, the rest of which belongs to garbage
+    /// collection, and for a line or chunk to be ready. In `buffer_while` the work alone.
     pub name: String,
     /// Microseconds.
     pub us: f64,

@@ -24,7 +24,7 @@ use evidence::{Evidence, Part};
 /// pages of a program.
 const FULL: f64 = 0.9;
 
-/// The gain from doubling the outstanding requests at which the host counts as the bottleneck: a fifth.
+/// The gain from doubling the outstanding requests at which the host can be the bottleneck: a fifth.
 const GAIN: f64 = 1.2;
 
 /// The same utilisation for a single part among others. Chosen: chance makes one of many busier than the

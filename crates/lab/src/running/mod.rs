@@ -37,8 +37,8 @@ const LOOK_EVERY: u64 = 4_096;
 /// Events without a completion between two checks of progress. Chosen: some ten milliseconds of work.
 const EVENTS_BETWEEN_LOOKS: u32 = 1 << 16;
 
-/// Requests before the first audit of the device; the number doubles each time, and an audit ends the run.
-/// Chosen: an audit of a large device takes as long as some hundred thousand requests.
+/// Requests before the first audit of the device; the number doubles each time, and a final audit follows at
+/// the end. Chosen: an audit of a large device takes as long as some hundred thousand requests.
 const FIRST_AUDIT: u64 = 1 << 20;
 
 /// The output files of a run, opened before it begins.
