@@ -118,7 +118,7 @@ impl Session {
     /// Submits a request to the session. The device accepts it at its [arrival](Request::arrival), counted
     /// from the beginning of the session; with a queue depth, as soon as a slot is free. Nothing happens
     /// before the session advances. Returns the number of the request, counted from 0, which its
-    /// [completion](Answered) carries.
+    /// [`Answered`] carries.
     ///
     /// # Errors
     /// [`Error::Argument`] for a request beyond the device, for an arrival before the present or before the

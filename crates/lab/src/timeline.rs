@@ -140,7 +140,7 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// Sets the beginning of the run. Returns the times at which to call [`comes`](Self::comes).
+    /// Sets the beginning of the run. Returns the times at which to call [`Self::comes`].
     pub(crate) fn begins(&mut self, begin: Instant) -> [Instant; 2] {
         self.window = self.window.map(|at| begin + (at - Instant::ZERO));
         (self.begin, self.events.begin) = (begin, begin);

@@ -174,8 +174,8 @@ fn map(config: &Config) -> Rows {
     rows
 }
 
-/// Tables by their entries: map and shadow 4 B a logical page each, data tags 8 B a physical page, 32 B a
-/// block (counters, state and list links, rounded up).
+/// Tables by their entries: map and shadow 4 B a logical page each, data tags 8 B for each mapping unit of
+/// flash, 32 B a block (counters, state and list links, rounded up).
 fn memory(config: &Config) -> Rows {
     let (map, stamps) =
         (Bytes(8 * u64::from(config.mapped_pages())), Bytes(8 * u64::from(config.pools.locations())));
