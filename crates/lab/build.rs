@@ -1,9 +1,9 @@
-//! Lists the pages of the policies (`docs/policies/SEAM/NAME.md`), so that the program carries each that there is.
+//! Lists the pages of the policies (`docs/policies/EXTENSION-POINT/NAME.md`) for inclusion in the program.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// The entries of a folder by name.
+/// The entries of a folder, sorted by name.
 fn inside(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("the repository is whole");
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("it can be read").path()).collect();

@@ -6,13 +6,13 @@
   const colour = (name) => style.getPropertyValue("--" + name).trim();
   const font = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
 
-  // The colours of the page, light or dark, and what fits into so many pixels.
+  // The colours of the page, light or dark, and the layout for a width in pixels.
   const theme = (width) => {
     const [ink, soft, line] = ["ink", "soft", "line"].map(colour);
     const category = Array.from({ length: 33 }, (_, n) => colour("series-" + (n + 1)));
     const ramp = [colour("ramp-low"), colour("ramp-high")];
     return {
-      aria: false, // the figure is one picture with a name, and its numbers stand below it
+      aria: false, // the figure is one picture with a name, and its numbers are below it
       background: "transparent",
       font,
       axis: {
@@ -36,19 +36,19 @@
     };
   };
 
-  // Colours that a chart names by their number, and those of numbers on a heat map, are the page's.
+  // Colours that a chart names by number, and colours of numbers on a heat map, come from the page.
   const recolour = (spec, encoding) => {
     const numbers = spec.usermeta?.series;
     if (numbers) encoding.color.scale.range = numbers.map((n) => colour("series-" + n));
     if (!spec.config?.style) return;
     delete spec.config.style;
-    // From here on the shade is nearer to the ink than to the paper.
+    // From here on the shade is closer to the ink than to the paper.
     for (const param of spec.params ?? []) if (param.name === "dark_from" && dark.matches) param.value = 0.4;
   };
 
   const labels = (spec, field) => [...new Set(spec.data.values.map((row) => String(row[field])))];
 
-  // Legends take as many columns as fit beside each other.
+  // Legends have as many columns as fit side by side.
   const legends = (spec, encoding, width) => {
     for (const channel of ["color", "strokeDash", "shape"]) {
       const own = encoding?.[channel];
@@ -70,7 +70,7 @@
     return vegaEmbed(place, spec, options);
   };
 
-  // Panels have a width of their own: it is found by looking what the whole chart then takes.
+  // Panels have their own width, which is adjusted by the resulting width of the whole chart.
   const panels = async (place, spec, name, width) => {
     const count = labels(spec, spec.facet.field).length;
     spec.columns = Math.max(1, Math.min(count, Math.floor(width / 420)));
@@ -104,7 +104,7 @@
         if (typeof own.height === "object") own.autosize = { type: "fit-x", contains: "padding" };
       }
       const result = own.spec ? await panels(place, own, name, width) : await embed(place, own, name, width);
-      if (place.parentElement !== figure) return void result.finalize(); // it was drawn anew meanwhile
+      if (place.parentElement !== figure) return void result.finalize(); // it was redrawn meanwhile
       views.set(name, result);
       for (const attribute of ["role", "aria-roledescription", "aria-label"]) place.removeAttribute(attribute);
       figure.parentElement.querySelector(".save").hidden = false;

@@ -17,7 +17,7 @@
   const isGroup = (row) => row.cells.length === 1 && row.cells[0].classList.contains("group");
   const isSeen = (row) => row.getClientRects().length > 0;
 
-  // The rows of each body in the order of a column; those of a group stay with its head. Where there is no number comes last.
+  // The rows of each body sorted by a column; rows of a group stay with its head. Rows without a number come last.
   const sort = (table, column, direction) => {
     for (const body of table.tBodies) {
       const all = [...body.rows];
@@ -71,7 +71,7 @@
 
   const quoted = (field) => (/[",\n\r]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field);
 
-  // The rows that are seen. Groups, units and intervals are columns of their own, where there are any.
+  // The visible rows. Groups, units and intervals are separate columns, where there are any.
   const csv = (tables) => {
     const rows = tables.flatMap((table) => {
       let group = table.dataset.group ?? "";

@@ -1,4 +1,4 @@
-//! Requests as commands of a device, and which of them it cannot take.
+//! Conversion of requests to commands of a device, and detection of requests that it cannot take.
 
 use wordline_host::{Arrival, Pace};
 use wordline_kernel::{Bytes, Instant};
@@ -15,7 +15,7 @@ pub struct Admission {
     sectors: u64,
     /// The host's sector.
     sector_size: Bytes,
-    /// The stream of writes that have none of their own.
+    /// The stream of writes that name none.
     stream: u8,
     pace: Pace,
 }
@@ -27,8 +27,8 @@ impl Admission {
         Self { namespace, sectors, sector_size: shape.sector_size, stream, pace }
     }
 
-    /// The command of a request: the sectors of 512 bytes that its bytes lie in; none for a flush, which is of the whole
-    /// device.
+    /// The command of a request: the 512-byte sectors that its bytes lie in. A flush has none: it covers the
+    /// whole device.
     #[inline]
     pub fn arrival(&self, request: &Request, tag: u32) -> Arrival {
         let operation = match request.op {
@@ -68,12 +68,12 @@ impl Admission {
             && self.pace.submits_by(arrival, Instant::LIMIT)
     }
 
-    /// Whether an arrival comes too late, `now` since the beginning.
+    /// Whether the time of an arrival has passed at `now`, counted from the beginning.
     pub fn is_late(&self, arrival: &Arrival, now: Instant) -> bool {
         self.pace.submits_before(arrival, now)
     }
 
-    /// Whether an arrival lies before that of another at `time`, where times are looked at.
+    /// Whether an arrival precedes another one at `time`; false for paces that ignore the times of arrivals.
     pub fn is_before(&self, arrival: &Arrival, time: Instant) -> bool {
         matches!(self.pace, Pace::Open { .. } | Pace::Bounded { .. }) && arrival.time < time
     }

@@ -1,4 +1,5 @@
-//! The requests of a run, as the host's queue draws them: each is a command of the device, or ends the run.
+//! The requests of a run, as the host's queue draws them: each becomes a command of the device, or ends the
+//! run.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,47 +13,48 @@ use crate::trace::workload::application::{Application, Threads, WaitsFor};
 use crate::trace::workload::fio::Jobs;
 use crate::trace::{self, Request, Requests};
 
-/// A function that returns the requests of a workload once more, by the number of the pass, counted from 1: those of a generator are
-/// drawn anew, those of a trace are the same.
+/// A function that returns the requests of a workload for a further pass, numbered from 1: a generator draws
+/// new ones, a trace repeats its own.
 pub type Passes = Box<dyn Fn(u64) -> Result<Requests> + Send>;
 
 /// Where the requests of a run come from.
 pub enum Incoming {
-    /// One after the other, whatever the device does. One that cannot be had ends the run with its error.
+    /// One after the other, independent of completions. A request that cannot be read ends the run with its
+    /// error.
     InOrder(Requests),
-    /// The same of a generator, whose requests can all be had.
+    /// The same from a generator, which cannot fail.
     Generated(Box<dyn Iterator<Item = Request> + Send>),
-    /// From the threads of an application, each of which goes on when it has its answer.
+    /// From the threads of an application, each of which continues after the completion it waits for.
     ByThread(Box<Threads>),
     /// From the jobs of a file of fio, each at its own pace.
     Jobs(Box<Jobs>),
-    /// As a session is given them.
+    /// As a session submits them.
     Submitted(Submitted),
 }
 
-/// Requests that a session was given and that the host's queue has not drawn yet.
+/// Requests that were submitted to a session and that the host's queue has not drawn yet.
 #[derive(Debug, Default)]
 pub struct Submitted {
     requests: VecDeque<Request>,
-    /// How many were given.
+    /// The number of requests submitted.
     count: u64,
     /// When the last one arrives.
     last: Instant,
-    /// Whether no more will come.
+    /// Whether the session submits no more.
     is_over: bool,
 }
 
 impl Incoming {
-    /// Requests that can all be had, one after the other.
+    /// Requests that cannot fail, one after the other.
     pub fn generated(requests: impl Iterator<Item = Request> + Send + 'static) -> Self {
         Self::Generated(Box::new(requests))
     }
 
-    /// Those of an application on a device of `capacity`, and how many are outstanding at most. Where the user wants a `queue_depth` of
-    /// requests, threads wait for any answer.
+    /// The requests of an application on a device of `capacity`, and the greatest number outstanding. With a
+    /// `queue_depth` of the user, threads wait for any completion.
     ///
     /// # Errors
-    /// Everything that is wrong with the application, and a device that is too small.
+    /// Everything that is wrong with the application, or a device that is too small.
     pub fn of(
         application: &Application,
         queue_depth: Option<u32>,
@@ -62,13 +64,14 @@ impl Incoming {
         let threads = application.threads(seed, capacity)?;
         let count = threads.count();
         Ok(match (application.waits_for, queue_depth) {
-            // The system is one more.
+            // The system counts as one more thread.
             (WaitsFor::OwnAnswer, None) => (Self::ByThread(Box::new(threads)), count + 1),
             _ => (Self::generated(threads.in_turn()), count),
         })
     }
 
-    /// Without answers of a device: of threads one request in the turn of each, of jobs as of a device that is always as fast.
+    /// The requests without completions of a device: of threads one request each in turn, of jobs as from a
+    /// device with constant latency.
     pub fn in_order(self) -> Requests {
         match self {
             Self::InOrder(requests) => requests,
@@ -80,13 +83,13 @@ impl Incoming {
     }
 }
 
-/// Why the requests of a run end before their time.
+/// The reason why the requests of a run end early.
 enum CutShort {
     /// The device cannot take the next one.
     Refused { found: String, wanted: String },
     /// The next one cannot be read.
     Failed(trace::Error),
-    /// Either, and the caller was told of it.
+    /// Either, already reported to the caller.
     Told,
 }
 
@@ -99,19 +102,19 @@ fn refused(number: u64, source: &str, found: String, wanted: String) -> Error {
 pub(crate) struct Arrivals {
     requests: Incoming,
     admission: Admission,
-    /// The tag of the next one.
+    /// The tag of the next request.
     tag: u32,
-    /// How many were drawn, and how many there may be.
+    /// The number of requests drawn, and its limit.
     drawn: u64,
     most: u64,
-    /// Where requests come from threads or jobs, which of them waits for the answer to which tag.
+    /// The thread or job that waits for the completion of each tag, where requests come from threads or jobs.
     threads: BTreeMap<u32, u16>,
-    /// Set once a request cannot be had; none comes after it.
+    /// Set once a request cannot be drawn; none follows.
     cut_short: Option<CutShort>,
 }
 
 impl Arrivals {
-    /// To a device with these limits.
+    /// Arrivals for a device with these limits.
     pub fn new(requests: Incoming, admission: Admission) -> Self {
         Self {
             requests,
@@ -124,8 +127,8 @@ impl Arrivals {
         }
     }
 
-    /// The error of the request that ended the run before its time, if one did; `submitted` came before it, from `source`. It is told
-    /// of once.
+    /// The error of the request that ended the run early, if any, reported once. `submitted` requests of
+    /// `source` came before it.
     pub fn check(&mut self, submitted: u64, source: &str) -> Result<()> {
         let Some(why) = self.cut_short.take() else { return Ok(()) };
         self.cut_short = Some(CutShort::Told);
@@ -136,7 +139,7 @@ impl Arrivals {
         }
     }
 
-    /// The names of the jobs that requests come from; none where they come from elsewhere.
+    /// The names of the jobs that requests come from; empty without jobs.
     pub fn jobs(&self) -> &[String] {
         match &self.requests {
             Incoming::Jobs(jobs) => jobs.names(),
@@ -144,7 +147,7 @@ impl Arrivals {
         }
     }
 
-    /// The job, by its place among those names, of the request with this tag, which is not answered.
+    /// The job of the outstanding request with this tag, as an index into the names of the jobs.
     #[inline]
     pub fn job_of(&self, tag: u32) -> Option<u16> {
         match &self.requests {
@@ -153,15 +156,17 @@ impl Arrivals {
         }
     }
 
-    /// Whether requests come as a session is given them.
+    /// Whether requests are submitted by a session.
     pub fn takes_requests(&self) -> bool {
         matches!(self.requests, Incoming::Submitted(_))
     }
 
-    /// Takes in a request that a session was given `now`, since its beginning. Returns its number, counted from 0.
+    /// Queues a request submitted to a session at `now`, counted from its beginning. Returns its number,
+    /// counted from 0.
     ///
     /// # Errors
-    /// [`Error::Argument`] if the device cannot take it, it comes too late, or requests come from `source`.
+    /// [`Error::Argument`] if the device cannot take it, its arrival is in the past, or the requests come
+    /// from `source`.
     pub fn give(&mut self, request: &Request, now: Instant, source: &str) -> Result<u64> {
         let arrival = self.admission.arrival(request, 0);
         let Incoming::Submitted(given) = &mut self.requests else {
@@ -190,19 +195,19 @@ impl Arrivals {
         Ok(number - 1)
     }
 
-    /// Notes that a session gives no more requests.
+    /// Marks the end of the requests of a session.
     pub fn end(&mut self) {
         if let Incoming::Submitted(given) = &mut self.requests {
             given.is_over = true;
         }
     }
 
-    /// Ends them after so many, counted from the first one; those that were drawn stay.
+    /// Limits the total number of requests, those already drawn included.
     pub fn end_after(&mut self, most: u64) {
         self.most = most;
     }
 
-    /// Requests that were given and are not drawn yet.
+    /// The number of requests submitted and not drawn yet.
     pub fn given(&self) -> u64 {
         match &self.requests {
             Incoming::Submitted(given) => given.requests.len() as u64,

@@ -1,15 +1,16 @@
-//! Host writes without those that the write buffer took in meanwhile.
+//! Correction of host writes for the change in occupancy of the write buffer.
 
 use wordline_kernel::Bytes;
 use wordline_ssd::Gauges;
 
 use crate::report::Quantity;
 
-/// The change of the buffer, as a part of what was programmed for the host, that a note tells of. Chosen: less than this a seed
-/// moves write amplification.
+/// The change in buffer occupancy, relative to the pages programmed for the host, from which a note reports
+/// it. Chosen: smaller than the variation of write amplification between seeds.
 const TOLD: f64 = 0.02;
 
-/// Logical pages in the write buffer at the beginning and at the end of a run, and those that were programmed for the host between.
+/// Logical pages in the write buffer at the beginning and the end of a run, and those programmed for the host
+/// in between.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Buffered {
     held: [u64; 2],
@@ -17,19 +18,20 @@ pub(crate) struct Buffered {
 }
 
 impl Buffered {
-    /// Between two readings of a device with pages of this size that programmed so many bytes for the host.
+    /// The balance between two readings of a device with pages of this size that programmed so many bytes for
+    /// the host.
     pub fn between(readings: [&Gauges; 2], page: Bytes, host_bytes: u64) -> Self {
         Self { held: readings.map(|gauges| gauges.buffered_pages), programmed: host_bytes / page.0.max(1) }
     }
 
-    /// Pages that left the buffer or would have, had it not grown: those programmed and those that it holds more than before.
+    /// Pages that the buffer accepted for programming: those programmed, and the growth of its occupancy.
     fn taken_in(self) -> u64 {
         let [before, after] = self.held;
         (self.programmed + after).saturating_sub(before)
     }
 
-    /// Bytes that the host wrote of what was programmed: as many a page as of all that the buffer took in. All of them where nothing
-    /// was programmed for the host.
+    /// The bytes that the host wrote for the programmed pages: as many per page as for all pages that the
+    /// buffer accepted. All bytes where nothing was programmed for the host.
     pub fn programmed_of(self, written: u64) -> u64 {
         let taken_in = self.taken_in();
         if self.programmed == 0 || taken_in == 0 {
@@ -38,7 +40,7 @@ impl Buffered {
         (u128::from(written) * u128::from(self.programmed) / u128::from(taken_in)) as u64
     }
 
-    /// A note, where the buffer's change matters.
+    /// A note, where the change in occupancy matters.
     pub fn note(self) -> Option<String> {
         let [before, after] = self.held;
         let change = before.abs_diff(after);

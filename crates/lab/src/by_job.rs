@@ -1,4 +1,4 @@
-//! Measurements of the jobs of a job file, each by itself.
+//! Measurements of each job of a job file.
 
 use wordline_kernel::{Duration, Histogram, Instant};
 use wordline_ssd::{Answer, SECTOR};
@@ -6,7 +6,7 @@ use wordline_ssd::{Answer, SECTOR};
 use crate::measure::latency;
 use crate::summary::JobUse;
 
-/// The answers to the requests of a job so far.
+/// The completions of a job so far.
 #[derive(Default)]
 struct Job {
     name: String,
@@ -14,20 +14,20 @@ struct Job {
     failed: u64,
     bytes: [u64; 2],
     latency: [Histogram; 2],
-    /// When the first request of those answered was submitted, and the last one answered.
+    /// The earliest submission of a completed request, and the last completion.
     span: Option<[Instant; 2]>,
 }
 
-/// The jobs of a run; none where its requests come from elsewhere.
+/// The jobs of a run; empty where its requests come from elsewhere.
 pub(crate) struct ByJob(Vec<Job>);
 
 impl ByJob {
-    /// Jobs of these names, without answers.
+    /// Jobs of these names, without completions.
     pub fn named(names: &[String]) -> Self {
         Self(names.iter().map(|name| Job { name: name.clone(), ..Job::default() }).collect())
     }
 
-    /// Takes in an answer to a request of a job, since the beginning of the run.
+    /// Counts the completion of a request of a job; `now` counts from the beginning of the run.
     pub fn answered(&mut self, job: u16, answer: &Answer, now: Instant) {
         let job = &mut self.0[usize::from(job)];
         job.requests += 1;
@@ -43,7 +43,7 @@ impl ByJob {
         }
     }
 
-    /// The jobs in the shape of a summary, and Jain's index of their requests a second, where there are several.
+    /// The jobs as in a summary, and Jain's index of their IOPS, where there are several.
     pub fn used(&self) -> (Vec<JobUse>, Option<f64>) {
         let all: Vec<JobUse> = self.0.iter().map(of).collect();
         let sum: f64 = all.iter().map(|job| job.iops).sum();

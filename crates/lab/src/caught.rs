@@ -1,4 +1,4 @@
-//! Panics that are a matter of the input: a check of the simulation that a damaged file does not pass.
+//! Panics caused by the input: a check of the simulation that fails on a damaged file.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,12 +7,12 @@ thread_local! {
     static IS_CAUGHT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a panic of this thread is caught and becomes an error, so that nothing need be said of it.
+/// Whether a panic of this thread is caught and becomes an error, so that its message is not printed.
 pub fn is_caught() -> bool {
     IS_CAUGHT.get()
 }
 
-/// Calls `f`, which catches its panics itself, so that nothing is said of them.
+/// Calls `f`, which catches its own panics; their messages are not printed.
 pub fn quietly<T>(f: impl FnOnce() -> T) -> T {
     let before = IS_CAUGHT.replace(true);
     let result = f();
@@ -20,7 +20,7 @@ pub fn quietly<T>(f: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Calls `f`. Returns its result, or the text of its panic.
+/// Calls `f`. Returns its result, or the message of its panic.
 pub(crate) fn catch<T>(f: impl FnOnce() -> T) -> Result<T, String> {
     quietly(|| catch_unwind(AssertUnwindSafe(f))).map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);

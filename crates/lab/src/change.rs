@@ -1,5 +1,5 @@
-//! A change of a device and of its host between the preparation of the device and the first request: a question what it brings. What came
-//! before is the same with it and without it.
+//! A change of device and host between preparation and the first request, to measure its effect: everything
+//! before is the same with and without it.
 
 use wordline_host::Pace;
 use wordline_kernel::Factor;
@@ -7,42 +7,42 @@ use wordline_ssd::{BlockDevice, TimeFactors};
 
 use crate::error::{Error, Result};
 
-/// A change, of times of the device or of the demand of the host.
+/// A change of device times or host demand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
     /// The times of the device.
     pub times: TimeFactors,
-    /// How much the host asks for, as a multiple: requests outstanding in a closed loop, requests a second in an open one.
+    /// Host demand as a multiple: outstanding requests in a closed loop, requests a second in an open one.
     pub demand: f64,
 }
 
 impl Default for Change {
-    /// Nothing.
+    /// No change.
     fn default() -> Self {
         Self { times: TimeFactors::default(), demand: 1.0 }
     }
 }
 
 impl Change {
-    /// The change of the times of a device.
+    /// A change of device times.
     pub fn of_times(times: TimeFactors) -> Self {
         Self { times, ..Self::default() }
     }
 
-    /// A host that asks for so many times as much.
+    /// A change of host demand by this factor.
     pub fn of_demand(demand: f64) -> Self {
         Self { demand, ..Self::default() }
     }
 
-    /// Leaves the time of the link as it is: for a device that has none to the host.
+    /// Leaves the link time unchanged, for a device without a link to the host.
     pub(crate) fn without_link(self) -> Self {
         Self { times: TimeFactors { link: Factor::ONE, ..self.times }, ..self }
     }
 
-    /// Changes a device that is ready, and the pace at which it will get its requests.
+    /// Applies the change to a prepared device and to the pace of its requests.
     ///
     /// # Errors
-    /// [`Error::Unchanged`] where there is no such thing to be changed.
+    /// [`Error::Unchanged`] where the device or the pace cannot be changed so.
     pub(crate) fn make(&self, device: &mut impl BlockDevice, pace: &mut Pace) -> Result<()> {
         if self.times != TimeFactors::default() {
             device.change_times(&self.times).map_err(Error::Unchanged)?;
@@ -51,10 +51,10 @@ impl Change {
         Ok(())
     }
 
-    /// A pace with the change of the demand: of a depth at least by one.
+    /// The pace with the changed demand; a depth grows by at least one.
     ///
     /// # Errors
-    /// The reason for which it cannot be changed.
+    /// The reason why it cannot be changed.
     pub fn of_pace(&self, pace: Pace) -> std::result::Result<Pace, &'static str> {
         if self.demand == 1.0 {
             return Ok(pace);
@@ -75,10 +75,10 @@ impl Change {
         }
     }
 
-    /// How much the demand of a pace is changed, as a multiple: of a small depth it is more than was asked for.
+    /// The ratio of changed to original demand: for a small depth more than requested.
     ///
     /// # Errors
-    /// The reason for which it cannot be changed.
+    /// The reason why it cannot be changed.
     pub fn ratio(&self, pace: Pace) -> std::result::Result<f64, &'static str> {
         let changed = self.of_pace(pace)?;
         Ok(match (pace, changed) {

@@ -1,64 +1,67 @@
-//! The course of a run: what the dies did, how many blocks were free and what victims held, over simulated time.
+//! Time series of the flash: utilisation of the dies, free blocks, and valid pages of victims, over simulated
+//! time.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use wordline_kernel::{Duration, Instant};
 use wordline_ssd::{BlockDevice, Gauges};
 
-/// Readings of a device under way, one for each window of the run: the first one that is taken in it.
+/// Readings of a device during a run, one for each window: the first one taken in it.
 #[derive(Debug)]
 pub(crate) struct Readings {
     width: Duration,
-    /// When each was taken. Where nothing was answered in a window, the one before stands for it.
+    /// The time and value of each. A window without a completion repeats the previous reading.
     taken: Vec<(Instant, Gauges)>,
 }
 
-/// The course of a run by the windows of its other values.
+/// Time series of the flash, with the windows of the run.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Course {
-    /// Free block sets as a part of the good ones, at the beginning of each window; empty where the device does not tell.
+    /// Free block sets as a fraction of the good ones, at the beginning of each window; empty where the
+    /// device does not report them.
     pub free: Vec<f64>,
     /// Logical pages of the victims that were erased in each window.
     pub victim_pages: Vec<u64>,
     /// Those of them that were valid when garbage collection selected the victims.
     pub victim_valid_pages: Vec<u64>,
-    /// How busy the arrays of the dies were.
+    /// Utilisation of the dies' arrays.
     pub dies: DieMap,
 }
 
-/// How busy the arrays of dies were over simulated time. Neighbouring dies, and neighbouring windows, are put together where there are many.
+/// Utilisation of the dies' arrays over simulated time. Where there are many dies or windows, neighbours are
+/// merged.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct DieMap {
     /// Dies of a row.
     pub dies_a_row: u64,
     /// Windows of a column.
     pub windows_a_column: u64,
-    /// The part of its time that a row was busy, in whole per cent: row by row, in each the columns.
+    /// Busy time of a row, in whole per cent: row by row, each with its columns.
     pub busy_percent: Vec<Vec<u8>>,
 }
 
-/// Cells of the map of dies. Chosen: no more than a chart of the width of a text shows, and some 20 KB in a result.
+/// The size of the map of dies. Chosen: the resolution of a chart of text width, and some 20 KB in a result.
 const MOST_COLUMNS: usize = 96;
 const MOST_ROWS: usize = 64;
 
 impl Readings {
-    /// The first reading, of a run whose windows begin with this width.
+    /// The first reading, for a run whose windows begin with this width.
     pub fn begin(device: &impl BlockDevice, begin: Instant, width: Duration) -> Self {
         Self { width, taken: vec![(begin, device.gauges(begin))] }
     }
 
-    /// The reading at the beginning.
+    /// The reading at the beginning of the run.
     pub fn first(&self) -> &Gauges {
         &self.taken[0].1
     }
 
-    /// Whether each of so many windows of this width has a reading.
+    /// Whether all of this many windows of this width have a reading.
     #[inline]
     pub fn are_complete(&self, windows: usize, width: Duration) -> bool {
         self.taken.len() == windows && self.width == width
     }
 
-    /// Reads the device in the last of so many windows of this width.
+    /// Reads the device in the last of this many windows of this width.
     #[cold]
     pub fn take(&mut self, device: &impl BlockDevice, now: Instant, windows: usize, width: Duration) {
         if width > self.width {
@@ -75,7 +78,7 @@ impl Readings {
         self.taken.resize(windows, reading);
     }
 
-    /// The course of a run that ends with this reading.
+    /// The time series of a run that ends with this reading.
     pub fn course(&self, end: (Instant, Gauges)) -> Course {
         let all: Vec<&(Instant, Gauges)> = self.taken.iter().chain([&end]).collect();
         if all.iter().any(|(_, gauges)| gauges.good_blocks == 0) {
@@ -95,13 +98,13 @@ impl Readings {
     }
 }
 
-/// To three digits: a chart shows no more.
+/// A fraction rounded to three digits, the resolution of a chart.
 fn part(count: u64, all: u64) -> f64 {
     (count as f64 / all as f64 * 1e3).round() / 1e3
 }
 
 impl DieMap {
-    /// The map of readings at the beginning of each window and at the end of the last one.
+    /// The map from readings at the beginning of each window and at the end of the last one.
     fn of(readings: &[&(Instant, Gauges)], windows: usize) -> Self {
         let dies = readings.first().map_or(0, |(_, gauges)| gauges.arrays.len());
         let (dies_a_row, windows_a_column) =
@@ -119,8 +122,8 @@ impl DieMap {
     }
 }
 
-/// The part of the time from one reading to another that these dies were busy, in per cent. Windows without a reading of their own have
-/// that of the time around them.
+/// Busy time of these dies between two readings, in per cent. A window without its own reading gets the value
+/// of the time around it.
 fn busy(readings: &[&(Instant, Gauges)], begin: usize, end: usize, dies: std::ops::Range<usize>) -> u8 {
     let end = end.min(readings.len() - 1);
     let begins = (0..=begin).rev().find(|n| readings[*n].0 < readings[end].0).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! A device as it is described: a preset, a file or a table of keys, with settings on top, all of it checked.
+//! The description of a device: a preset, a file or a table of keys, with settings on top, all validated.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use crate::devices::{Configured, DeviceType, Registry, Ssd, as_ssd};
 use crate::error::{Error, Result};
 use crate::snapshot::Snapshot;
 
-/// The preset that is taken when neither a preset nor a file is named.
+/// The preset that is used when neither a preset nor a file is named.
 pub const DEFAULT_PRESET: &str = "nvme-tlc";
 
-/// Which device: a preset, a file that changes it or stands alone, and single values on top.
+/// Selects a device: a preset, a file that changes it or stands alone, and single values on top.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     /// An embedded preset by name, or a file by its path.
@@ -28,8 +28,8 @@ pub struct Selection {
     pub set: Vec<String>,
 }
 
-/// A description of a device that was checked, so that it can be simulated. It is not the running device: any number of runs and
-/// sessions are made of one description.
+/// The validated description of a device. It is not the running device: any number of runs and sessions can
+/// be made of one description.
 ///
 /// ```
 /// use wordline_lab::Device;
@@ -46,14 +46,14 @@ pub struct Device {
     pub name: String,
     /// Its description, in a line; may be empty.
     pub description: String,
-    /// The checked configuration, of whichever device type.
+    /// The validated configuration, of any device type.
     pub configured: Arc<dyn Configured>,
     /// All of it as one TOML document, which loads as the same device.
     pub text: String,
     basis: Basis,
 }
 
-/// The layers that a device was read from: with another setting on top it is read from them again.
+/// The layers that a device was read from; another setting on top reads them again.
 #[derive(Clone, Debug)]
 struct Basis {
     registry: Registry,
@@ -99,14 +99,14 @@ impl Basis {
         Ok((layered, configured))
     }
 
-    /// Complaints about what stands below the settings, where that is sound without them, each with the setting that brought it before its
-    /// key.
+    /// Attributes complaints about layers below the settings, which are sound without them, to the setting
+    /// that caused them, and puts it before the key.
     fn blamed(&self, wrong: Complaints) -> Complaints {
         let is_of_below = |complaint: &Complaint| !complaint.key.starts_with("--set ");
         if self.set.is_empty() || !wrong.0.iter().any(is_of_below) {
             return wrong;
         }
-        // The errors with the first settings alone, from none to all but the last.
+        // The errors with the first settings only, from none to all but the last.
         let mut of_first = Vec::new();
         for count in 0..self.set.len() {
             let first = Self { set: self.set[..count].to_vec(), ..self.clone() };
@@ -131,8 +131,8 @@ impl Basis {
     }
 }
 
-/// A complaint about what does not go together with a setting `key=value`; the place where it was written stands behind what was found,
-/// unless it is a table that the setting is in. What is wrong with a file that the setting names keeps its line.
+/// A complaint about a conflict with the setting `key=value`. The origin follows the value found, unless it
+/// is a table around the setting. A fault in a file that the setting names keeps its line.
 fn because_of(setting: &str, complaint: Complaint) -> Complaint {
     let (set, value) = setting.split_once('=').unwrap_or((setting, ""));
     let (set, value) = (set.trim(), value.trim().trim_matches(['"', '\'']));
@@ -149,10 +149,11 @@ fn because_of(setting: &str, complaint: Complaint) -> Complaint {
 }
 
 impl Device {
-    /// The preset `name`, or the one in the file at that path.
+    /// The preset `name`, or the preset in the file at that path.
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) with everything that is wrong, by file, line and key; those of reading the file.
+    /// [`Error::Config`](crate::Error::Config) with everything that is wrong, by file, line and key; errors
+    /// of reading the file.
     pub fn preset(name: &str) -> Result<Self> {
         Self::load(&Selection { preset: Some(name.to_owned()), ..Selection::default() })
     }
@@ -165,8 +166,8 @@ impl Device {
         Self::load(&Selection { file: Some(path.as_ref().to_owned()), ..Selection::default() })
     }
 
-    /// The device called `name` of a table of keys, as they stand in a file, `preset` among them. Complaints name it in place of
-    /// file and line.
+    /// The device `name` of a table of keys, as in a file, with `preset` allowed. Complaints have the name in
+    /// place of file and line.
     ///
     /// # Errors
     /// As for [`preset`](Self::preset).
@@ -175,7 +176,7 @@ impl Device {
         Basis { registry: registry.clone(), from, set: Vec::new() }.device()
     }
 
-    /// The device that `selection` describes, of a type that is built in, or everything that is wrong with it.
+    /// The device that `selection` describes, of a built-in type. The error lists everything that is wrong.
     ///
     /// # Errors
     /// As for [`preset`](Self::preset).
@@ -183,7 +184,7 @@ impl Device {
         Self::load_of(&Registry::default(), selection)
     }
 
-    /// The same of any type, and with any design, of a registry.
+    /// The same with the types and designs of a registry.
     ///
     /// # Errors
     /// As for [`preset`](Self::preset).
@@ -192,7 +193,8 @@ impl Device {
         Basis { registry: registry.clone(), from: From::Files { preset, file }, set }.device()
     }
 
-    /// The device of a whole document `text`, with the arguments `key=value` on top; complaints name the document by its label.
+    /// The device of a complete document `text`, with arguments `key=value` on top; complaints call the
+    /// document by its label.
     #[cfg(test)]
     pub(crate) fn of_text(
         registry: &Registry,
@@ -205,17 +207,19 @@ impl Device {
             .device()
     }
 
-    /// The device that a snapshot is of, with the arguments `key=value` on top.
+    /// The device of a snapshot, with arguments `key=value` on top.
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) if this program does not take its configuration, or not those changes to it.
+    /// [`Error::Config`](crate::Error::Config) if this program does not accept its configuration, or not with
+    /// these changes.
     pub fn of_snapshot(registry: &Registry, snapshot: &Snapshot, set: &[String]) -> Result<Self> {
         let (head, label) = (snapshot.head(), snapshot.label());
         let from = From::Text { label, name: head.device.clone(), text: head.configuration.clone() };
         Basis { registry: registry.clone(), from, set: set.to_vec() }.device()
     }
 
-    /// The same device with another value of `key`, such as `ftl.over_provisioning`, checked with all others.
+    /// The same device with another value of `key`, such as `ftl.over_provisioning`, validated with all
+    /// others.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) with everything that is wrong.
@@ -223,7 +227,7 @@ impl Device {
         self.with_all([(key, value.into())])
     }
 
-    /// The same with several keys at once, which need only fit together.
+    /// The same with several keys at once; only the final combination is validated.
     ///
     /// # Errors
     /// As for [`with`](Self::with).
@@ -233,8 +237,8 @@ impl Device {
         basis.device()
     }
 
-    /// The value of `key`, a default among that; items of lists are counted from 0, as in `pools.0.part.name`. None where there is
-    /// no such key, or it is left out and has no default.
+    /// The value of `key`, or its default; items of lists are counted from 0, as in `pools.0.part.name`. None
+    /// for an unknown key, or for one that is left out and has no default.
     pub fn get(&self, key: &str) -> Option<toml::Value> {
         let all = toml::Value::Table(self.configured.table());
         key.split('.').try_fold(all, |value, part| match value {
@@ -244,8 +248,8 @@ impl Device {
         })
     }
 
-    /// The same device with the design of a crate of its own: what it changes of the parts of an SSD, in place of the designs that
-    /// are named. A device that is made of this one [with](Self::with) another setting is without it.
+    /// The same device with a design of the caller's own crate: a change of the parts of an SSD, in place of
+    /// named designs. A device derived [with](Self::with) another setting loses it.
     ///
     /// # Panics
     /// If the device is no SSD.
@@ -261,12 +265,12 @@ impl Device {
         self.configured.shape().capacity
     }
 
-    /// The SSD that it is, if it is one.
+    /// The SSD, if the device is one.
     pub fn ssd(&self) -> Option<&Ssd> {
         as_ssd(&self.configured)
     }
 
-    /// The values that follow from its configuration as text, each with the formula that it follows from.
+    /// The derived values as text, each with its formula.
     pub fn explain(&self) -> String {
         let mut out = format!("device {}", self.name);
         let name = self.configured.device_type();
@@ -286,14 +290,14 @@ impl Device {
         out
     }
 
-    /// A device with what its document says of it.
+    /// A device with the description from its document.
     fn of(basis: Basis, layered: Layered, configured: Arc<dyn Configured>) -> Result<Self> {
         let Layered { name, description, source, .. } = layered;
         let text = text_of(&name, &description, &source, &configured.table())?;
         Ok(Self { name, description, configured, text, basis })
     }
 
-    /// A device of a preset and settings that was configured by itself.
+    /// A device of a preset and settings that was configured separately.
     #[cfg(test)]
     pub(crate) fn of_preset(layered: Layered, configured: Arc<dyn Configured>) -> Result<Self> {
         let from = From::Files { preset: Some(layered.name.clone()), file: None };

@@ -1,14 +1,14 @@
-//! Whether write amplification stood still while it was measured.
+//! Drift of write amplification during the measurement.
 
 use serde::Serialize;
 
 use crate::summary::Window;
 
-/// Write amplification in the second half of what the host wrote. Where its two quarters differ the device was still on
-/// its way from the state it began in to that of the workload.
+/// Write amplification in the second half of the host's writes. Where its two quarters differ, the device was
+/// still on its way from its initial state to the steady state of the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Drift {
-    /// Bytes programmed for each byte that the host wrote, in the third quarter of what it wrote.
+    /// Bytes programmed for each byte that the host wrote, in the third quarter of the host's writes.
     pub third_quarter: f64,
     /// The same in the last quarter.
     pub last_quarter: f64,
@@ -29,16 +29,16 @@ impl From<&Window> for Written {
     }
 }
 
-/// The greatest difference of the quarters that counts as standing still. Chosen: the seed moves the mean over half a
-/// drive write by about 1 % (docs/validation/analytic.md).
+/// The greatest relative difference of the quarters that counts as steady. Chosen: the seed changes the mean
+/// over half a drive write by about 1 % (docs/validation/analytic.md).
 const STILL: f64 = 0.02;
 
-/// Blocks that each quarter has to fill before a drift is spoken of. Chosen: one block more or less is then less than
-/// the difference that counts.
+/// Blocks that each quarter must fill before a drift is reported. Chosen: one block more or less then changes
+/// less than the difference that counts.
 const LEAST_BLOCKS: u64 = 64;
 
 impl Drift {
-    /// Of the parts of a run in their order, each as a whole; none unless both quarters wrote something.
+    /// The drift over the parts of a run in order; none unless the host wrote in both quarters.
     pub(crate) fn of(parts: &[Written]) -> Option<Self> {
         let [_, _, third, last] = quarters(parts);
         let share =
@@ -46,14 +46,14 @@ impl Drift {
         Some(Self { third_quarter: share(third)?, last_quarter: share(last)? })
     }
 
-    /// Whether the quarters differ by more than chance moves them.
+    /// Whether the quarters differ by more than chance.
     fn is_moving(self) -> bool {
         let Self { third_quarter: third, last_quarter: last } = self;
         (last - third).abs() > STILL * third.max(last)
     }
 }
 
-/// The bytes written in each quarter of the host's bytes. A part belongs to the quarter that its middle lies in.
+/// The bytes written in each quarter of the host's bytes. A part belongs to the quarter with its middle.
 fn quarters(parts: &[Written]) -> [Written; 4] {
     let total: u64 = parts.iter().map(|part| part.host).sum();
     let (mut quarters, mut before) = ([Written::default(); 4], 0);
@@ -67,7 +67,7 @@ fn quarters(parts: &[Written]) -> [Written; 4] {
     quarters
 }
 
-/// A sentence for the user where write amplification was still on the move; `block` is the bytes of a block.
+/// A note for the user where write amplification still drifted; `block` is the size of a block in bytes.
 pub(crate) fn note(parts: &[Written], block: u64) -> Option<String> {
     let drift = Drift::of(parts)?;
     let [_, _, third, last] = quarters(parts);

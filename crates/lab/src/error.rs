@@ -14,19 +14,20 @@ wordline_trace::input_errors! {
         /// Keys of a configuration, each with its origin (`file:line: key` or `--set key`).
         #[error("{0}")]
         Config(Complaints),
-        /// A run does not get on: a bug in Wordline. The text says what waits for what, and holds the reproducer.
+        /// The simulation is stuck: a bug in Wordline. The text lists the waiting commands, and has the
+        /// reproducer.
         #[error("the simulation does not get on: {0}")]
         Stuck(String),
-        /// The user stopped it before there was anything to tell.
+        /// The user stopped before there was a result.
         #[error("stopped before the first request")]
         Stopped,
-        /// A change of something that a device or a host does not have: the reason.
+        /// A change that the device or the host does not support; the reason.
         #[error("it cannot be changed: {0}")]
         Unchanged(&'static str),
-        /// A design or a policy gave an answer that was not allowed. The text holds the reproducer.
+        /// A design or a policy took an invalid decision. The text has the reproducer.
         #[error("{0}")]
         WrongAnswer(String),
-        /// An always-on check of the simulation failed: a bug in Wordline. The text holds the reproducer.
+        /// An always-on check of the simulation failed: a bug in Wordline. The text has the reproducer.
         #[error("{0}")]
         Invariant(String),
     }
@@ -45,12 +46,12 @@ impl From<wordline_trace::Error> for Error {
 }
 
 impl Error {
-    /// Whether the simulation itself failed, or a design in it, and not what it was given.
+    /// Whether the fault lies in the simulation itself or in a design, and not in the input.
     pub fn is_of_simulation(&self) -> bool {
         matches!(self, Self::Stuck(_) | Self::WrongAnswer(_) | Self::Invariant(_))
     }
 
-    /// Everything that is wrong with the input, one by one; nothing where the input is not the reason.
+    /// Everything that is wrong with the input; empty where the input is not the reason.
     pub fn findings(&self) -> Vec<Finding> {
         let path = |path: &Path| Some(path.display().to_string());
         let one = |file, line, key, found: &str, wanted: &str| {
@@ -75,10 +76,10 @@ impl Error {
     }
 }
 
-/// One thing that is wrong with an input.
+/// A fault of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The file, the preset or the argument (`--set key`) in which it was written, where it is known.
+    /// The file, preset or argument (`--set key`) that it stands in, where known.
     pub file: Option<String>,
     /// The line of the file, counted from 1.
     pub line: Option<u64>,
@@ -91,7 +92,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// That of a complaint, whose key has its origin before it.
+    /// The finding of a complaint, whose key follows its origin.
     fn of(complaint: &Complaint) -> Self {
         let Complaint { key, found, wanted } = complaint;
         let argument = key.strip_prefix("--set ").filter(|key| !key.contains(": "));
@@ -119,7 +120,7 @@ impl Finding {
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A design or a policy of the device gave an answer that was not allowed.
+/// The error of an invalid decision of a design or a policy, if there was one.
 #[inline]
 pub(crate) fn check_answers(device: &impl BlockDevice) -> Result<()> {
     match device.wrong_answer() {

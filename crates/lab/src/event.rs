@@ -1,16 +1,16 @@
-//! The events of a run: those of its device, and those around it.
+//! The events of a run: those of its device, and those of its surroundings.
 
 /// The events of a run of a device with events `E`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event<E> {
     Device(E),
-    /// The host has something to submit.
+    /// The host has a request to submit.
     Host,
     /// The power is cut.
     PowerCut,
     /// The time line begins or ends.
     Timeline,
-    /// A session wanted to go on to this time.
+    /// The time at which a step of a session ends.
     Pause,
 }
 

@@ -1,4 +1,4 @@
-//! Files that a user names to be read.
+//! Input files named by a user.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -10,8 +10,8 @@ use crate::output::is_standard;
 /// The name of standard input in messages.
 const STDIN: &str = "standard input";
 
-/// The most bytes of a file that is read as a whole: a configuration, a workload, a script. Chosen: a hundred times the
-/// largest embedded one.
+/// The greatest size of a file that is read as a whole: a configuration, a workload, a script. Chosen: a
+/// hundred times the largest embedded one.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// The name of an input in messages.
@@ -19,13 +19,13 @@ pub fn shown(path: &Path) -> PathBuf {
     if is_standard(path) { STDIN.into() } else { path.to_owned() }
 }
 
-/// Opens what a user named; `-` is standard input.
+/// Opens a file named by a user; `-` is standard input.
 ///
 /// # Errors
-/// [`Error::File`] if it cannot be opened, a folder among that.
+/// [`Error::File`] if it cannot be opened, or is a folder.
 pub fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
     let file = match std::fs::metadata(path) {
-        // To read it would fail, with less to say.
+        // Reading it would fail with a less specific error.
         Ok(about) if about.is_dir() => Err(ErrorKind::IsADirectory.into()),
         _ => opened(path),
     };
@@ -39,10 +39,10 @@ fn opened(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     Ok(Box::new(File::open(path)?))
 }
 
-/// Reads a small file, `what` it is to the user.
+/// Reads a small file; `what` describes it to the user.
 ///
 /// # Errors
-/// [`Error::File`] if it cannot be read, [`Error::Content`] if it is longer than any such file.
+/// [`Error::File`] if it cannot be read, [`Error::Content`] if it exceeds the size limit.
 pub fn bytes(path: &Path, what: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = opened(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
@@ -54,10 +54,10 @@ pub fn bytes(path: &Path, what: &str) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The same for a file of text.
+/// Reads a small text file.
 ///
 /// # Errors
-/// [`Error::Line`] where it is no text, beside those of [`bytes`].
+/// [`Error::Line`] where it is not UTF-8, and the errors of [`bytes`].
 pub fn text(path: &Path, what: &str) -> Result<String> {
     String::from_utf8(bytes(path, what)?).map_err(|error| {
         let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];

@@ -1,4 +1,4 @@
-//! A run with everything that it depends on, and its settings beside device and workload.
+//! A run with all its inputs, and its options beside device and workload.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,44 +10,47 @@ use crate::timeline::Timeline;
 use crate::transient::WarmUp;
 use crate::until::Precision;
 
-/// Settings of a run or a session beside its device and its workload.
+/// Options of a run or a session, beside its device and its workload.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
     /// The seed of all random streams.
     pub seed: u64,
-    /// The state of the device before; that of the workload where it is left out.
+    /// The initial state of the device; by default as the workload says.
     pub precondition: Option<Precondition>,
-    /// How much of the beginning of the load is left out of the result. Where it is not said: of a generated load all until it is
-    /// steady, on any device but an empty one; of recorded and given requests, of jobs, of profiles and of sessions nothing.
+    /// The warm-up, which is left out of the result. By default generated loads leave out everything until
+    /// the steady state, except on an empty device; recorded and given requests, jobs, profiles and sessions
+    /// leave out nothing.
     pub warm_up: Option<WarmUp>,
-    /// The column that is to be known well enough: the run ends when it is, or when all requests have come.
+    /// The precision of a metric: the run ends when it is reached, or when all requests have come.
     pub until: Option<Precision>,
-    /// Whether the result has every value as it was counted, also those that it would call [unknown](crate::summary::Summary::unknown): for
-    /// a caller that knows what it compares, as an experiment does that states the state of its device.
+    /// Whether the result has every value as counted, also those that it would call
+    /// [unknown](crate::summary::Summary::unknown): for a caller that controls the state of the device, such
+    /// as an experiment.
     pub as_counted: bool,
-    /// The snapshot that the device is restored from, in place of a precondition.
+    /// The snapshot to restore the device from, in place of a precondition.
     pub from_snapshot: Option<PathBuf>,
-    /// Where the device is to be saved after the run.
+    /// The file to save the device to after the run.
     pub save_snapshot: Option<PathBuf>,
-    /// Where every request is to be logged.
+    /// The file to log every request to.
     pub log: Option<PathBuf>,
-    /// How many of the slowest requests are kept, each with where its time went; none where requests are not [explained](crate::tail::Tail).
+    /// The number of slowest requests to keep, each with its latency breakdown; none where requests have no
+    /// [tail attribution](crate::tail::Tail).
     pub slowest: Option<u32>,
-    /// The time line that is to be written.
+    /// The time line to write.
     pub timeline: Option<Timeline>,
-    /// When the power is cut, if at all.
+    /// The time of a power cut, if any.
     pub power_cut: Option<CutAfter>,
     /// The program that runs it, for the result.
     pub provenance: Provenance,
 }
 
 impl RunOptions {
-    /// Those with this seed, and nothing else that is asked for.
+    /// Default options with this seed.
     pub fn seed(seed: u64) -> Self {
         Self { seed, ..Self::default() }
     }
 
-    /// How the device comes to its state, on a workload that wants `usual`.
+    /// The initial state of the device, for a workload whose default is `usual`.
     pub(crate) fn start(&self, usual: Precondition) -> Start {
         match &self.from_snapshot {
             Some(path) => Start::Snapshot(path.clone()),
@@ -56,11 +59,11 @@ impl RunOptions {
     }
 }
 
-/// A run: everything that it depends on.
+/// A run with all its inputs.
 pub struct Job {
-    /// The device, of whichever type.
+    /// The device, of any type.
     pub device: Arc<dyn Configured>,
-    /// How it comes to its state before the first request.
+    /// Its initial state.
     pub start: Start,
     /// The requests, and their description for the result.
     pub load: Load,

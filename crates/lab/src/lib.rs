@@ -1,5 +1,5 @@
-//! The lab as a library: describe a device and a workload, run it, step through it, and read what happened. The program `wordline` is
-//! written with these names.
+//! The lab as a library: describe a device and a workload, run it, step through it, and read the results. The
+//! program `wordline` is built on this interface.
 //!
 //! ```
 //! use wordline_lab::{Device, RunOptions, Unobserved, Workload, run};
@@ -17,17 +17,18 @@
 //!
 //! | to | use |
 //! |---|---|
-//! | describe a device: a preset, a file or a table of keys, with settings on top, all of it checked | [`Device`] |
-//! | say which requests it gets, and at what pace: generated, recorded or given | [`Workload`] |
+//! | describe a device: a preset, a file or a table of keys, with settings on top, all validated | [`Device`] |
+//! | choose its requests and their pace: generated, recorded or given | [`Workload`] |
 //! | run it to its end | [`run()`], with [`RunOptions`] and an [`Observer`] |
-//! | go step by step, and decide the next request by what happened | [`Session`] |
-//! | know what is wrong with an input, by file, line and key | [`Error::findings`] |
-//! | read the result, as JSON names it | [`Summary`]; [`report`] |
-//! | add a type of device, or a design, of a crate of your own | [`Registry`]; [`devices`] |
-//! | run many side by side | [`sweep`] |
-//! | ask what bounds a run, by what a change brings | [`why`](why::why) |
+//! | advance it step by step, and decide the next request by the results so far | [`Session`] |
+//! | list the faults of an input, by file, line and key | [`Error::findings`] |
+//! | read the result, with the names of the JSON | [`Summary`]; [`report`] |
+//! | add a device type or a design from another crate | [`Registry`]; [`devices`] |
+//! | run many in parallel | [`sweep`] |
+//! | find the bottleneck of a run by experiments | [`why`](why::why) |
 //!
-//! One run has one thread, and its result is a function of device, workload and seed. This crate knows files, but no terminal.
+//! A run has one thread, and its result is a function of device, workload and seed. This crate uses files,
+//! but no terminal.
 
 mod admission;
 pub mod arrivals;

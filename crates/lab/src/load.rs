@@ -1,4 +1,4 @@
-//! The start of a run and its load: the state of the device, the requests, and their description for the result.
+//! The load of a run: the initial state of the device, the requests, and their description for the result.
 
 use std::path::PathBuf;
 
@@ -24,12 +24,12 @@ pub enum Precondition {
     Empty,
     /// This fraction of the logical pages was written once, in order.
     Filled(f64),
-    /// Everything was written, then overwritten at random until the write amplification stood still.
+    /// Everything was written, then overwritten at random until write amplification was steady.
     Steady,
     /// The same with this first fraction of the logical pages: no more blocks are free than with all of them.
     SteadyTo(f64),
-    /// Everything was written once, in order; then the workload itself wrote this many times the size of the device, or until the write
-    /// amplification stood still.
+    /// Everything was written once, in order; then the workload itself wrote this many times the device's
+    /// size, or until write amplification was steady.
     Workload(Option<f64>),
 }
 
@@ -49,7 +49,7 @@ impl Precondition {
     }
 }
 
-/// How a device comes to its state before the first request.
+/// How a device gets its initial state.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Start {
     /// A new device is brought to this state.
@@ -58,12 +58,12 @@ pub enum Start {
     Snapshot(PathBuf),
 }
 
-/// When the power is cut.
+/// The time of a power cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CutAfter {
-    /// This many requests are answered.
+    /// After the completion of this many requests.
     Requests(u64),
-    /// So much time passed since the run began.
+    /// After this much time of the run.
     Time(Duration),
 }
 
@@ -71,61 +71,61 @@ pub enum CutAfter {
 pub struct Load {
     /// Name of the device, for the result.
     pub device_name: String,
-    /// The configuration as text: what a reproducer needs.
+    /// The configuration as text, for a reproducer.
     pub config_text: String,
     /// The source of the requests, for the result.
     pub source: Source,
-    /// How much of the beginning is left out of the result.
+    /// The warm-up, which is left out of the result.
     pub warm_up: WarmUp,
     /// The warm-up by whole passes that takes the place of `warm_up`, if any.
     pub settling: Option<Settling>,
-    /// The column that is to be known well enough: the run ends when it is.
+    /// The precision of a metric that ends the run when it is reached.
     pub until: Option<Precision>,
-    /// Whether the result has every value as it was counted.
+    /// Whether the result has every value as counted.
     pub as_counted: bool,
-    /// The requests, with those beside what is measured. One that cannot be had ends the run with its error, once those before it are
-    /// answered.
+    /// The requests, including those for the warm-up. A request that cannot be read ends the run with its
+    /// error, after the completion of those before it.
     pub requests: Incoming,
-    /// How many of them are measured, if that is known.
+    /// The number of measured requests, if known.
     pub total: Option<u64>,
-    /// Requests beside those, for the warm-up; 0 where it takes its own from them.
+    /// Further requests for the warm-up; 0 where the warm-up takes its requests from the measured ones.
     pub beside: u64,
-    /// When they are submitted.
+    /// The pace of their submission.
     pub pace: Pace,
-    /// To which of the device's submission queues.
+    /// Their distribution over the submission queues of the device.
     pub spread: Spread,
-    /// To which namespace, counted from 0.
+    /// Their namespace, counted from 0.
     pub namespace: u16,
-    /// The stream of writes that have none of their own; 0 for none.
+    /// The stream of writes that name none; 0 for none.
     pub stream: u8,
     /// The seed of all random streams.
     pub seed: u64,
-    /// Where every request is to be logged, if anywhere.
+    /// The file to log every request to, if any.
     pub log: Option<PathBuf>,
-    /// How many of the slowest requests are kept and explained, if requests are explained.
+    /// The number of slowest requests to keep with their attribution, if requests are attributed.
     pub slowest: Option<u32>,
-    /// The time line that is to be written: where, and from when to when since the run began.
+    /// The time line to write: the file, and its begin and end since the beginning of the run.
     pub timeline: Option<(PathBuf, Duration, Duration)>,
-    /// Where the device is to be saved after the run, if anywhere.
+    /// The file to save the device to after the run, if any.
     pub save_snapshot: Option<PathBuf>,
-    /// When the power is cut, if at all.
+    /// The time of a power cut, if any.
     pub power_cut: Option<CutAfter>,
-    /// Things that the user should know, for the result.
+    /// Notes for the user, for the result.
     pub notes: Vec<String>,
     /// The program that runs it, for the result.
     pub provenance: Provenance,
     /// The trace file that the requests are read from, for the result.
     pub trace_file: Option<Fingerprint>,
-    /// Things that are known only when the last request has come.
+    /// Notes that are known only after the last request.
     pub late_notes: LateNotes,
-    /// The change of device and host once the device is in its state.
+    /// The change of device and host after preparation.
     pub change: Change,
-    /// The requests once more, to warm the device up with; none where they come once.
+    /// The requests for further passes, to warm the device up; none where they can be read only once.
     pub passes: Option<Passes>,
 }
 
 impl Load {
-    /// The requests that are measured, without answers of a device, and without those that a generator has beside them.
+    /// The measured requests without completions of a device, and without a generator's warm-up requests.
     pub fn in_order(self) -> Requests {
         let most = if self.beside > 0 { self.total } else { None };
         let most = most.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
@@ -136,8 +136,8 @@ impl Load {
 impl std::str::FromStr for Precondition {
     type Err = String;
 
-    /// Reads `empty`, `filled`, `steady-state`, `steady-state:` and the fraction that it is of, `workload`, `workload:` and the
-    /// number of drive writes, or the fraction that is filled.
+    /// Reads `empty`, `filled`, `steady-state`, `steady-state:` and a fraction, `workload`, `workload:` and a
+    /// number of drive writes, or the fraction to fill.
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let steady_to = text.strip_prefix("steady-state:").map(str::parse::<f64>);
         if let Some(drives) = text.strip_prefix("workload:") {

@@ -1,5 +1,5 @@
-//! The log of every request of a run: as a Parquet file, low-level columns of the `parquet` crate without Arrow, or as CSV, which is a
-//! trace that can be replayed.
+//! The log of every request of a run: Parquet, by the low-level columns of the `parquet` crate without Arrow,
+//! or CSV, which is a trace that can be replayed.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -18,8 +18,8 @@ use wordline_ssd::{Answer, Operation, SECTOR};
 use crate::error::{Error, Result};
 use crate::output::{Output, is_standard};
 
-/// The columns, as docs/report.md has them: times in picoseconds since the run began, sectors of 512 bytes, operations by
-/// their place in [`Operation::ALL`](wordline_ssd::Operation::ALL).
+/// The columns, as in docs/report.md: times in picoseconds since the beginning of the run, sectors of 512
+/// bytes, operations by their index in [`Operation::ALL`](wordline_ssd::Operation::ALL).
 const SCHEMA: &str = "message request {
     required int64 submitted_ps;
     required int64 latency_ps;
@@ -29,14 +29,14 @@ const SCHEMA: &str = "message request {
     required boolean failed;
 }";
 
-/// The columns of a log in CSV, which are those of a trace: times in picoseconds, offsets and sizes in bytes. The reader of traces passes
-/// over the last one.
+/// The columns of a log in CSV, which are those of a trace: times in picoseconds, offsets and sizes in bytes.
+/// The trace reader ignores the last one.
 const COLUMNS: &str = "t_ps,op,offset,size,resp_ps,failed";
 
 /// Requests of a row group. Chosen: a few megabytes.
 const GROUP: usize = 1 << 17;
 
-/// The error of the operating system, where it was that.
+/// The error of the operating system in a Parquet error, if it has one.
 pub fn reason(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(inner) => inner.downcast().map_or_else(io::Error::other, |told| *told),
@@ -47,7 +47,7 @@ pub fn reason(error: ParquetError) -> io::Error {
 /// Begins a compressed Parquet file with the columns of a schema.
 ///
 /// # Errors
-/// Those of the file, and a schema that is none.
+/// Errors of the file, and an invalid schema.
 pub fn writer(file: Output, schema: &str) -> parquet::errors::Result<SerializedFileWriter<Output>> {
     let schema = parse_message_type(schema)?;
     let level = ZstdLevel::try_new(3).expect("3 is a level");
@@ -55,7 +55,7 @@ pub fn writer(file: Output, schema: &str) -> parquet::errors::Result<SerializedF
     SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))
 }
 
-/// A log under way: it gets its name only when it is whole.
+/// A log being written: it gets its name only when it is complete.
 pub struct Log {
     path: PathBuf,
     sink: Sink,
@@ -69,14 +69,14 @@ enum Sink {
 }
 
 impl Log {
-    /// Begins a log that will be at `path`, or goes to standard output: in CSV where the name ends in `.csv`.
+    /// Creates a log for `path`, or for standard output: CSV where the name ends in `.csv`.
     ///
     /// # Errors
-    /// [`Error::File`] if `path` cannot be written, [`Error::Argument`] if its ending is another one.
+    /// [`Error::File`] if `path` cannot be written, [`Error::Argument`] for another extension.
     pub fn create(path: &Path) -> Result<Self> {
         let failed = |reason| Error::File { path: path.into(), action: "write", reason };
         let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
-        // A device or a pipe has no ending that says anything, and below a file nothing can be written.
+        // The extension of a device or a pipe means nothing, and nothing can be written below a file.
         let above = path.ancestors().skip(1).find(|above| above.exists());
         let may_be_new = !path.exists() && above.is_none_or(Path::is_dir);
         let is_file = !is_standard(path) && (path.is_file() || may_be_new);
@@ -101,7 +101,7 @@ impl Log {
         Ok(Self { path: path.into(), sink, rows: Vec::with_capacity(GROUP) })
     }
 
-    /// Adds an answer that was given at `now`.
+    /// Adds a completion at `now`.
     pub fn add(&mut self, answer: &Answer, now: Instant) -> Result<()> {
         self.rows.push((*answer, now));
         if self.rows.len() == GROUP { self.write_group() } else { Ok(()) }
@@ -116,10 +116,11 @@ impl Log {
         written.map_err(|reason| Error::File { path: self.path.clone(), action: "write", reason })
     }
 
-    /// Writes what is left, with `facts` about the run beside the rows where the form has a place for them, and gives the log its name.
+    /// Writes the remaining rows, with `facts` about the run where the format has metadata, and gives the log
+    /// its name.
     ///
     /// # Errors
-    /// [`Error::File`]; then nothing is left behind.
+    /// [`Error::File`]; then no file is left.
     pub fn finish<const N: usize>(mut self, facts: [(&str, String); N]) -> Result<()> {
         if !self.rows.is_empty() {
             self.write_group()?;

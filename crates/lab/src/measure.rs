@@ -25,39 +25,39 @@ use crate::tail::{Tail, time_of_sample};
 use crate::unknown::{self, Flash};
 use crate::{members, pools, verdict, wear};
 
-/// Measurements under way.
+/// The measurements of a run in progress.
 pub struct Measurements<D: BlockDevice> {
-    /// Of each operation.
+    /// Latency of each operation.
     latency: [Histogram; Operation::ALL.len()],
     failed: u64,
-    /// Sectors of a mapping unit, and discards that cover none as a whole.
+    /// Sectors of a mapping unit, and discards that cover none completely.
     per_unit: u64,
     idle_discards: u64,
     jobs: ByJob,
     windows: Series<Sums>,
     readings: Readings,
-    /// Pages programmed, as far as they are in a window.
+    /// Pages programmed that a window has counted.
     seen: Programmed,
-    /// Where each answer goes, if anywhere.
+    /// The record of completions, if any.
     record: Option<Record>,
-    /// The present batch of what is measured, where it is parted into some.
+    /// The current batch of the measurement, where it has batches.
     batch: Option<Box<Self>>,
-    /// When the run began, and what the device had done then.
+    /// The beginning of the run, and the counters of the device then.
     begin: Instant,
     before: D::Mark,
 }
 
-/// How a run ended, or what there is to say of it so far.
+/// How a run ended, or its state so far.
 pub struct Ending {
-    /// When it ended, or the present.
+    /// The end, or the present.
     pub end: Instant,
     /// How it ended.
     pub outcome: Outcome,
     /// The trace file that was read.
     pub trace_file: Option<TraceFile>,
-    /// Things that the user should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
-    /// The seconds on this machine that preconditioning and run took.
+    /// Wall time of preconditioning and run, in seconds.
     pub seconds: [f64; 2],
 }
 
@@ -82,15 +82,15 @@ impl Sums {
         self.other_programs += later.other_programs;
     }
 
-    /// Counts the programs since those that were `seen`. A power cut takes back programs that had not come to the chips;
-    /// the next ones make up for them.
+    /// Counts the programs since those in `seen`. A power cut takes back programs that had not reached the
+    /// chips; the next ones compensate.
     fn count_programs(&mut self, now: Programmed, seen: &mut Programmed) {
         self.host_programs += now.host.saturating_sub(seen.host);
         self.other_programs += now.other.saturating_sub(seen.other);
         *seen = Programmed { host: seen.host.max(now.host), other: seen.other.max(now.other) };
     }
 
-    /// The window, on a device that is mapped by pages of `unit` bytes.
+    /// The window, for a device with mapping units of `unit` bytes.
     fn window(&self, unit: u64) -> Window {
         let mean = |kind: usize| self.latency_ps[kind] as f64 / 1e6 / self.counts[kind].max(1) as f64;
         Window {
@@ -110,7 +110,8 @@ impl Sums {
 }
 
 impl<D: BlockDevice> Measurements<D> {
-    /// Nothing measured yet of a run of `device` that begins at `begin`, with jobs of these names; every answer goes to `record` if that is given.
+    /// Empty measurements for a run of `device` that begins at `begin`, with jobs of these names; completions
+    /// are added to `record`, if any.
     pub fn new(record: Option<Record>, device: &D, begin: Instant, jobs: &[String]) -> Self {
         let windows = Series::default();
         Self {
@@ -129,7 +130,7 @@ impl<D: BlockDevice> Measurements<D> {
         }
     }
 
-    /// Takes in an answer to a request of a job, if it is of one, with what the device has programmed until now.
+    /// Counts a completion, of a job if it has one, with the programs of the device until now.
     #[inline]
     pub fn answered(
         &mut self,
@@ -167,7 +168,7 @@ impl<D: BlockDevice> Measurements<D> {
         }
     }
 
-    /// Whether a discard covers no mapping unit as a whole, so that it forgets nothing.
+    /// Whether a discard covers no mapping unit completely, so that it has no effect.
     fn is_idle(&self, discard: &Answer) -> bool {
         let (first, sectors) = (discard.command.sector, discard.command.sectors);
         first.div_ceil(self.per_unit) >= (first + sectors) / self.per_unit
@@ -182,17 +183,17 @@ impl<D: BlockDevice> Measurements<D> {
         }
     }
 
-    /// Where each answer goes.
+    /// The record of completions.
     pub fn record(&mut self) -> &mut Option<Record> {
         &mut self.record
     }
 
-    /// Begins a batch, whose measurements are beside those of the whole.
+    /// Begins a batch, which is measured in addition to the whole.
     pub fn begin_batch(&mut self, device: &D, now: Instant) {
         self.batch = Some(Box::new(Self::new(None, device, now, &[])));
     }
 
-    /// The measurements of the present batch.
+    /// The measurements of the current batch.
     pub fn batch(&self) -> Option<&Self> {
         self.batch.as_deref()
     }
@@ -286,7 +287,7 @@ impl<D: BlockDevice> Measurements<D> {
         summary
     }
 
-    /// The flash since the beginning, for what follows from its victims.
+    /// Flash activity since the beginning, for values that depend on its victims.
     fn flash(&self, pools: &[PoolDetail], metrics: &Metrics, (device, end): (&D, Instant)) -> Flash {
         let free = [self.readings.first(), &device.gauges(end)];
         let tells = free.iter().all(|gauges| gauges.room > 0);
@@ -298,12 +299,12 @@ impl<D: BlockDevice> Measurements<D> {
         }
     }
 
-    /// The write buffer from the beginning to the end.
+    /// The balance of the write buffer over the run.
     fn buffered(&self, at_end: &Gauges, metrics: &Metrics, page: Bytes) -> Buffered {
         Buffered::between([self.readings.first(), at_end], page, metrics.count("flash.host_bytes"))
     }
 
-    /// A note on a device that refuses writes, or on requests that failed.
+    /// A note on a device that rejects writes, or on failed requests.
     fn of_end(
         &self,
         outcome: Outcome,
@@ -316,7 +317,7 @@ impl<D: BlockDevice> Measurements<D> {
         }
     }
 
-    /// Notes on requests that are smaller than mapping units of this size.
+    /// Notes on requests smaller than a mapping unit of this size.
     fn of_units(&self, counts: [u64; Operation::ALL.len()], metrics: &Metrics, unit: Bytes) -> Vec<String> {
         let mut notes = Vec::new();
         if self.idle_discards > 0 {
@@ -336,7 +337,7 @@ impl<D: BlockDevice> Measurements<D> {
         notes
     }
 
-    /// A note on a device that refuses writes.
+    /// A note on a device that rejects writes.
     fn end_of_life(&self, written: u64, pools: &[PoolDetail]) -> String {
         let blocks = pools.iter().flat_map(|pool| &pool.dies).flat_map(|die| &die.blocks);
         format!(
@@ -347,7 +348,7 @@ impl<D: BlockDevice> Measurements<D> {
         )
     }
 
-    /// A note on requests that failed.
+    /// A note on failed requests.
     fn failing(&self, requests: u64) -> String {
         format!(
             "{} of {} failed: they count in requests a second and in latencies, not in throughput",
@@ -387,7 +388,7 @@ impl<D: BlockDevice> Measurements<D> {
         all
     }
 
-    /// The windows; what was `programmed` after the last completion is in the last one.
+    /// The windows; programs after the last completion count in the last one.
     fn windows(&self, unit: u64, programmed: Programmed) -> Windows {
         let mut all = self.windows.windows().to_vec();
         if let Some(last) = all.last_mut() {
@@ -401,13 +402,13 @@ impl<D: BlockDevice> Measurements<D> {
     }
 }
 
-/// How fast the simulator was with so many requests, which took these seconds to prepare and to run.
+/// Speed of the simulator for this many requests and these seconds of preparation and run.
 fn simulator(requests: u64, [precondition_seconds, wall_seconds]: [f64; 2]) -> Simulator {
     let requests_per_second = requests as f64 / wall_seconds.max(1e-9);
     Simulator { wall_seconds, precondition_seconds, requests_per_second }
 }
 
-/// Where the time of all requests went, or of a sample; nothing where nobody knows.
+/// The latency breakdown of all requests, or of a sample; empty where neither is recorded.
 fn time(all: &Sums, times: Option<&Times>, tail: Option<&device::Tail>) -> Vec<TimeShare> {
     let share =
         |(name, [read_us, write_us]): (&str, [f64; 2])| TimeShare { name: name.into(), read_us, write_us };
@@ -434,7 +435,7 @@ fn share(ps: u64, elapsed: Duration) -> f64 {
     ps as f64 / elapsed.ps().max(1) as f64
 }
 
-/// A distribution as a summary has it.
+/// The latency distribution as in a summary.
 pub(crate) fn latency(histogram: &Histogram) -> Latency {
     let mut latency = Latency {
         mean: histogram.total_ps() as f64 / 1e6 / histogram.count().max(1) as f64,

@@ -1,24 +1,24 @@
-//! Parts of a summary that say how much of a load was measured, and which metrics that does not answer.
+//! Parts of a summary on the measured part of a load, its precision, and the metrics that it cannot answer.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The reason for which a warm-up ended.
+/// The reason why a warm-up ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WarmUpEnd {
-    /// The transient was over by MSER-5.
+    /// The transient had ended by MSER-5.
     Rule,
-    /// It was as long as it was to be.
+    /// It had the requested length.
     Asked,
-    /// It took as many requests as it may, and the transient was not over.
+    /// It reached the limit on requests before the transient ended.
     Limit,
 }
 
-/// The beginning of a load that is not in the result.
+/// The beginning of a load, left out of the result.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LeftOut {
-    /// Requests answered by then.
+    /// Requests completed by then.
     pub requests: u64,
     /// Simulated time by then, in seconds.
     pub seconds: f64,
@@ -26,29 +26,29 @@ pub struct LeftOut {
     pub end: WarmUpEnd,
 }
 
-/// How well a column is known.
+/// The precision of a metric.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Attained {
-    /// The column.
+    /// The metric.
     pub column: String,
-    /// The mean of its values in the batches; null where no batch was long enough to have one.
+    /// Mean of its values in the batches; null where no batch was long enough for a value.
     pub mean: Option<f64>,
     /// Half of the 95 % interval of that mean; null with fewer than two batches.
     pub half_width: Option<f64>,
-    /// The most that half of the interval was to be of the mean.
+    /// The wanted half-width, relative to the mean.
     pub wanted: f64,
-    /// How many batches there were.
+    /// Number of batches.
     pub batches: u64,
     /// Requests of each.
     pub requests_a_batch: u64,
-    /// Whether the interval became that narrow.
+    /// Whether the wanted precision was reached.
     pub is_reached: bool,
 }
 
 /// A metric that a run cannot answer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Unknown {
-    /// The metric, by its name with dots; it has no value.
+    /// The metric, as a dotted name; it has no value.
     pub metric: String,
     /// The reason.
     pub reason: String,

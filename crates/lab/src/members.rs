@@ -1,4 +1,4 @@
-//! Measurements of the devices of an array, in the shape of a summary.
+//! Measurements of the devices of an array, as in a summary.
 
 use wordline_ssd::lifetime;
 use wordline_ssd::metrics::{Detail, MemberDetail, PoolDetail};
@@ -6,7 +6,7 @@ use wordline_ssd::metrics::{Detail, MemberDetail, PoolDetail};
 use crate::summary::MemberUse;
 use crate::wear;
 
-/// The devices of an array; their dies were so `busy`, one after the other.
+/// The devices of an array; `busy` has the utilisation of all dies in order.
 pub fn used(detail: &Detail, busy: &[f64]) -> Vec<MemberUse> {
     let (mut pools, mut busy) = (&detail.pools[..], busy);
     let used = |member: &MemberDetail| {

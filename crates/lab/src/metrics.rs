@@ -1,4 +1,4 @@
-//! How the metrics of devices stand in the JSON of a run.
+//! Schemas of the metrics of devices in the JSON of a run.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use wordline_kernel::Metric;
 use wordline_kernel::metrics::Unit;
 use wordline_ssd::metrics::{all, of_pool};
 
-/// How the metrics of a device stand in the JSON.
+/// The schema of the metrics of a device.
 pub(crate) struct MetricsSchema;
 
 impl JsonSchema for MetricsSchema {
@@ -24,7 +24,7 @@ impl JsonSchema for MetricsSchema {
     }
 }
 
-/// How the metrics of one of several pools stand there.
+/// The schema of the metrics of one of several pools.
 pub(crate) struct PoolMetricsSchema;
 
 impl JsonSchema for PoolMetricsSchema {
@@ -41,7 +41,7 @@ impl JsonSchema for PoolMetricsSchema {
     }
 }
 
-/// A table for each section, and what stands alone.
+/// An object for each section, and the metrics without a section.
 fn schema_of(metrics: impl Iterator<Item = &'static Metric>) -> Schema {
     let mut sections = serde_json::Map::new();
     for metric in metrics {

@@ -1,40 +1,42 @@
-//! Observers of a run, which are told how far it is and may stop it.
+//! Observers of a run, which are notified of its progress and can stop it.
 
-/// The phase in which a trace is looked at, before the device is made.
+/// The phase in which a trace is read, before the device is made.
 pub const READING: &str = "reading the trace";
-/// The phase before the first request, which ends with nothing to report.
+/// The phase before the first request; it ends without a report.
 pub const PRECONDITIONING: &str = "preconditioning";
-/// Its second part, on the way to a steady state.
+/// The second part of preconditioning, on the way to the steady state.
 pub const OVERWRITING: &str = "overwriting";
-/// The same where the workload itself is written.
+/// The same with writes of the workload itself.
 pub const WARMING_UP: &str = "warming up";
-/// The phase in which requests are simulated and not measured yet.
+/// The phase in which requests are simulated but not yet measured.
 pub const SETTLING: &str = "settling";
 /// The phase in which requests are simulated.
 pub const RUNNING: &str = "running";
 
-/// The phase in which a device puts its tables together after a power cut.
+/// The phase in which a device rebuilds its tables after a power cut.
 pub const RECOVERING: &str = "recovering";
 
 /// The phase in which a snapshot is saved.
 pub const SAVING: &str = "saving a snapshot";
 
-/// An observer of a run, to show how far it is and to stop it.
+/// An observer of a run, which shows its progress and can stop it.
 pub trait Observer {
-    /// A phase begins: [`READING`], [`PRECONDITIONING`], [`OVERWRITING`], [`WARMING_UP`], [`SETTLING`], [`RUNNING`] or [`SAVING`].
+    /// A phase begins: [`READING`], [`PRECONDITIONING`], [`OVERWRITING`], [`WARMING_UP`], [`SETTLING`],
+    /// [`RUNNING`] or [`SAVING`].
     fn phase(&mut self, _name: &'static str, _total: Option<u64>) {}
-    /// The work of the phase, as far as is known by now.
+    /// The total work of the phase, as far as known.
     fn expects(&mut self, _total: u64) {}
-    /// The power was cut: in the phase [`RECOVERING`] the device reads this many pages.
+    /// Power was cut: in the phase [`RECOVERING`] the device reads this many pages.
     fn recovers(&mut self, _pages: u64) {}
-    /// That is over, with this many requests answered; [`RUNNING`] goes on.
+    /// The recovery ended, with this many requests completed; [`RUNNING`] continues.
     fn recovered(&mut self, _answered: u64) {}
-    /// This many requests are answered; false stops the run.
+    /// This many requests have completed. Returns false to stop the run.
     fn progress(&mut self, _answered: u64) -> bool {
         true
     }
-    /// So much is done of a phase that answers none: bytes in [`READING`] and [`SAVING`], pages written in [`PRECONDITIONING`] and
-    /// [`OVERWRITING`], pages read in [`RECOVERING`]. False stops it, and the run, but for [`READING`].
+    /// Progress of a phase without completions: bytes in [`READING`] and [`SAVING`], pages written in
+    /// [`PRECONDITIONING`] and [`OVERWRITING`], pages read in [`RECOVERING`]. Returns false to stop the phase
+    /// and the run; in [`READING`] only the phase.
     fn goes_on(&mut self, _done: u64) -> bool {
         true
     }
@@ -45,7 +47,7 @@ pub struct Unobserved;
 
 impl Observer for Unobserved {}
 
-/// A function that is asked from time to time whether to go on, as an observer that shows nothing.
+/// An observer that shows nothing, and calls a function from time to time to decide whether to continue.
 pub struct While<F>(pub F);
 
 impl<F: FnMut() -> bool> Observer for While<F> {

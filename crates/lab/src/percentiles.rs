@@ -1,21 +1,21 @@
-//! The percentiles of a latency: the one table of them, which results, tables and charts share.
+//! The percentiles of a latency: the one table for results, tables and charts.
 
 use crate::summary::Latency;
 
 /// A percentile of a latency distribution.
 #[derive(Clone, Copy, Debug)]
 pub struct Percentile {
-    /// Its name for readers, as `p99.9`.
+    /// Its name for readers, such as `p99.9`.
     pub name: &'static str,
-    /// Its key in JSON, as `p999`.
+    /// Its key in JSON, such as `p999`.
     pub key: &'static str,
-    /// The part of the requests that are at most that slow.
+    /// The fraction of requests at or below it.
     pub fraction: f64,
     /// Its value in a distribution, in microseconds.
     pub of: fn(&Latency) -> Option<f64>,
-    /// The same, to be set or taken out.
+    /// The value as a mutable reference.
     pub of_mut: fn(&mut Latency) -> &mut Option<f64>,
-    /// Whether it is a step of ten in rarity, which charts of the tail draw a line at; p50 is the first.
+    /// Whether it is a step of ten in rarity, for which charts of the tail draw a line; p50 is the first.
     pub is_step: bool,
 }
 
@@ -33,7 +33,7 @@ macro_rules! percentile {
     };
 }
 
-/// All of them, from the least.
+/// All percentiles, in ascending order.
 pub const PERCENTILES: [Percentile; 8] = [
     percentile!("p50", 0.5, p50, true),
     percentile!("p80", 0.8, p80, false),

@@ -1,4 +1,4 @@
-//! Measurements of the pools of a device, in the shape of a summary.
+//! Measurements of the pools of a device, as in a summary.
 
 use wordline_ssd::device::{self, CommandTimes, Component};
 use wordline_ssd::metrics::PoolDetail;
@@ -6,7 +6,7 @@ use wordline_ssd::metrics::PoolDetail;
 use crate::summary::{CommandTime, PoolUse, WriteBack};
 use crate::wear;
 
-/// The pools, where there are several; their dies were so `busy`, one after the other.
+/// The pools, where there are several; `busy` has the utilisation of all dies in order.
 pub fn used(pools: &[PoolDetail], busy: &[f64]) -> Vec<PoolUse> {
     let (mut busy, group) = (busy.iter(), wear::blocks_a_value(pools));
     let used = |pool: &PoolDetail| PoolUse {
@@ -29,7 +29,7 @@ pub fn used(pools: &[PoolDetail], busy: &[f64]) -> Vec<PoolUse> {
     if pools.len() > 1 { pools.iter().map(used).collect() } else { Vec::new() }
 }
 
-/// The commands that wrote the buffer out to a pool.
+/// The commands that destaged the buffer to a pool.
 pub fn write_back(times: &device::WriteBack) -> WriteBack {
     WriteBack { fill: command_time(&times.fills), program: command_time(&times.programs) }
 }

@@ -1,4 +1,4 @@
-//! Power cuts of a run: when one comes, and what each did.
+//! Power cuts of a run: their time and results.
 
 use wordline_host::{HostQueue, Source};
 use wordline_kernel::{Calendar, Instant, Schedule, counted};
@@ -10,25 +10,25 @@ use crate::observer::Observer;
 use crate::report::Quantity;
 use crate::summary::PowerCut;
 
-/// Events of a recovery between two looks at the observer. Chosen: less than a hundredth of a second.
+/// Events of a recovery between two calls of the observer. Chosen: less than a hundredth of a second.
 const LOOK_EVERY: u64 = 1 << 14;
 
-/// The power of a run.
+/// The power supply of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Power {
-    /// When the run began.
+    /// The beginning of the run.
     begin: Instant,
-    /// The cut to come.
+    /// The pending cut.
     cut: Option<CutAfter>,
-    /// Whether the device puts its tables together, so that the host waits.
+    /// Whether the device is in recovery, so that the host waits.
     recovering: bool,
-    /// Events of recoveries.
+    /// Number of recovery events.
     events: u64,
     done: Vec<PowerCut>,
 }
 
 impl Power {
-    /// The power that is cut then, if at all.
+    /// A power supply with a cut at that time, if any.
     pub(crate) fn new<E: Copy + PartialEq>(cut: Option<CutAfter>, calendar: &mut Calendar<Event<E>>) -> Self {
         if let Some(CutAfter::Time(time)) = cut {
             calendar.after(time, Event::PowerCut);
@@ -36,13 +36,13 @@ impl Power {
         Self { begin: calendar.now(), cut, ..Self::default() }
     }
 
-    /// Whether the power is to be cut now that `answered` requests are answered.
+    /// Whether the power is to be cut after `answered` completions.
     #[inline]
     pub(crate) fn is_due(&self, answered: u64) -> bool {
         matches!(self.cut, Some(CutAfter::Requests(requests)) if answered >= requests)
     }
 
-    /// The cut that was to come comes.
+    /// Marks the pending cut as done.
     pub(crate) fn comes(&mut self) {
         self.cut = None;
     }
@@ -58,7 +58,7 @@ impl Power {
         let now = calendar.now();
         let cut = device.power_cut(now);
         calendar.clear();
-        // Of the events around the device, a cut that is to come stays.
+        // Of the events outside the device, only a pending cut stays.
         if let Some(CutAfter::Time(time)) = self.cut {
             calendar.at((self.begin + time).max(now), Event::PowerCut);
         }
@@ -91,7 +91,7 @@ impl Power {
         true
     }
 
-    /// Whether it is time to look at the observer again, after one more event of a recovery.
+    /// Whether to call the observer again, after one more recovery event.
     pub(crate) fn is_long(&mut self) -> bool {
         self.events += 1;
         self.events.is_multiple_of(LOOK_EVERY)
@@ -102,12 +102,12 @@ impl Power {
         self.recovering
     }
 
-    /// The result of each cut that came.
+    /// The result of each cut.
     pub(crate) fn results(&self) -> &[PowerCut] {
         &self.done
     }
 
-    /// The notes of a result on the cuts that came, and on one that was to come.
+    /// The notes of a result on its power cuts, and on a cut that did not take place.
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
         let missed = self.cut.map(|_| "the run was over before the power was to be cut".to_owned());
         self.done.iter().map(PowerCut::note).chain(missed)
@@ -115,7 +115,7 @@ impl Power {
 }
 
 impl PowerCut {
-    /// It in a sentence.
+    /// A sentence on the cut.
     pub(crate) fn note(&self) -> String {
         format!(
             "the power was cut after {}: {} not answered, {} and {} torn, the last writes of {} lost, {} back; recovery read {} \
@@ -138,7 +138,7 @@ mod tests {
     use crate::summary::{Outcome, Summary};
     use crate::{Device, RunOptions, Selection, Unobserved, Workload, run};
 
-    /// A run of this many requests whose power is cut once so many are answered.
+    /// A run of this many requests with a power cut after a number of completions.
     fn cut_after(answered: u64, requests: u64, options: RunOptions) -> Summary {
         let device = Device::preset("tiny").expect("the preset is embedded");
         let load = Workload { requests: Some(requests), ..Workload::named("mixed-70-30") };
@@ -169,11 +169,11 @@ mod tests {
         }
     }
 
-    /// An observer that asks to stop at its first call in a recovery, or never.
+    /// An observer that stops at its first call in a recovery, or never.
     #[derive(Default)]
     struct Watching {
         stops: bool,
-        /// Pages that a recovery is going to read, and those read at each call.
+        /// Pages that a recovery will read, and pages read at each call.
         pages: Option<u64>,
         read: Vec<u64>,
         answered: Option<u64>,
@@ -197,7 +197,7 @@ mod tests {
         }
     }
 
-    /// Ten requests on a device with many pages, and a power cut.
+    /// Ten requests on a device with many pages, then a power cut.
     fn recovered_before(observer: &mut Watching) -> Summary {
         let set = ["part.geometry.blocks_per_plane=16".to_owned(), "ftl.over_provisioning=0.5".to_owned()];
         let preset = Some("bench-512g".to_owned());

@@ -1,4 +1,4 @@
-//! The device before the first request: new, preconditioned, or restored from a snapshot.
+//! Preparation of a device before the first request: new, preconditioned, or restored from a snapshot.
 
 use std::path::Path;
 
@@ -17,19 +17,19 @@ use crate::report::Quantity;
 use crate::snapshot::{Moment, Snapshot};
 use crate::warm_up::warm_up;
 
-/// A device that is ready, and where it comes from.
+/// A prepared device and its history.
 pub(crate) struct Prepared<D: BlockDevice> {
     pub(crate) device: D,
     /// The pending events.
     pub(crate) agenda: Agenda<D::Event>,
-    /// The seed that it was made with.
+    /// The seed of the device.
     pub(crate) seed: u64,
-    /// The preparation of the device so far.
+    /// The preparation so far, a sentence each.
     pub(crate) history: Vec<String>,
 }
 
 impl<D: BlockDevice> Prepared<D> {
-    /// The device in the state of `start`; the result of the load is to note how it came about.
+    /// Prepares the device as `start` says; notes of the preparation are added to the load.
     pub(crate) fn of<T: DeviceType<Device = D>>(
         device: &T,
         start: &Start,
@@ -64,7 +64,7 @@ impl<D: BlockDevice> Prepared<D> {
         Ok(Self { device, agenda, seed, history })
     }
 
-    /// A device that was just made, in the state that is asked for: with the workload, and what ages, where it runs.
+    /// Preconditions a new device: with the workload, where `load` has one.
     pub(crate) fn preconditioned(
         mut device: D,
         precondition: Precondition,
@@ -103,7 +103,7 @@ impl<D: BlockDevice> Prepared<D> {
         Ok(Self { device, agenda, seed, history: vec![done] })
     }
 
-    /// Saves the device as it is.
+    /// Saves the device in its present state.
     pub(crate) fn save(
         &self,
         name: &str,
@@ -117,8 +117,8 @@ impl<D: BlockDevice> Prepared<D> {
     }
 }
 
-/// Tells an observer how far the writing has come: what is filled, and in a phase of its own, for a page takes longer then, what
-/// is overwritten.
+/// Reports progress of writing to an observer: first filling, then overwriting as a separate phase, since its
+/// pages take longer.
 fn goes_on(written: Written, overwrites: &mut bool, observer: &mut dyn Observer) -> bool {
     let Written { pages, filled, expected } = written;
     if pages <= filled || expected == filled {
@@ -132,7 +132,7 @@ fn goes_on(written: Written, overwrites: &mut bool, observer: &mut dyn Observer)
     observer.goes_on(pages.min(expected) - filled)
 }
 
-/// A device that is only preconditioned has no workload.
+/// The error of a precondition by workload where only a device is prepared.
 fn no_workload() -> Error {
     Error::Argument {
         what: "precondition".into(),
@@ -141,7 +141,7 @@ fn no_workload() -> Error {
     }
 }
 
-/// A sentence on bringing a device, or a part `of` it, to its steady state; `of` may say as well how it is left.
+/// A sentence on bringing a device, or a part `of` it, to its steady state; `of` can also say how it is left.
 fn steady(done: Steady, of: &str) -> String {
     let overwritten = match done.amplification {
         Some(amplification) => format!(
@@ -153,7 +153,7 @@ fn steady(done: Steady, of: &str) -> String {
     format!("preconditioned to the steady state of uniform random writes{of}{overwritten}")
 }
 
-/// Pages that are written before the first request to a device of this shape, where that is known.
+/// Pages written before the first request to a device of this shape, where known.
 pub(crate) fn pages_to_fill(start: &Start, shape: &Shape) -> Option<u64> {
     match start {
         Start::As(Precondition::Filled(fraction)) => {
@@ -163,21 +163,21 @@ pub(crate) fn pages_to_fill(start: &Start, shape: &Shape) -> Option<u64> {
     }
 }
 
-/// A snapshot that is to be made.
+/// A snapshot to be made.
 pub struct Making<'a> {
     /// The name of the device.
     pub(crate) name: &'a str,
     /// Its configuration.
     pub(crate) text: &'a str,
-    /// The state that it is brought into.
+    /// The state to bring it into.
     pub(crate) precondition: Precondition,
-    /// The seed that it is made with.
+    /// The seed of the device.
     pub(crate) seed: u64,
-    /// Where it is saved.
+    /// The output that it is saved to.
     pub(crate) to: Output,
 }
 
-/// The same of a device of a known type.
+/// Makes a snapshot of a device of a known type.
 pub(crate) fn make_of(
     device: &impl DeviceType,
     making: Making<'_>,
@@ -198,7 +198,7 @@ mod tests {
     use wordline_ssd::Parts;
     use wordline_ssd::policy::router::Single;
 
-    /// The reports about phases: the name, the progress at the last call, and the total expected then.
+    /// The phases reported: the name, the progress at the last call, and the total expected then.
     #[derive(Default)]
     struct Phases(Vec<(&'static str, u64, u64)>);
 

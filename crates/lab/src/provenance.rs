@@ -1,4 +1,4 @@
-//! Where a result comes from: which program made it, by which command, of which trace.
+//! The provenance of a result: program, command line and trace.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -10,43 +10,43 @@ use sha2::{Digest, Sha256};
 
 use crate::output::is_standard;
 
-/// The number of the layout of results in JSON, reports and logs: one more for each change that a reader of the one before
-/// would trip over.
+/// The version of the layout of results in JSON, reports and logs; it grows with each change that breaks
+/// readers of the previous one.
 pub const SCHEMA: u32 = 2;
 
-/// The program that made a result, and how it was called.
+/// The program that made a result, and its command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Provenance {
-    /// The number of the layout of this result.
+    /// The version of the layout of this result.
     pub schema: u32,
     /// The version of the program.
     pub version: String,
-    /// The commit that the program was built from; null where that is not known.
+    /// The commit that the program was built from; null where unknown.
     pub commit: Option<String>,
-    /// The command line, an argument each; empty where there was none.
+    /// The command line by arguments; empty without one.
     pub command: Vec<String>,
 }
 
 impl Provenance {
-    /// That of a result of this library, in a program of this `commit` that was called by `command`.
+    /// The provenance of a result of this library, in a program of this `commit` with this `command` line.
     pub fn of(commit: Option<&str>, command: Vec<String>) -> Self {
         let version = env!("CARGO_PKG_VERSION").into();
         Self { schema: SCHEMA, version, commit: commit.map(Into::into), command }
     }
 
-    /// The program in a few words.
+    /// Name and version of the program.
     pub fn program(&self) -> String {
         let commit = self.commit.as_ref().map(|commit| format!(" ({commit})")).unwrap_or_default();
         format!("wordline {}{commit}", self.version)
     }
 
-    /// The command line as a shell takes it.
+    /// The command line, quoted for a shell.
     pub fn command_line(&self) -> String {
         self.command.iter().map(|argument| quoted(argument)).collect::<Vec<_>>().join(" ")
     }
 }
 
-/// An argument as a shell takes it.
+/// An argument, quoted for a shell.
 fn quoted(argument: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=,+@%^".contains(&byte);
     match !argument.is_empty() && argument.bytes().all(plain) {
@@ -55,22 +55,22 @@ fn quoted(argument: &str) -> String {
     }
 }
 
-/// The bytes of a trace file.
+/// A trace file and its digest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct TraceFile {
-    /// The file as it was named.
+    /// The path as it was given.
     pub path: String,
-    /// Its bytes, as they are on the disk.
+    /// Its size on disk.
     pub bytes: u64,
-    /// SHA-256 of these, or of the first gibibyte (`head -c 1073741824 FILE | sha256sum`); of the files of a directory by their names, one
-    /// after the other.
+    /// SHA-256 of its bytes, or of the first gibibyte (`head -c 1073741824 FILE | sha256sum`); for a
+    /// directory, of its files in order of their names.
     pub sha256: String,
 }
 
-/// The most bytes that are hashed. Chosen: a second or two beside a run that reads all of them.
+/// The most bytes that are hashed. Chosen: a second or two, against a run that reads all of them.
 const MOST_HASHED: u64 = 1 << 30;
 
-/// A trace file of which the bytes are being hashed, beside whatever else goes on.
+/// The digest of a trace file, computed in the background.
 #[derive(Debug)]
 pub struct Fingerprint {
     hashing: JoinHandle<io::Result<TraceFile>>,
@@ -79,7 +79,8 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Begins with the file `path`, or the files of a directory; `None` for what cannot be read twice.
+    /// Begins with the file `path`, or the files of a directory; `None` for an input that cannot be read
+    /// twice.
     pub fn of(path: &Path) -> Option<Self> {
         let before = std::fs::metadata(path).ok().filter(|_| !is_standard(path))?;
         let path = path.to_owned();
@@ -89,13 +90,13 @@ impl Fingerprint {
         })
     }
 
-    /// Whether there is nothing to wait for.
+    /// Whether the digest is ready.
     pub fn is_finished(&self) -> bool {
         self.hashing.is_finished()
     }
 
-    /// Waits for the end; `None` if the file could not be read again, or has changed since the beginning: what ran may be
-    /// other bytes than these.
+    /// Waits for the digest; `None` if the file could not be read again, or has changed since the beginning:
+    /// the run may have read other bytes.
     pub fn finish(self) -> Option<TraceFile> {
         let found = self.hashing.join().ok()?.ok()?;
         let now = std::fs::metadata(&self.path).ok()?;

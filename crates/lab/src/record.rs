@@ -1,4 +1,4 @@
-//! Where each answer of a run goes beside the measurements: to a log in a file, to a session that keeps it, or both.
+//! The record of completions, beside the measurements: a log file, a list kept for a session, or both.
 
 use wordline_kernel::{Bytes, Duration, Instant};
 use wordline_ssd::{Answer, Operation, SECTOR};
@@ -7,28 +7,28 @@ use crate::error::Result;
 use crate::log::Log;
 use crate::summary::Summary;
 
-/// An answer that a session was given.
+/// A completion as a session returns it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answered {
-    /// The number of the request, as [`Session::submit`](crate::Session::submit) gave it: counted from 0 in the order of submission,
-    /// and from 0 again after 2^32.
+    /// The number of the request, as [`Session::submit`](crate::Session::submit) returned it: counted from 0
+    /// in order of submission, and from 0 again after 2^32.
     pub number: u32,
     /// Its operation.
     pub operation: Operation,
     /// Its first byte.
     pub offset: Bytes,
-    /// How many bytes.
+    /// Its size.
     pub size: Bytes,
-    /// When the answer was given, counted from the beginning of the session.
+    /// The time of completion, counted from the beginning of the session.
     pub time: Instant,
-    /// The time from submission to answer.
+    /// The time from submission to completion.
     pub latency: Duration,
-    /// Whether it failed: a write to a device at the end of its life, a read of what is lost, or a comparison that found something
-    /// else.
+    /// Whether it failed: a write to a device at the end of its life, a read of lost data, or a compare that
+    /// found a difference.
     pub failed: bool,
 }
 
-/// Where answers go.
+/// The record of completions.
 #[derive(Default)]
 pub struct Record {
     log: Option<Log>,
@@ -36,12 +36,12 @@ pub struct Record {
 }
 
 impl Record {
-    /// A record in `log` alone; none where there is no log.
+    /// A record with only a `log`; none without one.
     pub fn of(log: Option<Log>) -> Option<Self> {
         log.map(|log| Self { log: Some(log), kept: None })
     }
 
-    /// Adds an answer that was given at `now`, since the beginning of the run.
+    /// Adds a completion at `now`, counted from the beginning of the run.
     pub fn add(&mut self, answer: &Answer, now: Instant) -> Result<()> {
         let Answer { command, latency, failed } = *answer;
         if let Some(kept) = &mut self.kept {
@@ -56,28 +56,29 @@ impl Record {
             });
         }
         match &mut self.log {
-            // A request that was outstanding when measuring began has no place in a log that begins there.
+            // A request that was outstanding when the measurement began has no place in a log that begins
+            // there.
             Some(log) if latency <= now - Instant::ZERO => log.add(answer, now),
             _ => Ok(()),
         }
     }
 
-    /// Keeps answers from now on, until they are [taken](Self::take).
+    /// Keeps completions from now on, until they are [taken](Self::take).
     pub fn keep(record: &mut Option<Self>) {
         record.get_or_insert_default().kept.get_or_insert_default();
     }
 
-    /// Keeps answers no longer; nothing is recorded any more where there is no log.
+    /// Stops keeping completions; without a log there is no record then.
     pub fn keep_no_longer(record: &mut Option<Self>) {
         *record = record.take().and_then(|record| Self::of(record.log));
     }
 
-    /// The answers that were kept.
+    /// Takes the completions that were kept.
     pub fn take(&mut self) -> Vec<Answered> {
         self.kept.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Ends the log with what there is to say of the run.
+    /// Completes the log with facts about the run.
     ///
     /// # Errors
     /// [`Error::File`](crate::Error::File) if it cannot be written.

@@ -14,7 +14,7 @@ pub(crate) struct Reproducer {
 }
 
 impl Reproducer {
-    /// Those of a run of this load.
+    /// The reproducer of a run of this load.
     pub(crate) fn of(load: &Load) -> Self {
         Self {
             trace: format!("{} ({:?})", load.source.name, load.source.kind),
@@ -36,12 +36,13 @@ impl Reproducer {
         )
     }
 
-    /// The result of `prepare`, before the first request, with the reproducer where it failed by a fault of ours.
+    /// Runs `prepare`, before the first request; an internal fault gets the reproducer.
     pub(crate) fn guard<T>(&self, prepare: impl FnOnce() -> Result<T>) -> Result<T> {
         self.told(0, catch_unwind(AssertUnwindSafe(prepare)))
     }
 
-    /// The result that was `caught` after so many requests were submitted, with the reproducer where it failed by a fault of ours or a design.
+    /// The result `caught` after this many submitted requests; an internal fault, or a fault of a design,
+    /// gets the reproducer.
     pub(crate) fn told<T>(&self, position: u64, caught: thread::Result<Result<T>>) -> Result<T> {
         match caught {
             Ok(Err(Error::Stuck(what))) => Err(Error::Stuck(format!("{what}{}", self.of_fault(position)))),

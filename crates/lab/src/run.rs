@@ -1,5 +1,5 @@
-//! The run: a workload goes through a host queue into a device, and what happens is measured. It is a [`Session`] that goes to its end
-//! at once.
+//! Runs: a workload passes through a host queue into a device, and is measured. A run is a [`Session`] that
+//! is advanced to its end in one step.
 
 use wordline_kernel::Duration;
 use wordline_ssd::BlockDevice;
@@ -29,11 +29,11 @@ use crate::workload::{Origin, Workload};
 /// ```
 ///
 /// # Errors
-/// Input that cannot be read, and settings that do not fit together, each with what was found and what was wanted.
-/// [`Error::Argument`] for a request beyond the device, [`Error::File`] if the log cannot be
-/// written, [`Error::Stopped`] if the observer stopped it before the first request, and with a reproducer
-/// [`Error::WrongAnswer`] if a design answers what is not allowed, [`Error::Invariant`]
-/// if a check of the simulation fails, and [`Error::Stuck`] if it does not get on.
+/// Input that cannot be read, and settings that do not fit together, each with what was found and what was
+/// wanted. [`Error::Argument`] for a request beyond the device, [`Error::File`] if the log cannot be written,
+/// [`Error::Stopped`] if the observer stopped it before the first request; with a reproducer,
+/// [`Error::WrongAnswer`] for an invalid decision of a design, [`Error::Invariant`] if a check of the
+/// simulation fails, and [`Error::Stuck`] if it makes no progress.
 pub fn run(
     device: &Device,
     workload: &Workload,
@@ -50,7 +50,7 @@ pub fn run(
     run_job(workload.job(device, &options, observer)?, observer)
 }
 
-/// The stretch of a run around its slowest request, which a run of its own finds.
+/// The time window of a run around its slowest request, found by a separate run.
 fn around_slowest(
     device: &Device,
     workload: &Workload,
@@ -78,15 +78,15 @@ fn around_slowest(
 /// Runs a job to its end, or until the observer stops it.
 ///
 /// # Errors
-/// Those of [`run`].
+/// The errors of [`run`].
 pub fn run_job(job: Job, observer: &mut dyn Observer) -> Result<Summary> {
     Session::of(job, observer)?.finish_observed(observer)
 }
 
-/// Runs a load on any device that was just made, to its end or until the observer stops it.
+/// Runs a load on a new device of any type to its end, or until the observer stops it.
 ///
 /// # Errors
-/// Those of [`run`].
+/// The errors of [`run`].
 pub fn run_on<D>(
     device: D,
     precondition: Precondition,
@@ -102,8 +102,7 @@ where
 /// Preconditions a new device and saves it.
 ///
 /// # Errors
-/// [`Error::File`] if it cannot be written, [`Error::Stopped`] if the observer does not want it
-/// to go on.
+/// [`Error::File`] if it cannot be written, [`Error::Stopped`] if the observer stops it.
 pub fn make_snapshot(
     device: &Device,
     precondition: Precondition,

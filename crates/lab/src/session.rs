@@ -1,4 +1,4 @@
-//! A session: a run that goes on step by step, as far as its caller wants each time.
+//! Sessions: runs that are advanced step by step, as far as the caller wants each time.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -22,11 +22,12 @@ use crate::trace::Request;
 use crate::transient::WarmUp;
 use crate::workload::Workload;
 
-/// A device at work, which is given requests and goes on as far as its caller wants. A [run](crate::run()) is a session that goes to its end at
-/// once; whatever the steps, equal requests give an equal digest.
+/// A device in operation, which gets requests and is advanced as far as its caller wants. A
+/// [run](crate::run()) is a session that is advanced to its end in one step; whatever the steps, equal
+/// requests give an equal digest.
 ///
-/// Requests come from a workload, or one by one by [`submit`](Self::submit) where the workload is
-/// [`Workload::submitted`]. A host that decides by what it measures is written so:
+/// Requests come from a workload, or one by one through [`submit`](Self::submit) where the workload is
+/// [`Workload::submitted`]. A host that decides by what it measures looks like this:
 ///
 /// ```
 /// use wordline_lab::trace::{Op, Request};
@@ -47,8 +48,8 @@ use crate::workload::Workload;
 /// # Ok::<(), wordline_lab::Error>(())
 /// ```
 ///
-/// After an error of the simulation ([`Error::Stuck`], [`Error::WrongAnswer`], [`Error::Invariant`]) a session is over, and every
-/// further call returns an error. Wrong input changes nothing.
+/// After an error of the simulation ([`Error::Stuck`], [`Error::WrongAnswer`], [`Error::Invariant`]) a
+/// session is over, and every further call returns an error. Wrong input has no effect.
 pub struct Session {
     steps: Box<dyn Steps>,
     reproducer: Reproducer,
@@ -56,10 +57,10 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session on a device that is prepared as `options` say, with the requests of `workload`.
+    /// Opens a session on a device prepared by `options`, with the requests of `workload`.
     ///
     /// # Errors
-    /// Those of [`run`](crate::run()), and [`Error::Argument`] for settings that do not fit together.
+    /// The errors of [`run`](crate::run()), and [`Error::Argument`] for settings that do not fit together.
     pub fn open(device: &Device, workload: &Workload, options: &RunOptions) -> Result<Self> {
         Self::open_observed(device, workload, options, &mut Unobserved)
     }
@@ -89,7 +90,7 @@ impl Session {
         Ok(Self { steps, reproducer, is_broken: false })
     }
 
-    /// The session of a load on any device that was just made.
+    /// The session of a load on a new device of any type.
     ///
     /// # Errors
     /// As for [`open_observed`](Self::open_observed).
@@ -114,26 +115,27 @@ impl Session {
         Ok(Self { steps, reproducer, is_broken: false })
     }
 
-    /// Gives the session a request, which the device takes at its [arrival](Request::arrival), counted from the beginning of the session; with
-    /// a queue depth, as soon as there is room. Nothing happens before the session goes on. Returns the number of the request, by
-    /// which its [answer](Answered) can be told: counted from 0.
+    /// Submits a request to the session. The device accepts it at its [arrival](Request::arrival), counted
+    /// from the beginning of the session; with a queue depth, as soon as a slot is free. Nothing happens
+    /// before the session advances. Returns the number of the request, counted from 0, which its
+    /// [`Answered`] carries.
     ///
     /// # Errors
-    /// [`Error::Argument`] for a request beyond the device, one before the present or before the last one, and one to a session whose
-    /// requests come from a workload. The session is as before.
+    /// [`Error::Argument`] for a request beyond the device, for an arrival before the present or before the
+    /// last request, and for a session whose requests come from a workload. The session is unchanged then.
     pub fn submit(&mut self, request: &Request) -> Result<u64> {
         self.guarded(|steps| steps.submit(request))
     }
 
-    /// Goes on. Returns where it stopped.
+    /// Advances the session. Returns where it stopped.
     ///
     /// # Errors
-    /// Those of [`run`](crate::run()), and [`Error::Argument`] for a time that has passed.
+    /// The errors of [`run`](crate::run()), and [`Error::Argument`] for a time in the past.
     pub fn advance(&mut self, until: Until) -> Result<Reached> {
         self.advance_observed(until, &mut Unobserved)
     }
 
-    /// The same with an observer, who may stop it; it can go on from there.
+    /// The same with an observer, which can stop it; the session can be advanced further.
     ///
     /// # Errors
     /// As for [`advance`](Self::advance).
@@ -141,7 +143,7 @@ impl Session {
         self.guarded(|steps| steps.advance(until, observer))
     }
 
-    /// The answers since they were last taken, in their order. They are kept until then.
+    /// The completions since the last call, in order. They are kept until then.
     pub fn answers(&mut self) -> Vec<Answered> {
         self.steps.answers()
     }
@@ -151,13 +153,13 @@ impl Session {
         self.standing().now
     }
 
-    /// Where the session stands: its time, and how many requests wait, are outstanding and were answered.
+    /// The state of the session: its time, and the counts of waiting, outstanding and completed requests.
     pub fn standing(&self) -> Standing {
         self.steps.standing()
     }
 
-    /// The metrics of the device since the beginning of the session, as they are counted: what a [summary](Self::summary) calls unknown has
-    /// its value here.
+    /// The metrics of the device since the beginning of the session, as counted: a metric that a
+    /// [summary](Self::summary) calls unknown has its value here.
     pub fn metrics(&self) -> Metrics {
         self.steps.metrics()
     }
@@ -167,39 +169,40 @@ impl Session {
         self.steps.host()
     }
 
-    /// The result so far, as [`finish`](Self::finish) gives it: `interrupted` where requests are left.
+    /// The result so far, as by [`finish`](Self::finish): `interrupted` where requests are left.
     pub fn summary(&mut self) -> Summary {
         self.steps.summary()
     }
 
-    /// Cuts the power at the present instant, and switches it on again. Outstanding requests are lost; the device recovers as the
-    /// session goes on, and takes requests when it has.
+    /// Cuts the power at the present instant, and switches it on again. Outstanding requests are lost; the
+    /// device recovers as the session advances, and accepts requests afterwards.
     ///
     /// # Errors
-    /// [`Error::Argument`] if the device still recovers from another power cut.
+    /// [`Error::Argument`] if the device is still recovering from another power cut.
     pub fn cut_power(&mut self) -> Result<()> {
         self.guarded(|steps| steps.cut_power(&mut Unobserved))
     }
 
-    /// Saves the device as a snapshot, from which [`RunOptions::from_snapshot`] restores it. The session goes on unchanged.
+    /// Saves the device as a snapshot, from which [`RunOptions::from_snapshot`] restores it. The session is
+    /// unchanged.
     ///
     /// # Errors
-    /// [`Error::Argument`] unless every request is answered, [`Error::File`] if it cannot be written.
+    /// [`Error::Argument`] unless every request has completed, [`Error::File`] if it cannot be written.
     pub fn save(&mut self, path: &Path) -> Result<()> {
         let to = Output::open(path)?;
         self.guarded(|steps| steps.save(to, &mut Unobserved))
     }
 
-    /// Goes on to the end of the workload, or until all that was submitted is answered. Returns the result, which is that of a run of
-    /// the same requests.
+    /// Advances to the end of the workload, or until all submitted requests have completed. Returns the
+    /// result, which equals that of a run of the same requests.
     ///
     /// # Errors
-    /// Those of [`run`](crate::run()).
+    /// The errors of [`run`](crate::run()).
     pub fn finish(self) -> Result<Summary> {
         self.finish_observed(&mut Unobserved)
     }
 
-    /// The same with an observer, who may stop it: then the result is of what was answered by then.
+    /// The same with an observer, which can stop it: the result then covers the requests completed so far.
     ///
     /// # Errors
     /// As for [`finish`](Self::finish).
@@ -207,7 +210,7 @@ impl Session {
         self.guarded(|steps| steps.finish(observer))
     }
 
-    /// Calls `step`; an error of the simulation, a panic among that, ends the session.
+    /// Calls `step`; an error of the simulation, also a panic, ends the session.
     fn guarded<T>(&mut self, step: impl FnOnce(&mut dyn Steps) -> Result<T>) -> Result<T> {
         if self.is_broken {
             return Err(Error::Argument {

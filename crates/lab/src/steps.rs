@@ -1,4 +1,4 @@
-//! The face of a run under way on a device of any type, by which a [`Session`](crate::Session) drives it.
+//! The interface of a run in progress on a device of any type, which a [`Session`](crate::Session) drives.
 
 use wordline_kernel::{Instant, Metrics};
 
@@ -9,67 +9,70 @@ use crate::record::Answered;
 use crate::summary::{Host, Summary};
 use crate::trace::Request;
 
-/// How far a session is to go on.
+/// How far to advance a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// To this time, counted from the beginning of the session. All that is due by then, and at that instant, has happened.
+    /// To this time, counted from the beginning of the session. All events up to and at this instant have
+    /// been handled.
     Time(Instant),
-    /// Until so many more requests are answered.
+    /// Until this many more requests complete.
     Answers(u64),
-    /// To the next answer, but no further than to this time, counted from the beginning of the session.
+    /// To the next completion, but not beyond this time, counted from the beginning of the session.
     AnswerBy(Instant),
-    /// Until the device has taken every request that was submitted to the session: those of an open loop at their times, those of a
-    /// closed loop as there is room. A request that is submitted then comes as if it had been known from the beginning.
+    /// Until the device has accepted every request submitted to the session: in an open loop at their times,
+    /// in a closed loop as slots become free. A request submitted then is handled as if it had been known
+    /// from the beginning.
     Taken,
-    /// Until nothing is left to do: every request is answered, and none is to come but those that are still to be submitted.
+    /// Until nothing is left to do: every request has completed, and only requests that are not submitted yet
+    /// can follow.
     Rest,
 }
 
-/// Where a session has come to a stop.
+/// The reason why a session stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reached {
-    /// Where it was to go.
+    /// It reached its target.
     Wanted,
-    /// At rest before that: every request is answered.
+    /// It came to rest before: every request has completed.
     Rest,
-    /// Where its observer stopped it.
+    /// The observer stopped it.
     Stopped,
 }
 
-/// Where a session stands.
+/// The state of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
     /// The present, counted from the beginning of the session.
     pub now: Instant,
-    /// Requests that were submitted to the session and that the device has not taken yet.
+    /// Requests submitted to the session that the device has not accepted yet.
     pub waiting: u64,
-    /// Requests that the device has taken.
+    /// Requests that the device has accepted.
     pub submitted: u64,
-    /// Requests that were answered.
+    /// Requests that have completed.
     pub answered: u64,
-    /// Requests that the device has taken and that may still be answered.
+    /// Requests that the device has accepted and that can still complete.
     pub outstanding: u64,
-    /// Requests that a power cut lost.
+    /// Requests lost in a power cut.
     pub lost: u64,
-    /// Whether the device recovers from a power cut, and takes nothing.
+    /// Whether the device is recovering from a power cut, and accepts nothing.
     pub recovers: bool,
 }
 
-/// A run under way on a device of any type. The methods are those of a [`Session`](crate::Session), which are documented there.
+/// A run in progress on a device of any type. The methods are documented at [`Session`](crate::Session).
 pub trait Steps: Send {
-    /// Takes a request. Returns its number.
+    /// Submits a request. Returns its number.
     ///
     /// # Errors
-    /// If the device cannot take it.
+    /// If the device cannot accept it.
     fn submit(&mut self, request: &Request) -> Result<u64>;
-    /// Goes on, and keeps the answers.
+    /// Advances the run, and keeps the completions.
     ///
     /// # Errors
-    /// Those of a run.
+    /// The errors of a run.
     fn advance(&mut self, until: Until, observer: &mut dyn Observer) -> Result<Reached>;
-    /// The answers since they were last taken.
+    /// The completions since the last call.
     fn answers(&mut self) -> Vec<Answered>;
-    /// Where the run stands.
+    /// The state of the run.
     fn standing(&self) -> Standing;
     /// The metrics of the device since the beginning.
     fn metrics(&self) -> Metrics;
@@ -80,16 +83,16 @@ pub trait Steps: Send {
     /// Cuts the power and switches it on again.
     ///
     /// # Errors
-    /// If the device recovers from another power cut.
+    /// If the device is recovering from another power cut.
     fn cut_power(&mut self, observer: &mut dyn Observer) -> Result<()>;
     /// Saves the device.
     ///
     /// # Errors
-    /// If a request is not answered, or the file cannot be written.
+    /// If a request has not completed, or the file cannot be written.
     fn save(&mut self, to: Output, observer: &mut dyn Observer) -> Result<()>;
-    /// Goes on to the end of the workload. Returns the result.
+    /// Advances to the end of the workload. Returns the result.
     ///
     /// # Errors
-    /// Those of a run.
+    /// The errors of a run.
     fn finish(&mut self, observer: &mut dyn Observer) -> Result<Summary>;
 }

@@ -1,14 +1,14 @@
-//! The mean of a sample and how far it may lie from the mean of all, by Student's t.
+//! The mean of a sample with its confidence interval, by Student's t.
 
-/// The 97.5 % quantiles of Student's t distribution with 1 to 10 degrees of freedom, so that 95 % lie between the quantile and its
-/// negative. NIST/SEMATECH e-Handbook of Statistical Methods, table 1.3.6.7.2.
+/// The 97.5 % quantiles of Student's t distribution with 1 to 10 degrees of freedom: 95 % lie between the
+/// negative and the positive quantile. NIST/SEMATECH e-Handbook of Statistical Methods, table 1.3.6.7.2.
 const QUANTILES: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
 
-/// The same quantile of the normal distribution, of the same table.
+/// The same quantile of the normal distribution, from the same table.
 const NORMAL: f64 = 1.960;
 
-/// The quantile with this many degrees of freedom, at least one. Above the table the first three terms of the expansion of Cornish and
-/// Fisher, which are right to a thousandth from 11 degrees on.
+/// The quantile with this many degrees of freedom, at least one. Beyond the table, the first three terms of
+/// the Cornish-Fisher expansion, which are accurate to a thousandth from 11 degrees on.
 fn quantile(freedom: usize) -> f64 {
     if let Some(known) = freedom.checked_sub(1).and_then(|at| QUANTILES.get(at)) {
         return *known;
@@ -25,13 +25,13 @@ fn quantile(freedom: usize) -> f64 {
 pub struct Mean {
     /// The mean of the values.
     pub mean: f64,
-    /// How far the interval reaches to both sides; none for a single value, of which nothing is known, and 0 for values that are
-    /// all the same.
+    /// The half-width of the interval; none for a single value, which has no known error, and 0 for equal
+    /// values.
     pub half: Option<f64>,
 }
 
 impl Mean {
-    /// That of values, of which there is at least one.
+    /// The mean of at least one value.
     pub fn of(values: &[f64]) -> Self {
         let (first, count) = (values[0], values.len() as f64);
         if values.len() == 1 {
@@ -46,7 +46,7 @@ impl Mean {
         Self { mean, half: Some(quantile(values.len() - 1) * deviation / count.sqrt()) }
     }
 
-    /// The least and the greatest value of the interval; both the mean where there is none.
+    /// The ends of the interval; both equal the mean without one.
     pub fn interval(self) -> [f64; 2] {
         let half = self.half.unwrap_or(0.0);
         [self.mean - half, self.mean + half]
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn quantiles_above_the_table_go_on_from_it() {
-        // The same table of the handbook.
+        // From the same table of the handbook.
         for (freedom, known) in [(1, 12.706), (4, 2.776), (10, 2.228), (11, 2.201), (19, 2.093), (100, 1.984)]
         {
             assert!((quantile(freedom) - known).abs() < 2e-3, "{freedom}: {}", quantile(freedom));

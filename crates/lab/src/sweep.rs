@@ -1,5 +1,5 @@
-//! Many independent runs side by side over the cores. The order of the results is that of the points, whatever
-//! the number of threads.
+//! Independent runs in parallel on several cores. The results are in the order of the points, whatever the
+//! number of threads.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -7,18 +7,18 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 
-/// How a sweep is carried out; none of it reaches a result.
+/// Options of a sweep; none of them affects a result.
 pub struct Conduct<'a> {
-    /// Threads; 0 for as many as there are cores.
+    /// Number of threads; 0 for the number of cores.
     pub threads: usize,
-    /// Set by the user to stop: points that have not begun are left out.
+    /// Set by the user to stop: points that have not begun are skipped.
     pub stop: &'a AtomicBool,
-    /// Told after each point how many are done, and of how many.
+    /// Called after each point with the number of points done, and their total.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
-/// Does `work` for every point; `None` for points that the user's stop left out. The error of the first point that
-/// has one ends the sweep.
+/// Calls `work` for every point; `None` for points that the user's stop skipped. The first error of a point
+/// ends the sweep.
 pub fn run<P: Sync, R: Send>(
     points: &[P],
     conduct: &Conduct<'_>,
@@ -38,7 +38,7 @@ pub fn run<P: Sync, R: Send>(
             return None;
         }
         let result = match work(point) {
-            // The user's stop leaves it out, too.
+            // The user's stop skips it as well.
             Err(Error::Stopped) => return None,
             result => result,
         };
@@ -46,7 +46,7 @@ pub fn run<P: Sync, R: Send>(
         (conduct.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, points.len());
         Some(result)
     };
-    // Dealt out one by one in their order: points differ much in length.
+    // Scheduled one by one in their order: points differ much in length.
     let results: Vec<_> = pool.install(|| points.par_iter().with_max_len(1).map(one).collect());
     results.into_iter().map(Option::transpose).collect()
 }

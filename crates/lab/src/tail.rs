@@ -1,29 +1,29 @@
-//! Where the time of single requests went, as a run tells it: the slowest, and all by percentile of their latency.
+//! Tail attribution: latency breakdowns of the slowest requests, and by percentile of latency.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use wordline_ssd::device::{self, Above, Component, DieWork, Explained, Interval};
 use wordline_ssd::{Operation, SECTOR};
 
-/// How many of the slowest requests are kept where nothing else is asked for.
+/// The default number of slowest requests that are kept.
 pub const SLOWEST: u32 = 1_000;
 
-/// How many of them are told one by one. Chosen: what a reader looks through.
+/// The number of them that are listed singly. Chosen: what a reader looks through.
 const TOLD: usize = 20;
 
-/// The ends of the ranges of percentiles.
+/// The upper ends of the ranges of percentiles.
 const ENDS: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 100.0];
 
-/// Where the time of single requests went.
+/// Latency breakdowns of single requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Tail {
-    /// Reads and writes by percentile of their latency: each of the first 10,000 requests, then one of 128.
+    /// Reads and writes by percentile of latency: each of the first 10,000 requests, then one of 128.
     pub ranges: Vec<LatencyRange>,
     /// The slowest requests together; left out where none was kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Slowest")]
     pub slowest: Option<Slowest>,
-    /// The slowest of them one by one, at most 20, the slowest first.
+    /// The slowest requests singly, at most 20, the slowest first.
     pub requests: Vec<SlowRequest>,
 }
 
@@ -32,29 +32,31 @@ pub struct Tail {
 pub struct LatencyRange {
     /// `read` or `write`.
     pub operation: String,
-    /// The percentile from which on they are.
+    /// The lower percentile.
     pub from_percentile: f64,
-    /// The percentile up to which they are.
+    /// The upper percentile.
     pub to_percentile: f64,
-    /// How many requests they stand for.
+    /// The number of requests that they represent.
     pub requests: u64,
     /// Their mean latency, in microseconds.
     pub latency_us: f64,
-    /// Where their time went in the mean; together it is their mean latency.
+    /// Their mean latency breakdown; its sum is the mean latency.
     pub time: Vec<TailPart>,
-    /// The time in the buffer by what the dies worked on meanwhile; of the requests that waited for room or for a program.
+    /// The time in the buffer by the work of the dies meanwhile, of requests that waited for room or for a
+    /// program.
     pub buffer_while: Vec<TailPart>,
 }
 
 /// A part of the time of a request.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TailPart {
-    /// A stage, as in `time` of the run. In place of `gc_wait` and `die_wait` stands what the die worked on meanwhile, as
-    /// `behind_erase`, and `behind_other` for what is not known: more than 1,024 commands ago, or the way of a suspension.
-    /// Of an array `raid_wait`, `raid_reads` and `raid_log` come first: it waited for a row or another command, for blocks that parity or a
-    /// lost block follows from, and for the partial parity log. Of a host above an open-channel device or zones `rate_limiter` and
-    /// `line_wait` come first: it waited for its share of the write buffer, of which garbage collection has the rest, and for a line or a
-    /// chunk to be made ready. In `buffer_while` the work alone.
+    /// A stage, as in `time` of the run. In place of `gc_wait` and `die_wait` it is the work of the die
+    /// meanwhile, such as `behind_erase`, or `behind_other` where that is not known: more than 1,024 commands
+    /// ago, or while a command was being suspended. Arrays have `raid_wait`, `raid_reads` and `raid_log`
+    /// first: waits for a row or another command, for blocks that parity or a lost block is computed from,
+    /// and for the partial parity log. Host FTLs on open-channel devices or zones have `rate_limiter` and
+    /// `line_wait` first: waits for a share of the write buffer, the rest of which belongs to garbage
+    /// collection, and for a line or chunk to be ready. In `buffer_while` the work alone.
     pub name: String,
     /// Microseconds.
     pub us: f64,
@@ -63,34 +65,34 @@ pub struct TailPart {
 /// The slowest requests together.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Slowest {
-    /// How many there are.
+    /// Number of requests.
     pub requests: u64,
     /// Reads among them.
     pub reads: u64,
     /// Writes among them.
     pub writes: u64,
-    /// The least of their latencies, in microseconds.
+    /// The least latency among them, in microseconds.
     pub least_us: f64,
-    /// The greatest, in microseconds.
+    /// The greatest latency among them, in microseconds.
     pub most_us: f64,
-    /// Where their time went in the mean; together it is their mean latency.
+    /// Their mean latency breakdown; its sum is the mean latency.
     pub time: Vec<TailPart>,
-    /// The time in the buffer by what the dies worked on meanwhile.
+    /// The time in the buffer by the work of the dies meanwhile.
     pub buffer_while: Vec<TailPart>,
-    /// The dies that they waited for, the one first that they waited for longest.
+    /// The dies that they waited for, in descending order of the wait.
     pub dies: Vec<TailDie>,
 }
 
 /// A die that requests waited for.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TailDie {
-    /// The device of an array that it is in; left out where there is no array.
+    /// The device of an array that it belongs to; left out without an array.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u16")]
     pub device: Option<u16>,
     /// Its number.
     pub die: u32,
-    /// The part of the waits for dies that were for this one.
+    /// Its fraction of the waits for dies.
     pub part: f64,
 }
 
@@ -101,15 +103,15 @@ pub struct SlowRequest {
     pub operation: String,
     /// Its first byte.
     pub offset: u64,
-    /// Its bytes.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// When it was submitted, in seconds since the run began.
+    /// The time of its submission, in seconds since the beginning of the run.
     pub submitted_seconds: f64,
     /// Its latency, in microseconds.
     pub latency_us: f64,
-    /// Where its time went; together it is its latency.
+    /// Its latency breakdown; the sum is its latency.
     pub time: Vec<TailPart>,
-    /// The time in the buffer by what the dies worked on meanwhile.
+    /// The time in the buffer by the work of the dies meanwhile.
     pub buffer_while: Vec<TailPart>,
     /// The command that it waited behind for longest; left out where it waited for no die.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -120,10 +122,11 @@ pub struct SlowRequest {
 /// The command that a request waited behind for longest.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LongestCommand {
-    /// Its work: `host_read`, `host_program`, `rmw_read`, `prefetch`, `map_read`, `map_program`, `erase`, `scan`, or the `read` or
-    /// `program` of `cleaning`, `folding`, `levelling` or `vacating`, as in `cleaning_read`.
+    /// Its work: `host_read`, `host_program`, `rmw_read`, `prefetch`, `map_read`, `map_program`, `erase`,
+    /// `scan`, or the `read` or `program` of `cleaning`, `folding`, `levelling` or `vacating`, as in
+    /// `cleaning_read`.
     pub work: String,
-    /// The device of an array; left out where there is no array.
+    /// The device of an array; left out without an array.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u16")]
     pub device: Option<u16>,
@@ -131,25 +134,25 @@ pub struct LongestCommand {
     pub die: u32,
     /// The block, one of each plane.
     pub block: u32,
-    /// How long, in microseconds.
+    /// The wait, in microseconds.
     pub us: f64,
 }
 
 /// The source of a part of the time of a request.
 #[derive(Clone, Copy)]
 pub(crate) enum Of {
-    /// A part of it above the device.
+    /// A part outside of the flash device.
     Above(Above),
-    /// A component.
+    /// A component of the device.
     Component(Component),
-    /// The work of a die that the request waited for.
+    /// The work of the die that the request waited for.
     Work(DieWork),
     /// The rest of such a wait.
     Other,
 }
 
-/// The parts of the time of a request, in the order in which they are told and drawn: those above the device, the components, and in place of
-/// the waits for a die its work.
+/// The parts of the time of a request, in the order of tables and charts: parts outside of the device,
+/// components, and the works of the die in place of the waits for it.
 pub(crate) fn part_names() -> impl Iterator<Item = (String, Of)> {
     let above = Above::ALL.into_iter().map(|part| (name_above(part).to_owned(), Of::Above(part)));
     above.chain(Component::ALL.into_iter().flat_map(|component| match component {
@@ -173,7 +176,7 @@ fn name_above(part: Above) -> &'static str {
     }
 }
 
-/// The mean microseconds of a read and of a write in each stage, of the sample of a tail.
+/// Mean microseconds of a read and of a write in each stage, for the sample of a tail.
 pub(crate) fn time_of_sample(tail: &device::Tail) -> Vec<(&'static str, [f64; 2])> {
     let all = tail.sample().map(|sample| {
         let mut sums = Sums::default();
@@ -182,14 +185,14 @@ pub(crate) fn time_of_sample(tail: &device::Tail) -> Vec<(&'static str, [f64; 2]
     });
     let above = Above::ALL
         .map(|part| (name_above(part), all.each_ref().map(|sums| sums.mean(sums.0.above[part as usize]))));
-    // An array has no limiter, and a host FTL no rows.
+    // An array has no rate limiter, and a host FTL no rows.
     let above = above.into_iter().filter(|(_, means)| means.iter().any(|us| *us > 0.0));
     let parts = Component::ALL
         .map(|part| (part.name(), all.each_ref().map(|sums| sums.mean(sums.0.parts[part as usize]))));
     above.chain(parts).collect()
 }
 
-/// Sums of the time of requests, in picoseconds.
+/// Sums of the times of requests, in picoseconds.
 #[derive(Clone, Debug, Default)]
 struct Sums(Interval);
 
@@ -204,12 +207,12 @@ impl Sums {
         pairs.chain(sum.meanwhile.iter_mut().zip(interval.meanwhile)).for_each(|(sum, ps)| *sum += ps);
     }
 
-    /// The mean of so many picoseconds in all, in microseconds.
+    /// The mean in microseconds, for a sum in picoseconds.
     fn mean(&self, ps: u128) -> f64 {
         ps as f64 / 1e6 / self.0.requests.max(1) as f64
     }
 
-    /// Where the time went.
+    /// The mean latency breakdown.
     fn time(&self) -> Vec<TailPart> {
         let Interval { above, parts, behind, .. } = &self.0;
         let waited = parts[Component::GcWait as usize] + parts[Component::DieWait as usize];
@@ -241,7 +244,7 @@ impl Sums {
 }
 
 impl Tail {
-    /// The tail of a run that began at `begin`, as its device explains it.
+    /// The tail attribution of a run that began at `begin`, from the records of its device.
     pub fn of(tail: &device::Tail, begin: wordline_kernel::Instant) -> Self {
         let slowest = tail.slowest();
         let told = slowest.iter().take(TOLD).map(|slow| request(slow, begin)).collect();
@@ -254,7 +257,8 @@ impl Tail {
     }
 }
 
-/// Intervals of latency from the shortest on as ranges of percentiles: each is in that where its middle lies.
+/// Groups intervals of latency, in ascending order, into ranges of percentiles by the middle of each
+/// interval.
 fn ranges_of(operation: &str, sample: &[&Interval]) -> Vec<LatencyRange> {
     let all: u64 = sample.iter().map(|interval| interval.requests).sum();
     let mut ranges: [Sums; ENDS.len()] = Default::default();
@@ -331,7 +335,7 @@ fn request(slow: &Explained, begin: wordline_kernel::Instant) -> SlowRequest {
     }
 }
 
-/// The work of a die in words, of one command or of several.
+/// The work of a die in words, for one command or several.
 pub(crate) fn work_in_words(name: &str, several: bool) -> String {
     let plural = if several { "s" } else { "" };
     match name {

@@ -1,5 +1,5 @@
-//! The time line of a run: what requests, buffer, channels and dies did in a stretch of time, in the Chrome trace-event format, which
-//! Perfetto opens. It is written while the run goes on.
+//! Time lines of runs: requests, buffer, channels and dies in a time window, in the Chrome trace-event
+//! format, which Perfetto opens. They are written during the run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -20,23 +20,23 @@ use crate::summary::Summary;
 use crate::tail;
 use crate::trace_event::{decimal, is_on_bus, quoted};
 
-/// The process of requests and levels; channel 0 is the next one.
+/// The process of requests and occupancies; channel 0 is the next one.
 const HOST: u32 = 1;
 
-/// Tracks of a die: its commands, and as many of its arrays as work at the same time. Chosen: more than planes that sense by themselves.
+/// Tracks of a die: its commands, and arrays in parallel. Chosen: more than planes with independent reads.
 const TRACKS_OF_A_DIE: u32 = 8;
 
-/// A time line that is wanted of a run.
+/// A time line to be written by a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timeline {
-    /// The file that it goes to.
+    /// The output file.
     pub path: PathBuf,
-    /// The stretch of time.
+    /// The time window.
     pub window: Window,
 }
 
 impl Timeline {
-    /// Where it goes, and its times.
+    /// The output file, and the ends of the window.
     ///
     /// # Errors
     /// [`Error::Argument`] for the slowest request, which is not known before the end.
@@ -52,17 +52,19 @@ impl Timeline {
     }
 }
 
-/// A stretch of a run.
+/// A time window of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Window {
-    /// From a time to another one, counted from the beginning of the run.
+    /// From one time to another, counted from the beginning of the run.
     Between(Duration, Duration),
-    /// Around the slowest request: it, and as much time before and after it as it took. The run is made twice, first to find it.
+    /// Around the slowest request, with its latency as a margin on both sides. The run is made twice, first
+    /// to find it.
     Slowest,
 }
 
 impl Window {
-    /// The stretch around a request that was submitted so long after the beginning, and took so long.
+    /// The window around a request with this submission, counted from the beginning of the run, and this
+    /// latency.
     pub(crate) fn around(submitted: Duration, latency: Duration) -> Self {
         Self::Between(submitted.saturating_sub(latency), submitted + latency + latency)
     }
@@ -87,39 +89,39 @@ impl FromStr for Window {
     }
 }
 
-/// A time line under way: the file gets its name when it is whole.
+/// A time line being written: the file gets its name when it is complete.
 pub(crate) struct Recorder {
     path: PathBuf,
     file: BufWriter<Output>,
     /// The beginning of the run.
     begin: Instant,
-    /// When it is recorded from, and until.
+    /// The ends of the recording.
     window: [Instant; 2],
     is_on: bool,
-    /// Whether it ever was.
+    /// Whether the recording ever began.
     began: bool,
     events: Events,
 }
 
-/// The events of a time line, and what is known of its tracks.
+/// The events of a time line, and the state of its tracks.
 #[derive(Default)]
 struct Events {
     text: String,
     begin: Instant,
-    /// The tracks that have a name, by process.
+    /// The tracks that are named, by process.
     named: BTreeSet<(u32, u32)>,
-    /// When the last slice of a track ends, of tracks that are made as they are needed: by process and first track.
+    /// The end of the last slice of each track that is created on demand, by process and first track.
     lanes: BTreeMap<(u32, u32), Vec<Instant>>,
-    /// The commands of dies for requests that are not answered: process, track and time of each.
+    /// The commands of dies for outstanding requests: process, track and time of each.
     reads: BTreeMap<RequestId, Vec<(u32, u32, Instant)>>,
-    /// Arrows so far.
+    /// Number of arrows.
     arrows: u64,
-    /// The devices of an array; one or none where there is no array.
+    /// The devices of an array; at most one without an array.
     devices: Vec<Tracks>,
 }
 
 impl Recorder {
-    /// Begins a time line of a stretch of a run that begins at zero.
+    /// Creates a time line for a window of a run that begins at zero.
     ///
     /// # Errors
     /// [`Error::File`] if it cannot be written.
@@ -138,19 +140,19 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// The run begins: the times at which the recorder is to be told.
+    /// Sets the beginning of the run. Returns the times at which to call [`Self::comes`].
     pub(crate) fn begins(&mut self, begin: Instant) -> [Instant; 2] {
         self.window = self.window.map(|at| begin + (at - Instant::ZERO));
         (self.begin, self.events.begin) = (begin, begin);
         self.window
     }
 
-    /// The times that are still to come.
+    /// The times after `now`.
     pub(crate) fn later(&self, now: Instant) -> impl Iterator<Item = Instant> + use<> {
         self.window.into_iter().filter(move |at| *at > now)
     }
 
-    /// It is one of the times.
+    /// Begins or ends the recording, at one of these times.
     ///
     /// # Errors
     /// [`Error::Argument`] for a device that cannot be recorded, [`Error::File`].
@@ -169,7 +171,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Writes what was recorded since it was last done.
+    /// Writes the records since the last call.
     pub(crate) fn drain(&mut self, device: &mut impl BlockDevice) -> Result<()> {
         if self.is_on {
             self.events.add_all(device.take_recorded());
@@ -180,19 +182,19 @@ impl Recorder {
         Ok(())
     }
 
-    /// The sentence about a time line that has nothing, because the run ended before.
+    /// The note on an empty time line of a run that ended before its window.
     pub(crate) fn note(&self) -> Option<String> {
         let missed =
             || format!("the time line {} is empty: the run ended before its window", self.path.display());
         (!self.began).then(missed)
     }
 
-    /// Ends the time line, with facts about the run.
+    /// Completes the time line, with facts about the run.
     pub(crate) fn finish(mut self, device: &mut impl BlockDevice, run: &Summary) -> Result<()> {
         self.drain(device)?;
         let facts = [("device", &run.device), ("workload", &run.workload.name), ("digest", &run.digest)];
         let facts = facts.map(|(key, value)| format!("{}:{}", quoted(key), quoted(value))).join(",");
-        // Once more, since a comma follows each event but the last.
+        // Repeated, since a comma follows each event except the last.
         let name = metadata(HOST, 0, "process", "host");
         let failed = |reason| Error::File { path: self.path.clone(), action: "write", reason };
         write!(self.file, "{{{name}}}\n],\"otherData\":{{{facts}}}}}\n").map_err(failed)?;
@@ -214,17 +216,17 @@ impl Events {
         }
     }
 
-    /// An event, as the members of its object.
+    /// Adds an event from the members of its object.
     fn add(&mut self, members: &str) {
         writeln!(self.text, "{{{members}}},").expect("a string takes any text");
     }
 
-    /// Names a process, and orders it by its number; once.
+    /// Names a process, once, and orders it by its number.
     fn process(&mut self, process: u32, name: &str) {
         self.name(process, 0, "process", || name.to_owned());
     }
 
-    /// The same of a track.
+    /// Names a track, in the same way.
     fn thread(&mut self, process: u32, track: u32, name: impl FnOnce() -> String) {
         self.name(process, track, "thread", name);
     }
@@ -240,7 +242,7 @@ impl Events {
         ));
     }
 
-    /// A time since the run began, in microseconds with all picoseconds.
+    /// A time since the beginning of the run, in microseconds with all picoseconds.
     fn time(&self, at: Instant) -> String {
         decimal(at.since(self.begin).ps(), 1_000_000)
     }
@@ -261,7 +263,7 @@ impl Events {
         ));
     }
 
-    /// The first of some tracks, counted from `first`, on which nothing is any more at `from`; it is taken until `to`.
+    /// The first of the tracks from `first` on that is free at `from`; it is occupied until `to`.
     fn lane(&mut self, process: u32, first: u32, from: Instant, to: Instant) -> u32 {
         let lanes = self.lanes.entry((process, first)).or_default();
         let free = lanes.iter().position(|end| *end <= from).unwrap_or_else(|| {
@@ -272,7 +274,8 @@ impl Events {
         free as u32
     }
 
-    /// The device of an array that has a channel or a die, as `of` counts them, and its number there; none where there is no array.
+    /// The device of an array with a channel or die of this number, counted by `of`, and its number there;
+    /// none without an array.
     fn own(&self, number: u32, of: impl Fn(&Tracks) -> u32) -> Option<(usize, u32)> {
         let mut first = 0;
         for (device, tracks) in self.devices.iter().enumerate().filter(|_| self.devices.len() > 1) {
@@ -284,7 +287,7 @@ impl Events {
         None
     }
 
-    /// A die in words: by its number in its device.
+    /// The number of a die in its own device.
     fn die(&self, die: u32) -> u32 {
         self.own(die, |tracks| tracks.dies).map_or(die, |(_, own)| own)
     }
@@ -330,7 +333,7 @@ impl Events {
         self.slice((process, first + lane), span.stage.name(), span.begin, span.end(), &arguments);
     }
 
-    /// A request, and arrows to the commands of dies that read for it.
+    /// A request, and arrows to the flash reads for it.
     fn request(&mut self, request: &AnsweredRequest) {
         let AnsweredRequest { id, submitted, answer } = request;
         let (command, end) = (&answer.command, *submitted + answer.latency);

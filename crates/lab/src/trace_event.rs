@@ -1,18 +1,18 @@
-//! The Chrome trace-event format as the time lines of chips and of devices need it.
+//! Helpers for the Chrome trace-event format, for time lines of chips and of devices.
 
 use wordline_nand::Stage;
 
-/// Text as JSON has it.
+/// A text as a JSON string.
 pub(crate) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Whether a stage holds the bus.
+/// Whether a stage occupies the bus.
 pub(crate) fn is_on_bus(stage: Stage) -> bool {
     matches!(stage, Stage::Cle | Stage::Ale | Stage::Tir | Stage::Tor)
 }
 
-/// `ps` in units of `unit` picoseconds, a power of ten, exactly.
+/// `ps` in units of `unit` picoseconds, a power of ten, without rounding.
 pub(crate) fn decimal(ps: u64, unit: u64) -> String {
     let (whole, rest) = (ps / unit, ps % unit);
     if rest == 0 {

@@ -1,46 +1,50 @@
-//! The end of the transient with which a load begins: by MSER-5, or where the user wants it.
+//! The end of the initial transient of a load: by MSER-5, or as the user says.
 //!
-//! The marginal standard error rule (White, "An effective truncation heuristic for bias reduction in simulation output", SIMULATION 69(6),
-//! 1997; in batches of five: White, Cobb and Spratt, "A comparison of five steady-state truncation heuristics for simulation", Winter
-//! Simulation Conference 2000) cuts so much off the beginning of a series that the standard error of the mean of the rest is least. A cut in
-//! the second half means that the series is too short to tell. Here it is asked again and again while the load goes on: the transient is
-//! over when the rule cuts none of the watched series in its second half. All that came by then is left out, so at least as much again as
-//! the transient itself.
+//! The marginal standard error rule (White, "An effective truncation heuristic for bias reduction in
+//! simulation output", SIMULATION 69(6), 1997; in batches of five: White, Cobb and Spratt, "A comparison of
+//! five steady-state truncation heuristics for simulation", Winter Simulation Conference 2000) truncates the
+//! beginning of a series so that the standard error of the mean of the rest is minimal. A truncation point in
+//! the second half means that the series is too short. Here the rule is applied repeatedly during the load:
+//! the transient has ended when the truncation points of all watched series lie in their first halves.
+//! Everything before that is left out, which is at least twice the transient.
 
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use wordline_kernel::{Duration, Instant};
 
-/// Answers of an observation. Chosen: a few milliseconds of a fast drive, so that the shortest warm-up of 20 batches has 6,400.
+/// Completions of an observation. Chosen: a few milliseconds of a fast drive, so that the shortest warm-up of
+/// 20 batches has 6,400.
 const OBSERVATION: u64 = 64;
 
-/// Observations of a batch, as the rule's name says.
+/// Observations of a batch, as in the name of the rule.
 const FIVE: u64 = 5;
 
-/// Batches before the rule is asked. Chosen: with half as many, chance decides it.
+/// Batches before the rule is applied. Chosen: with half as many, chance decides.
 const LEAST_BATCHES: usize = 20;
 
-/// Batches at the most: then two are made one. Chosen: what is looked at after each batch stays cheap.
+/// The most batches: beyond that, pairs are merged. Chosen: keeps the check after each batch cheap.
 const MOST_BATCHES: usize = 256;
 
-/// Batches at the end that the rule leaves alone, for of few the error is small by chance. As White has it.
+/// The last batches, where the rule never truncates, since the error of few values is small by chance. As in
+/// White.
 const LAST: usize = 5;
 
-/// The requests that a warm-up by rule may take where fewer are measured: 2^17. Chosen: some hundred milliseconds of this machine's time.
+/// The limit on the warm-up by rule where fewer requests are measured: 2^17. Chosen: some hundred
+/// milliseconds of wall time.
 const LEAST_LIMIT: u64 = 1 << 17;
 
-/// How much of the beginning of a load is left out.
+/// The warm-up of a load, which is left out of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum WarmUp {
     /// Nothing.
     None,
-    /// So many answers.
+    /// This many completions.
     Requests(u64),
-    /// So much simulated time.
+    /// This much simulated time.
     Time(Duration),
-    /// Until the transient is over by MSER-5.
+    /// Until the transient has ended by MSER-5.
     Rule,
 }
 
@@ -83,19 +87,21 @@ impl From<WarmUp> for String {
 }
 
 impl WarmUp {
-    /// The usual one where nobody says it: of a load that a generator draws all until it is steady, on any device but an empty one, which
-    /// is asked for to see it fill. Recorded requests, and jobs that say how much they do, are what is to be measured.
+    /// The default: generated loads warm up until they are steady, except on an empty device, which is meant
+    /// to be seen filling up. Recorded requests, and jobs with a given amount of work, are measured
+    /// completely.
     pub fn usual(is_generated: bool, is_empty: bool) -> Self {
         if is_generated && !is_empty { Self::Rule } else { Self::None }
     }
 
-    /// How many requests a generator has for it beside those that are measured: more than it takes, for the generator is ended when that
-    /// is known.
+    /// The number of requests that a generator provides for the warm-up in addition to the measured ones:
+    /// more than it takes, since the generator is limited once the warm-up has ended.
     pub fn beside(self) -> u64 {
         if self == Self::None { 0 } else { u64::MAX / 2 }
     }
 
-    /// How many requests it may take before so many are measured; none where that is not known before.
+    /// The greatest number of requests of the warm-up before this many are measured; none where it is not
+    /// known in advance.
     pub fn limit(self, measured: Option<u64>) -> Option<u64> {
         match self {
             Self::None => Some(0),
@@ -106,7 +112,7 @@ impl WarmUp {
     }
 }
 
-/// A reading after a batch, counted since the beginning but for levels.
+/// A reading after a batch; counters since the beginning, and occupancies.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
     pub at: Instant,
@@ -114,24 +120,24 @@ pub(crate) struct Reading {
     /// Bytes that the host wrote, and bytes programmed.
     pub written: u64,
     pub programmed: u64,
-    /// The levels of the write buffer in logical pages and of free block sets.
+    /// The occupancy of the write buffer in logical pages, and the number of free block sets.
     pub buffered: u64,
     pub free: u64,
 }
 
-/// The beginning of a load, as it is watched.
+/// The beginning of a load, under observation.
 pub(crate) struct Transient {
     readings: Vec<Reading>,
     batch: u64,
 }
 
 impl Transient {
-    /// One that begins with this reading.
+    /// An observation that begins with this reading.
     pub fn begin(reading: Reading) -> Self {
         Self { readings: vec![reading], batch: OBSERVATION * FIVE }
     }
 
-    /// The number of answers after which the next reading is due.
+    /// The number of completions at which the next reading is due.
     pub fn next(&self) -> u64 {
         self.last().answered + self.batch
     }
@@ -140,7 +146,7 @@ impl Transient {
         self.readings.last().expect("it begins with one")
     }
 
-    /// Takes a reading in.
+    /// Adds a reading.
     pub fn add(&mut self, reading: Reading) {
         self.readings.push(reading);
         if self.readings.len() > MOST_BATCHES {
@@ -152,12 +158,12 @@ impl Transient {
         }
     }
 
-    /// The watched series that are not steady, by name: none when the transient is over.
+    /// The names of watched series that are not steady: empty when the transient has ended.
     pub fn unsteady(&self) -> Vec<&'static str> {
         let pairs = || self.readings.windows(2).map(|pair| (&pair[0], &pair[1]));
         let rate = pairs()
             .map(|(from, to)| (to.answered - from.answered) as f64 / (to.at - from.at).ps().max(1) as f64);
-        // A batch without writes tells nothing of what they cost.
+        // A batch without writes has no write amplification.
         let amplification = pairs().filter(|(from, to)| to.written > from.written).map(|(from, to)| {
             to.programmed.saturating_sub(from.programmed) as f64 / (to.written - from.written) as f64
         });
@@ -174,18 +180,18 @@ impl Transient {
     }
 }
 
-/// How many values at the beginning of a series the rule cuts off: then the standard error of the mean of the others is least.
+/// The truncation point of a series: the rest has the least standard error of its mean.
 fn truncation(series: &[f64]) -> usize {
     let (count, Some(last)) = (series.len(), series.last()) else { return 0 };
     let (mut sum, mut squares, mut least) = (0.0, 0.0, (f64::INFINITY, 0));
     for (cut, value) in series.iter().enumerate().rev() {
-        // Taken from the last value, so that sums of large numbers keep the digits of their differences.
+        // Relative to the last value, so that sums of large numbers keep the digits of their differences.
         let value = value - last;
         sum += value;
         squares += value * value;
         let kept = (count - cut) as f64;
         let error = (squares - sum * sum / kept).max(0.0) / (kept * kept);
-        // Of equal ones that which cuts least.
+        // Of equal errors the earliest truncation.
         if count - cut >= LAST.min(count) && error <= least.0 {
             least = (error, cut);
         }
@@ -215,7 +221,7 @@ mod tests {
         assert_eq!((truncation(&[]), truncation(&[1.0])), (0, 0));
     }
 
-    /// A load of a thousand requests a millisecond whose buffer is full after so many batches.
+    /// A load of a thousand requests a millisecond, whose buffer is full after this many batches.
     fn load(full_after: u64, batches: u64) -> Transient {
         let reading = |n: u64| Reading {
             at: Instant::ZERO + Duration::from_us(320 * n),

@@ -1,7 +1,8 @@
 //! Metrics that a run cannot answer, because their value would mislead, each with the reason.
 //!
-//! A metric is declared here once, with the rules that may leave it without a value. The value is then taken out of the summary, so
-//! that it is `null` in JSON and "unknown" in tables, and the summary lists it under `unknown`.
+//! Each such metric is declared here once, with the rules that may invalidate it. Its value is then removed
+//! from the summary, so that it is `null` in JSON and "unknown" in tables, and the summary lists it under
+//! `unknown`.
 
 use wordline_kernel::metrics::Value;
 
@@ -10,19 +11,22 @@ use crate::percentiles::PERCENTILES;
 use crate::report::Quantity;
 use crate::summary::{Latency, Summary};
 
-/// Requests that have to lie beyond a percentile. Chosen: the number beyond it then scatters by a third, 1/sqrt(10), of itself.
+/// The least number of requests beyond a percentile. Chosen: their number then has a relative deviation of a
+/// third, 1/sqrt(10).
 const BEYOND: f64 = 10.0;
 
-/// By how much of what the host had programmed the room for it may have changed, over less than one turnover of that room. Chosen: the
-/// amplification is then at most a tenth off, for as much of the host's programs was not won back, or was won back in advance.
+/// The greatest change in free space, relative to the bytes programmed for the host, in a run of less than
+/// one turnover of that space. Chosen: write amplification is then at most a tenth off, since this part of
+/// the host's programs was not reclaimed, or was reclaimed in advance.
 const UNBALANCED: f64 = 0.1;
 
-/// The flash in the measured interval, as far as the device tells.
+/// Flash activity of the measured interval, as far as the device reports it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Flash {
     /// Block sets erased; none on a device without flash.
     pub erased: Option<u64>,
-    /// Bytes that could be programmed without another victim at the beginning and at the end; none where the device does not tell.
+    /// Bytes that could be programmed without another victim, at the beginning and the end; none where the
+    /// device does not report it.
     pub room: Option<[u64; 2]>,
     /// Bytes programmed for the host.
     pub host: u64,
@@ -30,10 +34,11 @@ pub(crate) struct Flash {
     pub programmed: u64,
 }
 
-/// A metric of the whole run that may be unknown: its name, and how its value is taken out of a summary; whether it had one.
+/// A metric of the whole run that may be unknown: its name, and a function that removes its value from a
+/// summary and returns whether it had one.
 type Declared = (&'static str, fn(&mut Summary) -> bool);
 
-/// The metrics that follow from the victims of GC.
+/// The metrics that depend on the victims of GC.
 const OF_VICTIMS: [Declared; 4] = [
     ("write_amplification", |run| {
         run.drift = None;
@@ -51,7 +56,7 @@ const OF_VICTIMS: [Declared; 4] = [
     ("wear.terabytes_expected", |run| run.wear.terabytes_expected.take().is_some()),
 ];
 
-/// Takes what the run cannot answer out of its summary, and lists it there.
+/// Removes the values that the run cannot answer from its summary, and lists them there.
 pub(crate) fn take_out(run: &mut Summary, flash: Flash) {
     let mut unknown = Vec::new();
     if let Some(reason) = no_steady_collection(flash) {
@@ -85,7 +90,7 @@ pub(crate) fn take_out(run: &mut Summary, flash: Flash) {
     run.unknown = unknown;
 }
 
-/// Why GC was not in the state in which it goes on, if it was not.
+/// The reason why GC was not in its steady state, if it was not.
 fn no_steady_collection(flash: Flash) -> Option<String> {
     let Flash { erased: Some(erased), room, host, programmed } = flash else { return None };
     let [before, after] = room.unwrap_or_default();
@@ -111,11 +116,11 @@ fn no_steady_collection(flash: Flash) -> Option<String> {
     })
 }
 
-/// Takes the percentiles out that too few of so many requests lie beyond.
+/// Removes percentiles with too few requests beyond them.
 fn too_few_beyond(name: &str, requests: u64, kind: &str, latency: &mut Latency) -> Vec<Unknown> {
     let mut unknown = Vec::new();
     for percentile in &PERCENTILES {
-        // The last digits of a fraction do not decide.
+        // Rounding of the fraction must not decide.
         let beyond = requests as f64 * (1.0 - percentile.fraction) + 1e-6;
         if beyond < BEYOND && (percentile.of_mut)(latency).take().is_some() {
             let reason = format!("fewer than ten of {requests} {kind} lie beyond it");
@@ -160,7 +165,8 @@ mod tests {
             assert!(reason.starts_with("less than one turnover of the free space: 20.0 MiB"), "{reason}");
             assert!(reason.contains(why), "{reason}");
         }
-        // Once round, or where as much is won back as the host takes, it is known, though no victim may be over yet.
+        // After one turnover, or where as much is reclaimed as the host consumes, it is known, even though no
+        // victim may be complete yet.
         for known in [
             room(99),
             Flash { erased: Some(0), ..room(101) },

@@ -1,8 +1,9 @@
-//! How long a run measures: until a column of its result is known well enough, by the method of batch means.
+//! The length of a measurement: until a metric has the wanted precision, by the method of batch means.
 //!
-//! The measured requests are parted into batches of equal numbers. A column has a value in each, and the mean of these values a
-//! confidence interval by Student's distribution (Law and Kelton, "Simulation Modeling and Analysis", section 9.5.3). Batches have to be long
-//! enough to be independent: of twice the least number two are made one, so that their length grows with the run.
+//! The measured requests are divided into batches of equal numbers. A metric has a value in each batch, and
+//! the mean of these values has a confidence interval by Student's distribution (Law and Kelton, "Simulation
+//! Modeling and Analysis", section 9.5.3). Batches must be long enough to be independent: at twice the least
+//! number, pairs of batches are merged, so that their length grows with the run.
 
 use std::str::FromStr;
 
@@ -12,26 +13,27 @@ use crate::measured::Attained;
 use crate::student::Mean;
 use crate::summary::Summary;
 
-/// Answers of the first batches. Chosen: with fewer, few columns have a value.
+/// Completions of the first batches. Chosen: with fewer, few metrics have a value.
 const FIRST: u64 = 1_000;
 
-/// Batches at the least: more of them make the interval little narrower (Schmeiser, "Batch size effects in the analysis of simulation
-/// output", Operations Research 30(3), 1982: 10 to 30).
+/// The least number of batches; more of them hardly narrow the interval (Schmeiser, "Batch size effects in
+/// the analysis of simulation output", Operations Research 30(3), 1982: 10 to 30).
 const LEAST: usize = 20;
 
-/// The wanted precision of a column.
+/// The wanted precision of a metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Precision {
-    /// The column, by its name with dots; `p99` and the like, and `mean`, are those of reads where there are any, else of writes.
+    /// The metric, as a dotted name; `p99` and other percentiles, and `mean`, are those of reads if there are
+    /// any, else of writes.
     pub column: String,
-    /// The most that half of the 95 % interval may be of the mean.
+    /// The greatest half-width of the 95 % interval, relative to the mean.
     pub fraction: f64,
 }
 
 impl FromStr for Precision {
     type Err = String;
 
-    /// Reads a column and a share, such as `p99:2%`.
+    /// Reads a metric and a share, such as `p99:2%`.
     fn from_str(text: &str) -> Result<Self, String> {
         let parts = text.rsplit_once(':').and_then(|(column, share)| {
             let percent: f64 = share.trim().strip_suffix('%')?.trim().parse().ok()?;
@@ -45,29 +47,30 @@ impl FromStr for Precision {
 /// The batches of a run.
 pub(crate) struct Batches {
     wanted: Precision,
-    /// The column by its whole name, once it is known.
+    /// The full name of the metric, once it is known.
     column: Option<String>,
     values: Vec<f64>,
-    /// Answers of a batch, and those of the present one.
+    /// Completions of a batch, and of the current one.
     length: u64,
     present: u64,
 }
 
 impl Batches {
-    /// None yet.
+    /// Batches before the first one.
     pub fn new(wanted: Precision) -> Self {
         Self { wanted, column: None, values: Vec::new(), length: FIRST, present: 0 }
     }
 
-    /// Answers to come until the column is looked at.
+    /// Completions until the metric is evaluated next.
     pub fn next(&self) -> u64 {
         self.length - self.present
     }
 
-    /// The batch has as many answers as it was to have, and this result. Whether it is over: one of which the column is unknown goes on.
+    /// Ends a batch of the wanted length with this result. Returns whether it is complete: a batch in which
+    /// the metric is unknown continues.
     ///
     /// # Errors
-    /// The columns there are in place of one that is not there.
+    /// The metrics available, for an unknown name.
     pub fn take(&mut self, batch: &Summary) -> Result<bool, String> {
         self.present = self.length;
         let values = serde_json::to_value(batch).expect("a summary's keys are text");
@@ -85,7 +88,7 @@ impl Batches {
                 self.length *= 2;
                 Ok(false)
             }
-            // A later batch that happens to have none goes on to the length of two.
+            // A later batch without a value counts as part of the next one.
             Json::Null => {
                 self.present = 0;
                 Ok(false)
@@ -94,7 +97,7 @@ impl Batches {
         }
     }
 
-    /// Makes one of two where there are many.
+    /// Merges pairs of batches where there are many.
     fn join(&mut self) {
         if self.values.len() == 2 * LEAST {
             self.values =
@@ -103,7 +106,7 @@ impl Batches {
         }
     }
 
-    /// How well the column is known.
+    /// The precision reached.
     pub fn attained(&self) -> Attained {
         let Mean { mean, half } = match self.values[..] {
             [] => Mean { mean: f64::NAN, half: None },
@@ -122,7 +125,7 @@ impl Batches {
     }
 }
 
-/// The name of a column as a result has it.
+/// The name of a metric as in a result.
 fn whole_name(column: &str, run: &Summary) -> String {
     let is_percentile = column.strip_prefix('p').is_some_and(|digits| digits.parse::<u64>().is_ok());
     match column {
@@ -137,7 +140,7 @@ fn latencies(run: &Summary) -> &'static str {
     if run.host.reads > 0 { "host.read_latency_us" } else { "host.write_latency_us" }
 }
 
-/// The value that a name with dots leads to: to the key of a table, to the item of a list by number or by its name.
+/// The value of a dotted name: keys of tables, and items of lists by number or by name.
 pub(crate) fn follow<'a>(values: &'a Json, path: &str) -> Option<&'a Json> {
     path.split('.').try_fold(values, |inside, key| match inside {
         Json::Array(items) => {

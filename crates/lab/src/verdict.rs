@@ -1,11 +1,13 @@
-//! The verdict on a run: what bound it, as far as the run itself tells.
+//! The verdict on a run: its bottleneck, as far as the run alone can tell.
 //!
-//! A run is one point: that something else would have brought more, it cannot show. Two laws of queueing networks say when a point is
-//! enough. A part that is busy for the fraction U of a run lets no load through that is more than 1/U times as fast, however many requests
-//! are outstanding (the utilisation law; Denning and Buzen, "The operational analysis of queueing network models", ACM Computing Surveys
-//! 10(3), 1978). And N requests outstanding, which take S in all without waiting, D of it in the busiest part, are served at N / (S + (N - 1) D)
-//! at the least (the balanced job bound; Zahorjan, Sevcik, Eager and Galler, "Balanced job bound analysis of queueing networks",
-//! Communications of the ACM 25(2), 1982). Where neither decides it, the verdict is that it is not known, and [`why`](crate::why) asks the device.
+//! A run is one point and cannot show what a change would bring. Two laws of queueing networks say when one
+//! point suffices. A part with utilisation U limits the throughput to at most 1/U times as much, however many
+//! requests are outstanding (the utilisation law; Denning and Buzen, "The operational analysis of queueing
+//! network models", ACM Computing Surveys 10(3), 1978). And N outstanding requests with a service time of S
+//! in total, D of it in the busiest part, complete at a rate of at least N / (S + (N - 1) D) (the balanced
+//! job bound; Zahorjan, Sevcik, Eager and Galler, "Balanced job bound analysis of queueing networks",
+//! Communications of the ACM 25(2), 1982). Where neither decides, the verdict is unknown, and
+//! [`why`](crate::why) finds out by experiments.
 
 mod evidence;
 
@@ -16,33 +18,36 @@ use crate::report::Quantity;
 use crate::summary::{Bound, Summary, Verdict};
 use evidence::{Evidence, Part};
 
-/// The fraction of a run from which on a part that is busy for it in the mean does not let twice the requests outstanding bring a fifth more.
-/// By the utilisation law it is 1 / 1.2, if a request takes as much of the part however many are outstanding. Chosen: it may take 8 % less, as
-/// with more of them outstanding more writes merge in the buffer, and more pages fill a program.
+/// The mean utilisation of a kind of part from which doubling the outstanding requests gains less than a
+/// fifth. By the utilisation law it is 1 / 1.2, if the service demand does not depend on the queue depth.
+/// Chosen: the demand may be 8 % less, since deeper queues coalesce more writes in the buffer, and fill more
+/// pages of a program.
 const FULL: f64 = 0.9;
 
-/// The gain of twice the requests outstanding from which on the host can be what bounds a run: a fifth.
+/// The gain from doubling the outstanding requests at which the host can be the bottleneck: a fifth.
 const GAIN: f64 = 1.2;
 
-/// The same of a single part among others. Chosen: chance makes one of many busier than the rest, but hardly as busy as this.
+/// The same utilisation for a single part among others. Chosen: chance makes one of many busier than the
+/// rest, but hardly this busy.
 const ALMOST_ALWAYS: f64 = 0.95;
 
-/// By how much of a whole one share has to be greater than another to be called the greater one. Chosen: twice what elasticities of 100,000
-/// requests are mostly uncertain by.
+/// The lead by which one share counts as greater than another. Chosen: twice the usual uncertainty of
+/// elasticities of 100,000 requests.
 const LEAD: f64 = 0.1;
 
-/// The share of the requests' time that may be waits for something that lets no more through (room in the buffer, a place in the device,
-/// garbage collection), so that the host can be what bounds a run. Chosen: so little of it binds most requests not.
+/// The greatest share of the requests' time in waits for limited resources (room in the buffer, a slot in the
+/// device, garbage collection) at which the host can be the bottleneck. Chosen: with so little of it most
+/// requests do not wait.
 const MOST_HELD_UP: f64 = 0.25;
 
-/// Waits for buses that are worth a word, as a fraction of a run. Chosen: what is seen in a number of three digits.
+/// The least waits for buses that are mentioned, as a fraction of a run. Chosen: visible in three digits.
 const SEEN: f64 = 0.005;
 
-/// The mean latency as a part of a run by the times of its requests, up to which the device kept up with them. Chosen: it was behind by twice
-/// this at the end if it was behind ever more.
+/// The greatest mean latency, relative to a run in open loop, at which the device kept up. Chosen: if its
+/// backlog grew steadily, it was twice this at the end.
 const KEPT_UP: f64 = 0.01;
 
-/// The verdict on a run at a pace; none where nothing was answered, and of a device that has no parts that can be busy.
+/// The verdict on a run at a pace; none without completions, and for a device without parts that can be busy.
 pub(crate) fn of(run: &Summary, pace: Pace, detail: &Detail) -> Option<Verdict> {
     let evidence = Evidence::of(run, pace, detail);
     let (busiest, part) = evidence.busiest().filter(|_| run.host.requests > 0)?;
@@ -62,7 +67,7 @@ pub(crate) fn of(run: &Summary, pace: Pace, detail: &Detail) -> Option<Verdict> 
 }
 
 impl Part {
-    /// Whether nothing lets much more through.
+    /// Whether the part limits the throughput.
     fn is_full(self) -> bool {
         self.mean >= FULL || self.most >= ALMOST_ALWAYS
     }
@@ -73,7 +78,7 @@ fn bound(run: &Summary, pace: Pace, evidence: &Evidence) -> Bound {
     let [dies, buses, link] = [evidence.dies, evidence.buses, evidence.link].map(is_full);
     match (dies || evidence.held >= FULL, buses, link) {
         (true, false, false) => of_dies(evidence),
-        // Dies that would have time for more wait for buses that have none.
+        // Dies that have time left wait for buses that have none.
         (_, true, false) if !dies => Bound::Buses,
         (false, false, true) => Bound::Link,
         (false, false, false) if is_host(run, pace, evidence) => Bound::Host,
@@ -81,11 +86,13 @@ fn bound(run: &Summary, pace: Pace, evidence: &Evidence) -> Bound {
     }
 }
 
-/// The bound of dies that are full: the greatest share of their time, if it leads. Their waits for the bus become less with its time.
+/// The bottleneck of saturated dies: the greatest share of their time, if it leads. Waits for the bus shrink
+/// with the time on it.
 fn of_dies(evidence: &Evidence) -> Bound {
     let shares = evidence.dies_spend;
     let array = shares.sensing.max(shares.programming).max(shares.erasing);
-    // Waits become less by more than the time of the bus, and arrays that are faster wait for longer: at most by as much again, chosen.
+    // Waits shrink by more than the bus time, and faster arrays wait longer: at most by as much again,
+    // chosen.
     let waits = evidence.dies.map_or(0.0, |dies| (evidence.held - dies.mean).max(0.0));
     let bus = shares.bus + 2.0 * waits;
     let cleaning = evidence.cleaning.unwrap_or(0.0) * (1.0 - shares.bus) + evidence.moved * shares.bus;
@@ -98,7 +105,7 @@ fn of_dies(evidence: &Evidence) -> Bound {
     }
 }
 
-/// Whether the host surely bounds a run on a device without a part that is full.
+/// Whether the host is certainly the bottleneck, on a device without a saturated part.
 fn is_host(run: &Summary, pace: Pace, evidence: &Evidence) -> bool {
     let Some(stages) = &evidence.stages else { return false };
     if let Pace::Open { .. } | Pace::Bounded { .. } = pace {
@@ -110,7 +117,7 @@ fn is_host(run: &Summary, pace: Pace, evidence: &Evidence) -> bool {
     stages.held_up <= MOST_HELD_UP && gain >= GAIN && libm::log2(gain) > stages.longest_service
 }
 
-/// The stage in which requests spent most of their time, and its part of it.
+/// The stage in which requests spent most time, and its fraction.
 fn longest(run: &Summary) -> Option<(&str, f64)> {
     let (reads, writes) = (run.host.reads as f64, run.host.writes as f64);
     let times = run.time.iter().map(|share| (&*share.name, share.read_us * reads + share.write_us * writes));
@@ -151,7 +158,7 @@ fn sentence(verdict: &Verdict, pace: Pace, evidence: &Evidence) -> String {
     }
 }
 
-/// How busy the parts of a kind were.
+/// A clause on the utilisation of a kind of part.
 fn how_busy(kind: Bound, evidence: &Evidence) -> String {
     let Some((_, part)) = evidence.parts().find(|(of, _)| *of == kind) else { return String::new() };
     let [most, mean] = [part.most, part.mean].map(Quantity::Fraction);
@@ -170,7 +177,7 @@ fn how_busy(kind: Bound, evidence: &Evidence) -> String {
     }
 }
 
-/// Where requests spent most of their time, for a run of which it is not known what bound it.
+/// The stage in which requests spent most time, for a run without a known bottleneck.
 fn waits(verdict: &Verdict) -> String {
     verdict.stage.as_ref().map_or_else(String::new, |stage| {
         let share = Quantity::Fraction(verdict.stage_share);

@@ -1,5 +1,5 @@
-//! Warming up: the device carries out the workload itself before the run, with the clock of its flash off, for this many drive writes
-//! or until its write amplification stands still.
+//! Ageing of a device by the workload itself before a run, without flash times: for a number of drive writes,
+//! or until write amplification is steady.
 
 use wordline_host::Pace;
 use wordline_kernel::{Duration, Instant};
@@ -14,28 +14,30 @@ use crate::load::Load;
 use crate::observer::{Observer, WARMING_UP};
 use crate::trace::{Request, Requests};
 
-/// Drive writes over which write amplification is compared with that of as many before. Chosen: cold pages move apart from hot ones
-/// over many drive writes, so that one alone hardly differs from the next.
+/// Drive writes over which write amplification is compared with the same span before. Chosen: cold pages
+/// separate from hot ones over many drive writes, so that one drive write hardly differs from the next.
 const SPAN: f64 = 2.0;
 
-/// A change between two spans that counts as none. Chosen, as for the steady state of uniform writes.
+/// The relative change between two spans that counts as steady. Chosen, as for the steady state of uniform
+/// writes.
 const STILL_WITHIN: f64 = 0.01;
 
-/// Parts of a span after which it is looked at again. Chosen.
+/// Readings in a span. Chosen.
 const LOOKS_A_SPAN: f64 = 20.0;
 
-/// Drive writes after which a device counts as warm even if its write amplification still moves. Chosen: ten spans.
+/// Drive writes after which a device counts as warm even if its write amplification still changes. Chosen:
+/// ten spans.
 const MOST_DRIVE_WRITES: f64 = 20.0;
 
-/// Commands between two looks at the observer. Chosen: some milliseconds of work.
+/// Commands between two calls of the observer. Chosen: some milliseconds of work.
 const LOOK_EVERY: u64 = 1 << 12;
 
-/// When a device is warm.
+/// The progress of a warm-up.
 struct Progress {
-    /// Drive writes that are asked for; none until write amplification stands still.
+    /// The drive writes asked for; none to continue until write amplification is steady.
     wanted: Option<f64>,
     begun: Programmed,
-    /// The programs at each look.
+    /// The programs at each reading.
     looks: Vec<Programmed>,
     is_still: bool,
 }
@@ -58,7 +60,7 @@ impl Progress {
         self.is_still || drives >= MOST_DRIVE_WRITES
     }
 
-    /// Write amplification over the span that ends `spans` ago; none before there is one.
+    /// Write amplification over the span that ended `spans` ago; none if it is not complete.
     fn amplification(&self, spans: usize) -> Option<f64> {
         let (looks, span) = (&self.looks, LOOKS_A_SPAN as usize);
         let last = looks.len().checked_sub(1 + spans * span)?;
@@ -100,14 +102,14 @@ impl Progress {
     }
 }
 
-/// The commands of a workload, pass after pass.
+/// The commands of a workload, repeated in passes.
 struct Source<'a> {
     passes: &'a Passes,
     pass: u64,
     requests: Requests,
     admission: Admission,
     time_scale: f64,
-    /// When the present pass began, and the last arrival so far.
+    /// The beginning of the current pass, and the last arrival so far.
     begun: Instant,
     last: Instant,
     /// Sectors written so far.
@@ -116,7 +118,7 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// The next command; none where a pass has no request.
+    /// The next command; none for a pass without requests.
     fn next(&mut self) -> Result<Option<(Instant, Command)>> {
         for _ in 0..2 {
             if let Some(request) = self.requests.next() {
@@ -149,7 +151,8 @@ impl Source<'_> {
     }
 }
 
-/// Ages a device that is filled; `kind` says in words what it is. Returns when it is, what is about to happen to it, and what was done.
+/// Ages a filled device; `kind` describes it in words. Returns its time and pending events, and a sentence
+/// for the history.
 pub(crate) fn warm_up<D: BlockDevice>(
     device: &mut D,
     wanted: Option<f64>,
@@ -170,7 +173,7 @@ pub(crate) fn warm_up<D: BlockDevice>(
             (Some(depth * u32::from(load.spread.queues)), 0.0)
         }
         Pace::Open { time_scale } | Pace::Bounded { time_scale, .. } => (None, time_scale),
-        // Their times are those of a device that is always as fast.
+        // Their times are those of a device with constant latency.
         Pace::BySource { .. } => (None, 1.0),
     };
     let mut source = Source {
@@ -197,7 +200,7 @@ pub(crate) fn warm_up<D: BlockDevice>(
             if given % LOOK_EVERY == 0 {
                 stopped |= !observer.goes_on(pages(drives));
             }
-            // A workload that writes nothing would go on for ever.
+            // A workload without writes would continue for ever.
             if stopped || progress.is_over(now, drives) || source.written == 0 && source.pass > 1 {
                 return None;
             }

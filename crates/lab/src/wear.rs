@@ -1,4 +1,4 @@
-//! The wear of the blocks in a run.
+//! Wear of the blocks in a run.
 
 use wordline_ssd::block_device::Shape;
 use wordline_ssd::lifetime;
@@ -6,20 +6,21 @@ use wordline_ssd::metrics::{DieDetail, PoolDetail};
 
 use crate::summary::{DieWear, Wear};
 
-/// Values of a wear map at the most: a chart of 256 by 256.
+/// The most values of a wear map: a chart of 256 by 256.
 const MOST_VALUES: usize = 65_536;
 
-/// Bytes, as the endurance of drives is sold.
+/// Bytes of a terabyte, the unit of drive endurance.
 pub const TERABYTE: f64 = 1e12;
 
-/// The blocks after a run in which the host wrote this many bytes to a device of that shape, and those of them that were programmed.
+/// The wear after a run in which the host wrote this many bytes to a device of this shape, of which the
+/// second number was programmed.
 pub fn of(pools: &[PoolDetail], [written, programmed]: [u64; 2], shape: &Shape) -> Wear {
     let spent = lifetime::spent(pools.iter().map(|pool| pool.worn));
     let erased: u64 = pools.iter().map(|pool| pool.worn.erases).sum();
     let blocks = || pools.iter().flat_map(|pool| &pool.dies).flat_map(|die| &die.blocks);
     let erases: Vec<u32> = blocks().map(|(erases, _)| *erases).collect();
     let group = blocks_a_value(pools);
-    // No value is of blocks of two pools.
+    // No value covers blocks of two pools.
     let values = pools.iter().flat_map(|pool| {
         let erases: Vec<u32> = self::erases(pool).collect();
         erases.chunks(group).map(mean).collect::<Vec<_>>()
@@ -51,12 +52,12 @@ pub fn of(pools: &[PoolDetail], [written, programmed]: [u64; 2], shape: &Shape) 
     }
 }
 
-/// Seconds of a day, and days of a year, as endurance is sold: JESD218 counts by them.
+/// Seconds of a day, and days of a year, as in endurance ratings: JESD218 counts by them.
 const DAY: f64 = 86_400.0;
 const YEAR: f64 = 365.0;
 
 impl Wear {
-    /// With the life at the rate of a run that took requests for so many seconds.
+    /// The wear with the life expectancy at the rate of a run of this many seconds in service.
     pub(crate) fn at_the_rate_of(self, seconds: f64) -> Self {
         if seconds <= 0.0 {
             return self;
@@ -71,18 +72,18 @@ impl Wear {
     }
 }
 
-/// How often the blocks of a pool were erased.
+/// The erases of each block of a pool.
 pub fn erases(pool: &PoolDetail) -> impl Iterator<Item = u32> + '_ {
     pool.dies.iter().flat_map(|die| &die.blocks).map(|(erases, _)| *erases)
 }
 
-/// Blocks of which a value of a wear map is the mean.
+/// The number of blocks whose mean is one value of a wear map.
 pub fn blocks_a_value(pools: &[PoolDetail]) -> usize {
     let blocks: usize = pools.iter().flat_map(|pool| &pool.dies).map(|die| die.blocks.len()).sum();
     blocks.div_ceil(MOST_VALUES).max(1)
 }
 
-/// Blocks of a die that are out of use, those that are erased together counted once.
+/// Blocks of a die that are out of service; blocks that are erased together count as one.
 pub fn bad(die: &DieDetail) -> u64 {
     die.blocks.iter().filter(|(_, is_bad)| *is_bad).count() as u64
 }
@@ -96,7 +97,7 @@ fn mean(values: &[u32]) -> f64 {
     values.iter().map(|value| f64::from(*value)).sum::<f64>() / values.len().max(1) as f64
 }
 
-/// The coefficient of variation of the erases of all blocks that were ever of use.
+/// The coefficient of variation of the erases of all blocks that were ever in service.
 fn variation(blocks: impl Iterator<Item = (u32, bool)>) -> Option<f64> {
     let used = blocks.filter(|(erases, is_bad)| *erases > 0 || !is_bad);
     let used: Vec<u32> = used.map(|(erases, _)| erases).collect();

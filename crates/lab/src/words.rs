@@ -1,9 +1,9 @@
-//! Messages of serde and the TOML reader about a value, in the words of all other messages: what was found, and what
-//! was wanted.
+//! Translation of messages of serde and the TOML reader about a value into the form of all other messages:
+//! what was found, and what was wanted.
 
 use wordline_kernel::one_of;
 
-/// The parts of `message` that state what was found and what was wanted, or else `otherwise`.
+/// The parts of `message` with the value found and the value wanted, or else `otherwise`.
 pub fn found_and_wanted(message: &str, otherwise: &str) -> (String, String) {
     let message = message.trim().replace('\n', " ");
     let known = unknown_name(&message)
@@ -14,7 +14,7 @@ pub fn found_and_wanted(message: &str, otherwise: &str) -> (String, String) {
     known.unwrap_or_else(|| (message.clone(), otherwise.to_owned()))
 }
 
-/// The key that stands at a byte of a TOML text, or whose value begins there.
+/// The key at a byte of a TOML text, or the key whose value begins there.
 pub fn key_at(text: &str, at: usize) -> &str {
     let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
     let ends = [' ', '\t', '\n', ',', '=', '{', '}', '[', ']'];
@@ -43,7 +43,7 @@ fn unknown_name(message: &str) -> Option<(String, String)> {
     Some((if is_key { format!("an unknown key `{found}`") } else { format!("`{found}`") }, wanted))
 }
 
-/// The same of the TOML reader.
+/// The same for the TOML reader.
 fn unexpected_keys(message: &str) -> Option<(String, String)> {
     let (found, names) =
         message.strip_prefix("unexpected keys in table: ")?.split_once(", available keys: ")?;
@@ -51,7 +51,7 @@ fn unexpected_keys(message: &str) -> Option<(String, String)> {
     Some((format!("an unknown key `{found}`"), one_of(found, &names)))
 }
 
-/// A key that is not there, or twice.
+/// A missing or duplicate key.
 fn absent(message: &str) -> Option<(String, String)> {
     if message.starts_with("missing field ") {
         return Some(("nothing".into(), format!("a value for `{}`: it has no default", quoted(message)?)));
@@ -63,7 +63,7 @@ fn absent(message: &str) -> Option<(String, String)> {
     Some(("another value".into(), format!("one of the forms of {of}")))
 }
 
-/// A value of another type, or of the right one that does not fit.
+/// A value of the wrong type, or out of range.
 fn wrong_type(message: &str) -> Option<(String, String)> {
     let rest = ["invalid type: ", "invalid value: ", "invalid length "]
         .into_iter()
@@ -73,7 +73,7 @@ fn wrong_type(message: &str) -> Option<(String, String)> {
     Some((if is_length { format!("{found} values") } else { value(found) }, type_of(wanted)))
 }
 
-/// A value as serde shows it, as TOML writes it.
+/// A value as TOML writes it, from serde's notation.
 fn value(shown: &str) -> String {
     for start in ["string ", "integer ", "floating point ", "boolean ", "character "] {
         if let Some(rest) = shown.strip_prefix(start) {
@@ -88,7 +88,7 @@ fn value(shown: &str) -> String {
     }
 }
 
-/// A type as serde calls it, as our messages do.
+/// A type in the terms of our messages, from serde's.
 fn type_of(wanted: &str) -> String {
     match wanted {
         "u8" => "a whole number from 0 to 255".into(),

@@ -1,5 +1,6 @@
-//! Random reads on bare queues, nothing of the simulator in them: which rule gives which latency. The device meets the
-//! queues that have its rules, and those that have MQSim's meet what MQSim printed (`docs/VALIDATION.md`).
+//! Random reads on bare queues, independent of the simulator: which rule gives which latency. The device
+//! agrees with the queues that have its rules, and those with MQSim's rules agree with the output of MQSim
+//! (`docs/VALIDATION.md`).
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -29,7 +30,7 @@ enum Event {
     Moved { server: usize, since: u64 },
 }
 
-/// A channel: servers that take one read at a time, and a bus for all of them.
+/// A channel: servers with one read at a time each, and a bus shared by all of them.
 #[derive(Default)]
 struct Channel {
     waiting: Vec<VecDeque<u64>>,

@@ -1,6 +1,7 @@
-//! Has a whole small run changed? Nearly eighty devices, of every preset and feature, are run and their digests compared
-//! with those of `golden/digests.toml`. Code that is moved leaves them all as they are. A change of behaviour writes them
-//! anew with `UPDATE_GOLDEN=1`, in a commit of its own that says which changed, and why.
+//! Has a whole small run changed? Nearly eighty devices, of every preset and feature, are run and their
+//! digests compared with those in `golden/digests.toml`. A refactoring leaves all of them unchanged. A change
+//! of behaviour rewrites them with `UPDATE_GOLDEN=1`, in a commit of its own that says which changed, and
+//! why.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -23,7 +24,7 @@ struct Golden {
     device: Vec<Entry>,
 }
 
-/// A device and what it is given to do; `golden/devices.toml` says what each key means.
+/// A device and its workload; `golden/devices.toml` explains each key.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
@@ -39,8 +40,8 @@ struct Entry {
     namespace: Option<u16>,
 }
 
-/// The results. The digest is of every command of the chips, and of every answer and its time; the others tell a
-/// reader of a difference how large it is.
+/// The results. The digest covers every flash command, and every completion with its time; the other values
+/// show the size of a difference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Run {
     digest: String,
@@ -101,7 +102,7 @@ fn run_of(entry: &Entry, small: &BTreeMap<String, Vec<String>>) -> Result<Run, S
     })
 }
 
-/// A line for each device that is not as it was: what it was and is.
+/// A line for each changed device, with the old and the new results.
 fn differences(was: &BTreeMap<String, Run>, is: &BTreeMap<String, Run>) -> Vec<String> {
     let names: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
     let all = names.into_iter().map(|name| (name, was.get(name), is.get(name)));

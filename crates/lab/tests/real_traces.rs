@@ -1,5 +1,5 @@
-//! Does every recorded trace run to its end, with every request answered? The traces lie beside the repository, in
-//! `../shared/traces`; without them this test says so and passes.
+//! Does every recorded trace run to its end, with every request completed? The traces are next to the
+//! repository, in `../shared/traces`; without them this test prints a message and passes.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use wordline_lab::summary::Outcome;
 use wordline_lab::trace::{Options, read};
 use wordline_lab::{Device, Origin, RunOptions, Selection, Unobserved, Workload, run};
 
-/// Files of the folder that are no traces of requests (addresses alone), or archives that are not read.
+/// Files of the folder that are not traces of requests (addresses alone), or archives that are not read.
 const NOT_READ: &[&str] = &["README.md", "w106.pages.u32be.zst", "opencas.sample_trace.tar.xz"];
 
-/// This one counts in bytes (msr/README.md).
+/// This trace counts in bytes (msr/README.md).
 const IN_BYTES: &str = "msr.cut.";
 
 fn traces(folder: &Path) -> Vec<PathBuf> {
@@ -29,7 +29,7 @@ fn traces(folder: &Path) -> Vec<PathBuf> {
     folders.flat_map(|folder| entries(&folder)).filter(|path| !skipped(path)).collect()
 }
 
-/// Runs a recorded trace on a device; every request has to be answered.
+/// Runs a recorded trace on a device; every request must complete.
 fn runs_to_its_end(device: &Device, path: PathBuf) {
     let name = path.display().to_string();
     let in_bytes = if name.contains(IN_BYTES) { vec!["sector=1B"] } else { Vec::new() };

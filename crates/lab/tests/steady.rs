@@ -1,13 +1,13 @@
-//! A run measures the steady state from its first requests on: over few requests as over many, with pauses and in a closed loop, and on a
-//! device with a part of its blocks as on a whole one.
+//! A run measures the steady state from its first requests on: over few requests as over many, with pauses
+//! and in a closed loop, and on a device with a part of its blocks as on a whole one.
 
 use wordline_lab::{Device, Precondition, RunOptions, Selection, Summary, Unobserved, Workload, run};
 
-/// Writes of 4 KiB for two thirds of the requests, which come at random times for as long as a run wants some.
+/// Writes of 4 KiB for two thirds of the requests, which arrive at random times as long as a run needs some.
 const PACED: &str = "[global]\nfilename=x\nrw=randrw\nrwmixread=34\nbs=4k\niodepth=1024\nioengine=libaio\ndirect=1\n\
     rate_process=poisson\nnorandommap\ntime_based\nruntime=100000s\n[a]\n";
 
-/// The rates of a job at which each device has time left, reads and writes.
+/// The read and write rates of a job at which each device has idle time.
 const RATES: [(&str, &[&str], &str); 6] = [
     ("nvme-tlc", &["ftl.mapping.unit=4KiB"], "5100,9900"),
     ("nvme-tlc", &[], "1700,3300"),

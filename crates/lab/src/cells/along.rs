@@ -1,4 +1,4 @@
-//! The same question with several values of a key.
+//! Evaluation of a question for several values of a key.
 
 use wordline_nand::cell::CellSet;
 
@@ -6,11 +6,11 @@ use super::answer::Answer;
 use super::question::{KEY_AND_VALUE, Question, misspelled};
 use crate::error::Result;
 
-/// Evaluates `set` along a key: `first` has its values, separated by commas, `others` are the same for all. The key, and each value with
-/// its answer.
+/// Evaluates `set` for each value of a key: `first` has the key and its values, separated by commas, `others`
+/// hold for all of them. Returns the key, and each value with its answer.
 ///
 /// # Errors
-/// If an argument is no key with a value, or a question does not fit the set.
+/// If an argument is not a key with a value, or a question does not fit the set.
 pub fn along(
     set: &CellSet,
     first: &str,

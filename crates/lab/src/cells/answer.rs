@@ -1,4 +1,4 @@
-//! Evaluates a parameter set for a question: means over the places that it names.
+//! Evaluation of a parameter set for a question: means over the places that it names.
 
 mod levels;
 mod places;
@@ -25,65 +25,68 @@ use programs::program;
 pub struct Answer {
     /// The parameter set.
     pub set: String,
-    /// How many places it is a mean over.
+    /// Number of places that the means are over.
     pub places: u64,
     /// The states of the first place.
     pub states: Vec<StateAnswer>,
-    /// The references that are asked for.
+    /// The read references of the question.
     pub references: Vec<f64>,
-    /// The best ones for the first place.
+    /// The best references for the first place.
     pub best_references: Vec<f64>,
     /// The pages of a word line.
     pub pages: Vec<PageAnswer>,
-    /// The share of wrong bits, mean of the pages.
+    /// Raw bit error rate, mean of the pages.
     pub error_rate: f64,
     /// The same at the best references.
     pub best_error_rate: f64,
-    /// Bit errors of a page, on average.
+    /// Mean bit errors of a page.
     pub page_errors: f64,
     /// The same at the best references.
     pub best_page_errors: f64,
-    /// Bit errors of the worst page of all places, as drawn.
+    /// Bit errors of the worst page of all places, drawn at random.
     pub most_page_errors: u32,
     /// The same at the best references.
     pub best_most_page_errors: u32,
-    /// How the word lines of a layer differ, where they are evaluated one by one.
+    /// Differences between the word lines of a layer, where they are evaluated one by one.
     pub lines: LineAnswer,
-    /// The greatest share of the cells of a state, of all places, that lie below the best reference under it.
+    /// Greatest share of the cells of a state, over all places, that lie below the best reference beneath the
+    /// state.
     pub crossed_left: f64,
-    /// The greatest share that lie above the best reference over it.
+    /// Greatest share that lie above the best reference over the state.
     pub crossed_right: f64,
-    /// The former by the latter.
+    /// `crossed_left` divided by `crossed_right`.
     pub crossed_left_by_right: f64,
-    /// The bits that were rewritten in place; empty where none were.
+    /// Bits rewritten in place; empty where none were.
     pub rewrite: RewriteAnswer,
-    /// The error rate of the worst layer of a block by that of its best one: dV, mean over blocks; 1 for a single layer.
+    /// Error-rate ratio of the worst to the best layer of a block (dV), mean over blocks; 1 for a single
+    /// layer.
     pub layer_ratio: f64,
-    /// By how many percent dV of one of two blocks that follow each other is greater than that of the other, at most.
+    /// Greatest difference in dV between two consecutive blocks, in percent.
     pub layer_ratio_differs_percent: f64,
-    /// The worst layer's role, or its number, mostly.
+    /// Role of the worst layer of the first block, or its number.
     pub worst_layer: String,
-    /// The best layer's.
+    /// The same of the best layer.
     pub best_layer: String,
     /// BER_EP1: the share of cells of the erased state and P1 that are read as each other.
     pub erased_to_p1: Spread,
-    /// Programs; zeros where the set says nothing of them.
+    /// Programs; zeros where the set has no parameters of programs.
     pub program: ProgramAnswer,
-    /// Reads that begin with the references of the part; zeros where the set says nothing of them.
+    /// Reads that begin with the default references; zeros where the set has no parameters of reads.
     pub retries: RetryAnswer,
-    /// Reads that begin with what the last read of the layer ended with, in quarters of the table (two bits).
+    /// Reads that begin where the last read of the layer ended, in quarters of the retry table (two bits of
+    /// state).
     pub aware_retries: RetryAnswer,
-    /// By how many percent the mean retries of the latter lie below those of the former.
+    /// Reduction of the mean retries by the latter, in percent.
     pub aware_reduction_percent: f64,
-    /// By how many millivolts VStart of the layer may be raised, in tens, before its errors are those of the worst layer; 0 where
-    /// several layers are asked for.
+    /// Increase of VStart of the layer in millivolts, in tens, up to which its errors stay within the worst
+    /// layer's; 0 where several layers are asked for.
     pub safe_start_mv: f64,
-    /// The same of a lower VFinal.
+    /// The same for a decrease of VFinal.
     pub safe_final_mv: f64,
 }
 
 impl Answer {
-    /// An answer of zeros of the shape that those of cells of three bits have, for the names of its columns.
+    /// An answer of zeros in the shape of answers for TLC cells, for the names of its columns.
     pub fn shape() -> Self {
         let state = |n: usize| StateAnswer { name: state_name(n), ..StateAnswer::default() };
         let page = |n: usize| PageAnswer { name: format!("p{n}"), ..PageAnswer::default() };

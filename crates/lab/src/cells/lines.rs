@@ -1,9 +1,9 @@
-//! Word lines of a layer by themselves: in which order they are programmed, and how far they differ.
+//! Word lines of a layer: the order of their programs, and their differences.
 
 use wordline_kernel::Seed;
 use wordline_nand::cell::{Place, drawn_count};
 
-/// In which order the word lines of a block are programmed (cubeFTL, figure 12).
+/// Order in which the word lines of a block are programmed (cubeFTL, figure 12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Layer by layer.
@@ -46,7 +46,8 @@ impl Order {
         }
     }
 
-    /// For each word line of a block, layer by layer, how many of the eight around it are programmed after it.
+    /// For each word line of a block, layer by layer, the number of its eight neighbours that are programmed
+    /// after it.
     pub(super) fn later_neighbours(self, layers: u32, lines: u32) -> Vec<u32> {
         let mut turn = vec![0; (layers * lines) as usize];
         for (n, (layer, line)) in self.programs(layers, lines).into_iter().enumerate() {
@@ -67,22 +68,23 @@ impl Order {
     }
 }
 
-/// How far the word lines of a layer differ.
+/// Differences between the word lines of a layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct LineAnswer {
-    /// The error rate of the worst word line of a layer by that of the best: dH, mean over layers.
+    /// Error-rate ratio of the worst to the best word line of a layer (dH), mean over layers.
     pub ratio: f64,
-    /// The same of errors that are drawn.
+    /// The same with errors drawn at random.
     pub drawn_ratio: f64,
-    /// How far the most and the fewest of them lie apart, by how far they do where chance alone tells word lines apart: 1 then.
+    /// Range of the drawn errors of a layer, relative to the range of word lines that differ by chance alone.
     pub in_counting_errors: f64,
 }
 
-/// The mean range of this many normal variables, in deviations (David, Order Statistics: 1.128, 1.693, 2.059 ...), of up to eight.
+/// The mean range of this many normal variables, up to eight, in deviations (David, Order Statistics: 1.128,
+/// 1.693, 2.059 ...).
 const RANGES: [f64; 9] = [0.0, 0.0, 1.128, 1.693, 2.059, 2.326, 2.534, 2.704, 2.847];
 
 impl LineAnswer {
-    /// Of error rates of word lines, layer by layer, each of this many bits.
+    /// Evaluates the error rates of word lines, layer by layer, each of `bits` bits.
     pub(super) fn of(rates: &[(Place, f64)], bits: f64, seed: Seed) -> Self {
         let mut random = seed.stream("cells.lines", 0);
         let (mut sums, mut layers) = ([0.0; 3], 0.0);
@@ -104,7 +106,7 @@ impl LineAnswer {
     }
 }
 
-/// The greatest by the least.
+/// The greatest value divided by the least.
 fn ratio(values: &[f64]) -> f64 {
     let most = values.iter().copied().fold(0.0, f64::max);
     most / values.iter().copied().fold(f64::INFINITY, f64::min)

@@ -1,4 +1,4 @@
-//! The levels of answers as a Parquet file: a row for each state at each value of a key.
+//! Parquet file of the levels of answers: a row for each state at each value of a key.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use crate::error::{Error, Result};
 use crate::log::reason;
 use crate::output::Output;
 
-/// The columns: the value of the key, the state, its mean, its deviation and the share of its cells that were left behind, and the references
-/// above it, that of the part and the best one, which the highest state does not have.
+/// The columns: the value of the key, the state, its mean, its deviation, its share of cells left behind, and
+/// the default and the best reference above it, which the highest state does not have.
 const SCHEMA: &str = "message level {
     required binary value (UTF8);
     required binary state (UTF8);
@@ -26,7 +26,7 @@ const SCHEMA: &str = "message level {
     required double best_reference;
 }";
 
-/// Writes the states of answers to `path`, where what is not there is not a number.
+/// Writes the states of answers to `path`; absent values are NaN.
 ///
 /// # Errors
 /// [`Error::File`] if `path` cannot be written.

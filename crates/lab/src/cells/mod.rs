@@ -1,4 +1,5 @@
-//! Cells by themselves: what their levels, reads and programs are like for a place and a condition, or over a population of places.
+//! Cells on their own: levels, reads and programs for a place and a condition, or over a population of
+//! places.
 
 mod along;
 mod answer;
@@ -27,7 +28,8 @@ use wordline_nand::cell::{CellSet, CellsFile};
 use crate::config::{self, embedded};
 use crate::error::{Error, Result};
 
-/// The parameter set `name`, embedded or in the file at that path, or everything that is wrong with it.
+/// Loads the parameter set `name`, embedded or from the file at that path. The error lists everything that is
+/// wrong.
 pub fn set(name: &str) -> Result<CellSet> {
     let tree = config::cells(name)?;
     config::schema::complaints_of::<CellsFile>(&tree).or_ok(()).map_err(Error::Config)?;

@@ -11,27 +11,28 @@ use crate::words::found_and_wanted;
 /// Blocks and chips that a population may have. Chosen: seconds of work.
 const MOST: u32 = 10_000;
 
-/// Which cells, what they went through, and how they are programmed and read. Keys that are left out are those of new cells, just
-/// programmed as the data sheet says.
+/// Which cells, their history, and how they are programmed and read. Keys that are left out are those of new
+/// cells, just programmed with the parameters of the data sheet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Question {
-    /// Programs and erases.
+    /// P/E cycles.
     pub cycles: f64,
-    /// Hours since the program.
+    /// Retention time in hours.
     pub hours: f64,
-    /// The temperature in that time, in degrees Celsius.
+    /// Temperature during retention, in degrees Celsius.
     pub celsius: f64,
     /// Reads of the block since the program.
     pub reads: f64,
-    /// How often each neighbour was programmed again after these cells were.
+    /// Reprograms of each neighbour after these cells were programmed.
     pub again: f64,
-    /// How the cells were programmed again, in the mode of two bits, beginning with ER to P3: L where the low bit was rewritten, H where the
-    /// high bit was, + where all four states moved up by one, - alone where they were not. Empty: all bits of a cell were programmed at once.
+    /// History of reprograms in MLC mode, beginning with ER to P3: L for a rewrite of the low bit, H for one
+    /// of the high bit, + for a move of all four states up by one, - alone for none. Empty: all bits of a
+    /// cell were programmed at once.
     pub history: String,
-    /// Whether all states of the cells are looked at, not only the four in which two bits lie in the end.
+    /// Whether all states of the cells are evaluated, not only the four that hold two bits in the end.
     pub all_states: bool,
-    /// Layers of the super layer in which word lines are programmed again in any order.
+    /// Layers of the super layer in which word lines are reprogrammed in any order.
     pub super_layer: u32,
     /// A layer, by its number from the top or by its role: alpha, beta, kappa, omega. Empty: all layers.
     pub layer: String,
@@ -39,37 +40,39 @@ pub struct Question {
     pub chips: u32,
     /// Blocks of each chip.
     pub blocks: u32,
-    /// Data of a page.
+    /// Data size of a page.
     pub page_size: Bytes,
-    /// By how much VStart is raised, in millivolts.
+    /// Increase of VStart, in millivolts.
     pub start_margin: f64,
-    /// By how much VFinal is lowered, in millivolts.
+    /// Decrease of VFinal, in millivolts.
     pub final_margin: f64,
-    /// Whether every verify is skipped that may be.
+    /// Whether every verify that may be skipped is skipped.
     pub skip: bool,
-    /// A programmed state, from 1, more verifies of which are skipped; 0 for none.
+    /// A programmed state, from 1, of which more verifies are skipped; 0 for none.
     pub skip_state: u32,
-    /// Verifies skipped beyond those allowed.
+    /// Verifies skipped beyond the allowed ones.
     pub skip_more: u8,
-    /// Whether word lines follow a leader of their layer (cubeFTL, section 4.1): the window is narrower by what BER_EP1 of the leader, right after its
-    /// program with default parameters, leaves over.
+    /// Whether word lines follow a leader of their layer (cubeFTL, section 4.1): the window narrows by the
+    /// margin that the leader's BER_EP1 leaves right after a program with default parameters.
     pub follow: bool,
-    /// The BER_EP1 that is allowed.
+    /// The allowed BER_EP1.
     pub follow_limit: f64,
-    /// How far a leader's lies below it for the whole margin; in proportion below that.
+    /// Distance of a leader's BER_EP1 below the limit that allows the whole margin; less allows a part in
+    /// proportion.
     pub follow_spare: f64,
-    /// The whole margin, in millivolts, of VStart and VFinal together.
+    /// The whole margin of VStart and VFinal together, in millivolts.
     pub follow_margin: f64,
-    /// The share of it that VStart has.
+    /// Share of the margin that goes to VStart.
     pub follow_start: f64,
     /// Whether word lines of a layer are evaluated one by one.
     pub lines: bool,
-    /// The order in which word lines of a block are programmed, which says how many of its eight neighbours are programmed after each: horizontal,
-    /// vertical or mixed. Empty: neighbours after a word line are not looked at.
+    /// Order in which the word lines of a block are programmed, which decides how many of its eight
+    /// neighbours are programmed after each: horizontal, vertical, mixed or leaders-first. Empty: later
+    /// neighbours are ignored.
     pub order: String,
-    /// By how much each reference is moved, the lowest first; empty: not at all.
+    /// Shift of each reference, the lowest first; empty for none.
     pub offsets: Vec<f64>,
-    /// By how much all references are moved, beside `offsets`.
+    /// Shift of all references, added to `offsets`.
     pub offset: f64,
     /// Effects that are left out.
     pub without: Vec<String>,
@@ -110,12 +113,12 @@ impl Default for Question {
     }
 }
 
-/// A question that fits its parameter set.
+/// A question checked against its parameter set.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// As it was asked.
+    /// The question as asked.
     pub question: Question,
-    /// The stress that the cells have taken.
+    /// The stress of the cells.
     pub condition: Condition,
     /// The effects that are switched on.
     pub effects: Effects,
@@ -123,17 +126,17 @@ pub struct Asked {
     pub places: Vec<Place>,
     /// Word lines of a layer.
     pub word_lines: u32,
-    /// The lowest state and the codes of cells of two bits.
+    /// The lowest state and the coding of cells in MLC mode.
     pub two_bits: Option<(usize, Coding)>,
-    /// How they came to be so, where that was by rewriting bits.
+    /// The bits that were rewritten to get there, if any.
     pub rewritten: Option<Vec<Bit>>,
-    /// How often the cells were programmed again.
+    /// Number of reprograms of the cells.
     pub moves: u32,
-    /// The order of the word lines of a block, where it matters.
+    /// The order of the programs of a block, where it matters.
     pub order: Option<Order>,
 }
 
-/// The history of cells of two bits that were programmed once.
+/// The history of cells in MLC mode that were programmed once.
 const NOT_REWRITTEN: &str = "-";
 
 pub(super) const KEY_AND_VALUE: &str = "KEY=VALUE, such as cycles=2000";
@@ -142,12 +145,12 @@ pub(super) fn misspelled(found: impl Into<String>, wanted: impl Into<String>) ->
     Error::Argument { what: "key".into(), found: found.into(), wanted: wanted.into() }
 }
 
-/// The value of `key` as an argument spells it: as in TOML, words without quotation marks.
+/// Parses the value of `key` in an argument: as in TOML, words without quotation marks.
 fn spelled(key: &str, text: &str) -> toml::Value {
     let read = toml::from_str::<toml::Table>(&format!("value = {text}"));
     let value = read.ok().and_then(|mut table| table.remove("value")).unwrap_or_else(|| text.into());
     match (key, value) {
-        // A layer is a name, also where it is a number; most other numbers are fractions.
+        // A layer is a name, even where it is a number; most other numbers are fractions.
         ("layer" | "history" | "order", value) => value.as_str().unwrap_or(text).into(),
         ("chips" | "blocks" | "skip_state" | "skip_more" | "super_layer", value) => value,
         (_, toml::Value::Integer(whole)) => toml::Value::Float(whole as f64),
@@ -164,10 +167,10 @@ fn bit(letter: char) -> Option<Bit> {
 }
 
 impl Question {
-    /// The question that arguments `KEY=VALUE` spell.
+    /// Parses a question from arguments `KEY=VALUE`.
     ///
     /// # Errors
-    /// If one of them is none.
+    /// If an argument is not a key with a value that fits it.
     pub fn of_keys(keys: &[String]) -> Result<Self> {
         let mut table = toml::Table::new();
         for argument in keys {
@@ -180,10 +183,10 @@ impl Question {
         })
     }
 
-    /// The question as `set` can answer it.
+    /// Checks the question against `set`.
     ///
     /// # Errors
-    /// With everything that is wrong, by key.
+    /// Everything that is wrong, by key.
     pub fn check(&self, set: &CellSet) -> Result<Asked> {
         let mut wrong = Complaints::default();
         let numbers = [
@@ -247,7 +250,7 @@ impl Question {
         })
     }
 
-    /// Complains about keys that do nothing with `set`, and that it cannot follow.
+    /// Complains about keys without effect on `set`, and about values outside of its range.
     fn check_idle(&self, set: &CellSet, wrong: &mut Complaints) {
         let new = Self::default();
         let measured = set.retention.is_none() && !matches!(set.base, wordline_nand::cell::Base::Measured(_));
@@ -291,7 +294,7 @@ impl Question {
         }
     }
 
-    /// The bits that were rewritten, one after the other, if the history is of such.
+    /// The bits that were rewritten, one after the other, if the history has only rewrites.
     fn rewritten(&self) -> Option<Vec<Bit>> {
         match self.history.as_str() {
             "" => None,
@@ -300,7 +303,7 @@ impl Question {
         }
     }
 
-    /// The lowest state and the codes that the history leads to.
+    /// The lowest state and the coding that the history leads to.
     fn two_bits(
         &self,
         set: &CellSet,

@@ -1,4 +1,4 @@
-//! A report on the cells along a key: how states lie at each value, and what is read wrong.
+//! Report on the cells along a key: the states at each value, and the bit errors.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -12,18 +12,18 @@ use crate::report::{Again, Chart, Report, SCHEMA, Section, Sheet, SheetCell, esc
 
 /// Points of the curve of a state. Chosen: enough for a bell to look round.
 const POINTS: usize = 60;
-/// Deviations to both sides of the mean of a state that are drawn.
+/// Deviations drawn on both sides of the mean of a state.
 const REACH: f64 = 5.0;
 
-/// A value of the key along which a curve goes, and what is there.
+/// A value of the key, and its answer: a point of a curve.
 #[derive(Serialize)]
 struct Point<'a> {
     value: &'a str,
     answer: &'a Answer,
 }
 
-/// Writes a report into a folder, in place of the one that is there: `report.html`, one page that needs no network, `answers.json`
-/// and `charts/NAME.vl.json`. `command` is what made it.
+/// Writes a report into a folder and replaces the one there: `report.html`, one page that needs no network,
+/// `answers.json` and `charts/NAME.vl.json`. `command` is the command line that made it.
 ///
 /// # Errors
 /// If it cannot be written.
@@ -67,7 +67,7 @@ fn html(key: &str, answers: &[(String, Answer)], charts: &[Chart], command: &str
     report.html()
 }
 
-/// Where the fewest bits are wrong, and where the most.
+/// A sentence on the values with the fewest and the most wrong bits.
 fn verdict(key: &str, answers: &[(String, Answer)]) -> Option<String> {
     let by_rate = |a: &&(String, Answer), b: &&(String, Answer)| a.1.error_rate.total_cmp(&b.1.error_rate);
     let (least, most) = (answers.iter().min_by(by_rate)?, answers.iter().max_by(by_rate)?);
@@ -77,7 +77,7 @@ fn verdict(key: &str, answers: &[(String, Answer)]) -> Option<String> {
     ))
 }
 
-/// The table of the terminal, with the numbers beside what is shown.
+/// The table of the terminal, with the number of each text.
 fn sheet(key: &str, answers: &[(String, Answer)]) -> Sheet {
     let text = |value: &String| SheetCell::of_text(value.clone());
     let cells = |(value, answer): &(String, Answer)| {
@@ -133,13 +133,13 @@ fn states(key: &str, answers: &[(String, Answer)]) -> Chart {
     chart("states", "Threshold voltages", caption, spec)
 }
 
-/// Bit errors at the references of the part and at the best ones.
+/// Bit errors at the default and the best references.
 fn errors(key: &str, answers: &[(String, Answer)]) -> Chart {
     let mut data = Vec::new();
     for (value, answer) in answers {
         let rates =
             [("references of the part", answer.error_rate), ("best references", answer.best_error_rate)];
-        // Nothing is no place on a logarithmic axis.
+        // A logarithmic axis has no zero.
         for (references, rate) in rates.into_iter().filter(|(_, rate)| *rate > 0.0) {
             data.push(json!({ "value": value, "references": references, "rate": rate }));
         }

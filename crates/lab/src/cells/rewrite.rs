@@ -1,26 +1,27 @@
-//! Bits that are rewritten in place: where they lie then, and what moved.
+//! Bits rewritten in place: their states afterwards, and the moves.
 
 use serde::Serialize;
 use wordline_nand::cell::{Base, Bit, CellSet, TwoBits};
 
-/// How two bits lie in eight states after some rewrites, and what the last rewrite moved. Texts are as the figures of ReSSD have them.
+/// Positions of two bits in eight states after some rewrites, and the moves of the last one. Texts are as in
+/// the figures of ReSSD.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RewriteAnswer {
     /// The states: P2 to P5.
     pub states: String,
     /// Their codes, high bit and low bit, the lowest state first.
     pub codes: String,
-    /// The two numbers that the hardware stores of it: RPCnt and Distribution ID.
+    /// The two numbers that the hardware stores: RPCnt and Distribution ID.
     pub stored: String,
-    /// The codes that the last rewrite turns each code into: with the bit unchanged, then with the bit changed.
+    /// The transitions of each code in the last rewrite: with the bit unchanged, then with the bit changed.
     pub changes: String,
-    /// The fewest states by which a cell moves in the last rewrite.
+    /// The fewest states that a cell moves by in the last rewrite.
     pub least_states: f64,
     /// The most.
     pub most_states: f64,
-    /// The mean, of random data.
+    /// The mean, for random data.
     pub mean_states: f64,
-    /// The share of cells that do not move, of random data.
+    /// The share of cells that do not move, for random data.
     pub still: f64,
     /// The mean rise of the threshold voltage in the last rewrite, in the units of the set.
     pub mean_rise: f64,
@@ -47,7 +48,7 @@ impl RewriteAnswer {
         answer
     }
 
-    /// Notes the moves of states in the rewrite of `bit`.
+    /// Sets the moves of states in the rewrite of `bit`.
     fn say_last(&mut self, set: &CellSet, old: TwoBits, new: TwoBits, bit: Bit) {
         let mean = |state: usize| match &set.base {
             Base::Programmed(states) => states[state].mean,

@@ -1,10 +1,10 @@
-//! Answers for a terminal.
+//! Tables of answers for a terminal.
 
 use wordline_kernel::counted;
 
 use super::answer::Answer;
 
-/// Rows of cells, columns in line: the first to the left, the others to the right.
+/// Aligns rows of cells in columns: the first to the left, the others to the right.
 fn aligned(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
     let width = |column: usize| {
@@ -38,7 +38,7 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
-/// One answer: states, references, pages, and what programs and reads do.
+/// A table of one answer: states, references, pages, programs and reads.
 pub fn table(answer: &Answer) -> String {
     let mut text = format!("{}, {}\n\n", answer.set, counted(answer.places, "place"));
     let mut states = vec![row(&["state", "mean", "deviation", "reference above", "best"])];
@@ -58,7 +58,7 @@ pub fn table(answer: &Answer) -> String {
     text
 }
 
-/// The results of programs, reads and layers, a line each.
+/// The results of programs, reads and layers, one a line.
 fn facts(answer: &Answer) -> Vec<Vec<String>> {
     let mut rows = vec![vec!["errors between ER and P1".to_owned(), rate(answer.erased_to_p1.mean)]];
     let mut say = |name: &str, value: String| rows.push(vec![name.to_owned(), value]);
@@ -88,7 +88,7 @@ fn facts(answer: &Answer) -> Vec<Vec<String>> {
     rows
 }
 
-/// The heads of answers along a key, behind the key.
+/// The heads of the columns of a curve, after the key.
 pub(super) const CURVE: [&str; 6] =
     ["bit errors", "at best references", "ER to P1", "tried again", "retries", "program"];
 

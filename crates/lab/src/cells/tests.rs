@@ -91,7 +91,7 @@ fn an_error_in_a_file_names_its_line() {
     assert!(set(&path.display().to_string()).expect_err("a key is misspelled").to_string().contains("layrs"));
 }
 
-/// Table 2 of ReSSD: rewritten bits are told from each other, and impossible histories name their key.
+/// Table 2 of ReSSD: histories of rewrites have distinct codings, and impossible ones name their key.
 #[test]
 fn cells_that_are_programmed_again_have_codings_and_more_errors() {
     let ask = |text: &str| {

@@ -1,4 +1,4 @@
-//! A design for tests that answers the questions it is told to, each as a design does that says nothing else.
+//! A design for tests that takes the decisions it is given, each with the default decision.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,16 +8,16 @@ use wordline_nand::CellMode;
 use wordline_ssd::design::{Needs, Seam, WriteStream};
 use wordline_ssd::{Config, Design};
 
-/// The questions that it answers.
+/// The decisions that it takes part in.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct File {
     seams: Vec<Seam>,
-    /// The pool in which its stream of the host is in SLC mode.
+    /// The pool in which its host stream is in SLC mode.
     slc: Option<u8>,
-    /// That in which it is in the two-bit mode.
+    /// The pool in which its host stream is in MLC mode.
     two_bit: Option<u8>,
-    /// How often a word line is programmed again there.
+    /// Reprograms of a word line there.
     again: u8,
 }
 

@@ -1,5 +1,5 @@
-//! Combinations that are refused: each feature of a device beside each other one, and the table of docs/combinations.md, which is of
-//! those that are refused. `UPDATE_DOCS=1` writes it anew.
+//! Refused combinations of device features: each feature with each other one, and the table of
+//! docs/combinations.md that lists them. `UPDATE_DOCS=1` rewrites it.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use super::*;
 /// The device that the features are added to, with room for any two of them.
 const BASE: &str = "part.geometry.blocks_per_plane=64;part.geometry.layers=4;ftl.over_provisioning=0.7";
 
-/// Where the designs of a feature stand.
+/// The key of the designs of a feature.
 const DESIGNS: &str = "designs=";
 
-/// A second pool, and the design that says which pool a page goes to.
+/// A second pool, and the design that chooses the pool of a page.
 const POOLS: &str = "pools=[{ part = { base = 'centaur-slc-2d', geometry.blocks_per_plane = 64, geometry.pages_per_block = 16, \
     geometry.page_size = '4KiB' }, layout = { channels = 2, packages_per_channel = 1, dies_per_package = 1, planes_per_row = 1 } }];\
     designs='centaur';design.centaur={ least = '4KiB', condition = '8KiB', most = '16KiB', migration = false }";
@@ -22,7 +22,7 @@ const UNIT: &str = "ftl.mapping.unit='24KiB'";
 const SLC: &str = "part.timing.slc={ read = '20us', program = '100us', erase = '1ms' };ftl.slc_cache={ blocks = 2 };\
     ftl.router={ policy = 'slc-cache' }";
 
-/// Each feature with its settings. Of two that set one key to different values there is no device.
+/// Each feature with its settings. Two that set one key to different values cannot be combined.
 fn features() -> Vec<(&'static str, String)> {
     let answering = |seam: &str| format!("designs='answering';design.answering.seams=['{seam}']");
     let mut all = vec![
@@ -68,7 +68,8 @@ fn features() -> Vec<(&'static str, String)> {
     all
 }
 
-/// The settings of features together, with a list of all their designs; none where they give one key different values.
+/// The settings of several features, with one list of all their designs; none where they give one key
+/// different values.
 fn together(of: &[&str]) -> Option<Vec<String>> {
     let mut all: Vec<String> = BASE.split(';').map(str::to_owned).collect();
     let mut designs: Vec<&str> = Vec::new();
@@ -104,7 +105,7 @@ fn together(of: &[&str]) -> Option<Vec<String>> {
     Some(all)
 }
 
-/// The complaints about a device of these settings, one a line.
+/// The complaints about a device with these settings, one a line.
 fn refusal(settings: &[String]) -> Option<String> {
     let registry = Registry::default().with_design::<super::answering::Answering>();
     let mut layered = load::preset(&registry, "tiny-tlc").expect("a preset");
@@ -117,7 +118,7 @@ fn refusal(settings: &[String]) -> Option<String> {
     }
 }
 
-/// The table of what is refused: a row for each pair, with what is said.
+/// The table of refused combinations: a row for each pair, with the message.
 fn table() -> String {
     let all = features();
     let mut out = "| feature | beside | the key, and what is wanted |\n|---|---|---|\n".to_owned();
@@ -130,7 +131,7 @@ fn table() -> String {
             pairs += 1;
             let Some(wrong) = refusal(&both) else { continue };
             let first = wrong.lines().next().unwrap_or_default();
-            // Before the key stands where its value comes from.
+            // The text before the key is the origin of its value.
             let key = first.split_once(": found").map_or(first, |(key, _)| key);
             let key = key
                 .rsplit(": ")

@@ -1,8 +1,9 @@
-//! Keys that do nothing on the device at hand: a table of the conditions of each. A user who set one in vain is told so; a
-//! key that a layer below set for a device which a layer above replaced is left out.
+//! Keys without effect on a device: a table of the condition of each. A user who set such a key gets an
+//! error; a key that a lower layer set for a device which a higher layer replaced is dropped.
 //!
-//! The keys of a part say what a chip is, whatever a device makes of it: one is set in vain if the part is changed for a device.
-//! Not in the table are those that describe the chip and go with others: its name, size, layers, and spare bytes.
+//! The keys of a part describe a chip, independent of the device around it: one has no effect only if it was
+//! set as a change of the part for this device. The table leaves out keys that describe the chip and go with
+//! others: its name, size, layers and spare bytes.
 
 use serde_json::{Value as Json, json};
 use wordline_designs::Chosen;
@@ -23,17 +24,17 @@ use super::unasked;
 pub struct Condition {
     /// The keys, each with all below it.
     pub keys: &'static [&'static str],
-    /// The keys that decide.
+    /// The keys that decide whether they have an effect.
     gates: &'static [&'static str],
-    /// Whether the keys do anything.
+    /// Whether the keys have an effect.
     works: fn(&Config) -> bool,
     /// The condition, as messages state it.
     wants: &'static str,
-    /// Why nothing comes of them else.
+    /// The reason why they have none otherwise.
     reason: &'static str,
 }
 
-/// All of them.
+/// All conditions.
 pub const CONDITIONS: &[Condition] = &[
     Condition {
         keys: &["front.nvme.queues", "front.nvme.entries", "front.nvme.arbitration", "front.nvme.link"],
@@ -288,22 +289,22 @@ fn any_fault(config: &Config, is: impl Fn(&FaultFile) -> bool) -> bool {
     config.file.faults.iter().any(is)
 }
 
-/// Whether the whole failure policy does nothing.
+/// Whether the failure policy as a whole has nothing to do.
 fn fails_nowhere(config: &Config) -> bool {
     !any_fault(config, |rule| matches!(rule.fails, Fails::Program | Fails::Erase)) && !reads_fail(config)
 }
 
-/// Whether some page may not be read at the first try.
+/// Whether a read of some page may fail at first.
 fn reads_fail(config: &Config) -> bool {
     any_fault(config, |rule| rule.fails == Fails::Read) || cells_judge_reads(config)
 }
 
-/// Whether the cells of some part say which pages are read.
+/// Whether the cells of some part decide which reads fail.
 fn cells_judge_reads(config: &Config) -> bool {
     config.pools.iter().any(|pool| pool.part.read_levels().is_some())
 }
 
-/// Whether a submission queue has this priority. Where there are no priorities there is nothing to be said about them.
+/// Whether a submission queue has this priority. True where priorities do not apply.
 fn has_priority(config: &Config, letter: char) -> bool {
     let nvme = &config.file.front.nvme;
     match &nvme.arbitration {
@@ -316,27 +317,27 @@ fn has_priority(config: &Config, letter: char) -> bool {
     }
 }
 
-/// The values of keys that are left out, in a device of this many tables `[[pools]]`.
+/// The defaults of all keys, for a device with this many tables `[[pools]]`.
 fn defaults(pools: usize) -> Json {
     let pool = json!({ "frontier": FrontierKind::default() });
     let (front, buffer, ftl) = (FrontFile::default(), BufferFile::default(), FtlFile::default());
     json!({ "front": front, "buffer": buffer, "ftl": ftl, "pools": vec![pool; pools] })
 }
 
-/// A key that does nothing on a device.
+/// A key without effect on a device.
 pub(super) struct Idle {
     /// The key, with all below it.
     pub key: String,
-    /// The keys that decide.
+    /// The keys that decide whether it has one.
     pub gates: &'static [&'static str],
     /// The condition, as the message states it.
     pub wanted: String,
-    /// Whether its usual value is refused as well, where it is set on top of the keys that decide, or by an argument.
+    /// Whether its default is refused as well, where it is set above the keys that decide, or by an argument.
     pub even_usual: bool,
 }
 
 impl Idle {
-    /// Those of a condition that does not hold.
+    /// The keys of a condition that does not hold.
     fn of(condition: &Condition) -> impl Iterator<Item = Self> + '_ {
         let Condition { keys, gates, wants, reason, .. } = condition;
         keys.iter().map(move |key| Self {
@@ -347,7 +348,7 @@ impl Idle {
         })
     }
 
-    /// Whether it counts as set at `origin`. A file may hold all keys of a device, with their usual values.
+    /// Whether the key counts as set at `origin`. A file may hold all keys of a device, with their defaults.
     fn is_set(&self, tree: &Node, origin: &Origin, is_usual: bool) -> bool {
         let mut gates = self.gates.iter().filter_map(|key| origin_of(tree, key));
         let mut on_top = || matches!(origin, Origin::Set(_)) || gates.all(|gate| origin.may_overrule(gate));
@@ -355,10 +356,11 @@ impl Idle {
     }
 }
 
-/// The keys that a layer below set in vain in `tree`, of which `config` and its designs were made.
+/// The keys that a lower layer set without effect in `tree`, from which `config` and its designs were made.
 ///
 /// # Errors
-/// A key that was set and has no effect, unless a later layer took its effect away: one complaint for each.
+/// The keys that were set and have no effect, unless a higher layer took their effect away: one complaint
+/// each.
 pub fn idle_keys(tree: &Node, config: &Config, designs: &Chosen) -> Result<Vec<String>, Complaints> {
     let mut wrong = Complaints::default();
     let mut idle = Vec::new();
@@ -383,18 +385,18 @@ pub fn idle_keys(tree: &Node, config: &Config, designs: &Chosen) -> Result<Vec<S
     wrong.or_ok(idle)
 }
 
-/// Where the value of a key is in JSON.
+/// The JSON pointer of a key.
 fn pointer(key: &str) -> String {
     format!("/{}", key.replace('.', "/"))
 }
 
-/// Whether a key says what the chip is, and changes no part for the device.
+/// Whether a key describes the chip itself, and does not change a part for the device.
 fn is_of_chip(tree: &Node, key: &str, origin: &Origin) -> bool {
     let part = tree.at("part").filter(|_| key.starts_with("part."));
     part.is_some_and(|part| part.origin.rank() >= origin.rank())
 }
 
-/// Names the value below the key that is not as usual.
+/// Complains about the value below the key that differs from the default.
 fn complain(tree: &Node, idle: &Idle, values: (&Json, &Json), wrong: &mut Complaints) {
     let mut leaf = unusual(&idle.key, tree, values);
     let named = format!("{leaf}.{TAG}");
@@ -405,7 +407,7 @@ fn complain(tree: &Node, idle: &Idle, values: (&Json, &Json), wrong: &mut Compla
     wrong.add(node.origin.label(&in_brackets(&leaf)), &node.value, &idle.wanted);
 }
 
-/// A key with the numbers of items as complaints show them: `pools[0].frontier`.
+/// A key with list indices as complaints show them: `pools[0].frontier`.
 fn in_brackets(key: &str) -> String {
     let spelled = key.split('.').map(|part| match part.parse::<usize>() {
         Ok(number) => format!("[{number}]"),
@@ -414,7 +416,7 @@ fn in_brackets(key: &str) -> String {
     spelled.collect::<String>().trim_start_matches('.').to_owned()
 }
 
-/// The written value below `key`, or `key` itself, that is not as usual: that of the highest layer.
+/// The written value below `key`, or `key` itself, that differs from its default, in the highest layer.
 fn unusual(key: &str, tree: &Node, (is, usual): (&Json, &Json)) -> String {
     let members = tree.at(key).and_then(Node::members);
     let below =
@@ -424,7 +426,7 @@ fn unusual(key: &str, tree: &Node, (is, usual): (&Json, &Json)) -> String {
     highest.map_or_else(|| key.to_owned(), |key| unusual(&key, tree, (is, usual)))
 }
 
-/// Where something of a key is set, in the highest layer; none if nothing is set.
+/// The origin of a key, or of anything below it, in the highest layer; none if nothing is set.
 fn origin_of<'a>(tree: &'a Node, key: &str) -> Option<&'a Origin> {
     fn highest(node: &Node) -> &Origin {
         let below = node.members().into_iter().flat_map(|members| members.values().map(highest));

@@ -1,4 +1,4 @@
-//! Does every key do something on some device, and is a key that does nothing refused?
+//! Does every key have an effect on some device, and is a key without effect refused?
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::effect::CONDITIONS;
 use super::*;
 use crate::{CutAfter, RunOptions, Unobserved, Workload, run};
 
-/// `effect_tests.toml`, which says what is in it.
+/// `effect_tests.toml`; its head describes the tables.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Samples {
@@ -24,17 +24,17 @@ fn samples() -> Samples {
     toml::from_str(include_str!("effect_tests.toml")).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A second pool, and room for it.
+/// A second pool, with enough spare capacity for it.
 const POOLS: &str = "ftl.over_provisioning=0.4;pools=[{ part = { base = 'centaur-slc-2d', geometry.blocks_per_plane = 24, \
     geometry.pages_per_block = 16, geometry.page_size = '4KiB' }, layout = { channels = 2, packages_per_channel = 1, \
     dies_per_package = 1, planes_per_row = 1 } }]";
 
-/// The registry of built-in types, with a test design whose answers are settings.
+/// The built-in types, and a test design whose decisions are settings.
 fn registry() -> Registry {
     Registry::default().with_design::<Answering>()
 }
 
-/// The device of these settings on preset `tiny`, unless they do nothing and that is to be refused.
+/// The device with these settings on preset `tiny`, unless they have no effect and `refuses` is set.
 fn device(settings: &str, refuses: bool) -> Result<Device> {
     let registry = registry();
     let mut layered = load::preset(&registry, "tiny")?;
@@ -112,7 +112,8 @@ fn keys() -> BTreeSet<String> {
     keys
 }
 
-/// Whether a key is of a struct of which another key is looked at: every pool has parts and a layout as the first has.
+/// Whether a key belongs to a table whose keys are already tested elsewhere: every pool has parts and a
+/// layout like the first.
 fn is_of_other_pool(key: &str) -> bool {
     ["pools.part.", "pools.layout."].iter().any(|table| key.starts_with(table))
 }
@@ -195,7 +196,7 @@ fn blocks_in_slc_mode_of_a_pool_without_a_stream_for_them_are_refused() {
     );
 }
 
-/// The text of a whole device holds each key with its usual value, beside designs that answer in the place of the policies.
+/// The text of a whole device holds each key with its default, even beside designs that replace its policies.
 #[test]
 fn a_policy_that_is_not_asked_is_refused_by_name_from_whoever_set_it() {
     let victims = "designs=['answering'];design.answering.seams=['victim']";

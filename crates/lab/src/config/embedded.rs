@@ -1,4 +1,4 @@
-//! The parts and presets that the program carries.
+//! The embedded parts and presets.
 
 /// Name and text of a file under `data/parts` or `data/presets`.
 pub type Embedded = (&'static str, &'static str);
@@ -35,29 +35,29 @@ pub const PRESETS: &[Embedded] = embed!("presets":
     "nvme-qlc" "nvme-tlc" "nvme-tlc-1t" "pageftl" "pageftl-factors" "ressd" "ressd-baseline" "ressd-tlc" "ssdsim-64g" "tiny" "tiny-tlc" "vertftl" "vertftl-factors" "z-nand"
 );
 
-/// Those of the device with a fixed latency.
+/// Presets of the device with a fixed latency.
 pub const OTHER_PRESETS: &[Embedded] = embed!("presets": "fixed-latency");
 
-/// Those of the host FTL after pblk.
+/// Presets of the host FTL after pblk.
 pub const PBLK_PRESETS: &[Embedded] =
     embed!("presets": "ft-passd" "ft-passd-ocssd" "ft-passd-unreliable" "ft-passd-without-shift" "pblk");
 
-/// Those of open-channel SSDs without an FTL.
+/// Presets of open-channel SSDs without an FTL.
 pub const OPEN_CHANNEL_PRESETS: &[Embedded] = embed!("presets": "ft-passd-open-channel");
 
-/// Those of RAID-5.
+/// Presets of RAID-5.
 pub const RAID5_PRESETS: &[Embedded] = embed!("presets": "raid5-mlc" "raid5-tiny" "raid5-tlc" "rss-raid");
 
-/// Those of zoned namespaces.
+/// Presets of zoned namespaces.
 pub const ZONED_PRESETS: &[Embedded] = embed!("presets": "zns-tlc");
 
-/// Those of all types of devices.
+/// Presets of all types of devices.
 #[cfg(test)]
 pub fn all_presets() -> Vec<Embedded> {
     [PRESETS, OTHER_PRESETS, PBLK_PRESETS, OPEN_CHANNEL_PRESETS, RAID5_PRESETS, ZONED_PRESETS].concat()
 }
 
-/// The text of `name`, if it is there.
+/// The text of `name`, if it is embedded.
 pub fn text_of(name: &str, all: &[Embedded]) -> Option<&'static str> {
     all.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }

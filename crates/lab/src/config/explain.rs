@@ -1,5 +1,5 @@
-//! Values derived from a configuration: its design, counts of everything, capacity, memory, unloaded latency and peak
-//! speeds.
+//! Values derived from a configuration: its design, counts, capacity, memory, unloaded latency and peak
+//! throughput.
 
 use wordline_designs::Chosen;
 use wordline_kernel::{Bytes, Duration};
@@ -63,7 +63,7 @@ fn row(what: impl Into<String>, value: impl Into<String>) -> (String, String) {
     (what.into(), value.into())
 }
 
-/// The settings of a design, those that were left out among them.
+/// The settings of a design, defaults included.
 fn settings(key: &str, table: toml::Table) -> Rows {
     let value = |value: toml::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     table.into_iter().map(|(name, setting)| row(format!("{key}.{name}"), value(setting))).collect()
@@ -143,7 +143,7 @@ fn collection(config: &Config, n: usize) -> Rows {
     vec![row("starts below", bytes(start)), row("stops at", bytes(stop))]
 }
 
-/// The map that the device itself needs.
+/// The L2P map of the device.
 fn map(config: &Config) -> Rows {
     let mapping = &config.file.ftl.mapping;
     let what = match (mapping.cache, config.map_cache()) {
@@ -174,13 +174,13 @@ fn map(config: &Config) -> Rows {
     rows
 }
 
-/// Tables by their entries: map and shadow 4 B a logical page each, stamps 8 B a place for one, 32 B a block
-/// (counters, state and list links, rounded up).
+/// Tables by their entries: map and shadow 4 B a logical page each, data tags 8 B for each mapping unit of
+/// flash, 32 B a block (counters, state and list links, rounded up).
 fn memory(config: &Config) -> Rows {
     let (map, stamps) =
         (Bytes(8 * u64::from(config.mapped_pages())), Bytes(8 * u64::from(config.pools.locations())));
     let blocks = Bytes(32 * u64::from(config.pools.block_sets()));
-    // Per entry of a cache: the page, two lists and a place in a table that is half full, rounded up.
+    // Per entry of a cache: the page, two lists and a slot in a table that is half full, rounded up.
     let cache = config
         .map_cache()
         .map_or(Bytes(0), |size| Bytes(56 * u64::from(size.entries) + 28 * u64::from(size.tables)));
@@ -201,8 +201,8 @@ fn mean(times: impl ExactSizeIterator<Item = Duration>) -> Duration {
     times.sum::<Duration>() / count
 }
 
-/// Mean sensing and programming time over the pages of a block, which may have more of one type than of another; a
-/// one-shot part programs all of a word line at once.
+/// Mean read and program time of the array over the pages of a block, weighted by page type; a one-shot part
+/// programs a whole word line at once.
 fn array_times(part: &Part) -> (Duration, Duration) {
     let pages = 0..part.geometry.pages_per_block;
     let read = mean(pages.clone().map(|page| part.read_time(page)));
@@ -264,7 +264,7 @@ fn peak(config: &Config, n: usize) -> Rows {
     rows
 }
 
-/// Megabytes a second of `count` times `size` every `time`.
+/// Megabytes a second for `count` times `size` in each `time`.
 fn rate(size: Bytes, time: Duration, count: u64) -> f64 {
     (size * count).0 as f64 / time.us()
 }
@@ -273,7 +273,7 @@ fn micros(time: Duration) -> String {
     Quantity::Latency(time.us()).to_string()
 }
 
-/// A size as people read it.
+/// A size with a unit, for readers.
 pub(crate) fn human(size: Bytes) -> String {
     Quantity::Bytes(size.0 as f64).to_string()
 }

@@ -1,4 +1,4 @@
-//! From presets, files and arguments to one tree: reading, naming what cannot be read, and layering.
+//! From presets, files and arguments to one tree: reads, resolves names, and merges layers.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -13,10 +13,10 @@ use super::tree::{self, Node, Origin, Table, Value};
 use crate::devices::{DeviceType, Registry, Ssd, type_of};
 use crate::{Error, error::Result, input};
 
-/// Most presets that build on one another. Chosen; a ring of them ends here.
+/// The most presets that build on one another. Chosen; a cycle of them ends here.
 const MOST_LAYERS: usize = 16;
 
-/// A tree with what its file said about itself.
+/// A tree with the keys that its file has about itself.
 pub struct Layered {
     /// All layers, merged.
     pub tree: Node,
@@ -24,12 +24,12 @@ pub struct Layered {
     pub name: String,
     /// Description of the device.
     pub description: String,
-    /// Where its numbers come from.
+    /// The source of its numbers.
     pub source: String,
 }
 
 impl Layered {
-    /// That of a device of another type takes the place of what the layers below said of theirs.
+    /// Renames it for a device of another type, and drops the description and source of the lower layers.
     fn rename(&mut self, name: String) {
         self.name = name;
         self.description.clear();
@@ -37,7 +37,7 @@ impl Layered {
     }
 }
 
-/// A text and where it came from.
+/// A text and its origin.
 struct Document {
     label: String,
     name: String,
@@ -60,7 +60,7 @@ fn read(path: &Path) -> Result<Document> {
     Ok(Document { label: shown.display().to_string(), name: stem, text, folder })
 }
 
-/// The embedded text `name`, or the file at that path seen from `folder`; `None` when it is neither.
+/// The embedded text `name`, or the file at that path relative to `folder`; `None` when it is neither.
 fn find(kind: &str, name: &str, all: &[embedded::Embedded], folder: &Path) -> Result<Option<Document>> {
     if let Some(text) = embedded::text_of(name, all) {
         let (label, folder) = (format!("{kind} {name}"), PathBuf::new());
@@ -88,7 +88,7 @@ fn refuse<T>(key: String, found: impl std::fmt::Display, wanted: impl Into<Strin
     Err(Error::Config(wrong))
 }
 
-/// The preset `name` with everything that it builds on.
+/// The preset `name` on all that it builds on.
 pub fn preset(registry: &Registry, name: &str) -> Result<Layered> {
     let presets = presets(registry);
     match find("preset", name, &presets, Path::new(""))? {
@@ -101,7 +101,7 @@ fn presets(registry: &Registry) -> Vec<Embedded> {
     registry.presets().copied().collect()
 }
 
-/// The part `name`, or the one in the file at that path.
+/// The part `name`, or the part in the file at that path.
 pub fn part(name: &str) -> Result<Node> {
     match find("part", name, PARTS, Path::new(""))? {
         Some(document) => {
@@ -113,7 +113,7 @@ pub fn part(name: &str) -> Result<Node> {
     }
 }
 
-/// The parameter set of cells `name`, or the one in the file at that path.
+/// The parameter set of cells `name`, or the set in the file at that path.
 pub fn cells(name: &str) -> Result<Node> {
     match find("parameter set", name, CELLS, Path::new(""))? {
         Some(document) => tree::parse(&document.label, &document.text).map_err(Error::Config),
@@ -121,19 +121,19 @@ pub fn cells(name: &str) -> Result<Node> {
     }
 }
 
-/// The file at `path` on what it builds on, or on the preset `base` if it names none.
+/// The file at `path` on the preset that it names, or on the preset `base` if it names none.
 pub fn file(registry: &Registry, path: &Path, base: Option<&str>) -> Result<Layered> {
     build(registry, read(path)?, base, 0)
 }
 
-/// A document that is no file of its own.
+/// A document that is not a file.
 pub fn text(registry: &Registry, label: &str, name: &str, text: &str) -> Result<Layered> {
     let folder = PathBuf::new();
     let document = Document { label: label.into(), name: name.into(), text: text.into(), folder };
     build(registry, document, None, 0)
 }
 
-/// A table of keys that is no file.
+/// A table of keys that is not a file.
 pub fn keys(registry: &Registry, name: &str, table: &toml::Table) -> Result<Layered> {
     let layer: Rc<str> = name.into();
     let origin = |_: &str| Origin::Layer(Rc::clone(&layer), Origin::OF_USER);
@@ -147,7 +147,7 @@ fn build(registry: &Registry, document: Document, base: Option<&str>, depth: usi
     build_on(registry, tree, (&name, &folder), base, depth)
 }
 
-/// The tree of a document called `called` in `folder`, on what it builds on.
+/// The tree of a document `called` so in `folder`, on the preset that it builds on.
 fn build_on(
     registry: &Registry,
     mut tree: Node,
@@ -191,7 +191,7 @@ fn build_on(
     Ok(layered)
 }
 
-/// The preset `name`, which stands at `key` of a file in `folder`.
+/// The preset `name`, which a file in `folder` names at `key`.
 fn named_preset(
     registry: &Registry,
     (at, key): (&Origin, &str),
@@ -206,12 +206,13 @@ fn named_preset(
     }
 }
 
-/// Whether `over` names another type of device than the tree below it is of.
+/// Whether `over` names another type of device than that of the tree below it.
 fn is_of_other_type(tree: &Node, over: &Node) -> bool {
     over.at(DEVICE).is_some() && type_of(over) != type_of(tree)
 }
 
-/// Puts `over` on `tree`. A device of another type replaces that below it, whose keys were not its own.
+/// Merges `over` into `tree`. A device of another type replaces the lower layers, whose keys belong to their
+/// type.
 fn overlay(registry: &Registry, tree: &mut Node, mut over: Node, folder: &Path) -> Result<()> {
     if is_of_other_type(tree, &over) {
         *tree = Node::table(over.origin.clone());
@@ -227,7 +228,7 @@ fn overlay(registry: &Registry, tree: &mut Node, mut over: Node, folder: &Path) 
     Ok(())
 }
 
-/// Puts `over` on the SSD at `key` of a tree, or on that of the preset which it names.
+/// Merges `over` into the SSD at `key` of a tree, or into the preset that it names.
 fn overlay_at(registry: &Registry, tree: &mut Node, key: &str, mut over: Node, folder: &Path) -> Result<()> {
     let members = tree.members_mut().expect("a document is a table");
     let preset = over.members_mut().and_then(|members| members.remove("preset"));
@@ -250,8 +251,8 @@ fn overlay_at(registry: &Registry, tree: &mut Node, key: &str, mut over: Node, f
     Ok(())
 }
 
-/// Makes tables of the parts that `over` names for the SSD `tree`, which lies `at` a key of its document. Designs of other names
-/// replace those below it, whose settings were not theirs.
+/// Replaces the parts that `over` names by their tables, for the SSD `tree` at key `at` of its document.
+/// Designs with other names replace the lower ones, together with their settings.
 fn name_parts(tree: &mut Node, over: &mut Node, at: &str, folder: &Path) -> Result<()> {
     let members = over.members_mut().expect("a document is a table");
     let below = tree.members_mut().expect("a document is a table");
@@ -273,7 +274,8 @@ fn name_parts(tree: &mut Node, over: &mut Node, at: &str, folder: &Path) -> Resu
     Ok(())
 }
 
-/// Designs that `over` names replace those `below` it: what is not named any more goes with its settings.
+/// Replaces the designs `below` by those that `over` names: designs that are no longer named go with their
+/// settings.
 fn name_designs(below: &mut Table, over: &Table) {
     if let Some(name) = design_alone(over) {
         if below.contains_key(DESIGNS) || design_alone(below).is_some_and(|other| other != name) {
@@ -305,7 +307,7 @@ fn name_designs(below: &mut Table, over: &Table) {
     }
 }
 
-/// The design that the table of its settings names.
+/// The single design that its table of settings names.
 fn design_alone(keys: &Table) -> Option<String> {
     let Value::Text(name) = &keys.get(DESIGN)?.members()?.get("name")?.value else { return None };
     Some(name.clone())
@@ -318,17 +320,17 @@ fn designs_of(keys: &Table) -> Option<Vec<String>> {
     Some(names.iter().filter_map(text).collect())
 }
 
-/// The kind of name in a table that was replaced by what it names.
+/// What a table named, and was replaced by.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Named {
     Nothing,
-    /// The parameter set of the cells alone.
+    /// Only the parameter set of the cells.
     Set,
     Part,
 }
 
-/// Puts the part that `part` names, or that its key `base` does, in its place, with the keys of the table on top; and so with the
-/// parameter set of its cells. Complaints name it `key`.
+/// Replaces the name in `part`, or in its key `base`, by the part with that name, keeps the keys of the table
+/// on top, and does the same with the parameter set of its cells. Complaints call it `key`.
 fn name_part(part: &mut Node, key: &str, folder: &Path) -> Result<Named> {
     let named_set = name_set(part, key, folder)?;
     let Some(document) = document_of(part, key, ("part", PARTS), folder)? else {
@@ -343,12 +345,12 @@ fn name_part(part: &mut Node, key: &str, folder: &Path) -> Result<Named> {
     Ok(Named::Part)
 }
 
-/// Puts the parameter set that `cells.set` of a part names in its place; false if it names none.
+/// Replaces the name `cells.set` of a part by the parameter set; false if it names none.
 fn name_set(part: &mut Node, key: &str, folder: &Path) -> Result<bool> {
     let Some(set) = set_of(part).and_then(|cells| cells.get_mut(SET)) else { return Ok(false) };
     let key = join(key, "cells.set");
     let Some(document) = document_of(set, &key, ("parameter set", CELLS), folder)? else { return Ok(false) };
-    // A complaint about the set as a whole goes to the key that names it.
+    // A complaint about the whole set belongs to the key that names it.
     let named_at = set.origin.clone();
     put_below(set, tree::parse(&document.label, &document.text).map_err(Error::Config)?);
     set.origin = named_at;
@@ -358,17 +360,17 @@ fn name_set(part: &mut Node, key: &str, folder: &Path) -> Result<bool> {
 /// The key of the parameter set in the table `cells` of a part.
 const SET: &str = "set";
 
-/// The table `cells` of a part, in which the set stands.
+/// The table `cells` of a part, which holds the set.
 fn set_of(part: &mut Node) -> Option<&mut Table> {
     part.members_mut()?.get_mut("cells")?.members_mut()
 }
 
-/// Takes away the parameter set of a part, in whose place another one comes.
+/// Removes the parameter set of a part, before another one replaces it.
 fn forget_set(part: &mut Node) {
     set_of(part).map(|cells| cells.remove(SET));
 }
 
-/// `whole` in the place of a node, with what that node is a table of on top.
+/// Puts `whole` in place of a node, and merges the node's own keys on top.
 fn put_below(node: &mut Node, whole: Node) {
     let over = std::mem::replace(node, whole);
     if over.members().is_some() {
@@ -376,7 +378,7 @@ fn put_below(node: &mut Node, whole: Node) {
     }
 }
 
-/// The document that a node names, itself or by its key `base`, which is taken out of it. Complaints name it `key`.
+/// The document that a node names, itself or by its key `base`, which is removed. Complaints call it `key`.
 fn document_of(
     node: &mut Node,
     key: &str,
@@ -407,7 +409,7 @@ fn document_of(
     }
 }
 
-/// Puts the arguments `--set key=value` on a device; a later one beats an earlier one.
+/// Merges the arguments `--set key=value` into a device; a later one overrides an earlier one.
 pub fn arguments(registry: &Registry, layered: &mut Layered, set: &[String]) -> Result<()> {
     let mut wrong = Complaints::default();
     let mut over: Option<Node> = None;
@@ -457,8 +459,8 @@ pub fn arguments(registry: &Registry, layered: &mut Layered, set: &[String]) -> 
     overlay(registry, tree, over, Path::new(""))
 }
 
-/// An argument that names a part, or the parameter set of its cells, as the table that names it, so that later arguments can change
-/// it: `part=NAME part.endurance=100`.
+/// Turns an argument that names a part, or the parameter set of its cells, into a table with that name, so
+/// that later arguments can change it: `part=NAME part.endurance=100`.
 fn named_part(registry: &Registry, key: &str, leaf: Node) -> Node {
     let of_ssd = |table: &str| registry.entries().any(|entry| entry.ssds().contains(&table));
     let is_set = key.ends_with("part.cells.set");
@@ -479,7 +481,7 @@ fn is_number(text: &str) -> bool {
     text.parse::<usize>().is_ok()
 }
 
-/// Puts the parts that arguments name in pools in their places; the parts that were there go.
+/// Inserts the parts that arguments name in pools, and removes the parts that were there.
 fn name_parts_of_items(tree: &mut Node, over: &mut Node) -> Result<()> {
     let pools = over.members_mut().and_then(|members| members.get_mut("pools")).and_then(Node::members_mut);
     for (number, pool) in pools.into_iter().flatten() {

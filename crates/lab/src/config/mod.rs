@@ -38,23 +38,23 @@ pub struct PresetInfo {
     pub name: String,
     /// Its description, in a line.
     pub description: String,
-    /// Where its numbers come from.
+    /// The source of its numbers.
     pub source: String,
     /// The type of the device.
     pub device: &'static str,
-    /// The designs that it names, with commas between them; none if it names none.
+    /// The designs that it names, separated by commas; none if it names none.
     pub design: Option<String>,
-    /// Name of its NAND part, that of the first pool; empty without flash.
+    /// The name of its NAND part, of the first pool; empty without flash.
     pub part: String,
-    /// Its chips, those of each pool.
+    /// The chips of each pool.
     pub chips: Vec<ChipsInfo>,
-    /// Bytes of its flash, of all pools.
+    /// Bytes of flash of all pools.
     pub physical_bytes: u64,
     /// Bytes that the host sees.
     pub capacity_bytes: u64,
 }
 
-/// The NAND part `name`, embedded or in the file at that path, or everything that is wrong with it.
+/// The NAND part `name`, embedded or in the file at that path. The error lists everything that is wrong.
 pub fn part(name: &str) -> Result<Part> {
     let tree = load::part(name)?;
     schema::part_complaints(&tree).or_ok(()).map_err(Error::Config)?;
@@ -63,12 +63,13 @@ pub fn part(name: &str) -> Result<Part> {
     file.check().map_err(|wrong| Error::Config(with_origins(wrong, &tree)))
 }
 
-/// The keys of `table`, of which `device` was made, that a layer set in vain because a higher one made the device another;
-/// `layer_of` knows the layer of what stands at a path: what it is called, and how high up it is, 0 being what
-/// comes with the program.
+/// The keys of `table`, from which `device` was made, that a layer set without effect because a higher layer
+/// changed the device. `layer_of` returns the layer of the value at a path: its name, and its height, 0 for
+/// built-in layers.
 ///
 /// # Errors
-/// A key that was set and has no effect, unless a later layer took its effect away: one complaint for each.
+/// The keys that were set and have no effect, unless a higher layer took their effect away: one complaint
+/// each.
 pub fn idle_keys(
     table: &toml::Table,
     device: &dyn Configured,
@@ -81,8 +82,8 @@ pub fn idle_keys(
     device.idle_keys(&Keys(&tree::Node::of(&table.clone().into(), "", &origin)))
 }
 
-/// The line of a TOML text, counted from 1, on which the value at `path` stands, such as `vary[1].key`, or else the table or list that it
-/// would be in; none where that is the text itself.
+/// The line of a TOML text, counted from 1, with the value at `path`, such as `vary[1].key`, or else with the
+/// innermost table or list around it; none where that is the whole text.
 pub fn line_of(text: &str, path: &str) -> Option<usize> {
     let tree = tree::parse("", text).ok()?;
     let mut path = path;
@@ -97,7 +98,7 @@ pub fn line_of(text: &str, path: &str) -> Option<usize> {
 /// All presets of a registry.
 ///
 /// # Errors
-/// [`Error::Config`] with what is wrong with one of a crate outside.
+/// [`Error::Config`] with the faults of a preset from an outside crate.
 pub fn presets(registry: &Registry) -> Result<Vec<PresetInfo>> {
     let info = |(name, _): &embedded::Embedded| {
         let source = load::preset(registry, name)?.source;
@@ -130,10 +131,10 @@ pub fn preset_text(registry: &Registry, name: &str) -> Option<&'static str> {
     registry.presets().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-/// Every key of the preset `name`, with what it builds on and all defaults.
+/// Every key of the preset `name`, with all that it builds on and all defaults.
 ///
 /// # Errors
-/// [`Error::Config`] with the names that there are.
+/// [`Error::Config`] with the known names.
 pub fn preset_table(registry: &Registry, name: &str) -> Result<toml::Table> {
     Ok(preset(registry, name)?.configured.table())
 }

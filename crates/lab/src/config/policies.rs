@@ -1,5 +1,6 @@
-//! The seams and their policies, and the designs, which stand as those of a seam. Names, settings and descriptions come
-//! from the enums that a configuration is read into, pages from `docs/policies`; designs bring theirs along.
+//! The extension points and their policies, and the designs, listed as policies of one more point. Names,
+//! settings and descriptions come from the enums that a configuration is read into, pages from
+//! `docs/policies`; designs bring their own.
 
 use std::borrow::Cow;
 
@@ -17,28 +18,29 @@ use crate::error::{Error, Result};
 /// Folder, name and text of each page.
 const PAGES: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/policies.rs"));
 
-/// Policies that no key names: the seam, the policy, and the key that is there for it, or for another one instead.
+/// Policies that no key names: the extension point, the policy, and the key that selects it by its presence
+/// or absence.
 const UNNAMED: [(&str, &str, &str); 3] = [
     ("mapper", "block", "ftl.mapping.block"),
     ("mapper", "dftl", "ftl.mapping.cache"),
     ("mapper", "page", "ftl.mapping.cache"),
 ];
 
-/// Those of them that are taken where no key is there.
+/// The policies among them that are the default without the key.
 const USUAL: [(&str, &str); 1] = [("mapper", "page")];
 
-/// A policy that is built in.
+/// A built-in policy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Policy {
-    /// The decision that it makes.
+    /// The decision that it takes.
     pub seam: String,
     /// Its name in a configuration.
     pub policy: String,
-    /// The key that names it, or that chooses it by being there.
+    /// The key that names it, or selects it by its presence.
     pub key: String,
-    /// Whether it is taken where the key is left out.
+    /// Whether it is the default where the key is left out.
     pub default: bool,
-    /// The keys beside its name.
+    /// Its further keys.
     pub settings: Vec<String>,
     /// Its description, in a line.
     pub description: String,
@@ -47,7 +49,7 @@ pub struct Policy {
     pub page: Cow<'static, str>,
 }
 
-/// All policies by seam, those of a seam in the order of their enum, and the designs of a registry.
+/// All policies by extension point, in the order of their enum, and the designs of a registry.
 pub fn policies(registry: &Registry) -> Vec<Policy> {
     let mut all = designs(registry.designs());
     let root = device(&Designs::none());
@@ -78,7 +80,7 @@ fn designs(designs: &Designs) -> Vec<Policy> {
     designs.entries().map(policy).collect()
 }
 
-/// Finds the settings below `path` that choose a policy.
+/// Finds the settings below `path` that select a policy.
 fn walk(root: &Json, schema: &Json, path: &str, all: &mut Vec<Policy>) {
     for (key, member) in schema["properties"].as_object().into_iter().flatten() {
         let path = join(path, key);
@@ -93,7 +95,7 @@ fn walk(root: &Json, schema: &Json, path: &str, all: &mut Vec<Policy>) {
     }
 }
 
-/// The policies of an enum `NameKind`; other settings with variants are no seams.
+/// The policies of an enum `NameKind`; other settings with variants are no extension points.
 fn seam(schema: &Json, definition: &str, key: &str, usual: &Json, all: &mut Vec<Policy>) {
     let Some(name) = definition.strip_suffix("Kind").map(str::to_lowercase) else { return };
     for (policy, variant) in variants(schema) {
@@ -112,7 +114,7 @@ fn seam(schema: &Json, definition: &str, key: &str, usual: &Json, all: &mut Vec<
     }
 }
 
-/// A policy that no key names: its page says what it does in the first sentence, up to what stands in brackets.
+/// A policy that no key names: its description is the first sentence of its page, up to a bracket.
 fn of_page(seam: &str, name: &str, page: &'static str) -> Policy {
     let text = page.split("\n\n").nth(1).unwrap_or_default().replace('\n', " ");
     let end = [". ", ": ", " ("].into_iter().filter_map(|end| text.find(end)).min().unwrap_or(text.len());
@@ -129,7 +131,7 @@ fn of_page(seam: &str, name: &str, page: &'static str) -> Policy {
     }
 }
 
-/// The page of a design; where it brings none, its description and its settings.
+/// The page of a design; without one, its description and settings.
 fn page_of_design(entry: &dyn wordline_designs::Entry) -> Cow<'static, str> {
     if !entry.page().is_empty() {
         return entry.page().into();
@@ -148,10 +150,10 @@ fn page_of(seam: &str, policy: &str) -> Option<&'static str> {
     PAGES.iter().find(|(folder, name, _)| *folder == seam && *name == file).map(|(_, _, text)| *text)
 }
 
-/// The policies that `name` means: a seam, a policy, or `SEAM/POLICY`.
+/// The policies with this `name`: an extension point, a policy, or `POINT/POLICY`.
 ///
 /// # Errors
-/// [`Error::Argument`] with the names that there are.
+/// [`Error::Argument`] with the known names.
 pub fn find_policies(registry: &Registry, name: &str) -> Result<Vec<Policy>> {
     let all = policies(registry);
     let means = |policy: &&Policy| {
@@ -189,7 +191,7 @@ mod tests {
         let all = policies(&Registry::default());
         for policy in &all {
             assert!(!policy.key.is_empty(), "{}", policy.seam);
-            // A device is of no design where none is named.
+            // Without a name a device has no design.
             if policy.seam == DESIGN {
                 assert_eq!((&policy.key[..], policy.default), (DESIGNS, false));
                 continue;

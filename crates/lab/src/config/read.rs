@@ -1,4 +1,4 @@
-//! From a tree to what it describes: everything that is wrong with it at once, each with the place where it was written.
+//! From a tree to the value it describes; the error lists everything that is wrong, each with its origin.
 
 use schemars::JsonSchema;
 use serde::de::{DeserializeOwned, IntoDeserializer};
@@ -9,10 +9,10 @@ use super::tree::{self, Node, Origin, Value};
 use crate::error::{Error, Result};
 use crate::words::found_and_wanted;
 
-/// The keys of a device while they are looked at.
+/// The keys of a device under examination.
 pub struct Keys<'a>(pub(crate) &'a Node);
 
-/// Serde found what the schema allows.
+/// The error for a value that the schema allows and serde refuses.
 pub(crate) fn backstop(message: &str) -> Error {
     let mut wrong = Complaints::default();
     let (found, wanted) = found_and_wanted(message, "values that fit their keys");
@@ -20,7 +20,7 @@ pub(crate) fn backstop(message: &str) -> Error {
     Error::Config(wrong)
 }
 
-/// Reads a `T` from the TOML text of the source called `name`: held against its schema, then to `check`.
+/// Reads a `T` from the TOML text of the source `name`, and validates it by its schema, then by `check`.
 ///
 /// # Errors
 /// Everything that is wrong, each with source, line and key, what was found and what was wanted.
@@ -41,7 +41,7 @@ pub(crate) fn read<T: DeserializeOwned + JsonSchema>(
     Ok(value)
 }
 
-/// Says for each complaint where its value was written, or that it is a default.
+/// Adds to each complaint the origin of its value, or that it is a default.
 pub(crate) fn with_origins(wrong: Complaints, tree: &Node) -> Complaints {
     let label = |complaint: Complaint| {
         let key = match tree.origin_of(&complaint.key) {
@@ -53,7 +53,7 @@ pub(crate) fn with_origins(wrong: Complaints, tree: &Node) -> Complaints {
     Complaints(wrong.0.into_iter().map(label).collect())
 }
 
-/// Takes the keys of the file itself out of its tree.
+/// Removes the keys of the file itself from its tree.
 pub(crate) fn file_keys(tree: &mut Node) -> Result<[Option<(Origin, String)>; 4]> {
     let mut wrong = Complaints::default();
     let members = tree.members_mut().expect("a document is a table");

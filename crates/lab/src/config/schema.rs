@@ -1,5 +1,5 @@
-//! The shape of what is read: the JSON Schema of its structs, and the walk that holds a tree against it and finds everything of
-//! the wrong name or type in one pass.
+//! Validation by JSON Schema: the schema of the structs that are read, and the walk that finds every wrong
+//! name and type of a tree in one pass.
 
 use schemars::JsonSchema;
 use serde_json::{Map, Value as Json, json};
@@ -27,7 +27,7 @@ pub const DEVICE: &str = "device";
 /// The name of the keys of an SSD in a schema.
 pub const SSD_FILE: &str = "SsdFile";
 
-/// The schema of the keys `F` of a type of device, where SSDs can name these designs.
+/// The schema of the keys `F` of a type of device whose SSDs can name these designs.
 pub fn of<F: JsonSchema>(designs: &Designs) -> Json {
     if F::schema_name() == SSD_FILE {
         return device(designs);
@@ -57,7 +57,7 @@ pub fn keys_of(schema: &Json) -> Vec<String> {
     schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.clone()).collect()
 }
 
-/// The definition of the settings of designs: those of one beside its name, or a table for each.
+/// The definition of the settings of designs: of one design with its name, or a table for each.
 pub const SETTINGS_OF_DESIGNS: &str = "SettingsOfDesigns";
 
 /// The schema of a resolved SSD, which can name these designs.
@@ -113,7 +113,7 @@ fn settings_of(designs: &Designs) -> (Json, Map<String, Json>) {
     (json!({ "anyOf": all }), definitions)
 }
 
-/// The most that a whole number of a format may be; TOML ends at 64 bits with a sign.
+/// The greatest whole number of a format; TOML is limited to signed 64 bits.
 pub(super) fn most_of(format: &str) -> Option<i64> {
     Some(match format {
         "uint8" => u8::MAX.into(),
@@ -124,17 +124,17 @@ pub(super) fn most_of(format: &str) -> Option<i64> {
     })
 }
 
-/// Holds a tree against a schema.
+/// A walk that validates a tree by a schema.
 pub struct Walk<'a> {
     root: &'a Json,
-    /// All of the tree.
+    /// The whole tree.
     tree: &'a Node,
-    /// Whether it is a device that may build on a preset.
+    /// Whether the tree is a device, which may build on a preset.
     is_device: bool,
     wrong: Complaints,
 }
 
-/// Everything in `tree` that the schema of a resolved device of a type does not allow.
+/// Everything in `tree` that the schema of a resolved device type does not allow.
 pub fn complaints(root: &Json, tree: &Node) -> Complaints {
     walked(root, root, true, tree)
 }
@@ -171,7 +171,7 @@ pub fn names_of<T: JsonSchema>() -> Vec<String> {
     names(&schema).into_iter().map(str::to_owned).collect()
 }
 
-/// Reads the name of a variant as data files write it; the message lists the names.
+/// Reads the name of a variant as data files write it; the error lists the names.
 ///
 /// # Errors
 /// The text found and the names wanted.
@@ -185,7 +185,7 @@ pub fn named<T: serde::de::DeserializeOwned + JsonSchema>(text: &str) -> Result<
     serde_json::from_value(text.into()).map_err(|_| complain())
 }
 
-/// A schema with its reference followed, and the name of the definition it led to.
+/// A schema with its reference resolved, and the name of the definition it refers to.
 pub fn follow<'a>(root: &'a Json, schema: &'a Json) -> (&'a Json, &'a str) {
     let name = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next());
     name.map_or((schema, ""), |name| (&root["$defs"][name], name))
@@ -197,7 +197,7 @@ pub fn alternatives(schema: &Json) -> Vec<&Json> {
     listed.into_iter().flatten().filter(|one| one["type"] != "null").collect()
 }
 
-/// The names that a setting without further keys can have.
+/// The names of a setting without further keys.
 pub fn names(schema: &Json) -> Vec<&str> {
     let listed = schema["enum"].as_array().into_iter().flatten();
     let single = alternatives(schema).into_iter().map(|one| &one["const"]);
@@ -210,7 +210,7 @@ pub fn variants(schema: &Json) -> Vec<(&str, &Json)> {
     with_tag.filter_map(|one| Some((one["properties"][tag(one)?]["const"].as_str()?, one))).collect()
 }
 
-/// The key that names a variant: the only one that is the same wherever the variant is.
+/// The key that names a variant: the only constant among its properties.
 pub fn tag(variant: &Json) -> Option<&str> {
     let mut keys = variant["properties"].as_object()?.iter();
     keys.find(|(_, inner)| inner.get("const").is_some()).map(|(key, _)| key.as_str())
@@ -274,7 +274,7 @@ impl Walk<'_> {
         let usual = schema["description"].as_str().unwrap_or("a quantity with a unit");
         let wanted = match &node.value {
             Value::Text(text) => read(text),
-            // Nothing needs no unit.
+            // Zero needs no unit.
             Value::Integer(0) if ["0", "0ps", "0B", "0uW", "0J"].iter().any(|zero| read(zero).is_ok()) => {
                 Ok(())
             }
@@ -348,13 +348,15 @@ impl Walk<'_> {
     fn unknown(&mut self, known: &Map<String, Json>, member: &Node, key: &str, path: &str) {
         let names: Vec<&str> = known.keys().map(String::as_str).collect();
         let mut wanted = one_of(key, &names);
-        // A key of this table that begins with the name, or has it as one of its words, is meant sooner than that of another table.
+        // A key of this table that begins with the name, or has it as a word, is more likely than one of
+        // another table.
         let has_word = |name: &&&str| name.starts_with(key) || name.split('_').any(|word| word == key);
         if let [whole] = names.iter().filter(has_word).collect::<Vec<_>>()[..] {
             let wanted = one_of(whole, &names);
             return self.wrong.add(member.origin.label(path), "an unknown key", wanted);
         }
-        // Of the keys with this name in other tables one that shares most of the way, and of these the nearest.
+        // Of the keys with this name in other tables, those that share most of the path, and of these the
+        // nearest.
         let all = Paths { root: self.root, tree: self.tree }.of(self.root, Some(self.tree), "");
         let same: Vec<&str> = all
             .iter()
@@ -374,7 +376,7 @@ impl Walk<'_> {
     }
 }
 
-/// Says of the name of a design, found where something else is wanted, which key it belongs to.
+/// A hint for the name of a design found in the wrong place: the key that it belongs to.
 pub fn place_of_design(name: &str) -> String {
     format!("{name} is a design: {DESIGNS} = [\"{name}\"] in the file, or --set \"{DESIGNS}=['{name}']\"")
 }
@@ -384,14 +386,15 @@ pub fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-/// The full names of the keys that a tree may have.
+/// The full names of the keys that a tree can have.
 struct Paths<'a> {
     root: &'a Json,
     tree: &'a Node,
 }
 
 impl Paths<'_> {
-    /// Those under `schema`, whose value is `node`: of its variant, if it has one, and of the designs that the tree names.
+    /// The keys under `schema`, whose value is `node`: those of its variant, if it has one, and of the
+    /// designs that the tree names.
     fn of(&self, schema: &Json, node: Option<&Node>, path: &str) -> Vec<String> {
         let (schema, definition) = follow(self.root, schema);
         if definition == SETTINGS_OF_DESIGNS {
@@ -422,7 +425,7 @@ impl Paths<'_> {
         all
     }
 
-    /// Those of the settings of designs: of one beside its name, or of each in a table.
+    /// The keys of the settings of designs: of one with its name, or of each in a table.
     fn of_designs(&self, schema: &Json, node: Option<&Node>, path: &str) -> Vec<String> {
         let [alone, tables] = [&schema["anyOf"][0], &schema["anyOf"][1]];
         if node.is_some_and(|node| node.child("name").is_some()) {
@@ -442,7 +445,7 @@ fn is_text(node: &Node, text: &str) -> bool {
     matches!(&node.value, Value::Text(found) if found == text)
 }
 
-/// The type that a schema names, other than null.
+/// The type of a schema, other than null.
 pub fn kind(schema: &Json) -> &str {
     let several = schema["type"].as_array().into_iter().flatten();
     std::iter::once(&schema["type"])
@@ -452,13 +455,13 @@ pub fn kind(schema: &Json) -> &str {
         .unwrap_or("")
 }
 
-/// How many items a list has to have, where it is a fixed number.
+/// The required number of items of a list, where it is fixed.
 fn count_of(schema: &Json) -> Option<u64> {
     let least = schema["minItems"].as_u64()?;
     (schema["maxItems"].as_u64() == Some(least)).then_some(least)
 }
 
-/// Reads a text, or says what was wanted instead.
+/// Parses a text, or returns what was wanted instead.
 type Reads = fn(&str) -> Result<(), String>;
 
 fn reads<Q: std::str::FromStr<Err = String>>(text: &str) -> Result<(), String> {

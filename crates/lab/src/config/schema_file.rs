@@ -1,12 +1,13 @@
-//! The shape of a device file as people write it: the JSON Schema of a device with the keys that only files have.
+//! The JSON Schema of device files as users write them: the keys of a device, and the keys that only files
+//! have.
 
 use serde_json::{Map, Value as Json, json};
 
 use super::schema::{DEVICE, FILE_KEYS, SSD_FILE, most_of, remove};
 use crate::devices::Registry;
 
-/// The schema of a device file as people write it, of any type: the keys of files added, and everything optional that a preset
-/// or a named part can provide.
+/// The schema of a device file of any type as users write it: with the keys of files, and with everything
+/// optional that a preset or a named part can provide.
 pub fn file(registry: &Registry) -> Json {
     let (mut types, mut definitions) = (Vec::new(), Map::new());
     for entry in registry.entries() {
@@ -55,14 +56,14 @@ pub fn file(registry: &Registry) -> Json {
 /// The description of the key that names the device type.
 pub const MEANING_OF_TYPE: &str = "The type of device, as `wordline devices` lists them. Left out: `ssd`.";
 
-/// Lets the key `part` of a table with one name a part.
+/// Allows a name in the key `part` of a table that has one.
 fn with_named_part(schema: &mut Json) {
     if schema["properties"]["part"].is_object() {
         schema["properties"]["part"] = named_part();
     }
 }
 
-/// Gives each whole number the most that the program takes, where its struct does not say less.
+/// Sets the maximum of each whole number to what the program accepts, unless its struct sets a lower one.
 fn bound(schema: &mut Json) {
     match schema {
         Json::Object(members) => {
@@ -77,7 +78,7 @@ fn bound(schema: &mut Json) {
     }
 }
 
-/// A part as people write it.
+/// A part as users write it.
 fn named_part() -> Json {
     json!({
         "description": "The NAND part: a name, a path, or a table of changes to the part `base`.",

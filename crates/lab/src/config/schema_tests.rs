@@ -1,4 +1,4 @@
-//! Files that the JSON Schema of device files refuses, and that the program refuses.
+//! Files that both the JSON Schema of device files and the program refuse.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use super::*;
 
-/// Whether `value` holds against `schema`, by the words of JSON Schema that ours has.
+/// Whether `value` is valid by `schema`, with the keywords of JSON Schema that ours uses.
 fn holds(root: &Json, schema: &Json, value: &Json) -> bool {
     let referred = schema["$ref"].as_str().and_then(|path| root.pointer(path.trim_start_matches('#')));
     let all = [
@@ -74,7 +74,7 @@ fn members_hold(root: &Json, schema: &Json, value: &Json) -> bool {
     members && items.is_none_or(|(schema, items)| items.iter().all(|item| holds(root, schema, item)))
 }
 
-/// Whether the schema takes the TOML `text`.
+/// Whether the schema accepts the TOML `text`.
 fn is_taken(root: &Json, text: &str) -> bool {
     let table: toml::Table = toml::from_str(text).expect("it is TOML");
     holds(root, root, &serde_json::to_value(table).expect("TOML without dates is JSON"))
@@ -111,7 +111,7 @@ fn the_schema_takes_every_preset_and_part() {
     }
 }
 
-/// On preset `tiny`: what is right, and what is wrong for the program and the schema.
+/// On preset `tiny`: valid files, and files that the program and the schema refuse.
 #[test]
 fn the_schema_refuses_what_the_program_refuses() {
     let registry = Registry::default();

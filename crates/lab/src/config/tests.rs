@@ -1,4 +1,4 @@
-//! Configurations that load and those that do not, each with what it says.
+//! Configurations that load, and configurations that do not, each with its message.
 
 use std::path::PathBuf;
 
@@ -98,8 +98,8 @@ fn every_part_is_sound_and_named_as_its_file() {
 
 #[test]
 fn every_part_is_as_large_as_it_is_sold() {
-    // Never smaller, but for the rounding of blocks to planes (a part in a thousand of 910 blocks); larger by spare
-    // blocks, of which the B16A geometry has the most, 10.5%.
+    // Never smaller, apart from rounding blocks to planes (a part in a thousand of 910 blocks); larger by
+    // spare blocks, of which the B16A geometry has the most, 10.5%.
     for part in parts() {
         let Some(nominal) = part.nominal else { continue };
         let ratio = part.die_capacity().0 as f64 / nominal.0 as f64;
@@ -119,13 +119,13 @@ fn the_pages_of_every_part_fill_its_layers_and_have_a_usual_spare_area() {
             "{name}: {word_lines} word lines on {} layers",
             g.layers
         );
-        // From 64 B beside 2 KiB, the oldest parts, to an eighth, the newest.
+        // From 64 B in 2 KiB, the oldest parts, to an eighth, the newest.
         let spare = g.spare_size.0 as f64 / g.page_size.0 as f64;
         assert!((0.03..=0.125).contains(&spare), "{name}: {spare}");
     }
 }
 
-/// Megabytes a second that all planes of a die take in or give out, by the mean over the pages of a block.
+/// Megabytes a second of all planes of a die, by the mean over the pages of a block.
 fn array_rate(part: &Part, time: impl Fn(u32) -> Duration, pages: u32) -> f64 {
     let all = part.geometry.pages_per_block;
     let mean = (0..all).map(time).sum::<Duration>().us() / f64::from(all);
@@ -144,8 +144,8 @@ fn every_part_is_as_fast_as_parts_are() {
         let block = part.geometry.page_size * u64::from(part.geometry.planes * part.geometry.pages_per_block);
         let erase = block.0 as f64 / part.timing.erase.us();
         assert!(erase > program, "{name}: erases {erase} MB/s");
-        // A bus is made for its array: a page leaves in a tenth of tR (it serves ten dies) to five times tR (the
-        // array is idle most of the time, as in NANDFlashSim, section 8).
+        // A bus fits its array: a page is transferred in a tenth of tR (the bus serves ten dies) to five
+        // times tR (the array is idle most of the time, as in NANDFlashSim, section 8).
         let burst = part.bus.burst_out(part.geometry.page_size).us() / part.read_time(0).us();
         assert!((0.1..5.0).contains(&burst), "{name}: a page leaves in {burst} tR");
     }
@@ -587,7 +587,7 @@ fn a_cached_map_needs_no_other_key() {
         chosen.starts_with("drive.toml:4: ftl.gc.start_below_free_blocks: found 3, wanted at least 4"),
         "{chosen}"
     );
-    // Marks that were chosen stay as they are.
+    // Watermarks that the user chose stay as they are.
     let device = load("preset = \"tiny\"\n[ftl]\ngc.start_below_free_blocks = 5\n", &[]).expect("a device");
     assert_eq!(config(&device).file.ftl.gc.stop_at_free_blocks, 5);
 }

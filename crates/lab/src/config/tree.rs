@@ -1,4 +1,4 @@
-//! A configuration as a tree of values, each of which remembers where it was written.
+//! A configuration as a tree of values, each with its origin.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,22 +9,22 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use wordline_kernel::Complaints;
 
-/// Where a value was written.
+/// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A line of a file, or of an embedded preset or part.
     Line(Rc<str>, usize),
-    /// An argument `--set key=value`; here its key.
+    /// An argument `--set key=value`, with its key.
     Set(Rc<str>),
-    /// A layer of a device that is made of several: what it is called in messages, nothing where the key says enough, and how high up it is, counted from 0 for what comes with the
-    /// program.
+    /// A layer of a device made of several: its name in messages, empty where the key suffices, and its
+    /// height, from 0 for built-in layers.
     Layer(Rc<str>, u8),
 }
 
 /// A value and its origin.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Where it was written; for a table where it began.
+    /// The origin; for a table, of its beginning.
     pub origin: Origin,
     /// The value, as written.
     pub value: Value,
@@ -45,7 +45,7 @@ pub enum Value {
     Float(f64),
     /// `true` or `false`.
     Boolean(bool),
-    /// A date, a time or a number out of range, which no key wants.
+    /// A date, a time or a number out of range, which no key accepts.
     Other(String),
 }
 
@@ -56,10 +56,10 @@ pub type Table = BTreeMap<String, Node>;
 pub const TAG: &str = "policy";
 
 impl Origin {
-    /// How high up the files of a user are.
+    /// The height of files of a user.
     pub const OF_USER: u8 = 1;
 
-    /// `key` with its origin before it, as complaints show it.
+    /// `key` after its origin, as in complaints.
     pub fn label(&self, key: &str) -> String {
         match self {
             Self::Line(source, line) if key.is_empty() => format!("{source}:{line}"),
@@ -71,7 +71,7 @@ impl Origin {
         }
     }
 
-    /// How high up its layer is: what comes with the program, files of the user, arguments.
+    /// The height of its layer: 0 for built-in ones, then files of the user, then arguments.
     pub fn rank(&self) -> u8 {
         match self {
             Self::Set(_) => 2,
@@ -83,8 +83,8 @@ impl Origin {
         }
     }
 
-    /// Whether what was written here may make the device another than what was written at `other` is for: in a higher layer, or in
-    /// another one that is as high.
+    /// Whether a value of this origin may change the device that a value at `other` was meant for: from a
+    /// higher layer, or from another layer of the same height.
     pub fn may_overrule(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Layer(one, rank), Self::Layer(other, as_high)) if rank == as_high => one != other,
@@ -99,7 +99,7 @@ fn is_same_key(one: &str, other: &str) -> bool {
     parts(one).eq(parts(other))
 }
 
-/// The document `text` of the source called `name`, or every syntax error with its line and column.
+/// Parses the document `text` of the source `name`; the error lists every syntax error with line and column.
 pub fn parse(name: &str, text: &str) -> Result<Node, Complaints> {
     let (table, errors) = DeTable::parse_recoverable(text);
     let mut wrong = Complaints::default();
@@ -120,7 +120,7 @@ pub fn parse(name: &str, text: &str) -> Result<Node, Complaints> {
     Ok(lines.table(table.span().start, table.get_ref()))
 }
 
-/// The value of an argument `--set key=value`: TOML where it is TOML, else the text as it stands.
+/// The value of an argument `--set key=value`: TOML if it parses, else the text itself.
 pub fn parse_argument(key: &str, text: &str) -> Node {
     let origin = Origin::Set(key.into());
     let mut node = match DeValue::parse(text) {
@@ -178,7 +178,7 @@ impl Lines<'_> {
 }
 
 impl Node {
-    /// The tree of a TOML value at `path`; `origin` knows where what stands at a path was written.
+    /// The tree of a TOML value at `path`; `origin` returns the origin of a path.
     pub fn of(value: &toml::Value, path: &str, origin: &dyn Fn(&str) -> Origin) -> Self {
         let inner = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
         let child = |key: &str, value: &toml::Value| Self::of(value, &inner(key), origin);
@@ -205,12 +205,12 @@ impl Node {
         Self { origin, value: Value::Table(Table::new()) }
     }
 
-    /// The keys, where the value is a table.
+    /// The members, where the value is a table.
     pub fn members(&self) -> Option<&Table> {
         if let Value::Table(members) = &self.value { Some(members) } else { None }
     }
 
-    /// The keys, to change them.
+    /// The members, mutable.
     pub fn members_mut(&mut self) -> Option<&mut Table> {
         if let Value::Table(members) = &mut self.value { Some(members) } else { None }
     }
@@ -222,8 +222,8 @@ impl Node {
         }
     }
 
-    /// Puts `over` on top: tables are merged key by key, everything else is replaced. A table that names another
-    /// policy replaces the table below it, whose keys belonged to that policy.
+    /// Merges `over` on top: tables key by key, other values by replacement. A table with another policy
+    /// replaces the table below it, whose keys belong to that policy.
     pub fn overlay(&mut self, over: Self) {
         let other_policy = over.tag().is_some() && over.tag() != self.tag();
         match (&mut self.value, over.value) {
@@ -241,9 +241,9 @@ impl Node {
         }
     }
 
-    /// Makes lists of the tables whose keys are numbers, as arguments such as `pools.0.part` build them: the items of the list
-    /// that `below` has at the same place, with what the table says of some of them on top. A number leads to an item that is
-    /// there, or to the one that follows the last.
+    /// Turns tables with numbers as keys, which arguments such as `pools.0.part` build, into lists: the items
+    /// of the list at the same path of `below`, with the keys of the table merged into some of them. A number
+    /// selects an existing item, or the one after the last.
     pub fn settle_lists(&mut self, below: Option<&Self>, path: &str, wrong: &mut Complaints) {
         let Some(members) = self.members_mut() else { return };
         for (key, node) in members.iter_mut() {
@@ -279,17 +279,18 @@ impl Node {
         self.value = Value::Array(items);
     }
 
-    /// The value of a key, or the item of a list whose number it is.
+    /// The value of a key, or the item of a list with that number.
     pub fn child(&self, key: &str) -> Option<&Self> {
         self.members().map_or_else(|| self.item(key), |members| members.get(key))
     }
 
-    /// The value of a key, such as `ftl.gc.victim`, or `pools.0.frontier` of the first item of a list.
+    /// The value at a path of keys, such as `ftl.gc.victim`, or `pools.0.frontier` in the first item of a
+    /// list.
     pub fn at(&self, key: &str) -> Option<&Self> {
         key.split('.').try_fold(self, |node, key| node.child(key))
     }
 
-    /// Takes the value of a key out.
+    /// Removes the value of a key.
     pub fn remove(&mut self, key: &str) {
         let (table, name) = key.rsplit_once('.').unwrap_or(("", key));
         let mut path = table.split('.').filter(|key| !key.is_empty());
@@ -297,7 +298,7 @@ impl Node {
         members.and_then(|members| members.remove(name));
     }
 
-    /// The same as [`child`](Self::child), to be changed.
+    /// [`child`](Self::child), mutable.
     fn child_mut(&mut self, key: &str) -> Option<&mut Self> {
         match &mut self.value {
             Value::Table(members) => members.get_mut(key),
@@ -306,8 +307,8 @@ impl Node {
         }
     }
 
-    /// The origin of the value at `path`, such as `faults[0].nth`, and true; or that of the last table on the way there, and
-    /// false.
+    /// The origin of the value at `path`, such as `faults[0].nth`, and true; or the origin of the innermost
+    /// table on the path, and false.
     pub fn origin_of(&self, path: &str) -> (&Origin, bool) {
         let mut at = self;
         for key in path.split(['.', '[']) {
@@ -323,7 +324,7 @@ impl Node {
         (&at.origin, true)
     }
 
-    /// The value of a list at the position that `number` is.
+    /// The item of a list at the index that `number` spells.
     fn item(&self, number: &str) -> Option<&Self> {
         if let Value::Array(items) = &self.value { items.get(number.parse::<usize>().ok()?) } else { None }
     }
@@ -338,7 +339,7 @@ impl Node {
     }
 }
 
-/// As a complaint shows what was found: short, on one line.
+/// The value in a complaint: short, on one line.
 impl fmt::Display for Value {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -357,7 +358,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// Lets serde read the tree.
+/// Deserialization of the tree by serde.
 impl<'de> IntoDeserializer<'de, toml::de::Error> for Value {
     type Deserializer = ValueDeserializer;
     fn into_deserializer(self) -> ValueDeserializer {

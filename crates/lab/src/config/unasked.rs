@@ -1,6 +1,6 @@
-//! Keys of policies that are not asked, because a design of the device answers their question.
+//! Keys of policies that a design of the device replaces.
 //!
-//! `ftl.placement` is not among them: its order is that in which a device is filled before a run, without asking designs.
+//! `ftl.placement` is not among them: its order fills a device before a run, without a design.
 
 use wordline_designs::{Chosen, DECIDES, DESIGN, DESIGNS};
 use wordline_nand::CellMode;
@@ -9,8 +9,8 @@ use wordline_ssd::design::{Combination, Seam};
 
 use super::effect::Idle;
 
-/// The keys whose policies are asked where no design answers, with their questions. Frontiers and router are not among them:
-/// each pool has its frontier, and the router is asked two questions.
+/// The keys of policies that decide where no design does, with their decisions. Frontiers and router are
+/// treated apart: each pool has its own frontier, and the router takes two decisions.
 const POLICIES: [(&str, Seam); 7] = [
     ("buffer.coalesce", Seam::Coalesce),
     ("ftl.balancer", Seam::Balance),
@@ -21,10 +21,10 @@ const POLICIES: [(&str, Seam); 7] = [
     ("ftl.tuner", Seam::Tune),
 ];
 
-/// The keys that name the design to answer.
+/// The keys that name the design that decides.
 const GATES: &[&str] = &[DESIGNS, DESIGN, DECIDES, "pools"];
 
-/// The keys whose policies are asked nothing on this device.
+/// The keys of policies without a decision to take on this device.
 pub(super) fn keys(config: &Config, designs: &Chosen) -> Vec<Idle> {
     let combination = designs.combination(config);
     if combination.is_empty() {
@@ -44,7 +44,8 @@ pub(super) fn keys(config: &Config, designs: &Chosen) -> Vec<Idle> {
     in_all.chain(frontiers).chain(router(&combination, pools)).chain(modes(config)).collect()
 }
 
-/// Blocks for streams in other modes of pools beside the first that have no such stream: only a design has one there.
+/// Blocks for streams in other cell modes, in pools after the first that have no such stream: only a design
+/// can have one there.
 fn modes(config: &Config) -> impl Iterator<Item = Idle> + '_ {
     let of_pool = |n: usize| {
         let (slc, two_bit) = (config.file.slc_cache_of(n + 1), config.file.two_bit_of(n + 1));
@@ -62,7 +63,7 @@ fn modes(config: &Config) -> impl Iterator<Item = Idle> + '_ {
     (0..config.file.pools.len()).flat_map(of_pool)
 }
 
-/// The router says which pool a page goes to, and which stream of the first pool.
+/// The router selects the pool of a page, and its stream in the first pool.
 fn router(combination: &Combination, pools: usize) -> Option<Idle> {
     let [pool, stream] = [Seam::Pool, Seam::Stream].map(|seam| combination.owners(seam, pools)[0]);
     let is_settled = pools == 1 || pool.is_some();

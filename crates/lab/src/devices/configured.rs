@@ -1,4 +1,4 @@
-//! The face of a configured device of any type, for all that handles devices without knowing their type.
+//! The interface of a configured device of any type, for code that does not know the type.
 
 use std::any::Any;
 use std::fmt;
@@ -24,32 +24,32 @@ use crate::steps::Steps;
 pub trait Configured: fmt::Debug + Send + Sync {
     /// The name of its type.
     fn device_type(&self) -> &'static str;
-    /// All its keys, that of its type among them.
+    /// All its keys, its type included.
     fn table(&self) -> toml::Table;
     /// The shape of the device as a host sees it.
     fn shape(&self) -> Shape;
-    /// Its submission queues.
+    /// The number of its submission queues.
     fn queues(&self) -> u16;
-    /// Its chips, those of each pool.
+    /// The chips of each pool.
     fn chips(&self) -> Vec<ChipsInfo>;
     /// The values derived from its configuration.
     fn explain(&self) -> Vec<Section>;
-    /// The keys that do nothing on it, where a layer below set them.
+    /// The keys without effect on it that a lower layer set.
     ///
     /// # Errors
-    /// Those that were set in vain.
+    /// The keys that a user set without effect.
     fn idle_keys(&self, keys: &Keys<'_>) -> std::result::Result<Vec<String>, Complaints>;
-    /// Makes it, brings it to the state of `start`, and begins a run of this load.
+    /// Makes the device, prepares it as `start` says, and begins a run of this load.
     ///
     /// # Errors
-    /// Those of [`Session::of`](crate::Session::of).
+    /// The errors of [`Session::of`](crate::Session::of).
     fn begin(&self, start: &Start, load: Load, observer: &mut dyn Observer) -> Result<Box<dyn Steps>>;
-    /// Makes it, preconditions it and saves it.
+    /// Makes the device, preconditions it and saves it.
     ///
     /// # Errors
-    /// Those of [`run::make_snapshot`](crate::run::make_snapshot).
+    /// The errors of [`run::make_snapshot`](crate::run::make_snapshot).
     fn make_snapshot(&self, making: Making<'_>, observer: &mut dyn Observer) -> Result<()>;
-    /// Itself, for callers that know its type.
+    /// The device as [`Any`], for callers that know its type.
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -103,7 +103,7 @@ impl<T: DeviceType> Configured for T {
     }
 }
 
-/// The SSD that a device is, if it is one.
+/// The SSD of a device, if it is one.
 pub fn as_ssd(device: &Arc<dyn Configured>) -> Option<&Ssd> {
     device.as_any().downcast_ref()
 }

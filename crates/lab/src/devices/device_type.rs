@@ -1,4 +1,5 @@
-//! The face of a type of device: what is read and checked, what is made of it, and what the program needs beside that.
+//! The interface of a type of device: its keys and their validation, the device it makes, and what the
+//! program needs to know of it.
 
 use std::fmt;
 
@@ -15,27 +16,28 @@ use crate::config::embedded::Embedded;
 use crate::config::explain::{self, Section, geometry_in_words};
 use crate::config::read::Keys;
 
-/// A type of device: a configuration of it that was checked.
+/// A type of device; a value is a validated configuration.
 pub trait DeviceType: Clone + fmt::Debug + Send + Sync + Sized + 'static {
-    /// Its name, as the key `device` has it.
+    /// Its name, as in the key `device`.
     const NAME: &'static str;
     /// Its description, in a sentence.
     const DESCRIPTION: &'static str;
-    /// Keys of it whose tables are SSDs ([`SsdFile`](super::SsdFile)). Presets and parts are named in them as they are at the top.
+    /// The keys whose tables are SSDs ([`SsdFile`](super::SsdFile)); presets and parts can be named in them
+    /// as at the top level.
     const SSDS: &'static [&'static str] = &[];
 
-    /// Its keys. It denies those that it does not know.
+    /// Its keys. Unknown keys are an error.
     type File: Serialize + DeserializeOwned + JsonSchema;
-    /// The device that it configures.
+    /// The device that it makes.
     type Device: BlockDevice<Event: Send, Mark: Send> + Send + 'static;
 
-    /// Checks the keys of a file, in which SSDs may name these designs.
+    /// Validates the keys of a file whose SSDs may name these designs.
     ///
     /// # Errors
     /// Everything that is wrong, by key.
     fn check(file: Self::File, designs: &Designs) -> std::result::Result<Self, Complaints>;
 
-    /// The keys that it was made of.
+    /// The keys that it was made from.
     fn file(&self) -> Self::File;
 
     /// The shape of the device as a host sees it, before it is made.
@@ -44,12 +46,12 @@ pub trait DeviceType: Clone + fmt::Debug + Send + Sync + Sized + 'static {
     /// A new device.
     fn build(&self, seed: Seed) -> Self::Device;
 
-    /// Its submission queues.
+    /// The number of its submission queues.
     fn queues(&self) -> u16 {
         1
     }
 
-    /// Its chips, those of each pool.
+    /// The chips of each pool.
     fn chips(&self) -> Vec<ChipsInfo> {
         Vec::new()
     }
@@ -62,33 +64,35 @@ pub trait DeviceType: Clone + fmt::Debug + Send + Sync + Sized + 'static {
         vec![("capacity".into(), rows.map(|(what, size)| row(what, size)).into())]
     }
 
-    /// Notes for the result of a run, about a device that is ready.
+    /// Notes for the result of a run on a prepared device.
     fn notes(&self, _device: &Self::Device) -> Vec<String> {
         Vec::new()
     }
 
-    /// The designs that its SSDs may name: those with which it was checked.
+    /// The designs that its SSDs may name, as at validation.
     fn designs(&self) -> Designs {
         Designs::default()
     }
 
-    /// The metrics that it has, beside those of an SSD.
+    /// Its metrics, beside those of an SSD.
     fn metrics() -> Vec<&'static Metric> {
         Vec::new()
     }
 
-    /// Presets of it, each with its name and its text.
+    /// Its presets, each with name and text.
     fn presets() -> &'static [Embedded] {
         &[]
     }
 
-    /// Gives keys that are left out the values that follow from others; `is_written` tells which keys are written.
+    /// Fills in keys that are left out and follow from others; `is_written` returns whether a key was
+    /// written.
     fn fill_in(_file: &mut Self::File, _is_written: &dyn Fn(&str) -> bool) {}
 
-    /// The keys that do nothing on this device, where a layer below set them; others that are set in vain are an error.
+    /// The keys without effect on this device that a lower layer set; keys that a user set without effect are
+    /// an error.
     ///
     /// # Errors
-    /// Those that were set in vain.
+    /// The keys that a user set without effect.
     #[doc(hidden)]
     fn idle_keys(&self, _keys: &Keys<'_>) -> std::result::Result<Vec<String>, Complaints> {
         Ok(Vec::new())
@@ -100,9 +104,9 @@ pub trait DeviceType: Clone + fmt::Debug + Send + Sync + Sized + 'static {
 pub struct ChipsInfo {
     /// Name of their NAND part.
     pub part: String,
-    /// How many dies there are.
+    /// Number of dies.
     pub dies: u32,
-    /// Bytes of their flash.
+    /// Bytes of flash.
     pub bytes: u64,
     /// Their geometry in words.
     #[serde(skip)]
@@ -110,7 +114,7 @@ pub struct ChipsInfo {
 }
 
 impl ChipsInfo {
-    /// Those of a pool.
+    /// The chips of a pool.
     pub fn of(pool: &Pool) -> Self {
         let Pool { part, geometry, .. } = pool;
         Self {

@@ -1,4 +1,4 @@
-//! The smallest device as a type that a configuration can name.
+//! The simplest device as a type that a configuration can name.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use wordline_ssd::{BlockDevice, SECTOR};
 use super::device_type::DeviceType;
 use crate::config::embedded::{Embedded, OTHER_PRESETS};
 
-/// A device that answers each command after the same time, and was checked.
+/// A device that completes each command after the same time; validated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FixedLatency(FixedLatencyFile);
 
@@ -20,12 +20,12 @@ pub struct FixedLatency(FixedLatencyFile);
 pub struct FixedLatencyFile {
     /// The capacity that the host sees.
     pub capacity: Bytes,
-    /// From a command to its answer, however many commands there are.
+    /// Time from a command to its completion, independent of load.
     pub latency: Duration,
 }
 
 impl Default for FixedLatencyFile {
-    /// Chosen: as large as the device of MQSim, and as fast as the fastest drives answer.
+    /// Chosen: the capacity of MQSim's device, and the latency of the fastest drives.
     fn default() -> Self {
         Self { capacity: Bytes(64 << 30), latency: Duration::from_us(10) }
     }
@@ -54,7 +54,7 @@ impl DeviceType for FixedLatency {
     }
 
     fn shape(&self) -> Shape {
-        // It is as small as what is asked here.
+        // A device is cheap enough to make one for its shape.
         self.build(Seed(0)).shape()
     }
 

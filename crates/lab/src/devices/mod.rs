@@ -1,8 +1,9 @@
-//! Types of devices that a configuration can name with its key `device`: what is read and checked, what is made of it, and what the
-//! program needs beside that to run, compare, save and describe it. A crate outside adds a type, or a design, of its own to a [`Registry`].
+//! Types of devices that a configuration can name with its key `device`: their keys and validation, the
+//! device that each makes, and what the program needs to run, compare, save and describe it. An outside crate
+//! adds its own types and designs to a [`Registry`].
 //!
-//! A run is compiled for each type. The rest of this crate passes on a [`Configured`] device of any type, which begins its
-//! run by one call.
+//! A run is compiled for each type. The rest of this crate handles a [`Configured`] device of any type, which
+//! begins its run with one call.
 
 mod configured;
 mod device_type;

@@ -1,4 +1,4 @@
-//! A host without an FTL on an open-channel SSD, as a type that a configuration can name.
+//! An open-channel SSD with a host without an FTL, as a type that a configuration can name.
 
 use wordline_designs::Designs;
 use wordline_host::direct::{self, DirectConfig, DirectFile};
@@ -10,14 +10,14 @@ use super::device_type::{ChipsInfo, DeviceType};
 use crate::config::embedded::{Embedded, OPEN_CHANNEL_PRESETS};
 use crate::config::explain::{Section, human};
 
-/// A host without an FTL on an open-channel SSD that was checked.
+/// An open-channel SSD with a host without an FTL; validated.
 #[derive(Clone, Debug)]
 pub struct OpenChannelSsd(pub DirectConfig);
 
 impl DeviceType for OpenChannelSsd {
     const NAME: &'static str = "open-channel";
     const DESCRIPTION: &'static str = "An open-channel SSD without an FTL: a write goes to one parallel unit, the next write to the next one.";
-    /// The part of the device is named in this table.
+    /// The table that names the part of the device.
     const SSDS: &'static [&'static str] = &["open_channel"];
 
     type File = DirectFile;

@@ -10,14 +10,14 @@ use super::device_type::{ChipsInfo, DeviceType};
 use crate::config::embedded::{Embedded, PBLK_PRESETS};
 use crate::config::explain::{Section, human};
 
-/// A host FTL after pblk that was checked.
+/// A host FTL after pblk; validated.
 #[derive(Clone, Debug)]
 pub struct Pblk(pub PblkConfig);
 
 impl DeviceType for Pblk {
     const NAME: &'static str = "pblk";
     const DESCRIPTION: &'static str = "An FTL in the host, after pblk of Linux, on an open-channel SSD.";
-    /// The part of the device is named in this table.
+    /// The table that names the part of the device.
     const SSDS: &'static [&'static str] = &["open_channel"];
 
     type File = PblkFile;

@@ -22,19 +22,19 @@ const MOST_SPARES: u16 = raid5::way::MOST_MEMBERS;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Raid5File {
-    /// How many members there are, from 3 to 64.
+    /// Number of members, from 3 to 64.
     #[serde(default = "members")]
     pub members: u16,
-    /// How many devices stand by to take the place of a member that fails.
+    /// Number of spares, each ready to replace a failed member.
     #[serde(default)]
     pub spares: u16,
-    /// Members, counted from 0, that are as `other` says.
+    /// Members, counted from 0, that are described by `other`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<u16>,
     /// The array itself.
     #[serde(default)]
     pub array: ArrayFile,
-    /// Each member: all are alike, but for what they draw at random.
+    /// Each member: all are alike, apart from their random draws.
     pub member: SsdFile,
     /// Each spare. Left out: like a member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,7 +49,7 @@ fn members() -> u16 {
     4
 }
 
-/// An array that was checked.
+/// A validated array.
 #[derive(Clone, Debug)]
 pub struct Raid5 {
     members: u16,
@@ -62,7 +62,7 @@ pub struct Raid5 {
 }
 
 impl Raid5 {
-    /// The devices in their order: members, then spares.
+    /// The devices in order: members, then spares.
     fn devices(&self) -> impl Iterator<Item = &Ssd> {
         let other = |number: u16| self.other.as_ref().filter(|_| self.others.contains(&number));
         let members = (0..self.members).map(move |number| other(number).unwrap_or(&self.member));
@@ -70,12 +70,12 @@ impl Raid5 {
     }
 }
 
-/// The sectors of a device, in bytes.
+/// The size of all sectors of a device, in bytes.
 fn size(shape: &Shape) -> Bytes {
     SECTOR * shape.namespaces[0]
 }
 
-/// Holds a device that is described by itself against a member.
+/// Compares a spare or other device with a member.
 fn compare(key: &str, device: &Shape, member: &Shape, wrong: &mut Complaints) {
     let sectors = (device.sector_size, member.sector_size);
     if sectors.0 != sectors.1 {

@@ -12,7 +12,7 @@ use crate::config::schema::{self, DEVICE};
 use crate::config::tree::{self, Node, Value};
 use crate::error::{Error, Result};
 
-/// The type that a tree names, or that of a tree that names none.
+/// The type that a tree names, or the default type.
 pub(crate) fn type_of(tree: &Node) -> &str {
     match tree.at(DEVICE).map(|node| &node.value) {
         Some(Value::Text(name)) => name,
@@ -21,8 +21,8 @@ pub(crate) fn type_of(tree: &Node) -> &str {
     }
 }
 
-/// The device of a tree, which lacks the key of its type, or everything that is wrong. Keys that do nothing on the device are
-/// taken out of the tree.
+/// The device of a tree without the key of its type; the error lists everything that is wrong. Keys without
+/// effect on the device are removed from the tree.
 pub(super) fn resolve<T: DeviceType>(tree: &mut Node, designs: &Designs) -> Result<T> {
     schema::complaints(&schema::of::<T::File>(designs), tree).or_ok(()).map_err(Error::Config)?;
     loop {
@@ -35,7 +35,7 @@ pub(super) fn resolve<T: DeviceType>(tree: &mut Node, designs: &Designs) -> Resu
     }
 }
 
-/// The same with the keys that do nothing.
+/// The same, keeping the keys without effect.
 pub(super) fn read<T: DeviceType>(tree: &Node, designs: &Designs) -> Result<T> {
     let mut file = T::File::deserialize(tree.value.clone().into_deserializer())
         .map_err(|error| backstop(error.message()))?;
@@ -43,7 +43,8 @@ pub(super) fn read<T: DeviceType>(tree: &Node, designs: &Designs) -> Result<T> {
     T::check(file, designs).map_err(|wrong| Error::Config(with_origins(wrong, tree)))
 }
 
-/// The device of a document in which every key stands, as [`Device::text`](crate::Device::text) has it; complaints name it `label`.
+/// The device of a document with all keys, such as [`Device::text`](crate::Device::text); complaints call it
+/// `label`.
 pub(crate) fn of_document<T: DeviceType>(label: &str, text: &str, designs: &Designs) -> Result<T> {
     let mut tree = tree::parse(label, text).map_err(Error::Config)?;
     file_keys(&mut tree)?;

@@ -1,4 +1,4 @@
-//! The types of devices that there are, and the designs that SSDs among them can name.
+//! The registry of device types and of the designs that SSDs can name.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -24,7 +24,7 @@ use crate::config::schema::{self, DEVICE};
 use crate::config::tree::{Node, Origin};
 use crate::error::{Error, Result};
 
-/// The types of devices, and the designs, that a configuration can name. Copies share their entries.
+/// The device types and designs that a configuration can name. Copies share their entries.
 #[derive(Clone)]
 pub struct Registry {
     types: Arc<Vec<Arc<dyn Entry>>>,
@@ -32,7 +32,7 @@ pub struct Registry {
 }
 
 impl Default for Registry {
-    /// Those that are built in.
+    /// The built-in types and designs.
     fn default() -> Self {
         Self::of::<Ssd>()
             .with::<FixedLatency>()
@@ -55,14 +55,14 @@ impl fmt::Debug for Registry {
     }
 }
 
-/// A type of device as others see it.
+/// A device type, as listed for users.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct TypeInfo {
-    /// Its name, as the key `device` has it.
+    /// Its name, as in the key `device`.
     pub name: &'static str,
     /// Its description, in a sentence.
     pub description: &'static str,
-    /// Whether it is taken where the key is left out.
+    /// Whether it is the default where the key is left out.
     pub default: bool,
     /// Its keys.
     pub keys: Vec<String>,
@@ -71,15 +71,15 @@ pub struct TypeInfo {
 }
 
 impl Registry {
-    /// A registry of this type alone, with the designs that are built in.
+    /// A registry of this type only, with the built-in designs.
     pub fn of<T: DeviceType>() -> Self {
         Self { types: Arc::new(vec![Arc::new(Of::<T>(PhantomData))]), designs: Designs::default() }
     }
 
-    /// The same with another type.
+    /// The same with one more type.
     ///
     /// # Panics
-    /// If there is a type or a preset of that name.
+    /// If a type or a preset of that name exists.
     #[must_use]
     pub fn with<T: DeviceType>(self) -> Self {
         assert!(!self.names().contains(&T::NAME), "two types of devices are called {}", T::NAME);
@@ -91,10 +91,10 @@ impl Registry {
         Self { types: Arc::new(types), ..self }
     }
 
-    /// The same with another design.
+    /// The same with one more design.
     ///
     /// # Panics
-    /// If there is a design or a preset of that name.
+    /// If a design or a preset of that name exists.
     #[must_use]
     pub fn with_design<T: DesignType>(self) -> Self {
         for (name, _) in T::presets() {
@@ -142,7 +142,7 @@ impl Registry {
         self.presets().map(|(name, _)| *name).collect()
     }
 
-    /// All metrics that a device may have, those of designs among them.
+    /// All metrics that a device can have, those of designs included.
     pub fn metrics(&self) -> impl Iterator<Item = &'static Metric> {
         let of_designs = self.designs.entries().flat_map(|entry| entry.metrics());
         self.types.iter().flat_map(|entry| entry.metrics()).chain(of_designs)
@@ -151,7 +151,7 @@ impl Registry {
     /// The metrics of a section, or all of them.
     ///
     /// # Errors
-    /// [`Error::Argument`] for a section that there is not.
+    /// [`Error::Argument`] for an unknown section.
     pub fn metrics_in(&self, section: Option<&str>) -> Result<Vec<&'static Metric>> {
         let found: Vec<&Metric> =
             self.metrics().filter(|metric| section.is_none() || metric.section() == section).collect();
@@ -177,17 +177,17 @@ impl Registry {
         self.entries().find(|entry| entry.name() == name)
     }
 
-    /// The names of types, as the wanted part of a message about the unknown type `name`.
+    /// The names of types, for a message about the unknown type `name`.
     pub(crate) fn wanted(&self, name: &str) -> String {
         one_of(name, &self.names())
     }
 
-    /// The type that a tree names, where there is one of that name.
+    /// The type that a tree names, if it is known.
     pub(crate) fn named_in(&self, tree: &Node) -> Option<&dyn Entry> {
         self.find(type_of(tree))
     }
 
-    /// The type that a tree names, with its key taken out of it.
+    /// The type that a tree names; its key is removed from the tree.
     pub(crate) fn take_from(&self, tree: &mut Node) -> Result<&dyn Entry> {
         if let Some(entry) = self.named_in(tree) {
             tree.remove(DEVICE);
@@ -202,7 +202,7 @@ impl Registry {
         Err(Error::Config(wrong))
     }
 
-    /// The device of all keys of a `table`, its type among them; complaints are by key.
+    /// The device of a complete `table`, its type included; complaints are by key.
     ///
     /// # Errors
     /// Everything that is wrong with it, a complaint for each key.
@@ -218,19 +218,19 @@ impl Registry {
     }
 }
 
-/// A type of device behind its entry.
+/// A type of device as a trait object.
 pub(crate) trait Entry: Send + Sync {
     fn name(&self) -> &'static str;
     fn description(&self) -> &'static str;
     fn ssds(&self) -> &'static [&'static str];
     fn metrics(&self) -> Vec<&'static Metric>;
     fn presets(&self) -> &'static [Embedded];
-    /// The schema of all its keys but that of its type, where SSDs can name these designs.
+    /// The schema of all its keys except its type, where SSDs can name these designs.
     fn schema(&self, designs: &Designs) -> Json;
-    /// The device of a tree, which lacks the key of its type, or everything that is wrong. Keys that do nothing on the device are
-    /// taken out of the tree.
+    /// The device of a tree without the key of its type; the error lists everything that is wrong. Keys
+    /// without effect on the device are removed from the tree.
     fn resolve(&self, tree: &mut Node, designs: &Designs) -> Result<Arc<dyn Configured>>;
-    /// The same with the keys that do nothing.
+    /// The same, keeping the keys without effect.
     #[cfg(test)]
     fn resolve_idle(&self, tree: &Node, designs: &Designs) -> Result<Arc<dyn Configured>>;
     fn of_table(
@@ -282,7 +282,7 @@ impl<T: DeviceType> Entry for Of<T> {
         designs: &Designs,
     ) -> std::result::Result<Arc<dyn Configured>, Complaints> {
         let file = T::File::deserialize(table.clone()).map_err(|error| {
-            // Serde says what is wrong, and the schema says where.
+            // Serde reports the fault, the schema its key.
             let tree = Node::of(&table.into(), "", &|_| Origin::Layer("".into(), 0));
             let mut wrong = schema::complaints(&self.schema(designs), &tree);
             if wrong.0.is_empty() {

@@ -1,4 +1,4 @@
-//! An SSD: what is taken where a configuration names no type of device.
+//! An SSD: the default type of device.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,17 +23,17 @@ use crate::config::schema::SSD_FILE;
 /// The note of a run whose SLC cache stays empty.
 pub(crate) const NOTHING_CACHED: &str = "ftl.slc_cache only takes space: the router of the design sends nothing there, as the policy slc-cache would";
 
-/// The change of a design from a crate of its own: the parts of a device of this configuration.
+/// The change that an outside crate makes to the parts of a device of this configuration.
 pub type Change = dyn Fn(Parts, &Config) -> Parts + Send + Sync;
 
-/// An SSD that was checked.
+/// A validated SSD.
 #[derive(Clone)]
 pub struct Ssd {
     /// The device.
     pub config: Config,
     /// The designs that it names.
     pub designs: Chosen,
-    /// The change of the parts by a crate of its own, in place of the designs that are named.
+    /// The change of the parts by an outside crate, in place of named designs.
     own: Option<Arc<Change>>,
 }
 
@@ -50,7 +50,7 @@ impl fmt::Debug for Ssd {
 }
 
 impl Ssd {
-    /// The same with what a crate of its own changes of the parts, in place of the designs that are named.
+    /// The same with a change of the parts by an outside crate, in place of named designs.
     #[must_use]
     pub fn with(self, change: impl Fn(Parts, &Config) -> Parts + Send + Sync + 'static) -> Self {
         Self { own: Some(Arc::new(change)), ..self }
@@ -136,14 +136,14 @@ impl DeviceType for Ssd {
 /// The keys of an SSD.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SsdFile {
-    /// Those of the device.
+    /// The keys of the device.
     pub device: DeviceFile,
     /// Its designs.
     pub designs: DesignsFile,
 }
 
 impl SsdFile {
-    /// The SSD, which may name these designs, or everything that is wrong with it.
+    /// Validates the SSD, which may name these designs.
     ///
     /// # Errors
     /// The keys that do not fit.
@@ -152,7 +152,7 @@ impl SsdFile {
         Ok(Ssd { config, designs, own: None })
     }
 
-    /// Gives keys that are left out the values that follow from others.
+    /// Fills in keys that are left out and follow from others.
     pub fn fill_in(&mut self, is_written: &dyn Fn(&str) -> bool) {
         let marks = ["start_below", "stop_at"].map(|mark| is_written(&format!("ftl.gc.{mark}_free_blocks")));
         self.device.raise_marks(marks);
@@ -182,7 +182,7 @@ impl JsonSchema for SsdFile {
         SSD_FILE.into()
     }
 
-    /// An empty one, which `config::schema` fills: its definitions have to be those of the whole.
+    /// An empty schema, which `config::schema` fills: its definitions must be those of the whole file.
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "type": "object" })
     }

@@ -1,8 +1,8 @@
-//! Devices that a configuration names: SSDs of designs, and devices of other types.
+//! Devices that a configuration names: SSDs with designs, and devices of other types.
 
 use crate::{Device, Precondition, Registry, RunOptions, Selection, Summary, Unobserved, Workload};
 
-/// The preset `centaur` with few blocks, so that a test has the memory and the time for it.
+/// The preset `centaur` with few blocks, to save memory and time.
 const SMALL: &str = r#"
     preset = "centaur"
     part = { base = "centaur-tlc-3d", geometry.blocks_per_plane = 24 }

@@ -1,4 +1,4 @@
-//! A host of zones as a type that a configuration can name.
+//! Zoned namespaces with an FTL in the host, as a type that a configuration can name.
 
 use wordline_designs::Designs;
 use wordline_host::pblk::{self, Pblk};
@@ -11,7 +11,7 @@ use super::device_type::{ChipsInfo, DeviceType};
 use crate::config::embedded::{Embedded, ZONED_PRESETS};
 use crate::config::explain::{Section, human};
 
-/// A host of zones that was checked.
+/// Zoned namespaces with an FTL in the host; validated.
 #[derive(Clone, Debug)]
 pub struct Zoned(pub ZonedConfig);
 
@@ -19,7 +19,7 @@ impl DeviceType for Zoned {
     const NAME: &'static str = "zoned";
     const DESCRIPTION: &'static str =
         "Zoned namespaces (ZNS) under a log-structured FTL in the host, whose lines are zones.";
-    /// The part of the device is named in this table.
+    /// The table that names the part of the device.
     const SSDS: &'static [&'static str] = &["open_channel"];
 
     type File = ZonedFile;

@@ -7,11 +7,12 @@ use wordline_kernel::{Bytes, Duration};
 use super::parameters::{Parameters, document};
 use crate::error::{Error, Result};
 
-/// The TOML of the device that a configuration of MQSim describes; `name` is that of the file. A comment beside each key names the
-/// parameter that it follows from, and comments at the end those that are not mapped, with the reasons.
+/// The TOML of the device that an MQSim configuration describes; `name` is the name of the file. A comment
+/// beside each key names the parameter that it follows from; comments at the end list unmapped parameters
+/// with the reasons.
 ///
 /// # Errors
-/// Everything that is wrong, each with file, line and parameter, what was found and what was wanted.
+/// Everything that is wrong, each with file, line and parameter, the value found and what was wanted.
 pub fn device(name: &str, text: &str) -> Result<String> {
     let document = document(name, text, "Execution_Parameter_Set")?;
     let mut given = Parameters::of(name, &document, document.root_element());
@@ -52,7 +53,7 @@ impl Toml {
     }
 }
 
-/// The numbers of the flash that other parts of the device follow from.
+/// The numbers of the flash that other parts of the device depend on.
 struct Flash {
     page: u64,
     blocks: u64,
@@ -60,7 +61,7 @@ struct Flash {
     suspends: &'static str,
 }
 
-/// A second in nanoseconds: no time of a chip is longer.
+/// A second in nanoseconds: the upper limit of any time of a chip.
 const SECOND: u64 = 1_000_000_000;
 
 fn part(given: &mut Parameters, out: &mut Toml) -> Flash {
@@ -129,7 +130,7 @@ fn part(given: &mut Parameters, out: &mut Toml) -> Flash {
     Flash { page, blocks, planes, suspends }
 }
 
-/// Writes where the dies are; returns how many planes there are in all.
+/// Writes the layout of the dies; returns the total number of planes.
 fn layout(given: &mut Parameters, out: &mut Toml, flash: &Flash) -> u64 {
     let mut planes = flash.planes;
     out.table("layout");
@@ -146,7 +147,7 @@ fn layout(given: &mut Parameters, out: &mut Toml, flash: &Flash) -> u64 {
     planes
 }
 
-/// Gigabytes a second of a lane, by the generation of PCIe: 2.5 and 5 GT/s with 8 of 10 bits, then 128 of 130.
+/// Gigabytes a second of a lane by PCIe generation: 2.5 and 5 GT/s with 8b/10b coding, then 128b/130b.
 const LANES: [(u32, f64); 5] = [(1, 0.25), (2, 0.5), (3, 0.985), (4, 1.969), (5, 3.938)];
 
 fn front(given: &mut Parameters, out: &mut Toml) {
@@ -185,7 +186,7 @@ fn front(given: &mut Parameters, out: &mut Toml) {
     out.line("lanes", wide, "PCIe_Lane_Count");
 }
 
-/// The time that MQSim's DRAM takes for 4 KiB: a row is opened, and then bursts go at both edges of the clock
+/// The time of MQSim's DRAM for 4 KiB: a row is opened, then bursts are transferred at both clock edges
 /// (`estimate_dram_access_time`).
 fn dram_time(given: &mut Parameters) -> u64 {
     let row = given.whole("Data_Cache_DRAM_Row_Size", 1..=1 << 30);
@@ -289,7 +290,7 @@ fn cleaning(given: &mut Parameters, out: &mut Toml, flash: &Flash) {
     out.line("suspend_erases", of(&["ERASE", "PROGRAM_ERASE"]), "CMD_Suspension_Support");
 }
 
-/// Parameters that are not mapped, with the reasons.
+/// Unmapped parameters, with the reasons.
 const NOT_MAPPED: [(&str, &str); 16] = [
     ("Seed", "the seed is that of the run, --seed"),
     ("Enabled_Preconditioning", "the state of the device is that of the run, --precondition"),

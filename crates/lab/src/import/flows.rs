@@ -1,4 +1,4 @@
-//! MQSim's workload definition as a job file of fio.
+//! MQSim workload definitions as fio job files.
 
 use roxmltree::Node;
 use wordline_kernel::Complaints;
@@ -6,11 +6,11 @@ use wordline_kernel::Complaints;
 use super::parameters::{Parameters, document};
 use crate::error::{Error, Result};
 
-/// The job file of fio that does what the flows of a scenario do, counted from 1; `name` is that of the file. Comments name what is not
-/// mapped, with the reasons.
+/// The fio job file equivalent to the flows of a scenario, counted from 1; `name` is the name of the file.
+/// Comments name unmapped parameters with the reasons.
 ///
 /// # Errors
-/// Everything that is wrong, each with file, line and parameter, what was found and what was wanted.
+/// Everything that is wrong, each with file, line and parameter, the value found and what was wanted.
 pub fn job_file(name: &str, text: &str, scenario: usize) -> Result<String> {
     let document = document(name, text, "MQSim_IO_Scenarios")?;
     let named = |node: &Node<'_, '_>, name: &str| node.is_element() && node.tag_name().name() == name;
@@ -52,7 +52,7 @@ pub fn job_file(name: &str, text: &str, scenario: usize) -> Result<String> {
     wrong.or_ok(lines.join("\n")).map_err(Error::Config)
 }
 
-/// A sector, in which MQSim counts sizes and addresses.
+/// A sector, MQSim's unit of sizes and addresses.
 const SECTOR: u64 = 512;
 
 fn synthetic(given: &mut Parameters, lines: &mut Vec<String>) {
@@ -79,7 +79,8 @@ fn synthetic(given: &mut Parameters, lines: &mut Vec<String>) {
         lines.push("norandommap=1".into());
     }
     if distribution.contains("HOTCOLD") && (1..100).contains(&hot) {
-        // MQSim's generator: all but `hot` of the requests go to the hot part, which is `hot` of the addresses.
+        // As MQSim: all but `hot` per cent of the requests go to the hot region of `hot` per cent of the
+        // addresses.
         lines.push(format!("random_distribution=zoned:{}/{hot}:{hot}/{}", 100 - hot, 100 - hot));
     }
     given.word("Request_Size_Distribution", &["FIXED"]);
@@ -89,7 +90,7 @@ fn synthetic(given: &mut Parameters, lines: &mut Vec<String>) {
     not_mapped(given, lines);
 }
 
-/// How many requests, and when they come.
+/// The number of requests, and their pace.
 fn pace(given: &mut Parameters, lines: &mut Vec<String>, size: u64) {
     let generator = given.word("Synthetic_Generator_Type", &["QUEUE_DEPTH", "ARRIVAL_RATE", "BANDWIDTH"]);
     let depth = given.whole("Average_No_of_Reqs_in_Queue", 0..=65_535);
@@ -126,7 +127,7 @@ fn pace(given: &mut Parameters, lines: &mut Vec<String>, size: u64) {
     }
 }
 
-/// Parameters that are not mapped, with the reasons.
+/// Unmapped parameters, with the reasons.
 const NOT_MAPPED: [(&str, &str); 13] = [
     (
         "Initial_Occupancy_Percentage",

@@ -1,4 +1,4 @@
-//! Files of other simulators, as files of this one: every parameter is mapped, or named with the reason why it is not.
+//! Import of files of other simulators: every parameter is mapped, or named with the reason why it is not.
 
 mod device;
 mod flows;

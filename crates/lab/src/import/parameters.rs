@@ -1,4 +1,4 @@
-//! The parameters of an XML file of MQSim: elements with a text and no elements in them.
+//! The parameters of an XML file of MQSim: elements with text and without child elements.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -9,7 +9,7 @@ use wordline_kernel::{Complaints, one_of};
 
 use crate::error::{Error, Result};
 
-/// Reads the document called `name`, whose outermost element is `root`.
+/// Parses the document `name`, whose outermost element must be `root`.
 pub fn document<'t>(name: &str, text: &'t str, root: &str) -> Result<Document<'t>> {
     let wrong = |line: u32, found: String, wanted: String| Error::Line {
         path: name.into(),
@@ -27,18 +27,18 @@ pub fn document<'t>(name: &str, text: &'t str, root: &str) -> Result<Document<'t
     Err(wrong(line, format!("<{}>", found.tag_name().name()), format!("<{root}>, a file of MQSim")))
 }
 
-/// Parameters by their names. Each is taken once; at the end none may be left.
+/// Parameters by name. Each is taken once; at the end none may be left.
 pub struct Parameters {
     /// The file's name, for messages.
     file: String,
     values: BTreeMap<String, (u32, String)>,
-    /// All that were ever asked for.
+    /// All names that were asked for.
     known: Vec<&'static str>,
     pub wrong: Complaints,
 }
 
 impl Parameters {
-    /// Those in `element` and in the elements in it.
+    /// The parameters in `element` and its descendants.
     pub fn of(file: &str, document: &Document<'_>, element: Node<'_, '_>) -> Self {
         let mut all = Self {
             file: file.into(),
@@ -62,7 +62,7 @@ impl Parameters {
         format!("{}:{line}: {key}", self.file)
     }
 
-    /// The text of a parameter; that it is not there is wrong unless it `may_miss`.
+    /// Takes the text of a parameter; its absence is an error unless it `may_miss`.
     fn take(&mut self, key: &'static str, may_miss: bool) -> Option<(u32, String)> {
         self.known.push(key);
         let found = self.values.remove(key);
@@ -72,7 +72,7 @@ impl Parameters {
         found
     }
 
-    /// The value that `read` makes of the text of a parameter; `otherwise` where it is wrong.
+    /// The value that `read` parses from a parameter, or `otherwise` where that fails.
     fn read<T>(
         &mut self,
         key: &'static str,
@@ -126,17 +126,17 @@ impl Parameters {
         })
     }
 
-    /// One of some words, or the first of them where the file is of a version without the parameter.
+    /// One of some words, or the first where an older file lacks the parameter.
     pub fn word_or(&mut self, key: &'static str, words: &[&'static str]) -> &'static str {
         if self.values.contains_key(key) { self.word(key, words) } else { words[0] }
     }
 
-    /// A parameter that is not mapped, with its value, if it is there.
+    /// Takes an unmapped parameter, and returns its value if it is there.
     pub fn skip(&mut self, key: &'static str) -> Option<String> {
         self.take(key, true).map(|(_, text)| text)
     }
 
-    /// Complains about what is left, and returns all complaints.
+    /// Complains about parameters that are left, and returns all complaints.
     pub fn end(mut self) -> Complaints {
         for (name, (line, _)) in std::mem::take(&mut self.values) {
             let place = self.place(line, &name);
@@ -146,7 +146,7 @@ impl Parameters {
     }
 }
 
-/// Whether a node has elements in it.
+/// Whether a node has child elements.
 trait HasElements {
     fn has_children_elements(&self) -> bool;
 }

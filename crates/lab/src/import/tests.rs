@@ -1,4 +1,4 @@
-//! Files of MQSim: what they become, and what is refused.
+//! MQSim files: their imports, and refused ones.
 
 use wordline_kernel::{Bytes, Seed};
 
@@ -40,7 +40,7 @@ fn the_configuration_of_mqsim_is_the_preset_with_its_name() {
     ] {
         assert_eq!(ours.get(key), preset.get(key), "{key}");
     }
-    // The DRAM of MQSim takes this for 4 KiB (docs/validation/simulators.md).
+    // The time of MQSim's DRAM for 4 KiB (docs/validation/simulators.md).
     assert_eq!(ours.get("buffer.access_time"), Some("20506ns".into()));
     assert_eq!(ours.get("ftl.gc.victim.choices"), Some(8.into()));
     assert_eq!(ours.get("ftl.scheduling.suspend_erases"), Some(true.into()));
@@ -127,7 +127,7 @@ fn flows_become_jobs_that_run() {
     let rate = FLOWS.replace("QUEUE_DEPTH", "ARRIVAL_RATE").replace("Stop_Time>0", "Stop_Time>5000000");
     let text = job_file("w.xml", &rate, 1).expect("it is sound");
     let jobs = JobFile::parse("w.fio", &text).expect("it is sound").jobs(Seed(1), Bytes::gib(8), None);
-    // 64 requests of 4 KiB a second come in 5 ms: the first alone, as a rule.
+    // 64 requests of 4 KiB a second arrive within 5 ms: usually only the first.
     assert!((1..4).contains(&jobs.expect("it fits").in_turn().count()));
 }
 

@@ -1,43 +1,45 @@
-//! The activity of a die, derived from its spans: when RDY and ARDY are low, and what its page registers hold.
+//! The activity of a die, derived from its spans: when RDY and ARDY are low, and when its page registers are
+//! in use.
 //!
-//! A hold of the bus that ends with a command cycle makes the die busy. Where its array begins as soon as it can, the
-//! die is busy to the array's end; where a page moves between the registers first, the die is ready once that is over
-//! and its array works on behind the cache register.
+//! A bus grant that ends with a command cycle makes the die busy. If its array begins at once, the die is
+//! busy until the array ends; if data first move between the registers, the die is ready after the move, and
+//! the array continues behind the cache register.
 
 use wordline_kernel::{Duration, Instant};
 use wordline_nand::{Span, Stage};
 
 use crate::trace_event::is_on_bus;
 
-/// A gap between the end of a command and its array's work that is rounding to the dies' clock and no hand-over
-/// between registers. Chosen: beyond the period of any clock domain, below the least tRCBSY and tPCBSY (3 us).
+/// A gap between the end of a command and its array operation up to this is rounding to the clock of the
+/// dies, not a transfer between registers. Chosen: beyond the period of any clock domain, below the least
+/// tRCBSY and tPCBSY (3 us).
 const ROUNDING: Duration = Duration::from_ns(200);
 
-/// A time in which something is the case, for an operation.
+/// A time interval in which a state holds for an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct During {
-    /// It begins.
+    /// Its beginning.
     pub begin: Instant,
-    /// It ends.
+    /// Its end.
     pub end: Instant,
     /// Serial number of the operation.
     pub command: u32,
 }
 
-/// The activity of a die beside its spans.
+/// The activity of a die beyond its spans.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Activity {
-    /// RDY is low: the die takes no command.
+    /// RDY is low: the die accepts no command.
     pub not_ready: Vec<During>,
     /// ARDY is low: the array works.
     pub array_not_ready: Vec<During>,
-    /// The cache register (or the only one) holds data on their way from or to the bus.
+    /// The cache register (or the only one) holds data between bus and array.
     pub cache_register: Vec<During>,
-    /// The data register holds data on their way from or to the array.
+    /// The data register holds data between cache register and array.
     pub data_register: Vec<During>,
 }
 
-/// Stages on the bus that follow each other without a gap.
+/// Consecutive stages on the bus without a gap.
 struct Hold {
     begin: Instant,
     end: Instant,
@@ -53,13 +55,13 @@ struct Busy<'a> {
     hold: usize,
     ready: Instant,
     rests: Instant,
-    /// Data went from one register to the other first.
+    /// Whether data first moved between the registers.
     turned: bool,
     array: Option<&'a Span>,
 }
 
 impl Activity {
-    /// The activity that follows from `spans`, which are all of one die and in the order of their beginning.
+    /// Derives the activity from `spans` of one die, in order of their beginning.
     pub fn of(spans: &[Span]) -> Self {
         let holds = holds(spans);
         let arrays: Vec<&Span> = spans.iter().filter(|span| !is_on_bus(span.stage)).collect();
@@ -130,15 +132,15 @@ fn busy<'a>(holds: &[Hold], arrays: &[&'a Span]) -> Vec<Busy<'a>> {
     all
 }
 
-/// A hand-over after which the array rests (3F) shows in no span: it takes as long as the shortest one that does,
-/// and is over when the die is on the bus again.
+/// A transfer between registers with no array operation after it (3F) has no span. It takes as long as the
+/// shortest one that has, and ends at the latest when the die is on the bus again.
 fn ends_of_sequences(all: &mut [Busy<'_>], holds: &[Hold], arrays: &[&Span]) {
     let gap = |busy: &Busy<'_>| {
         let begin = busy.array.filter(|_| busy.turned)?.begin;
         let before = arrays.iter().take_while(|array| array.begin < begin).map(|array| array.end()).max();
         Some(begin.since(holds[busy.hold].end.max(before.unwrap_or_default())))
     };
-    // Each look at all arrays before is only for the first few: the shortest of them is that of all.
+    // The first few are enough, which saves searching all arrays: the shortest of them is the same for all.
     let turn = all.iter().filter_map(gap).take(4).min().unwrap_or_default();
     for busy in all.iter_mut().filter(|busy| busy.array.is_none()) {
         let again = holds.get(busy.hold + 1).map_or(Instant::MAX, |hold| hold.begin);
@@ -175,8 +177,8 @@ fn registers(activity: &mut Activity, holds: &[Hold], busy: &[Busy<'_>]) {
     }
 }
 
-/// When sensed data leave the data register: at the end of the sensing, or once they are handed over in a sequence of
-/// cache reads, or when a copyback writes them.
+/// The time at which read data leave the data register: at the end of the sensing, after the transfer in a
+/// sequence of cache reads, or when a copyback programs them.
 fn handed_over(holds: &[Hold], sensed: &Busy<'_>, next: Option<&Busy<'_>>, end: Instant) -> Instant {
     let Some(next) = next else { return end };
     match next.array.map(|array| (array.stage, array.begin)) {
@@ -186,12 +188,12 @@ fn handed_over(holds: &[Hold], sensed: &Busy<'_>, next: Option<&Busy<'_>>, end: 
     }
 }
 
-/// Whether no data crossed the bus between a sensing and a program: the second writes what the first read.
+/// Whether no data crossed the bus between a read and a program, so that the program is a copyback.
 fn copies(holds: &[Hold], sensed: &Busy<'_>, written: &Busy<'_>) -> bool {
     holds[sensed.hold + 1..=written.hold].iter().all(|hold| hold.data_in.is_none() && hold.data_out.is_none())
 }
 
-/// Joins what overlaps or touches.
+/// Merges intervals that overlap or touch.
 fn merge(all: &mut Vec<During>) {
     all.retain(|during| during.begin < during.end);
     all.dedup_by(|next, last| {
@@ -203,7 +205,7 @@ fn merge(all: &mut Vec<During>) {
     });
 }
 
-/// Lets none begin before the end of the one before it.
+/// Trims each interval to begin after the end of the one before it.
 fn part(all: &mut Vec<During>) {
     all.sort();
     let mut free = Instant::ZERO;

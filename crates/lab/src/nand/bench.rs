@@ -1,4 +1,4 @@
-//! Operations carried out on chips that nothing else uses, every stage recorded.
+//! Operations on otherwise idle chips, with every stage recorded.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -12,29 +12,29 @@ use super::as_arguments;
 use super::operations::{Item, Kind};
 use crate::error::Result;
 
-/// Blocks of a plane that are kept, where the part has more: the rest would be like these. Chosen: enough for a long
-/// run of programs before the first block comes round again.
+/// Blocks of a plane that are modelled, where the part has more: the rest would behave the same. Chosen:
+/// enough for a long run of programs before the first block is used again.
 const KEPT_BLOCKS: u32 = 64;
-/// Most dies. Chosen: what one look at a time line can take in.
+/// The most dies. Chosen: what a time line can show at a glance.
 const MOST_DIES: u32 = 64;
 
-/// How many chips, and how they are driven.
+/// Number and wiring of the chips.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
-    /// Channels, packages and dies; all planes of a die are in one row.
+    /// Channels, packages and dies; all planes of a die are one plane group.
     pub layout: Layout,
     /// Whether dies share a chip enable, and whether the status is read.
     pub wiring: Wiring,
 }
 
 impl Setup {
-    /// This many dies on one channel, each with a chip enable of its own.
+    /// A number of dies on one channel, each with its own chip enable.
     pub fn dies(dies: u32) -> Self {
         Self { layout: Layout::on_one_channel(dies, None), wiring: Wiring::default() }
     }
 }
 
-/// Chips to carry out operations on.
+/// Chips under test.
 #[derive(Clone, Debug)]
 pub struct Bench {
     part: Part,
@@ -42,38 +42,38 @@ pub struct Bench {
     setup: Setup,
 }
 
-/// An operation that was carried out.
+/// A completed operation.
 #[derive(Clone, Debug)]
 pub struct Carried {
-    /// Its name, as [`Item::name`] says.
+    /// Its name, by [`Item::name`].
     pub name: String,
     /// Its kind.
     pub kind: Kind,
     /// Its die.
     pub die: u32,
-    /// When the die took it.
+    /// The time at which the die accepted it.
     pub begin: Instant,
-    /// When its data were out, or its array had finished.
+    /// The end of its data output, or of its array operation.
     pub end: Instant,
     /// Time in its stages.
     pub stages: StageTimes,
-    /// Data bytes that it read, wrote or copied; none for an erase.
+    /// Data bytes that it read, programmed or copied; none for an erase.
     pub bytes: Bytes,
     /// Pages, over planes and the bits of a one-shot word line, or blocks of an erase.
     pub units: u32,
 }
 
-/// The operations that were carried out, and their stages.
+/// The completed operations and their stages.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// Every stage, in the order of its beginning.
+    /// Every stage, in order of its beginning.
     pub spans: Vec<Span>,
     /// Every operation, by its serial number in the spans.
     pub operations: Vec<Carried>,
 }
 
 impl Bench {
-    /// Chips of `part`, or what does not fit.
+    /// Chips of `part`; the error says what does not fit.
     pub fn new(part: &Part, setup: Setup) -> Result<Self> {
         let mut file = (**part).clone();
         file.geometry.blocks_per_plane = file.geometry.blocks_per_plane.min(KEPT_BLOCKS);
@@ -103,7 +103,7 @@ impl Bench {
         self.geometry.dies()
     }
 
-    /// How many channels the operations of `trace` were on.
+    /// Number of channels that the operations of `trace` used.
     pub(super) fn channels_of(&self, trace: &Trace) -> u32 {
         let on = |one: &Carried| self.geometry.channel_of(DieId(one.die));
         trace.operations.iter().map(on).collect::<BTreeSet<_>>().len() as u32
@@ -114,7 +114,7 @@ impl Bench {
         &self.part
     }
 
-    /// Carries out `items`: each die those that name it in their order, all dies at the same time.
+    /// Runs `items`: each die runs those that name it in order, all dies in parallel.
     pub fn run(&self, items: &[Item]) -> Trace {
         let mut chips = Chips::counting(self.part.clone(), self.geometry, self.setup.wiring);
         chips.record();
@@ -162,7 +162,7 @@ impl Bench {
                 let next = if last { None } else { Some(places.next_read()) };
                 Operation::ReadCache { first: n == 0, next }
             }
-            // A confirmation of its own ends a sequence of cache programs.
+            // A program with a normal confirm cycle ends a sequence of cache programs.
             Kind::ProgramCache if !last => Operation::ProgramCache,
             Kind::Program | Kind::ProgramCache => Operation::Program,
             Kind::Copyback => Operation::Copyback { to: places.program() },
@@ -197,13 +197,13 @@ impl Bench {
     }
 }
 
-/// Chips at work.
+/// Chips during a run.
 struct Running {
     chips: Chips,
     calendar: Calendar<Event>,
-    /// The commands that each die has still to carry out.
+    /// The commands that each die has still to run.
     queues: Vec<VecDeque<(Command, Carried)>>,
-    /// The operations of each die that have begun and not ended: two at most, one behind the other.
+    /// The operations of each die in progress: at most two, one queued behind the other.
     flying: Vec<VecDeque<usize>>,
     operations: Vec<Carried>,
 }
@@ -222,7 +222,7 @@ impl Running {
         }
     }
 
-    /// Gives a die its next operation if it can take that one.
+    /// Starts the next operation of a die if the die accepts it.
     fn go_on(&mut self, die: DieId) {
         let at = die.0 as usize;
         let now = self.calendar.now();
@@ -238,8 +238,8 @@ impl Running {
     }
 }
 
-/// Where the next operation of a die goes: reads and programs along the pages from block 0 on, erases from the last
-/// block down.
+/// Addresses of the next operations of a die: reads and programs from block 0 upwards, erases from the last
+/// block downwards.
 struct Places<'a> {
     bench: &'a Bench,
     die: u32,
@@ -253,7 +253,7 @@ impl<'a> Places<'a> {
         Self { bench, die, read: 0, programmed: 0, erased: 0 }
     }
 
-    /// The `n`-th page of plane 0, counted round all blocks.
+    /// The `n`-th page of plane 0, wrapping around all blocks.
     fn page(&self, n: u32) -> PageId {
         let geometry = &self.bench.geometry;
         let block = n / geometry.pages_per_block % geometry.blocks_per_plane;
@@ -292,7 +292,7 @@ impl Trace {
         self.operations.iter().map(|operation| operation.name.clone()).collect()
     }
 
-    /// From the first beginning to the end of the last stage or operation.
+    /// From the beginning to the end of the last stage or operation.
     pub fn elapsed(&self) -> Duration {
         let ends = self.operations.iter().map(|operation| operation.end);
         ends.chain(self.spans.iter().map(Span::end)).max().unwrap_or_default() - Instant::ZERO

@@ -1,6 +1,7 @@
-//! The Chrome trace-event format, which Perfetto and chrome://tracing open.
+//! Time lines in the Chrome trace-event format, which Perfetto and chrome://tracing open.
 //!
-//! A process is a channel or a package, a thread is a bus, an array, a plane or a register; RDY and ARDY are counters.
+//! A process is a channel or a package, a thread is a bus, an array, a plane or a register; RDY and ARDY are
+//! counters.
 
 use std::fmt::Write;
 
@@ -11,14 +12,14 @@ use super::activity::{Activity, During};
 use super::timeline::{Place, Scene, lanes, nanoseconds, planes};
 use crate::trace_event::{decimal, quoted};
 
-/// Tracks of a die are numbered from its number times this. Chosen: more than a die has.
+/// Number of track ids of a die. Chosen: more than a die has tracks.
 const TRACKS: u32 = 64;
-/// The track of plane 0 of a die; before it are those of the array.
+/// The track of plane 0 of a die, after the tracks of the array.
 const PLANES: u32 = 16;
-/// The track of the cache register of a die; that of the data register follows.
+/// The track of the cache register of a die; the data register follows.
 const REGISTERS: u32 = 40;
 
-/// The time line of `scene` as a trace-event document. Times are microseconds with picoseconds behind the point.
+/// The time line of `scene` as a trace-event document. Times are microseconds with picoseconds as decimals.
 pub fn chrome(scene: &Scene<'_>) -> String {
     let mut events = Events { scene, text: String::new() };
     for (channel, spans) in scene.buses() {
@@ -45,12 +46,12 @@ struct Events<'a> {
 }
 
 impl Events<'_> {
-    /// An event, as the members of its object.
+    /// Adds an event from the members of its object.
     fn add(&mut self, members: &str) {
         writeln!(self.text, "{{{members}}},").expect("a string takes any text");
     }
 
-    /// The number of a package's process, or of its channel's.
+    /// The process number of a package, or of its channel.
     fn number(&self, place: Place, package: Option<u32>) -> u32 {
         let of_channel = 1 + place.channel * (self.scene.layout.packages_per_channel.max(1) + 1);
         of_channel + package.map_or(0, |package| 1 + package)
@@ -138,7 +139,7 @@ impl Events<'_> {
         self.add(&format!("{head},\"args\":{{{what}{more},{times}}}"));
     }
 
-    /// A signal that is high but for the given times.
+    /// A signal that is high except in the given intervals.
     fn counter(&mut self, process: u32, name: &str, low: &[During]) {
         let changes = low.iter().flat_map(|during| [(during.begin, 0), (during.end, 1)]);
         let first = low.first().is_none_or(|during| during.begin > Instant::ZERO);

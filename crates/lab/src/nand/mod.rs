@@ -1,5 +1,5 @@
-//! NAND chips by themselves, without a device around them: what an operation takes, and a time line of what buses,
-//! dies and registers do.
+//! NAND chips without a device around them: the cost of operations, and time lines of buses, dies and
+//! registers.
 
 mod activity;
 mod bench;
@@ -25,8 +25,8 @@ use wordline_nand::part::BusFile;
 
 use crate::error::{Error, Result};
 
-/// The part `name` (embedded, or a file), on another bus where the caller names an interface or a timing mode: then
-/// all times of the bus are those of that mode, and no wait of the part's file stays.
+/// The part `name` (embedded, or a file), with another bus where the caller names an interface or a timing
+/// mode: all bus times are then those of that mode, none of the part's file.
 pub fn part(name: &str, interface: Option<Interface>, mode: Option<u8>) -> Result<Part> {
     let part = crate::config::part(name)?;
     if interface.is_none() && mode.is_none() {
@@ -39,7 +39,7 @@ pub fn part(name: &str, interface: Option<Interface>, mode: Option<u8>) -> Resul
     file.check().map_err(|wrong| as_arguments(wrong, "--"))
 }
 
-/// Complaints about keys that were given as arguments.
+/// Complaints about keys that came from arguments.
 fn as_arguments(wrong: Complaints, prefix: &str) -> Error {
     let named = wrong.0.into_iter().map(|mut complaint| {
         let key = complaint.key.rsplit('.').next().unwrap_or_default().to_owned();

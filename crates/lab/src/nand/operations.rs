@@ -1,33 +1,33 @@
-//! How operations are spelled on the command line: `[DIES:]OPERATION[@PLANES][*TIMES]`.
+//! Syntax of operations on the command line: `[DIES:]OPERATION[@PLANES][*TIMES]`.
 
 use serde::Serialize;
 use wordline_nand::Part;
 
 use crate::error::{Error, Result};
 
-/// Most operations of one call. Chosen: a time line of more is larger than viewers load at ease.
+/// The most operations of one call. Chosen: viewers load larger time lines slowly.
 const MOST_OPERATIONS: u64 = 100_000;
 
 /// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Sense pages and move data out.
+    /// Read pages and transfer data out.
     Read,
-    /// The same as a sequence: data move out while the next pages are sensed.
+    /// A sequence of cache reads: data are transferred out while the next pages are read.
     ReadCache,
-    /// Move data in and program.
+    /// Transfer data in and program.
     Program,
-    /// The same as a sequence: data move in while the pages before are programmed.
+    /// A sequence of cache programs: data are transferred in while the previous pages are programmed.
     ProgramCache,
-    /// Sense pages and program them elsewhere in their planes.
+    /// Read pages and program them elsewhere in their planes.
     Copyback,
     /// Erase blocks.
     Erase,
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 6] =
         [Self::Read, Self::ReadCache, Self::Program, Self::ProgramCache, Self::Copyback, Self::Erase];
 
@@ -36,7 +36,7 @@ impl Kind {
         ["read", "read-cache", "program", "program-cache", "copyback", "erase"][self as usize]
     }
 
-    /// Why `part` cannot do it; `None` if it can.
+    /// The reason why `part` cannot do it; `None` if it can.
     pub fn missing(self, part: &Part) -> Option<&'static str> {
         let geometry = &part.geometry;
         match self {
@@ -51,7 +51,7 @@ impl Kind {
     }
 }
 
-/// Operations of one kind on some dies: this many on each, one after the other.
+/// Operations of one kind on some dies, a number on each in sequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     /// The dies, each once.
@@ -60,7 +60,7 @@ pub struct Item {
     pub kind: Kind,
     /// Planes that take part, from plane 0 on.
     pub planes: u32,
-    /// How many on each die. Those of a cache operation are one sequence.
+    /// Number on each die; cache operations form one sequence.
     pub times: u32,
 }
 
@@ -72,7 +72,7 @@ impl Item {
     }
 }
 
-/// The operations that `arguments` spell, for `dies` dies of `part`.
+/// Parses the operations in `arguments`, for `dies` dies of `part`.
 pub fn parse(arguments: &[String], part: &Part, dies: u32) -> Result<Vec<Item>> {
     let mut items = Vec::new();
     let mut sum = 0;
@@ -100,7 +100,7 @@ pub fn parse(arguments: &[String], part: &Part, dies: u32) -> Result<Vec<Item>> 
     Ok(items)
 }
 
-/// An argument, and how far it was read.
+/// An argument and the position in it.
 struct Spelled<'a> {
     text: &'a str,
     at: usize,
@@ -117,7 +117,7 @@ impl<'a> Spelled<'a> {
         Error::Argument { what: format!("operation `{}`, character {place}", self.text), found, wanted }
     }
 
-    /// The text from `at` up to the next sign, as complaints show it.
+    /// The text from `at` up to the next sign, for complaints.
     fn word_at(&self, at: usize) -> String {
         let text = &self.text[at..];
         let end = text.find(|c: char| c.is_whitespace() || ":@*,".contains(c)).unwrap_or(text.len());
@@ -170,7 +170,7 @@ impl<'a> Spelled<'a> {
         Ok(planes)
     }
 
-    /// `all`, or numbers and ranges with commas, up to the colon.
+    /// Parses `all`, or numbers and ranges with commas, up to the colon.
     fn dies(&mut self, dies: u32) -> Result<Vec<u32>> {
         let mut named = Vec::new();
         if self.takes("all") {

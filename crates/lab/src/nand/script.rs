@@ -1,4 +1,4 @@
-//! Scripts of cycles on the pins, from a file or standard input, and what came of them.
+//! Scripts of cycles on the pins, from a file or standard input, and their results.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use super::Scene;
 use crate::error::{Error, Result};
 use crate::input;
 
-/// A script that was carried out.
+/// A script that was run.
 #[derive(Debug)]
 pub struct Performance {
     /// The script's file, or `standard input`.
@@ -27,11 +27,11 @@ pub struct Performance {
 }
 
 impl Performance {
-    /// Reads the script `path` (`-`: standard input) and carries it out on the part that it names, or else on `usual`.
-    /// A part whose name ends in `.toml` is a file, looked for beside the script.
+    /// Reads the script `path` (`-`: standard input) and runs it on the part that it names, or else on
+    /// `usual`. A part whose name ends in `.toml` is a file relative to the script.
     ///
     /// # Errors
-    /// A file that cannot be read, and every line of the script that is not well written.
+    /// A file that cannot be read, and every malformed line of the script.
     pub fn of(path: &Path, usual: Option<&str>) -> Result<Self> {
         let (name, text) = read(path)?;
         let script = Script::parse(&name, &text).map_err(Error::Config)?;
@@ -60,7 +60,7 @@ impl Performance {
         Ok(Self { name, part, transcript, layout, names })
     }
 
-    /// The input of its time line: operations are named by the line and the statement that opened them.
+    /// The input of its time line: operations are named by the line and statement that opened them.
     pub fn scene(&self) -> Scene<'_> {
         Scene { spans: &self.transcript.spans, layout: self.layout, names: &self.names }
     }
@@ -90,7 +90,8 @@ fn names(transcript: &Transcript) -> Vec<String> {
     for span in &transcript.spans {
         let place = span.command as usize;
         names.resize(names.len().max(place + 1), String::new());
-        // The first span of an operation is its first latch: that of the last statement with cycles that began by then.
+        // The first span of an operation is its first latch, of the last statement with cycles that had begun
+        // by then.
         let earlier = transcript.entries.partition_point(|entry| entry.begin < span.end());
         let opened = transcript.entries[..earlier].iter().rev().find(|entry| entry.cycles > 0);
         if let Some(entry) = opened.filter(|_| names[place].is_empty()) {
@@ -100,7 +101,7 @@ fn names(transcript: &Transcript) -> Vec<String> {
     names
 }
 
-/// The transcript for programs: times in picoseconds from the beginning of the run, bytes as hexadecimal digits.
+/// The transcript as JSON: times in picoseconds from the beginning of the run, bytes as hexadecimal digits.
 impl Serialize for Performance {
     fn serialize<S: serde::Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
         let entry = |entry: &Entry| -> Value {
@@ -134,7 +135,7 @@ impl Serialize for Performance {
     }
 }
 
-/// The transcript for a terminal, and whether it holds.
+/// The transcript for a terminal, and the verdict.
 impl std::fmt::Display for Performance {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Transcript { entries, complete, .. } = &self.transcript;

@@ -1,4 +1,4 @@
-//! A small picture of a time line: buses and dies as rows, stages as colours, an axis with units.
+//! A small picture of a time line: buses and dies as rows, stages in colours, an axis with units.
 
 use std::fmt::Write;
 
@@ -18,12 +18,13 @@ const ROW: u64 = 22;
 const GAP: u64 = 6;
 const AXIS: u64 = 40;
 const PLOT: u64 = WIDTH - LEFT - RIGHT;
-/// Below this a stage has no name within it, in thousandths of a pixel.
+/// The least width of a stage that has its name inside, in thousandths of a pixel.
 const NAMED: u64 = 34_000;
-/// Most ticks of the axis.
+/// The most ticks of the axis.
 const TICKS: u64 = 10;
 
-/// The colour of a stage: those of Okabe and Ito, which people with any colour vision tell apart.
+/// The colour of a stage, from the palette of Okabe and Ito, which people with any colour vision can tell
+/// apart.
 fn colour(stage: Stage) -> &'static str {
     match stage {
         Stage::Cle => "#56b4e9",
@@ -61,7 +62,7 @@ pub fn svg(scene: &Scene<'_>, title: &str) -> String {
     out + "</svg>\n"
 }
 
-/// The rows with their names: each bus and, below it, the dies on it.
+/// The rows with their names: each bus, followed by its dies.
 fn rows(scene: &Scene<'_>) -> Vec<(String, Vec<Span>)> {
     let (mut buses, dies) = (scene.buses(), scene.dies());
     let mut rows = Vec::new();
@@ -80,7 +81,7 @@ fn rows(scene: &Scene<'_>) -> Vec<(String, Vec<Span>)> {
     rows
 }
 
-/// The time that the picture shows.
+/// The time range of the picture.
 struct Axis {
     begin: u64,
     length: u64,
@@ -93,7 +94,7 @@ impl Axis {
         Self { begin: begin.ps(), length: end.since(begin).ps().max(1) }
     }
 
-    /// Where an instant is, in thousandths of a pixel: neighbours in time share an edge whatever is rounded.
+    /// The position of an instant, in thousandths of a pixel: adjacent stages share an edge after rounding.
     fn at(&self, instant: Instant) -> u64 {
         let since = u128::from(instant.ps() - self.begin);
         let along = since * u128::from(PLOT * 1_000) / u128::from(self.length);
@@ -106,8 +107,8 @@ impl Axis {
         steps.into_iter().find(|step| self.length / step < TICKS).unwrap_or(self.length)
     }
 
-    /// The unit of the labels, in picoseconds, and its name: the greatest in which the last label has four digits
-    /// before the point at most, chosen.
+    /// The unit of the labels in picoseconds, and its name: the smallest in which the last label has at most
+    /// four digits before the point; chosen.
     fn unit(&self) -> (u64, &'static str) {
         let units = [(1, "ps"), (1_000, "ns"), (1_000_000, "µs"), (1_000_000_000, "ms")];
         let end = self.begin + self.length;
@@ -164,7 +165,7 @@ fn stage(out: &mut String, scene: &Scene<'_>, axis: &Axis, span: &Span, y: u64) 
     }
 }
 
-/// The text shown while the pointer rests on a stage.
+/// The tooltip of a stage.
 fn about(scene: &Scene<'_>, span: &Span) -> String {
     let mut text = format!("{} of {}", span.stage.name(), scene.label(span.command));
     text += &format!(", die {}", span.die.0);
@@ -185,7 +186,7 @@ fn line(out: &mut String, text: &str) {
     writeln!(out, "{text}").expect("a string takes any text");
 }
 
-/// Text as it stands between tags.
+/// Text escaped for an element.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -14,36 +14,37 @@ use super::timeline::{Split, bus_text, fitted, percent, stage_names, stages};
 use crate::error::Result;
 use crate::report::Quantity;
 
-/// Operations of each die before those that are looked at, while buses and registers fill. Chosen.
+/// Operations of each die before the measured ones, to fill buses and registers. Chosen.
 const BEFORE: u32 = 24;
-/// Operations of each die after them, while buses and registers drain. Chosen.
+/// Operations of each die after the measured ones, to drain them. Chosen.
 const AFTER: u32 = 12;
-/// Operations of each die that are looked at, where the pages of a word line follow each other. Chosen: whole word
+/// Measured operations of each die, where the pages of a word line follow each other. Chosen: whole word
 /// lines of 1, 2, 3, 4 and 5 bits a cell.
 const LOOKED_AT: u32 = 60;
 
-/// Operations of each die that are looked at: else one for each page of a block, so that each type of page counts.
+/// Measured operations of each die: otherwise one for each page of a block, so that each type of page counts.
 fn looked_at(part: &Part) -> u32 {
     let geometry = &part.geometry;
     if geometry.pairing == Pairing::WordLine { LOOKED_AT } else { geometry.pages_per_block }
 }
 
-/// The cost of an operation, in the steady state of many in a row on every die.
+/// The cost of an operation, in the steady state of many in sequence on every die.
 #[derive(Clone, Debug, Serialize)]
 pub struct OperationRow {
     /// Its name.
     pub operation: Kind,
     /// Planes that take part.
     pub planes: u32,
-    /// Dies that do it at the same time, on one channel.
+    /// Dies that run it in parallel, on one channel.
     pub dies: u32,
-    /// From when a die takes it until its data are out or its array has finished, waits for the bus included: the mean.
+    /// Mean time from the die's acceptance to the end of data output or of the array operation, with waits
+    /// for the bus.
     pub latency_us: f64,
-    /// Data bytes read, written or copied a second, over all dies; none for an erase.
+    /// Data bytes read, programmed or copied a second, over all dies; none for an erase.
     pub bytes_per_second: Option<f64>,
     /// Pages of data, or blocks of an erase, a second, over all dies.
     pub units_per_second: f64,
-    /// Energy of its stages for each page of data, or each block of an erase; idle time left out.
+    /// Energy of its stages for each page of data, or each erased block; without idle time.
     pub energy_per_page_joules: f64,
     /// The share of each stage in the time of all its stages.
     pub stage_shares: BTreeMap<&'static str, f64>,
@@ -54,13 +55,13 @@ pub struct OperationRow {
 pub struct OperationTable {
     /// Name of the part.
     pub part: String,
-    /// Where its numbers come from.
+    /// The source of its numbers.
     pub source: String,
     /// Its interface, mode and rate.
     pub bus: String,
     /// The operations.
     pub rows: Vec<OperationRow>,
-    /// Operations that were left out, and why.
+    /// Operations that were left out, with the reasons.
     pub notes: Vec<String>,
 }
 
@@ -147,7 +148,7 @@ fn row(bench: &Bench, kind: Kind, planes: u32) -> OperationRow {
     }
 }
 
-/// The `count` operations that ended after the first `before`, and the time from one end to the other.
+/// The `count` operations that ended after the first `before`, and the time between the ends.
 fn steady(trace: &Trace, before: u32, count: u32) -> (Vec<&Carried>, Duration) {
     let mut ended: Vec<&Carried> = trace.operations.iter().collect();
     ended.sort_by_key(|one| (one.end, one.die));

@@ -1,4 +1,4 @@
-//! Time lines, what follows from them, and tables.
+//! Time lines, activities derived from them, and tables.
 
 use proptest::prelude::*;
 use wordline_kernel::{Duration, Instant};
@@ -29,7 +29,7 @@ fn trace(operations: &[&str], dies: u32) -> Trace {
     bench.run(&items(operations, dies))
 }
 
-/// Hand-made: a cache program of 2.5 us behind which the next data move in, and an erase of another die.
+/// Hand-made: a cache program of 2.5 us during which the next data move in, and an erase on another die.
 fn spans() -> Vec<Span> {
     let span = |begin, die, stage, planes, length, command| Span {
         begin: Instant::from_ps(begin),
@@ -140,8 +140,8 @@ fn a_table_says_below_its_rows_what_the_part_lacks() {
 fn a_read_alone_takes_command_sensing_and_transfer() {
     let table = OperationTable::of(&mqsim(), 1, Setup::dies(1).wiring).expect("the part is sound");
     let row = &table.rows[0];
-    // 375 ns of command (295 ns, and tRHW instead of tCS after the data before), tR 75 us, 50 ns before the data; 8 KiB
-    // at 333 MT/s.
+    // 375 ns of command (295 ns, and tRHW instead of tCS after the previous data), tR 75 us, 50 ns before the
+    // data; 8 KiB at 333 MT/s.
     let us = 0.375 + 75.0 + 0.05 + 8_192.0 / 333.0;
     assert!((row.latency_us - us).abs() < 1e-5, "{} and {us}", row.latency_us);
     let throughput = row.bytes_per_second.expect("a read moves data");
@@ -159,7 +159,7 @@ fn cache_operations_overlap_and_planes_share_the_array() {
     for planes in [1, 2] {
         assert!(throughput(Kind::ReadCache, planes, 1) > throughput(Kind::Read, planes, 1));
         assert!(throughput(Kind::ProgramCache, planes, 1) > throughput(Kind::Program, planes, 1));
-        // Four dies program beside each other: the bus is far from full.
+        // Four dies program in parallel: the bus is far from saturated.
         let ratio = throughput(Kind::Program, planes, 4) / throughput(Kind::Program, planes, 1);
         assert!((3.9..4.01).contains(&ratio), "{ratio}");
     }
@@ -188,7 +188,7 @@ fn a_cache_read_hands_each_page_over_and_ends_at_rest() {
     let trace = trace(&["read-cache*3"], 1);
     let activity = Activity::of(&trace.spans);
     let turn = mqsim().timing.cache_busy;
-    // The first sensing; then 31 with the array at rest, 31 and 3F while it senses the page ahead.
+    // The first sensing; then 31 with an idle array, 31 and 3F while it reads the next page.
     let low = &activity.not_ready;
     assert_eq!(low.len(), 4, "{low:?}");
     assert_eq!(low[1].end - low[1].begin, turn);
@@ -209,7 +209,7 @@ fn a_time_line_is_a_trace_event_document() {
     let document: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
     let events = document["traceEvents"].as_array().expect("a list of events");
     let slices: Vec<_> = events.iter().filter(|event| event["ph"] == "X").collect();
-    // Each stage on the bus or the array, once more for each plane of an array's, and 2 pages in 2 registers.
+    // Each stage on the bus or the array, again for each plane of an array stage, and 2 pages in 2 registers.
     assert_eq!(slices.len(), spans.len() + 5 + 4);
     insta::assert_snapshot!("chrome", text);
 }

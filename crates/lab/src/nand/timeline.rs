@@ -1,4 +1,4 @@
-//! A time line: what is drawn, on which tracks, and what operations took.
+//! Time lines: their input, their tracks, and a summary of the operations.
 
 use std::collections::BTreeMap;
 
@@ -15,15 +15,15 @@ use crate::trace_event::{decimal, is_on_bus};
 /// The input of a time line: spans of [`Chips`](wordline_nand::Chips), or of the pins.
 #[derive(Clone, Copy, Debug)]
 pub struct Scene<'a> {
-    /// The stages, in the order of their beginning.
+    /// The stages, in order of their beginning.
     pub spans: &'a [Span],
-    /// Which die is in which package on which channel.
+    /// The package and channel of each die.
     pub layout: Layout,
-    /// Names of the operations by serial number; those beyond have none.
+    /// Names of the operations by serial number; later ones have none.
     pub names: &'a [String],
 }
 
-/// Where a die is.
+/// The position of a die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub channel: u32,
@@ -33,7 +33,7 @@ pub(super) struct Place {
 }
 
 impl<'a> Scene<'a> {
-    /// Where a die is.
+    /// The position of a die.
     pub(super) fn place(&self, die: u32) -> Place {
         let Layout { packages_per_channel, dies_per_package, .. } = self.layout;
         let package = die / dies_per_package.max(1);
@@ -59,12 +59,12 @@ impl<'a> Scene<'a> {
         dies
     }
 
-    /// The name of an operation; empty where it has none.
+    /// The name of an operation; empty without one.
     pub(super) fn name(&self, command: u32) -> &'a str {
         self.names.get(command as usize).map_or("", String::as_str)
     }
 
-    /// An operation with its serial number: `read@2 7`, or `command 7` where it has no name.
+    /// An operation with its serial number: `read@2 7`, or `command 7` without a name.
     pub(super) fn label(&self, command: u32) -> String {
         match self.name(command) {
             "" => format!("command {command}"),
@@ -73,7 +73,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// The spans of a die's array in as many lanes as work at the same time: one, unless planes sense independently.
+/// The spans of a die's array in as many lanes as run in parallel: one, unless planes read independently.
 pub(super) fn lanes(spans: &[Span]) -> Vec<Vec<&Span>> {
     let mut lanes = Vec::<Vec<&Span>>::new();
     for span in spans.iter().filter(|span| !is_on_bus(span.stage)) {
@@ -91,33 +91,33 @@ pub(super) fn planes(span: &Span) -> Vec<u32> {
     (0..u16::BITS).filter(|plane| span.planes >> plane & 1 == 1).collect()
 }
 
-/// A time in nanoseconds with all its picoseconds: `1500`, or `0.833`.
+/// A time in nanoseconds with picosecond digits: `1500`, or `0.833`.
 pub(super) fn nanoseconds(ps: u64) -> String {
     decimal(ps, 1_000)
 }
 
-/// The times and energy of all operations of a name.
+/// Times and energy of all operations with a name.
 #[derive(Clone, Debug, Serialize)]
 pub struct OperationSummary {
     /// Its name, with `@` and the planes where there are several.
     pub operation: String,
     /// How many.
     pub count: usize,
-    /// From when the die took it until its data were out or its array had finished: the mean.
+    /// Mean time from the die's acceptance to the end of data output or of the array operation.
     pub mean_latency_us: f64,
-    /// The same: the shortest.
+    /// The shortest such time.
     pub least_latency_us: f64,
-    /// The same: the longest.
+    /// The longest such time.
     pub most_latency_us: f64,
-    /// Data bytes that all of them moved.
+    /// Data bytes that they moved.
     pub bytes: u64,
-    /// Energy of their stages, idle time left out.
+    /// Energy of their stages, without idle time.
     pub energy_joules: f64,
-    /// The share of each stage in the time of all of theirs.
+    /// The share of each stage in the time of all stages.
     pub stage_shares: BTreeMap<&'static str, f64>,
 }
 
-/// The times and energy of a list of operations.
+/// Times and energy of a list of operations.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
     /// Name of the part.
@@ -130,9 +130,9 @@ pub struct Summary {
     pub elapsed_us: f64,
     /// Data bytes that were read, written or copied.
     pub bytes: u64,
-    /// The same a second.
+    /// Data bytes a second.
     pub throughput_bytes_per_second: f64,
-    /// The share of the time in which the buses are held, over all channels that were used.
+    /// Share of the time in which the buses are occupied, over all channels used.
     pub bus_busy: f64,
     /// Stages that were recorded.
     pub spans: usize,
@@ -201,7 +201,7 @@ impl Summary {
     }
 }
 
-/// Where a table that is too wide is split in two.
+/// Where a table that is too wide is split.
 #[derive(Clone, Copy)]
 pub(super) struct Split {
     /// Columns that name a row, which both tables have.
@@ -210,7 +210,8 @@ pub(super) struct Split {
     pub(super) first: usize,
 }
 
-/// A table for a terminal of this many `columns`: where it is wider, its last columns follow in a table of their own.
+/// Formats a table for a terminal of this many `columns`; the last columns of a wider one follow in a second
+/// table.
 pub(super) fn fitted(head: &[String], rows: &[Vec<String>], split: Split, columns: u16) -> String {
     let whole = columns_of(head, rows, |_| true);
     if whole.lines().all(|line| line.chars().count() <= usize::from(columns)) {
@@ -221,7 +222,7 @@ pub(super) fn fitted(head: &[String], rows: &[Vec<String>], split: Split, column
     format!("{first}\n\n{rest}")
 }
 
-/// The table of those columns that are `shown`.
+/// The table with only the columns that are `shown`.
 fn columns_of(head: &[String], rows: &[Vec<String>], shown: impl Fn(usize) -> bool) -> String {
     let some = |cells: &[String]| {
         let kept = cells.iter().enumerate().filter(|(column, _)| shown(*column));
@@ -237,7 +238,7 @@ fn columns_of(head: &[String], rows: &[Vec<String>], shown: impl Fn(usize) -> bo
     table.trim_fmt()
 }
 
-/// Numbers to the right, and columns close to each other.
+/// Aligns numbers to the right, and puts columns close to each other.
 fn right_aligned(table: &mut Table) {
     for (n, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 0)); // the rule below the head parts them
@@ -252,7 +253,7 @@ pub(super) fn stage_names() -> impl Iterator<Item = String> {
     STAGES.into_iter().map(|stage| format!("{} %", stage.name()))
 }
 
-/// A share in percent with one digit behind the point; nothing where there is none.
+/// A share in percent with one decimal; a dash for zero.
 pub(super) fn percent(share: f64) -> String {
     if share == 0.0 { "–".into() } else { format!("{:.1}", share * 100.0) }
 }
@@ -272,7 +273,7 @@ fn summary(part: &Part, name: &str, all: &[&Carried]) -> OperationSummary {
     }
 }
 
-/// The share of each stage in the time of all stages, and the energy of them all.
+/// The share of each stage in the time of all stages, and the total energy.
 pub(super) fn stages(part: &Part, all: &[&Carried]) -> (BTreeMap<&'static str, f64>, f64) {
     let sum = all.iter().map(|one| one.stages).sum::<wordline_nand::energy::StageTimes>();
     let active = sum.active_ps().max(1) as f64;

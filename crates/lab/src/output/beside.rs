@@ -1,7 +1,8 @@
-//! A file that is written beside the name that it is going to take.
+//! A temporary file next to its final name.
 //!
-//! Where the system can, it has no name until then (`O_TMPFILE`), so that nothing of it stays if the program is killed. It gets one for an
-//! instant to take the place of another file: a link replaces none.
+//! On systems that support it, the file has no name until the end (`O_TMPFILE`), so that nothing is left if
+//! the program is killed. To replace an existing file it gets a temporary name for an instant, since a link
+//! cannot replace one.
 
 use std::fs::{self, File};
 use std::io;
@@ -12,17 +13,17 @@ use tempfile::NamedTempFile;
 use super::names::{TEMPORARY, directory_of};
 use super::unfinished::Unfinished;
 
-/// A file that is not whole yet.
+/// A file that is not complete yet.
 #[derive(Debug)]
 pub(super) enum Beside {
     #[cfg(target_os = "linux")]
     Nameless(File),
-    /// Removed unless it takes its name.
+    /// With a temporary name; removed unless it gets its final name.
     Named(NamedTempFile, Unfinished),
 }
 
 impl Beside {
-    /// One in the directory of `path`, with the permissions of any new file.
+    /// Creates a file in the directory of `path`, with the permissions of any new file.
     pub(super) fn new(path: &Path) -> io::Result<Self> {
         #[cfg(target_os = "linux")]
         if let Some(file) = nameless::in_directory(directory_of(path)) {
@@ -31,7 +32,7 @@ impl Beside {
         Self::named(path)
     }
 
-    /// One with a name, as any system can make it.
+    /// Creates a file with a temporary name, which works on any system.
     pub(super) fn named(path: &Path) -> io::Result<Self> {
         let file = builder().tempfile_in(directory_of(path))?;
         let unfinished = Unfinished::new(file.path());
@@ -42,12 +43,12 @@ impl Beside {
         match self {
             #[cfg(target_os = "linux")]
             Self::Nameless(file) => file,
-            // Through the plain file, whose errors do not name the temporary one.
+            // Uses the plain file, whose errors do not mention the temporary name.
             Self::Named(file, _) => file.as_file(),
         }
     }
 
-    /// It is whole: it takes its name, in the place of a file that has it.
+    /// Gives the complete file its final name, and replaces an existing one.
     pub(super) fn take_name(self, name: &Path) -> io::Result<()> {
         match self {
             #[cfg(target_os = "linux")]
@@ -57,7 +58,7 @@ impl Beside {
     }
 }
 
-/// Makes names of temporary files, which the system would make private by itself.
+/// A builder of temporary files with ordinary permissions, not private ones.
 fn builder() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(TEMPORARY);
@@ -77,10 +78,11 @@ mod nameless {
 
     use super::*;
 
-    /// The open files of the program, by their numbers.
+    /// The file descriptors of the process.
     const OPEN: &str = "/proc/self/fd";
 
-    /// A file without a name; none where the directory's file system has no such, or nothing says which files are open.
+    /// Creates a file without a name; none where the file system of the directory does not support it, or
+    /// `/proc` is absent.
     pub(super) fn in_directory(directory: &Path) -> Option<File> {
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         let file = File::from(open(directory, flags, Mode::from_raw_mode(0o666)).ok()?);
@@ -92,7 +94,7 @@ mod nameless {
         format!("{OPEN}/{}", file.as_raw_fd())
     }
 
-    /// Gives the file a name that replaces no other, and with that the one that it is to have.
+    /// Links the file to a temporary name, and renames that to the final one.
     pub(super) fn link(file: &File, name: &Path) -> io::Result<()> {
         let link = |path: &Path| {
             linkat(CWD, path_of(file), CWD, path, AtFlags::SYMLINK_FOLLOW).map_err(io::Error::from)

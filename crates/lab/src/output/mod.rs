@@ -1,4 +1,4 @@
-//! Where results go: files that are whole or not there, and everything else that can be written to.
+//! Output files that are complete or absent, and other places to write to.
 
 mod beside;
 mod names;
@@ -23,64 +23,65 @@ pub use report::ReportFolder;
 pub use trace::TraceFile;
 pub use unfinished::remove_unfinished;
 
-/// A place that bytes are written to.
+/// A destination for bytes.
 ///
-/// A regular file, or a name that is free, is written beside and takes its name in [`finish`](Self::finish), so that a
-/// reader finds the whole of it or what stood there before. Links are followed, and the permissions of a file that stood there are kept.
-/// Anything else (devices, pipes, terminals) is written directly. `-` is standard output.
+/// A regular file, or an unused name, is written as a temporary file that gets its name in
+/// [`finish`](Self::finish), so that readers find the complete file or the previous one. Links are followed,
+/// and the permissions of a replaced file are kept. Anything else (devices, pipes, terminals) is written
+/// directly. `-` is standard output.
 #[derive(Debug)]
 pub struct Output {
-    /// As the user named it.
+    /// The path as the user named it.
     path: PathBuf,
     target: Target,
 }
 
 #[derive(Debug)]
 enum Target {
-    /// A file that is to take this name.
+    /// A temporary file that will get this name.
     Beside {
         file: Beside,
         name: PathBuf,
     },
-    /// A special file, which is written in place.
+    /// A special file, written in place.
     Direct(File),
     Stdout(io::Stdout),
 }
 
 impl Output {
-    /// Opens what a user named, and so finds out whether it can be written before there is anything to write. Its
-    /// folder has to be there. To open a pipe waits for its reader.
+    /// Opens a path named by a user, to find out early whether it can be written. Its folder must exist.
+    /// Opening a pipe waits for its reader.
     ///
     /// # Errors
-    /// [`Error::File`] if it cannot be written, a regular file without permission to write among that.
+    /// [`Error::File`] if it cannot be written; also for a regular file without write permission.
     pub fn open(path: &Path) -> Result<Self> {
         let target = Target::open(path).map_err(|reason| failed(path, reason))?;
         Ok(Self { path: path.to_owned(), target })
     }
 
-    /// Whether it is the standard output of the program.
+    /// Whether it is standard output.
     pub fn is_standard(&self) -> bool {
         matches!(self.target, Target::Stdout(_))
     }
 
-    /// As the user named it.
+    /// The path as the user named it.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes all of a small output.
+    /// Writes a small output and finishes it.
     ///
     /// # Errors
-    /// [`Error::File`]; then a file is as it was before.
+    /// [`Error::File`]; the previous file is then unchanged.
     pub fn give(mut self, bytes: &[u8]) -> Result<()> {
         self.write_all(bytes).map_err(|reason| failed(&self.path, reason))?;
         self.finish()
     }
 
-    /// Lets what was written reach its place: a file the disk, and its name.
+    /// Completes the output: a file is synced and gets its name.
     ///
     /// # Errors
-    /// [`Error::File`]; then a file is as it was before.
+    /// [`Error::File`]; the previous file is then unchanged.
     pub fn finish(self) -> Result<()> {
         self.target.finish().map_err(|reason| failed(&self.path, reason))
     }
@@ -123,7 +124,7 @@ impl Target {
     }
 }
 
-/// Refuses a folder that is not there: a name with a slip in it is not to make one.
+/// Fails for a folder that does not exist: a misspelt name must not create one.
 fn check_folder(folder: &Path) -> io::Result<()> {
     match fs::metadata(folder) {
         Err(reason) if reason.kind() == ErrorKind::NotFound => {
@@ -134,7 +135,7 @@ fn check_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Refuses a file that its permissions protect, for the superuser too.
+/// Fails for a file that its permissions protect, also for the superuser.
 fn check_writable(path: &Path, about: &fs::Metadata) -> io::Result<()> {
     if about.permissions().readonly() {
         return Err(io::Error::new(ErrorKind::PermissionDenied, "the file is read-only"));
@@ -142,15 +143,15 @@ fn check_writable(path: &Path, about: &fs::Metadata) -> io::Result<()> {
     OpenOptions::new().append(true).open(path).map(|_| ())
 }
 
-/// Gives the new file the permissions of the one whose place it takes, and its owner where that is allowed.
+/// Gives the new file the permissions of the file it replaces, and its owner where allowed.
 fn keep_owner_and_permissions(file: &File, before: &fs::Metadata) {
     #[cfg(unix)]
     {
         use std::os::unix::fs::{MetadataExt, fchown};
-        // Only the superuser may give a file away. All others can only replace files under their own name.
+        // Only the superuser can change the owner. Others replace files under their own name.
         let _ = fchown(file, Some(before.uid()), Some(before.gid()));
     }
-    // Where permissions cannot be set the file has those of a new one.
+    // Where permissions cannot be set, the file keeps those of a new one.
     let _ = file.set_permissions(before.permissions());
 }
 
@@ -172,7 +173,7 @@ impl Write for Output {
     }
 }
 
-/// Writes `bytes` to what a user named.
+/// Writes `bytes` to a path named by a user.
 ///
 /// # Errors
 /// As for [`Output::open`] and [`Output::give`].

@@ -1,11 +1,11 @@
-//! Names of files that are not whole yet, and of their folders.
+//! Names of temporary files, and their folders.
 
 use std::path::Path;
 
-/// The first characters of the names of temporary files.
+/// The prefix of names of temporary files.
 pub(super) const TEMPORARY: &str = ".wordline-";
 
-/// Whether a name is that of a temporary file.
+/// Whether a file is a temporary one, by its name.
 pub(super) fn is_temporary(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(TEMPORARY))
 }

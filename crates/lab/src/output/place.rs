@@ -1,28 +1,28 @@
-//! The target that a name stands for: a regular file, standard output, or something that must not be replaced.
+//! Resolution of a path: a regular file, standard output, or a special file that must not be replaced.
 
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 
-/// Links that are followed at most, as Linux does.
+/// The most links that are followed, as in Linux.
 const MOST_LINKS: usize = 40;
 
-/// The target that a name stands for.
+/// The target of a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Stdout,
-    /// A device, a pipe, a terminal: it exists and is no regular file.
+    /// A device, a pipe or a terminal: an existing file that is not regular.
     Special(PathBuf),
-    /// A regular file, behind all links, or a name that is free.
+    /// A regular file, with all links resolved, or an unused name.
     Regular(PathBuf),
 }
 
-/// Whether a user's name for a file stands for standard input or standard output.
+/// Whether a path means standard input or standard output.
 pub fn is_standard(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// The target that `path` stands for.
+/// Resolves `path`.
 pub(super) fn of(path: &Path) -> io::Result<Place> {
     if is_standard(path) {
         return Ok(Place::Stdout);
@@ -30,9 +30,9 @@ pub(super) fn of(path: &Path) -> io::Result<Place> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
         match descriptor(&path) {
-            // Through the stream that prints, so that the order of what is written stays.
+            // Uses the stream of printing, to keep the order of the output.
             Some(Some(1)) => return Ok(Place::Stdout),
-            // A file that a shell has opened is the shell's: it is not replaced under its hands.
+            // A file opened by a shell belongs to the shell, and is not replaced.
             Some(_) => return Ok(Place::Special(path)),
             None => {}
         }
@@ -51,8 +51,8 @@ pub(super) fn of(path: &Path) -> io::Result<Place> {
     Err(io::Error::other("too many links lead on from there"))
 }
 
-/// Whether a name is that of an open file of a process, such as `/dev/fd/63` or `/proc/self/fd/1`; and its number where
-/// it is one of this process.
+/// Whether a path names an open file of a process, such as `/dev/fd/63` or `/proc/self/fd/1`; with its
+/// descriptor if it belongs to this process.
 fn descriptor(path: &Path) -> Option<Option<u32>> {
     if !cfg!(unix) {
         return None;

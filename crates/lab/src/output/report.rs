@@ -15,36 +15,37 @@ pub(crate) const PAGE: &str = "report.html";
 /// The folder of a report's charts.
 const CHARTS: &str = "charts";
 
-/// The ending of the names of charts.
+/// The extension of chart files.
 const CHART: &str = ".vl.json";
 
-/// The endings of charts that were drawn for papers, each beside its own.
+/// The extensions of charts drawn for papers, each next to its chart file.
 const DRAWN: [&str; 3] = [".pdf", ".svg", ".png"];
 
-/// The files of a report beside its page and its charts.
+/// The files of a report beside its page and charts.
 const DATA: [&str; 4] = ["summary.json", "outcome.json", "table.json", "answers.json"];
 
-/// The file that the run locks which is to write the report. Part of the name of temporary files, as it is one.
+/// The lock file of the run that will write the report. Its name is also a temporary one.
 const LOCK: &str = ".wordline-lock";
 
-/// A folder that a report will be written to. No other program writes one there meanwhile.
+/// A folder for a report. No other program writes a report there meanwhile.
 #[derive(Debug)]
 pub struct ReportFolder {
     path: PathBuf,
-    /// The report that stood there.
+    /// The files of the existing report.
     before: Vec<PathBuf>,
-    /// Whether the folder was made for this report.
+    /// Whether the folder was created for this report.
     is_new: bool,
-    /// Held while it is there.
+    /// The lock, held for its lifetime.
     _lock: File,
     _unfinished: Vec<Unfinished>,
 }
 
 impl ReportFolder {
-    /// Takes a folder for a report: a new one, an empty one, or one with a report.
+    /// Claims a folder for a report: a new one, an empty one, or one with a report.
     ///
     /// # Errors
-    /// [`Error::Content`] if it holds anything else, or another run has it; [`Error::File`] if it cannot be written.
+    /// [`Error::Content`] if it has other files or is claimed by another run; [`Error::File`] if it cannot be
+    /// written.
     pub fn claim(path: &Path) -> Result<Self> {
         if is_standard(path) {
             return Err(Error::Argument {
@@ -79,20 +80,21 @@ impl ReportFolder {
         Ok(Self { path: path.to_owned(), before, is_new, _lock: file, _unfinished: unfinished })
     }
 
-    /// Whether a report stands there that will be replaced.
+    /// Whether an existing report will be replaced.
     pub fn replaces(&self) -> bool {
         !self.before.is_empty()
     }
 
-    /// As the user named it.
+    /// The path as the user named it.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Puts the files of the report there, each with its name in the folder, in place of all files of the report before.
+    /// Writes the files of the report, each with its path in the folder, and removes all files of the
+    /// previous report.
     ///
     /// # Errors
-    /// [`Error::File`]. While the new files are written the old report stands.
+    /// [`Error::File`]. The old report stays until the new files are written.
     pub fn write(mut self, files: &[(String, Vec<u8>)]) -> Result<()> {
         self.replace(files).map_err(|reason| failed(&self.path, reason))?;
         self.is_new = false;
@@ -126,7 +128,7 @@ impl ReportFolder {
 
 impl Drop for ReportFolder {
     fn drop(&mut self) {
-        // A lock that cannot be removed stays, and does no harm.
+        // A lock file that cannot be removed does no harm.
         let _ = fs::remove_file(self.path.join(LOCK));
         if self.is_new {
             let _ = fs::remove_dir(&self.path);

@@ -60,10 +60,10 @@ fn files_under_way_are_removed_when_the_program_ends() {
     let directory = folder();
     let file = Beside::named(&directory.path().join("result.json")).expect("the directory can be written");
     assert_eq!(names_in(directory.path()).len(), 1);
-    // Linux has files without names.
+    // Linux supports files without names.
     #[cfg_attr(not(target_os = "linux"), expect(irrefutable_let_patterns))]
     let Beside::Named(_, unfinished) = &file else { panic!("a file with a name") };
-    // Only what this test began: others run at the same time.
+    // Only the files of this test: others run at the same time.
     unfinished.remove();
     assert_eq!(names_in(directory.path()).len(), 0);
 }
@@ -81,7 +81,7 @@ fn a_file_with_a_temporary_name_takes_its_own() {
     assert_eq!(names_in(directory.path()), ["result.json"]);
 }
 
-/// A program that is killed leaves nothing, since nothing has a name.
+/// A killed program leaves nothing, since the file has no name.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_that_is_not_whole_has_no_name() {
@@ -151,7 +151,7 @@ mod unix {
         assert_eq!(names_in(directory.path()), ["file"]);
     }
 
-    /// A pipe with a name, and one end of it read in the background.
+    /// A named pipe, with a reader in the background.
     fn pipe(path: &Path) -> std::thread::JoinHandle<Vec<u8>> {
         assert!(Command::new("mkfifo").arg(path).status().expect("POSIX has mkfifo").success());
         let path = path.to_owned();
@@ -172,7 +172,7 @@ mod unix {
         assert_eq!(names_in(directory.path()), ["link", "pipe"]);
     }
 
-    /// Through a link in a folder of the test's own: were it replaced, the link would be.
+    /// Through a link in a folder of the test: if it were replaced, only the link would be.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_device_is_written_to_and_stays_a_device() {

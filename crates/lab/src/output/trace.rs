@@ -1,4 +1,4 @@
-//! Files that traces are written to.
+//! Output files of traces.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use wordline_trace::{Compression, Generated, Request, TargetFormat, WriteError, 
 use super::{Output, failed};
 use crate::error::Result;
 
-/// A file that a trace is going to be written to.
+/// An output file of a trace.
 #[derive(Debug)]
 pub struct TraceFile {
     output: Output,
@@ -15,12 +15,13 @@ pub struct TraceFile {
 }
 
 impl TraceFile {
-    /// Opens the file `path`, compressed where its name ends in `.gz` or `.zst`; `-` is standard output. A file appears
-    /// under its name only once it is whole: after an error there is none, or still the one from before.
+    /// Opens the file `path`, compressed if its name ends in `.gz` or `.zst`; `-` is standard output. The
+    /// file appears under its name only when it is complete: after an error there is none, or the previous
+    /// one.
     ///
     /// # Errors
-    /// [`Error::File`](crate::Error::File) if it cannot be written, [`Error::Content`](crate::Error::Content) for a name that
-    /// promises another compression.
+    /// [`Error::File`](crate::Error::File) if it cannot be written, [`Error::Content`](crate::Error::Content)
+    /// for the extension of an unsupported compression.
     pub fn open(path: &Path) -> Result<Self> {
         let compression = Compression::of(path)?;
         Ok(Self { output: Output::open(path)?, compression })
@@ -31,11 +32,12 @@ impl TraceFile {
         self.output.is_standard()
     }
 
-    /// Writes requests as they come. Where they are `generated`, the first line says so, if the format has comments.
-    /// Fields that only some traces have, a processor or a stream, are written where `has_more` says so.
+    /// Writes requests as they come. With `generated`, the first line is a comment about the generator, if
+    /// the format has comments. Optional fields (processor, stream) are written if `has_more` is set.
     ///
     /// # Errors
-    /// [`Error::File`](crate::Error::File), or that of a request that cannot be had; then a file is as it was before.
+    /// [`Error::File`](crate::Error::File), or the error of a request that cannot be read; the previous file
+    /// is then unchanged.
     pub fn write(
         mut self,
         requests: impl IntoIterator<Item = wordline_trace::Result<Request>>,
@@ -68,7 +70,7 @@ mod tests {
     #[test]
     fn a_failed_write_leaves_nothing_behind() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        // A folder stands where the file should go, so that the last step fails.
+        // A folder with the name of the file makes the last step fail.
         let path = folder.path().join("t.csv");
         std::fs::create_dir(&path).expect("writable");
         let message = write(&path).expect_err("a folder is in the way").to_string();

@@ -1,13 +1,13 @@
-//! Files under way, to be removed where the program ends in the middle.
+//! Temporary files that are removed if the program ends early.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// The files to be removed if the program ends now, the last first.
+/// The files to remove if the program ends now, in reverse order.
 static UNDER_WAY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// A file, or an empty directory, that is not to stay if the program ends now.
+/// A file, or an empty directory, that is removed if the program ends now.
 #[derive(Debug)]
 pub(super) struct Unfinished(PathBuf);
 
@@ -33,14 +33,14 @@ impl Drop for Unfinished {
     }
 }
 
-/// Removes the files under way, for a program that is about to end without unwinding.
+/// Removes all temporary files, before a program ends without unwinding.
 pub fn remove_unfinished() {
     let under_way = UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner);
     under_way.iter().rev().for_each(|path| remove(path));
 }
 
 fn remove(path: &Path) {
-    // Nothing can be done about what cannot be removed. The directory of a report is removed only if it is empty.
+    // Errors of removal are ignored. The directory of a report is removed only if it is empty.
     let _ = match path.is_dir() {
         true if super::names::is_temporary(path) => fs::remove_dir_all(path),
         true => fs::remove_dir(path),

@@ -1,8 +1,8 @@
-//! The colours of style sheets, and how well they can be told apart.
+//! The colours of style sheets, and their contrast.
 
 use std::collections::BTreeMap;
 
-/// The custom properties of a style sheet: of the light page and of the dark one.
+/// The custom properties of a style sheet, for the light and the dark page.
 pub(crate) fn palettes(style: &'static str) -> [BTreeMap<&'static str, [f64; 3]>; 2] {
     let (light, rest) =
         style.split_once("@media (prefers-color-scheme: dark)").expect("there is a dark page");

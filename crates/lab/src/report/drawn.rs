@@ -1,4 +1,5 @@
-//! Charts as they are drawn, for tests: the texts of each in their places, and those that are cut off, outside, or over each other.
+//! Layout tests of drawn charts: the texts of each with their positions, and texts that are cut off, outside,
+//! or overlapping.
 
 use std::io::Write;
 use std::path::Path;
@@ -7,13 +8,14 @@ use std::process::{Command, Stdio};
 use super::{Chart, for_a_page};
 use serde_json::{Value, json};
 
-/// The widths at which charts are drawn, in points: a column of a paper, its page, and what a page of 400 pixels leaves a chart.
+/// The widths at which charts are drawn, in points: a column of a paper, its page, and a chart on a page of
+/// 400 pixels.
 pub const WIDTHS: [f64; 3] = [238.0, 493.0, 368.0];
 
-/// A line that begins with one of these tells what is wrong with a chart.
+/// Lines that begin with one of these report a fault of a chart.
 const WRONG: [&str; 4] = ["  TAKES", "  OUTSIDE", "  OVER EACH OTHER", "  CUT OFF"];
 
-/// The texts of charts at a width; none, said loudly, where there is no Python with the package that draws charts.
+/// The texts of charts at a width; none, with a message, where no Python has the package that draws charts.
 pub fn layout(charts: &[Chart], width: f64) -> Option<String> {
     let mut path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python/bin").into_os_string();
     path.push(":");
@@ -42,7 +44,7 @@ pub fn layout(charts: &[Chart], width: f64) -> Option<String> {
     Some(String::from_utf8(ended.stdout).expect("Python writes text"))
 }
 
-/// The lines of a layout that say what is wrong.
+/// The lines of a layout that report a fault.
 pub fn wrong(layout: &str) -> Vec<&str> {
     layout.lines().filter(|line| WRONG.iter().any(|wrong| line.starts_with(wrong))).collect()
 }

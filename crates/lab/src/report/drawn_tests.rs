@@ -1,10 +1,10 @@
-//! The charts of reports as they are drawn, at each width and range.
+//! The charts of reports as drawn, at each width and range.
 
 use super::drawn::{WIDTHS, layout, wrong};
 use super::{charts, sample};
 use crate::summary::Summary;
 
-/// A mixed run whose latencies lie close to each other, which lasts a millisecond, and whose writes cost nothing beside themselves.
+/// A mixed run of a millisecond with similar latencies.
 fn narrow() -> Summary {
     let mut run = sample::mixed();
     run.host.read_latency_us.cumulative = vec![(80.0, 0.2), (82.0, 0.9), (85.0, 1.0)];
@@ -17,7 +17,8 @@ fn narrow() -> Summary {
     run
 }
 
-/// It takes seconds where charts can be drawn: sixteen charts and more of each of five reports, two of them at three widths.
+/// It takes seconds where charts can be drawn: more than sixteen charts of each of five reports, two of them
+/// at three widths.
 #[test]
 fn texts_of_charts_are_whole_and_apart_at_each_width_and_range() {
     let several = vec![sample::mixed(), sample::faster(), sample::only_writes()];

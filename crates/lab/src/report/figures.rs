@@ -1,10 +1,10 @@
-//! The charts of a page: each a figure with a name, how to read it, the drawing, and its numbers as a table.
+//! The charts of a page: each a figure with a title, a caption, the drawing, and its numbers as a table.
 
 use super::charts::Chart;
 use super::markup::{Section, add, escaped, scrolled};
 use super::numbers;
 
-/// The section that holds the figures of `charts`. The script of the page draws them.
+/// The section with the figures of `charts`. The script of the page draws them.
 pub fn section(charts: &[Chart]) -> Section {
     let mut out = "<noscript><p>The charts need JavaScript; the numbers do not.</p></noscript>\n\
                    <div class=\"charts\">\n"
@@ -16,7 +16,8 @@ pub fn section(charts: &[Chart]) -> Section {
     Section::new("charts", "Charts", out + "</div>\n")
 }
 
-/// A figure. The drawing is one picture to a screen reader, described by the caption; the table below it has the numbers.
+/// A figure. To a screen reader the drawing is one picture, described by the caption; the table below has the
+/// numbers.
 fn figure(chart: &Chart) -> String {
     let [name, title, caption] = [&chart.name, &chart.title, &chart.caption].map(|text| escaped(text));
     let mut out = format!(

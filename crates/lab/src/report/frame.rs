@@ -1,4 +1,4 @@
-//! The frame of every report: the verdict in words, charts, tables, and how to repeat it.
+//! The frame of every report: the verdict in words, charts, tables, and how to reproduce it.
 
 use std::collections::BTreeSet;
 
@@ -13,44 +13,44 @@ pub(super) const STYLE: &str = include_str!("../../assets/report.css");
 const SCRIPT: &str = include_str!("../../assets/report.js");
 const TABLES: &str = include_str!("../../assets/tables.js");
 const NOTICE: &str = include_str!("../../assets/NOTICE.txt");
-/// The programs that draw the charts, in the order in which they need each other.
+/// The libraries that draw the charts, in order of their dependencies.
 pub(super) const PROGRAMS: [(&str, &str); 3] = [
     ("vega", include_str!("../../assets/vega.min.js")),
     ("vega-lite", include_str!("../../assets/vega-lite.min.js")),
     ("vega-embed", include_str!("../../assets/vega-embed.min.js")),
 ];
-/// Browsers that keep to it load nothing from anywhere. Vega compiles its expressions, hence `unsafe-eval`.
+/// The content security policy: nothing is loaded. Vega compiles its expressions, hence `unsafe-eval`.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:";
 
-/// A report. Everything is plain text unless it says HTML.
+/// A report. Texts are plain unless they are described as HTML.
 #[derive(Default)]
 pub struct Report<'a> {
     /// The title of the page.
     pub title: &'a str,
-    /// The thing that is reported, in HTML.
+    /// The subject of the report, in HTML.
     pub about: String,
     /// The verdict, a sentence each.
     pub verdict: Vec<String>,
-    /// Things to know before the numbers are used.
+    /// Notes to read before using the numbers.
     pub notes: Vec<String>,
-    /// More, folded below these, in HTML.
+    /// Further content, folded below the notes, in HTML.
     pub more: String,
-    /// The few numbers that stand before the charts.
+    /// The key numbers, before the charts.
     pub key: Option<Section>,
     /// The charts.
     pub charts: &'a [Chart],
     /// The tables.
     pub tables: Vec<Section>,
-    /// How to repeat it.
+    /// How to reproduce it.
     pub again: Again<'a>,
-    /// The style sheet of what it has alone.
+    /// The style sheet of this kind of report alone.
     pub style: &'a str,
 }
 
-/// The data by which a reader can repeat what is reported.
+/// The data needed to reproduce a report.
 #[derive(Default)]
 pub struct Again<'a> {
-    /// Sentences: the program, the seeds, files that were read. One that stands there already is left out.
+    /// Sentences: the program, the seeds, files that were read. Repeated ones are shown once.
     pub sentences: Vec<String>,
     /// The command line, or the call.
     pub command: &'a str,
@@ -82,7 +82,7 @@ impl Again<'_> {
     }
 }
 
-/// The sentence on the program that made something.
+/// The sentence on the program that made a result.
 pub fn made_by(provenance: &Provenance) -> String {
     format!("Made by {}; schema {}.", provenance.program(), provenance.schema)
 }
@@ -114,7 +114,7 @@ pub fn list(items: &[String]) -> String {
     format!("<ul>{items}</ul>")
 }
 
-/// The page of a title, of what stands below it (as HTML), its sections, and the charts that these hold.
+/// The page with a title, an introduction in HTML, its sections, and the charts in them.
 fn document(title: &str, introduction: &str, sections: &[Section], charts: &[Chart], style: &str) -> String {
     let mut contents = String::new();
     let mut body = String::new();
@@ -152,7 +152,7 @@ fn scripts(charts: &[Chart]) -> String {
     );
     let programs = if charts.is_empty() { &[][..] } else { &PROGRAMS[..] };
     for (_, program) in programs {
-        // A source map is another file, which the page does not have.
+        // A source map would be another file, which the page does not have.
         let program = program.split("//# sourceMappingURL").next().unwrap_or(program).trim_end();
         add(&mut out, format_args!("<script>{program}</script>\n"));
     }
@@ -162,7 +162,7 @@ fn scripts(charts: &[Chart]) -> String {
     out
 }
 
-/// JSON that cannot end the element it stands in, nor open a comment.
+/// JSON that cannot end its element or open a comment.
 fn harmless(json: &str) -> String {
     json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }

@@ -6,19 +6,19 @@ use crate::device::Device;
 use crate::devices::{ChipsInfo, Configured, Registry};
 use crate::summary::Summary;
 
-/// The capacity and the geometry of the device of a run, from its configuration; none where that names a design from outside, which only its
-/// own program knows.
+/// Capacity and geometry of the device of a run, from its configuration; none for a design of an outside
+/// crate, which only its own program knows.
 pub fn hardware(run: &Summary) -> Option<String> {
     of_configuration(&run.device, &run.configuration)
 }
 
-/// The same of a configuration as text.
+/// The same for a configuration as text.
 pub fn of_configuration(name: &str, configuration: &str) -> Option<String> {
     let device = Device::of_keys(&Registry::default(), name, configuration.parse().ok()?).ok()?;
     Some(of_device(&*device.configured))
 }
 
-/// The same of a device.
+/// The same for a device.
 pub fn of_device(device: &dyn Configured) -> String {
     let shape = device.shape();
     let mut chips: Vec<(ChipsInfo, usize)> = Vec::new();
@@ -39,7 +39,7 @@ pub fn of_device(device: &dyn Configured) -> String {
 /// The most devices whose hardware a page lists. Chosen: what is read before the charts.
 const LISTED: usize = 4;
 
-/// The hardware of several devices, each once, in HTML.
+/// The hardware of several devices in HTML, without repetitions.
 pub fn list_of_hardware(all: impl IntoIterator<Item = String>) -> String {
     let mut each: Vec<String> = Vec::new();
     for one in all {

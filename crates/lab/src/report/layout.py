@@ -1,4 +1,4 @@
-# Draws charts and tells of each its texts in their places, and what is wrong with them: reads [{"name", "width", "spec"}], and writes text.
+# Draws charts and prints the texts of each by their roles, and faults in their layout. Reads [{"name", "width", "spec"}] and writes text.
 import json
 import re
 import sys
@@ -10,7 +10,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def fitted(spec, width):
-    """The drawing of panels as wide as asked for, as the command line fits them."""
+    """The drawing, with panels fitted to the width as on the command line."""
     drawn = vl_convert.vegalite_to_svg(spec)
     for _ in range(4 if "spec" in spec else 0):
         off = width - float(re.search(r'<svg[^>]*?\swidth="([0-9.]+)', drawn)[1])
@@ -22,7 +22,7 @@ def fitted(spec, width):
 
 
 def moved(element, at):
-    """The place of an element, and whether it is turned."""
+    """The position of an element, and whether it is rotated."""
     text = element.get("transform", "")
     turned = "rotate" in text
     for x, y in re.findall(r"translate\(([-0-9.e]+)[, ]([-0-9.e]+)\)", text):
@@ -31,13 +31,13 @@ def moved(element, at):
 
 
 def texts(element, at=(0.0, 0.0), role=""):
-    """All texts: the role of their mark, what they say, and their box where they are not turned."""
+    """All texts: the role of their mark, their content, and their box unless they are rotated."""
     at, turned = moved(element, at)
     role = next((name[5:] for name in element.get("class", "").split() if name.startswith("role-")), role)
     if element.tag == SVG + "text" and element.get("opacity", "1") != "0":
         size = float(element.get("font-size", "10px").removesuffix("px"))
         lines = [line.text or "" for line in element.iter(SVG + "tspan")] or [element.text or ""]
-        # About the mean width of sans-serif characters, on the low side: what is told of then does lie over something.
+        # A low estimate of the mean width of sans-serif characters, so that reported overlaps are real.
         wide = 0.42 * size * max(map(len, lines))
         left = at[0] - {"start": 0, "middle": wide / 2, "end": wide}[element.get("text-anchor", "start")]
         box = None if turned else (left, at[1] - 0.6 * size, left + wide, at[1] + size * (len(lines) - 1))
@@ -70,7 +70,7 @@ for chart in json.load(sys.stdin):
         for other, its in boxed[:n]:
             if overlap(box, its):
                 print(f"  OVER EACH OTHER: {other} and {text}")
-    # Names that are shortened in the data are whole.
+    # Names that are shortened in the data are not cut off.
     data = json.dumps(chart["spec"], ensure_ascii=False)
     for line in {line for _, text, _ in found for line in text.split(" / ")}:
         if "\N{HORIZONTAL ELLIPSIS}" in line and line not in data:

@@ -1,10 +1,10 @@
-//! The pieces that every page is put together from.
+//! The building blocks of every page.
 
 use std::fmt::Write as _;
 
 /// A part of a page, named in its contents.
 pub struct Section {
-    /// The name by which links find it.
+    /// Its id, for links.
     pub id: &'static str,
     /// Its heading.
     pub title: String,
@@ -19,12 +19,12 @@ impl Section {
     }
 }
 
-/// Adds text to text.
+/// Appends formatted text.
 pub fn add(out: &mut String, text: std::fmt::Arguments<'_>) {
     out.write_fmt(text).expect("a string takes any text");
 }
 
-/// Text as HTML shows it, in an element or an attribute.
+/// Text escaped for HTML, in an element or an attribute.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
@@ -40,12 +40,12 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
-/// A name with dots and underscores, which may go on in the next line behind each of them.
+/// A name with dots and underscores, with a possible line break after each of them.
 pub(super) fn breakable(name: &str) -> String {
     escaped(name).replace('_', "_<wbr>").replace('.', ".<wbr>")
 }
 
-/// The beginning of what may be wider than the page and is then moved sideways, by keys as well.
+/// The opening tag of content that may be wider than the page, and scrolls sideways, by keys as well.
 pub(super) fn scrolled(name: &str) -> String {
     format!("<div class=\"wide\" role=\"region\" tabindex=\"0\" aria-label=\"{}\">", escaped(name))
 }

@@ -56,12 +56,12 @@ pub fn json(run: &Summary) -> String {
     pretty(run)
 }
 
-/// Several runs as a JSON list, each as [`json`] gives it.
+/// Several runs as a JSON list, each as in [`json`].
 pub fn json_list(runs: &[Summary]) -> String {
     pretty(&runs)
 }
 
-/// The JSON Schema of what [`json`] gives, with the meaning of each field.
+/// The JSON Schema of [`json`], with the meaning of each field.
 pub fn schema() -> String {
     pretty(&schemars::schema_for!(Summary))
 }
@@ -70,7 +70,7 @@ fn pretty(value: &impl serde::Serialize) -> String {
     serde_json::to_string_pretty(value).expect("keys are text and nothing refuses to be serialised") + "\n"
 }
 
-/// Writes a report into a folder, in place of the one that is there: `report.html`, `summary.json` and
+/// Writes a report into a folder and replaces the one there: `report.html`, `summary.json` and
 /// `charts/NAME.vl.json`. `summary` is the JSON of the runs.
 pub fn write(folder: ReportFolder, runs: &[Summary], summary: &str, origin: Origin<'_>) -> Result<()> {
     let chart =

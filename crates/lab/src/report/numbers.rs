@@ -1,14 +1,15 @@
-//! The numbers of a chart as a table: for readers who do not see the chart, and for those who want the values.
+//! The numbers of a chart as a table: for readers who cannot see the chart, and for those who want the
+//! values.
 
 use serde_json::Value;
 
 use super::markup::{add, escaped};
 use super::quantity::three_digits;
 
-/// A series with more values than this shows some of them: chosen, what is taken in at a glance.
+/// A series with more values shows only some of them: chosen, a number that is easy to take in.
 const MOST_OF_A_SERIES: usize = 12;
 
-/// The steps in which a longer one is shown, beside its least and greatest value.
+/// The steps at which a longer series is shown, beside its least and greatest value.
 const STEPS: usize = 8;
 
 /// A channel of a chart: its field and its title.
@@ -42,19 +43,19 @@ impl<'a> Channel<'a> {
         match &row[self.field] {
             Value::Number(number) => match number.as_f64().unwrap_or(f64::NAN) {
                 share if self.is_percent => format!("{} %", three_digits(100.0 * share)),
-                // Numbers of dies and windows, mostly.
+                // Mostly numbers of dies and windows.
                 whole if whole.fract() == 0.0 && whole.abs() < 1_000.0 => format!("{whole:.0}"),
                 number => three_digits(number),
             },
             Value::String(text) => text.clone(),
-            // A cell says why it has no value.
+            // A cell without a value shows its state.
             Value::Null => row["state"].as_str().unwrap_or("–").to_owned(),
             other => other.to_string(),
         }
     }
 }
 
-/// The layout of a chart's rows: the series of a row, its place, and its value.
+/// The layout of a chart's rows: series, position, and value.
 struct Layout<'a> {
     series: Vec<Channel<'a>>,
     place: Option<Channel<'a>>,
@@ -67,7 +68,7 @@ impl<'a> Layout<'a> {
     fn of(spec: &'a Value) -> Option<Self> {
         let plot = if spec["spec"].is_object() { &spec["spec"] } else { spec };
         let encoding = &plot["encoding"];
-        // The shades of a map whose sides are amounts.
+        // The shades of a map whose sides are quantities.
         let shade = &plot["layer"][0]["encoding"]["color"];
         let is_amount = |name: &&str| encoding[*name]["type"] == "quantitative";
         let valued = match shade["type"] == "quantitative" {
@@ -81,7 +82,7 @@ impl<'a> Layout<'a> {
         };
         let place = places.first().and_then(|name| Channel::of(&encoding[*name]));
         let others = places.iter().skip(1).chain(&["color", "strokeDash", "shape", "xOffset"]);
-        // A channel of one layer alone: dashes are of lines.
+        // A channel of one layer alone: dashes apply to lines.
         let channel = |name: &str| {
             if encoding[name].is_object() { &encoding[name] } else { &plot["layer"][0]["encoding"][name] }
         };
@@ -105,7 +106,7 @@ impl<'a> Layout<'a> {
         Some(Self { series, place, value, half })
     }
 
-    /// The rows of each series, in the order in which they begin.
+    /// The rows of each series, in order of their first row.
     fn groups<'b>(&self, rows: &'b [Value]) -> Vec<(Vec<String>, Vec<&'b Value>)> {
         let mut groups: Vec<(Vec<String>, Vec<&Value>)> = Vec::new();
         for row in rows.iter().filter(|row| row[self.value.field].is_number() || row["state"].is_string()) {
@@ -118,7 +119,8 @@ impl<'a> Layout<'a> {
         groups
     }
 
-    /// The rows of a series that stand for it: all of a short one; of a long one some at even steps, and the least and greatest.
+    /// The rows shown of a series: all of a short one; of a long one some at even steps, and the least and
+    /// greatest.
     fn chosen<'b>(&self, rows: &[&'b Value]) -> Vec<&'b Value> {
         if rows.len() <= MOST_OF_A_SERIES {
             return rows.to_vec();
@@ -173,7 +175,7 @@ pub fn table(spec: &Value) -> String {
     out + "</tbody></table>"
 }
 
-/// The cells of a map, which have no names of their own, in one row.
+/// The cells of a map without names, in one row.
 fn of_cells(cells: &[Value], encoding: &Value) -> String {
     let values: Vec<f64> = cells.iter().filter_map(Value::as_f64).collect();
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);

@@ -13,7 +13,7 @@ use super::{sheet, told, words};
 use crate::provenance::TraceFile;
 use crate::summary::{Bound, Outcome, Summary};
 
-/// The data by which a reader can repeat the runs of a report.
+/// The data needed to reproduce the runs of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin<'a> {
     /// The configuration of the runs, as TOML.
@@ -22,7 +22,7 @@ pub struct Origin<'a> {
     pub command: &'a str,
 }
 
-/// One self-contained HTML page about one run, or about several side by side, that needs no network.
+/// A self-contained HTML page on one run, or on several side by side, that needs no network.
 pub fn html(runs: &[Summary], origin: Origin<'_>) -> String {
     let charts = charts(runs);
     let title = match runs {
@@ -51,7 +51,7 @@ pub fn html(runs: &[Summary], origin: Origin<'_>) -> String {
     report.html()
 }
 
-/// How the runs compare, and what bound each of them.
+/// The comparison of the runs, and the bottleneck of each.
 fn verdict(runs: &[Summary]) -> Vec<String> {
     let labels = results::labels(runs);
     let compared = if runs.len() > 1 { words::compared(runs) } else { Vec::new() };
@@ -65,7 +65,8 @@ fn verdict(runs: &[Summary]) -> Vec<String> {
     compared.into_iter().chain(bound).collect()
 }
 
-/// How real, how it ended, and what it can be repeated by. `named` says which run it is, where there are several.
+/// The kind of workload, the outcome, and what identifies the run. `named` adds the name of the run, where
+/// there are several.
 fn about(run: &Summary, named: bool) -> String {
     let warn = if run.outcome == Outcome::Complete { "" } else { " warn" };
     let name = if named { format!("{} on {} ", run.workload.name, run.device) } else { String::new() };
@@ -97,7 +98,7 @@ fn notes(runs: &[Summary]) -> Vec<String> {
     runs.iter().zip(&labels).flat_map(of_run).collect()
 }
 
-/// The results that a reader looks for first, by group and name.
+/// The key results, by group and name.
 const KEY_RESULTS: [(&str, &str, &str); 8] = [
     ("Host", "requests", "Requests"),
     ("Host", "IOPS", "IOPS"),
@@ -121,7 +122,7 @@ fn key_results(run: &Summary) -> String {
     out + "</dl>\n"
 }
 
-/// All results of a run, a small table a group.
+/// All results of a run, in a small table for each group.
 fn tables(run: &Summary) -> String {
     let mut out = "<div class=\"tables\">\n".to_owned();
     let by_stage =
@@ -145,20 +146,20 @@ fn tables(run: &Summary) -> String {
     sheet::of_tables("All results", &(out + "</div>\n"))
 }
 
-/// The head of a row of a result.
+/// The head of the row of a result.
 fn named(name: &str, result: &Quantity) -> String {
     let unit = result.unit();
     let unit = if unit.is_empty() { String::new() } else { format!(" data-unit=\"{unit}\"") };
     format!("<th scope=\"row\"{unit}>{}</th>", breakable(name))
 }
 
-/// The cell of a result, and what stands behind it.
+/// The cell of a result, with further text after it.
 fn shown(result: &Quantity, behind: &str) -> String {
     let class = if matches!(result, Quantity::Text(_)) { " class=\"words\"" } else { "" };
     format!("<td{class}{}>{}{behind}</td>", sheet::number(result.number()), escaped(&result.to_string()))
 }
 
-/// Results of several runs in columns, with ratios to the first: the key results, or all.
+/// Results of several runs in columns, with ratios to the first run: the key results, or all.
 fn side_by_side(title: &str, runs: &[Summary], only_key: bool) -> String {
     let all = results(runs);
     let Some(first) = all.first() else { return String::new() };
@@ -203,7 +204,7 @@ fn compared<'a>(name: &str, first: &Quantity, of_each: impl Iterator<Item = &'a 
     out + "</tr>\n"
 }
 
-/// How to repeat the runs.
+/// How to reproduce the runs.
 fn again<'a>(runs: &[Summary], origin: Origin<'a>) -> Again<'a> {
     let digests: Vec<&str> = runs.iter().map(|run| run.digest.as_str()).collect();
     let seeds: BTreeSet<u64> = runs.iter().map(|run| run.seed).collect();

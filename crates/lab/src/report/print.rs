@@ -1,4 +1,5 @@
-//! Charts for the page of a paper: as wide as that or one of its columns, with the text of captions, and without what a caption says.
+//! Charts for print: as wide as a page or a column of a paper, with text in the size of captions, and without
+//! title and caption.
 
 use serde_json::{Value, json};
 
@@ -8,14 +9,15 @@ use super::frame::STYLE;
 /// The width of a printed chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
-    /// A column of a paper with two of them: 84 mm, as Springer asks for; those of ACM (85 mm) and IEEE (89 mm) hold it.
+    /// A column of a two-column paper: 84 mm, as Springer asks for; columns of ACM (85 mm) and IEEE (89 mm)
+    /// are wider.
     Column,
     /// A page of such a paper: 174 mm, as Springer asks for; ACM has 178 and IEEE 182 mm.
     Page,
 }
 
 impl Width {
-    /// In points, of which an inch has 72.
+    /// The width in points, 72 to an inch.
     pub fn points(self) -> f64 {
         let millimetres = match self {
             Self::Column => 84.0,
@@ -25,29 +27,30 @@ impl Width {
     }
 }
 
-/// Points of text. Chosen: captions in such papers have eight.
+/// Size of text in points. Chosen: captions in such papers have eight.
 const TEXT: f64 = 8.0;
 
-/// The mean width of a character of that size. Chosen: sans-serif text has about half of its height.
+/// The mean width of a character in that size. Chosen: about half of the height in sans-serif type.
 const CHARACTER: f64 = 4.4;
 
-/// Points that a symbol of a legend and the spaces around it take. Chosen: those of Vega at this size.
+/// Points of a legend symbol and the spaces around it. Chosen: as Vega has them in this size.
 const SYMBOL: f64 = 22.0;
 
-/// The part of the width that the plot has, over which legends stand. Chosen: its axis takes the rest.
+/// Fraction of the width for the plot, which legends stand above. Chosen: the axis takes the rest.
 const PLOT: f64 = 0.7;
 
-/// Height by width of a chart that has no height of its own. Chosen: close to the golden section.
+/// Height by width of a chart without a height of its own. Chosen: close to the golden section.
 const RATIO: f64 = 0.6;
 
-/// Points of a bar or a row of a chart whose height follows from how many it has. Chosen: a line of text.
+/// Points of a bar or row of a chart whose height follows from their number. Chosen: a line of text.
 const STEP: f64 = 11.0;
 
-/// Points beside the plot of a panel, at first: its axis.
+/// Points beside the plot of a panel, for its axis.
 const BESIDE: f64 = 60.0;
 
-/// The specification of a chart as wide as that in all, in points. `height` is that of its plots, and follows from the width if not given. Panels
-/// get what is left beside an axis of usual width: what they then take differs a little.
+/// The specification of a chart with this total width, in points. `height` is the height of its plots; by
+/// default it follows from the width. Panels get the width that a usual axis leaves, so that their total
+/// differs a little.
 pub fn for_a_page(spec: &Value, width: f64, height: Option<f64>) -> Value {
     let mut whole = spec.clone();
     let Some(object) = whole.as_object_mut() else { return whole };
@@ -81,13 +84,13 @@ fn has_two_lines(plot: &Value) -> bool {
     plot["encoding"]["y"]["axis"]["labelExpr"].as_str().is_some_and(|text| text.starts_with("split("))
 }
 
-/// Legends of a chart that is less wide stand below each other. Chosen: two names of runs do not fit beside each other.
+/// The width below which legends are stacked. Chosen: two names of runs do not fit side by side.
 const STACKED: f64 = 400.0;
 
-/// The colours of series that the style sheet has.
+/// Number of series colours in the style sheet.
 pub(super) const COLOURS: usize = 33;
 
-/// Text of that size, and the colours of pages.
+/// The configuration: text of that size, and the colours of pages.
 fn config(spec: &mut Value, width: f64) {
     let text = json!({ "labelFontSize": TEXT, "titleFontSize": TEXT, "titleFontWeight": "normal" });
     let with = |more: Value| {
@@ -123,7 +126,7 @@ pub(super) fn colour(name: &str) -> &'static str {
     found.expect("the style sheet has the colour")
 }
 
-/// Legends with as many columns as fit beside each other.
+/// Sets the columns of legends to as many as fit side by side.
 fn legends(spec: &mut Value, width: f64) {
     let values = spec["data"]["values"].as_array().cloned().unwrap_or_default();
     let encoding = match spec["encoding"].is_object() {
@@ -153,7 +156,7 @@ fn legends(spec: &mut Value, width: f64) {
     }
 }
 
-/// The specifications of charts for a page, each with its name, for the program that draws them.
+/// The specifications of charts for print, each with its name, for the program that draws them.
 pub fn printed(charts: &[Chart], width: Width) -> Value {
     let width = width.points();
     let one = |chart: &Chart| json!({ "name": chart.name, "width": width, "spec": for_a_page(&chart.spec, width, None) });

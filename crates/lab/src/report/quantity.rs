@@ -1,4 +1,4 @@
-//! Numbers with their units, written for people.
+//! Numbers with their units, formatted for readers.
 
 use std::fmt;
 
@@ -8,9 +8,9 @@ use wordline_kernel::metrics::{Unit, Value};
 /// A result with its unit.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Quantity {
-    /// Words.
+    /// Text.
     Text(String),
-    /// How many.
+    /// A count.
     Count(u64),
     /// A bare number: a mean count or a ratio.
     Number(f64),
@@ -20,7 +20,7 @@ pub enum Quantity {
     Seconds(f64),
     /// An amount of data in bytes.
     Bytes(f64),
-    /// An amount of data in terabytes (10^12 B), as the endurance of drives is sold.
+    /// An amount of data in terabytes (10^12 B), the unit of drive endurance.
     Terabytes(f64),
     /// Bytes a second.
     Throughput(f64),
@@ -28,16 +28,16 @@ pub enum Quantity {
     PerSecond(f64),
     /// Energy in joules.
     Joules(f64),
-    /// A part of a whole, 1 being all of it.
+    /// A fraction of a whole.
     Fraction(f64),
-    /// There is no such result: the latency of writes in a run without any.
+    /// The run has no such result, such as a write latency without writes.
     Absent,
-    /// The run cannot answer it: a percentile that too few requests lie beyond.
+    /// The run cannot answer it, such as a percentile with too few requests beyond it.
     Unknown,
 }
 
 impl Quantity {
-    /// The value of a metric in `unit`.
+    /// The value of a metric in its `unit`.
     pub fn of(unit: Unit, value: Value) -> Self {
         match (value, unit) {
             (Value::Absent, _) => Self::Absent,
@@ -51,12 +51,12 @@ impl Quantity {
         }
     }
 
-    /// The latency, or nothing when there were no requests of the kind.
+    /// The latency, or `Absent` without requests of the kind.
     pub fn latency_of(requests: u64, microseconds: f64) -> Self {
         if requests == 0 { Self::Absent } else { Self::Latency(microseconds) }
     }
 
-    /// The percentile of the latency of so many requests.
+    /// The percentile of the latency of this many requests.
     pub fn percentile_of(requests: u64, microseconds: Option<f64>) -> Self {
         match (requests, microseconds) {
             (0, _) => Self::Absent,
@@ -65,7 +65,7 @@ impl Quantity {
         }
     }
 
-    /// The number in its unit; none for words and for what is absent or not finite.
+    /// The number in its unit; none for text, and for absent or non-finite values.
     pub fn number(&self) -> Option<f64> {
         let number = match self {
             Self::Text(_) | Self::Absent | Self::Unknown => return None,
@@ -83,7 +83,7 @@ impl Quantity {
         number.is_finite().then_some(number)
     }
 
-    /// The unit of the number; empty for counts, ratios and words.
+    /// The unit of the number; empty for counts, ratios and text.
     pub fn unit(&self) -> &'static str {
         match self {
             Self::Text(_)
@@ -102,17 +102,17 @@ impl Quantity {
         }
     }
 
-    /// How many times `first` this is; none where one has no number or `first` is zero.
+    /// The ratio to `first`; none where one has no number or `first` is zero.
     pub fn ratio_to(&self, first: &Self) -> Option<f64> {
         let (number, first) = (self.number()?, first.number()?);
         (first != 0.0).then(|| number / first)
     }
 
-    /// That ratio as people write it, `×1.41`; empty where there is none.
+    /// That ratio as text, `×1.41`; empty without one.
     pub fn ratio_text(&self, first: &Self) -> String {
         match self.ratio_to(first) {
             None => String::new(),
-            // Chosen: what is less than a thousandth is not compared to the digit.
+            // Chosen: ratios below a thousandth need no digits.
             Some(ratio) if ratio > 0.0 && ratio < 0.001 => "< ×0.001".to_owned(),
             Some(ratio) => format!("×{}", three_digits(ratio)),
         }
@@ -159,7 +159,7 @@ const DECIMAL_SIZES: [(f64, &str); 6] =
 const TIMES: [(f64, &str); 4] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")];
 const ENERGIES: [(f64, &str); 5] = [(1e3, "kJ"), (1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ"), (1e-9, "nJ")];
 
-/// The number in the greatest unit that leaves at least 1 before the point.
+/// The number in the greatest unit in which it is at least 1.
 fn scaled(number: f64, units: &[(f64, &str)]) -> String {
     let mut shown = units[units.len() - 1];
     if number == 0.0 {
@@ -181,7 +181,7 @@ fn time(seconds: f64) -> String {
     }
 }
 
-/// At least three digits, never in exponents: 0.00123, 1.23, 12.3, 1,235.
+/// At least three digits, never an exponent: 0.00123, 1.23, 12.3, 1,235.
 pub fn three_digits(number: f64) -> String {
     if number == 0.0 {
         return "0".to_owned();

@@ -1,4 +1,4 @@
-//! The numbers of a run in the order in which every table shows them.
+//! The results of a run in the order of all tables.
 
 use wordline_kernel::{Metric, Metrics, counted};
 
@@ -7,7 +7,7 @@ use super::told;
 use crate::percentiles::{PERCENTILES, Percentile};
 use crate::summary::{Bound, CommandTime, JobUse, Latency, MemberUse, Outcome, PoolUse, Summary, WriteBack};
 
-/// Results under one heading, each with its name.
+/// Results with a heading, each with its name.
 pub struct Group {
     /// The heading.
     pub title: String,
@@ -21,13 +21,13 @@ impl Group {
         Self { title: title.into(), rows }
     }
 
-    /// The result of a name.
+    /// The result with this name.
     pub fn get(&self, name: &str) -> Option<&Quantity> {
         self.rows.iter().find(|(candidate, _)| candidate == name).map(|(_, result)| result)
     }
 }
 
-/// All results of runs: the same groups for each of them. Pools that only some of them have are absent in the others.
+/// All results of runs: the same groups for each. Pools that a run does not have are absent in it.
 pub fn results(runs: &[Summary]) -> Vec<Vec<Group>> {
     let pools = runs.iter().map(|run| run.pools.len()).max().unwrap_or_default();
     let members = runs.iter().map(|run| run.members.len()).max().unwrap_or_default();
@@ -85,12 +85,12 @@ fn common(run: &Summary, runs: &[Summary]) -> [Group; 15] {
     ]
 }
 
-/// How real a workload is, in words.
+/// The kind of a workload, in words.
 pub fn kind(run: &Summary) -> &'static str {
     run.workload.kind.words()
 }
 
-/// How a run ended, in words.
+/// The outcome of a run, in words.
 pub fn outcome(run: &Summary) -> &'static str {
     match run.outcome {
         Outcome::Complete => "complete",
@@ -99,7 +99,7 @@ pub fn outcome(run: &Summary) -> &'static str {
     }
 }
 
-/// The bound of a run, in a word.
+/// The bottleneck of a run, in a word.
 pub fn bound(run: &Summary) -> &'static str {
     match run.verdict.as_ref().map(|verdict| verdict.bound) {
         None => "–",
@@ -112,7 +112,7 @@ pub fn bound(run: &Summary) -> &'static str {
     }
 }
 
-/// A name of a stage of [`Summary::time`] in words.
+/// The name of a stage of [`Summary::time`], in words.
 pub fn stage(name: &str) -> String {
     match name {
         "raid_wait" => "wait in the array".to_owned(),
@@ -169,7 +169,7 @@ fn traffic(run: &Summary) -> Vec<(&'static str, Quantity)> {
         ("discards", Quantity::Count(host.discards)),
         ("flushes", Quantity::Count(host.flushes)),
     ];
-    // Commands that few workloads have.
+    // Commands of few workloads.
     let rare = [("write zeroes", host.write_zeroes), ("compares", host.compares)];
     let rare = rare.into_iter().filter(|(_, count)| *count > 0);
     rows.extend(rare.map(|(name, count)| (name, Quantity::Count(count))));
@@ -197,12 +197,13 @@ fn latency(requests: u64, of: &Latency) -> Vec<(&'static str, Quantity)> {
     rows
 }
 
-/// The latency of commands that few workloads have.
+/// The latency of commands of few workloads.
 fn rare(requests: u64, of: &Latency) -> Vec<(&'static str, Quantity)> {
     if requests == 0 { Vec::new() } else { latency(requests, of) }
 }
 
-/// Results that are nothing on a device without a map in flash, without an SLC cache, or of an array that no member failed.
+/// Results that are left out when they are zero: of a map in flash, an SLC cache, or failures and logs of an
+/// array.
 pub const OPTIONAL: [&str; 17] = [
     IN_THE_BUFFER,
     "map lookups in memory",
@@ -223,13 +224,13 @@ pub const OPTIONAL: [&str; 17] = [
     "sectors lost",
 ];
 
-/// The part of what the host wrote that is not in flash.
+/// The share of host writes that is not in flash.
 const IN_THE_BUFFER: &str = "  merged or still in buffer";
 
-/// The heading of the metrics that no other table has, for the pages of reports.
+/// The heading of metrics that no other table has, on pages of reports.
 pub const OTHER: &str = "Other metrics";
 
-/// The heading of the metrics that only this type of device, or its designs, have.
+/// The heading of metrics of this type of device or its designs alone.
 pub const OWN: &str = "Device and designs";
 
 /// A label in tables, and the name of a metric.
@@ -252,11 +253,12 @@ const FLASH: &[Row] = &[
     ("effective spare space", "flash.effective_spare"),
 ];
 
-/// The cost of these operations.
+/// Costs of these operations.
 const COSTS: &[Row] = &[(BY_CLEANING, "programs_per_host_program"), ("energy", "energy_joules")];
 
-/// The part of write amplification that pages moved by garbage collection make: pages programmed for the host and by the collector, for
-/// each one for the host. Completing small writes, padding and the map are not in it.
+/// The part of write amplification that is due to garbage collection: pages programmed for the host and for
+/// relocation, for each page programmed for the host. Read-modify-writes, padding and the map are not
+/// counted.
 const BY_CLEANING: &str = "  from GC only";
 
 /// Counts of failures.
@@ -279,13 +281,13 @@ pub const POOL_FAULTS: &[Row] = &[
     ("lost logical pages", "faults.lost_pages"),
 ];
 
-/// The cost of one of several pools.
+/// Costs of one of several pools.
 const POOL_COSTS: &[Row] = &[("energy", "energy_joules")];
 
 /// The heading of sub-requests to pools.
 pub const SENT: &str = "Sub-requests";
 
-/// The heading of what an array did.
+/// The heading of the counts of an array.
 pub const ARRAY: &str = "Array";
 
 /// Counts of an array.
@@ -326,7 +328,7 @@ const SUB_REQUESTS: &[Row] = &[
     ("  pages of these", "sub_requests.migrated_pages"),
 ];
 
-/// The names of the metrics of `runs` that no other table has, in their order.
+/// The metrics of `runs` that no other table has, in order.
 fn other_metrics(runs: &[Summary]) -> Vec<&Metric> {
     let tables = [FLASH, COSTS, FAULTS, SUB_REQUESTS, ARRAY_COUNTS];
     let mut others: Vec<&Metric> = Vec::new();
@@ -339,22 +341,22 @@ fn other_metrics(runs: &[Summary]) -> Vec<&Metric> {
     others
 }
 
-/// Whether a metric is in a section of its own: not every SSD has it.
+/// Whether a metric is in a section that not every SSD has.
 fn is_own(metric: &Metric) -> bool {
     metric.section().is_some_and(|own| wordline_ssd::metrics::all().all(|other| other.section() != Some(own)))
 }
 
-/// Rows of a table: what the metric of a name came to, under a label.
+/// Rows of a table: the value of each metric, with its label.
 fn metrics(run: &Summary, rows: &[Row]) -> Vec<(&'static str, Quantity)> {
     rows.iter().map(|(label, name)| (*label, measured(run, name))).collect()
 }
 
-/// The value of the metric of a name, in its unit.
+/// The value of the metric with this name, in its unit.
 fn measured(run: &Summary, name: &str) -> Quantity {
     or_unknown(run, name, value_of(&run.metrics, name))
 }
 
-/// The result of a name, or that the run cannot answer it.
+/// The result with this name, or `Unknown` where the run cannot answer it.
 fn or_unknown(run: &Summary, name: &str, result: Quantity) -> Quantity {
     if run.why_unknown(name).is_some() { Quantity::Unknown } else { result }
 }
@@ -374,8 +376,8 @@ fn flash(run: &Summary) -> Vec<(&'static str, Quantity)> {
     rows
 }
 
-/// The part of what the host wrote that was not programmed, where that is why write amplification is below 1: it was written again while
-/// it was in the buffer, or is there at the end.
+/// The share of host writes that was not programmed, where write amplification is below 1 for that reason:
+/// they were overwritten in the buffer, or are still in it at the end.
 fn never_in_flash(run: &Summary) -> Quantity {
     let amplification = run.write_amplification.filter(|amplification| *amplification < 1.0);
     let of_host = run.metrics.count("flash.host_bytes") as f64 / run.host.written_bytes.max(1) as f64;
@@ -443,7 +445,7 @@ fn wear(run: &Summary) -> Vec<(&'static str, Quantity)> {
     ]
 }
 
-/// The part of a pool: its name in tables with a column for each pool.
+/// The row with the part of a pool, in tables with a column for each pool.
 pub const PART: &str = "part";
 
 fn pool(pool: Option<&PoolUse>) -> Vec<(&'static str, Quantity)> {
@@ -472,7 +474,7 @@ fn pool(pool: Option<&PoolUse>) -> Vec<(&'static str, Quantity)> {
     rows
 }
 
-/// The counts of an array, and its parity as a part of the data.
+/// The counts of an array, and its parity relative to the data.
 fn array(run: &Summary) -> Vec<(&'static str, Quantity)> {
     let mut rows = metrics(run, ARRAY_COUNTS);
     let [data, parity] =
@@ -483,7 +485,7 @@ fn array(run: &Summary) -> Vec<(&'static str, Quantity)> {
     rows
 }
 
-/// The name of a job, in tables with a column for each job.
+/// The row with the name of a job, in tables with a column for each job.
 pub const JOB: &str = "name";
 
 fn job(job: Option<&JobUse>) -> Vec<(&'static str, Quantity)> {
@@ -521,7 +523,7 @@ fn job(job: Option<&JobUse>) -> Vec<(&'static str, Quantity)> {
     ]
 }
 
-/// The role of a device of an array: its name in tables with a column for each device.
+/// The row with the role of a device of an array, in tables with a column for each device.
 pub const ROLE: &str = "role";
 
 fn member(member: Option<&MemberUse>) -> Vec<(&'static str, Quantity)> {
@@ -548,7 +550,7 @@ fn member(member: Option<&MemberUse>) -> Vec<(&'static str, Quantity)> {
 /// The most characters of a label.
 const LABEL: usize = 40; // chosen: two of them fit on a line
 
-/// A name for each run that tells it from the others: by what differs, device or workload, and by number otherwise.
+/// A distinct label for each run: by device or workload, whichever differs, and by number otherwise.
 pub fn labels(runs: &[Summary]) -> Vec<String> {
     let one_device = runs.iter().all(|run| run.device == runs[0].device);
     let one_workload = runs.iter().all(|run| run.workload.name == runs[0].workload.name);
@@ -568,7 +570,7 @@ pub fn labels(runs: &[Summary]) -> Vec<String> {
     numbered.collect()
 }
 
-/// At most this many characters, the middle left out of what is longer.
+/// The text with at most this many characters; the middle of a longer one is replaced.
 pub fn shortened(text: &str, most: usize) -> String {
     let characters: Vec<char> = text.chars().collect();
     if characters.len() <= most {

@@ -1,4 +1,4 @@
-//! Made-up runs for the tests of reports: plausible, and the extremes.
+//! Invented runs for the tests of reports: plausible ones, and extremes.
 
 use wordline_kernel::Metrics;
 use wordline_kernel::metrics::{Unit, Value};
@@ -13,7 +13,7 @@ use crate::summary::{
 };
 use crate::tail::{LatencyRange, LongestCommand, SlowRequest, Slowest, Tail, TailDie, TailPart};
 
-/// A mixed run of a drive of 8 channels and 64 dies that collects garbage from its middle on.
+/// A mixed run of a drive of 8 channels and 64 dies, with garbage collection in its second half.
 pub fn mixed() -> Summary {
     Summary {
         device: "nvme-tlc-512g".to_owned(),
@@ -71,7 +71,7 @@ fn verdict() -> Verdict {
     }
 }
 
-/// The same run on an array of so many devices, of which the second failed.
+/// The same run on an array of this many devices, the second of which failed.
 pub fn array(devices: u32) -> Summary {
     let pool = pooled().pools[1].clone();
     let role = |number| if number == 1 { "member 1, failed".to_owned() } else { format!("member {number}") };
@@ -104,7 +104,7 @@ pub fn array(devices: u32) -> Summary {
     run
 }
 
-/// The same run on a device with more dies: less waiting.
+/// The same run on a device with more dies, and less waiting.
 pub fn faster() -> Summary {
     let mut run = mixed();
     run.device = "nvme-tlc-1t <script>alert('&')</script>".to_owned();
@@ -172,7 +172,7 @@ pub fn pooled() -> Summary {
     }
 }
 
-/// A run without any request.
+/// A run without requests.
 pub fn empty() -> Summary {
     Summary {
         simulated_seconds: 0.0,
@@ -235,7 +235,7 @@ fn unworn() -> Wear {
     }
 }
 
-/// A run of reads alone, so short that it has one window, on a device of one die with 65,536 blocks.
+/// A run of reads only, so short that it has one window, on a device of one die with 65,536 blocks.
 pub fn only_reads() -> Summary {
     let mut run = mixed();
     run.workload = Source { name: "randread-4k".to_owned(), kind: SourceKind::Synthetic };
@@ -259,7 +259,7 @@ pub fn only_reads() -> Summary {
     run
 }
 
-/// Five days of a trace of writes on a drive that reached its end.
+/// Five days of a trace of writes, on a drive that reached the end of its life.
 pub fn only_writes() -> Summary {
     let mut run = mixed();
     run.workload = Source { name: "web_0".to_owned(), kind: SourceKind::RealTrace };
@@ -295,7 +295,8 @@ fn host() -> Host {
     }
 }
 
-/// The metrics of a device: these values, and 0 or nothing for the others. It has several pools if these values tell of them.
+/// The metrics of a device: these values, and 0 or absent for the others. With values of several pools, it
+/// has the metrics of pools.
 fn metrics(values: &[(&str, Value)]) -> Metrics {
     let of_pools = |name: &str| name.starts_with("sub_requests.");
     let has_pools = values.iter().any(|(name, _)| of_pools(name));
@@ -312,7 +313,7 @@ fn metrics(values: &[(&str, Value)]) -> Metrics {
     metrics
 }
 
-/// The metrics of a run that reads and writes, and these.
+/// The metrics of a run with reads and writes, and these.
 fn busy(more: &[(&str, Value)]) -> Metrics {
     let usual = [
         ("flash.reads", 1_004_113.into()),
@@ -389,7 +390,7 @@ fn write_back(programs: u64) -> WriteBack {
     }
 }
 
-/// The slowest requests wait behind the collector.
+/// A tail whose slowest requests wait behind garbage collection.
 fn tail() -> Tail {
     let part = |(name, us): (&str, f64)| TailPart { name: name.to_owned(), us };
     let of = |parts: &[(&str, f64)]| parts.iter().copied().map(part).collect::<Vec<_>>();
@@ -461,7 +462,7 @@ fn shares(amounts: &[(&str, f64)]) -> Vec<Share> {
     amounts.iter().map(|(name, amount)| Share { name: (*name).to_owned(), amount: *amount }).collect()
 }
 
-/// Something between 0 and 1 that differs from number to number.
+/// A pseudo-random value between 0 and 1 for a number.
 fn wave(number: u32) -> f64 {
     f64::from(number.wrapping_mul(2_654_435_761) >> 16) / 65_536.0
 }
@@ -516,7 +517,7 @@ fn windows(count: u32, width_seconds: f64) -> Windows {
     Windows { width_seconds, windows: (0..count).map(window).collect(), course: course(count) }
 }
 
-/// Blocks are used up for half of the run, and are then cleaned as fast as they are written.
+/// Free blocks shrink for half of the run; then garbage collection keeps up with the writes.
 fn course(count: u32) -> Course {
     let is_late = |index: u32| index > count / 2;
     let part = |value: f64| (value * 1e3).round() / 1e3;

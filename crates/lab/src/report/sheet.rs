@@ -1,23 +1,23 @@
-//! Tables that the script of a page sorts, filters and copies as CSV.
+//! Tables that the script of a page can sort, filter and copy as CSV.
 //!
-//! The script finds them by the class `sheet`. A cell shows text; `data-value` has its number, by which it is sorted and as which it is
-//! copied, `data-half` half of the interval of that, and `data-unit` the unit of a row.
+//! The script finds them by the class `sheet`. A cell shows text; `data-value` has its number for sorting and
+//! copying, `data-half` half of its interval, and `data-unit` the unit of a row.
 
 use super::markup::{add, breakable, escaped, scrolled};
 
 /// A cell of a sheet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SheetCell {
-    /// The text that is shown.
+    /// The text shown.
     pub text: String,
-    /// Its number, if it is one.
+    /// The number, if it has one.
     pub value: Option<f64>,
-    /// Half of the interval of that number, if it has one.
+    /// Half of the interval of the number, if it has one.
     pub half: Option<f64>,
 }
 
 impl SheetCell {
-    /// A text, which is a number too where it reads as one.
+    /// A text, with its number where it parses as one.
     pub fn of_text(text: String) -> Self {
         let value = text.parse().ok().filter(|value: &f64| value.is_finite());
         Self { text, value, half: None }
@@ -27,7 +27,7 @@ impl SheetCell {
 /// A table with a head for each column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sheet {
-    /// The name of it, for those who hear the page.
+    /// Its name, for screen readers.
     pub name: String,
     /// The heads of the columns.
     pub heads: Vec<String>,
@@ -62,7 +62,7 @@ fn data(cell: &SheetCell) -> String {
     one("value", cell.value) + &one("half", cell.half)
 }
 
-/// The number of a cell of a table that is written by hand, as an attribute.
+/// The number of a cell in a handwritten table, as an attribute.
 pub(super) fn number(value: Option<f64>) -> String {
     data(&SheetCell { value, ..SheetCell::default() })
 }

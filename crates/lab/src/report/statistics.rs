@@ -1,4 +1,4 @@
-//! The statistics of a trace, on a terminal: the numbers that papers print in their tables of traces.
+//! The statistics of a trace on a terminal: the numbers that papers print in their tables of traces.
 
 use super::quantity::Quantity;
 use super::terminal::{list, pairs};

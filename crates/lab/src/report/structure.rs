@@ -1,4 +1,4 @@
-//! The structure that a page needs so that it can be read and operated without eyes and without a mouse.
+//! Checks of the structure that makes a page accessible to screen readers and keyboards.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ impl Tag<'_> {
     }
 }
 
-/// Elements that have no end.
+/// Elements without an end tag.
 const EMPTY: [&str; 5] = ["meta", "input", "br", "hr", "wbr"];
 
 /// The tags of the body, up to its scripts.
@@ -50,7 +50,7 @@ fn tag(text: &str) -> Tag<'_> {
     }
 }
 
-/// Fails with what is wrong with a page.
+/// Panics with the fault of a page.
 pub(crate) fn assert_sound(page: &str) {
     let tags = tags(page);
     assert_closed(page);
@@ -64,7 +64,7 @@ fn opened<'a, 'b>(tags: &'a [Tag<'b>], name: &'a str) -> impl Iterator<Item = &'
     tags.iter().filter(move |tag| tag.name == name && !tag.closes)
 }
 
-/// Each element is closed in the order in which it was opened.
+/// Elements are closed in reverse order of opening.
 fn assert_closed(page: &str) {
     let body = page.split("<body>").nth(1).and_then(|body| body.split("<script").next()).expect("a body");
     let mut open: Vec<&str> = Vec::new();
@@ -90,7 +90,7 @@ fn assert_landmarks(tags: &[Tag<'_>]) {
     }
 }
 
-/// No heading is more than one level below the one before it.
+/// No heading is more than one level below the previous one.
 fn assert_headings(tags: &[Tag<'_>]) {
     let level = |tag: &Tag<'_>| match tag.name.as_bytes() {
         [b'h', digit @ b'1'..=b'6'] if !tag.closes => Some(digit - b'0'),
@@ -103,8 +103,8 @@ fn assert_headings(tags: &[Tag<'_>]) {
     }
 }
 
-/// No id twice, and whatever is referred to is there. Each drawing is a picture with a name and a description, and its
-/// numbers stand in the same figure.
+/// Ids are unique, and references resolve. Each drawing is a picture with a name and a description, and its
+/// numbers are in the same figure.
 fn assert_names(tags: &[Tag<'_>]) {
     let mut ids = BTreeSet::new();
     for id in tags.iter().filter_map(|tag| tag.attributes.get("id")) {
@@ -134,7 +134,7 @@ fn assert_names(tags: &[Tag<'_>]) {
     }
 }
 
-/// Everything that scrolls or is operated can be reached by keys, in the order of the page.
+/// Everything that scrolls or can be operated is reachable by keys, in the order of the page.
 fn assert_operable(tags: &[Tag<'_>]) {
     let mut names = BTreeSet::new();
     for tag in tags.iter().filter(|tag| tag.has_class("wide")) {
@@ -147,7 +147,7 @@ fn assert_operable(tags: &[Tag<'_>]) {
         assert!(!tag.attributes.keys().any(|key| key.starts_with("on")), "{tag:?}");
     }
     assert!(opened(tags, "button").all(|button| button.attributes.get("type") == Some(&"button")));
-    // Controls stand in elements that keys reach by themselves, and not inside of a picture.
+    // Controls are in elements that are focusable by themselves, and not inside a picture.
     let mut inside = 0_usize;
     let mut labels = 0_usize;
     for tag in tags {

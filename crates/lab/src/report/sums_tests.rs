@@ -1,4 +1,4 @@
-//! Tests that charts equal the counters of their runs, and draw each of their values.
+//! Tests that charts equal the counters of their runs, and draw every value.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::{Chart, charts, sample};
 use crate::summary::{Summary, Window};
 use crate::{Device, Precondition, RunOptions, Selection, Unobserved, WarmUp, Workload, run};
 
-/// A run of a preset with a load of its own name, whose drive is full before it.
+/// A run of a preset with a load of that name, on a full drive.
 fn measured(preset: &str, load: &str, requests: u64) -> Summary {
     let device = Device::preset(preset).expect("the preset is embedded");
     let load = Workload { requests: Some(requests), ..Workload::named(load) };
@@ -18,7 +18,8 @@ fn measured(preset: &str, load: &str, requests: u64) -> Summary {
     run(&device, &load, &options, &mut Unobserved).expect("a run")
 }
 
-/// Small devices under a host: pblk over an open-channel device, the same over zones, and a host without an FTL.
+/// Small devices with an FTL or driver in the host: pblk on an open-channel device, the same on zones, and a
+/// host without an FTL.
 fn under_a_host() -> [(&'static str, Device); 3] {
     let small = |preset: &str, set: &[&str]| {
         let set = set.iter().map(|one| format!("open_channel.part.geometry.{one}")).collect::<Vec<_>>();
@@ -44,12 +45,12 @@ fn rows(chart: &Chart) -> &[Value] {
     chart.spec["data"]["values"].as_array().expect("a chart carries its data")
 }
 
-/// Holds every chart of a report to the counters that it declares.
+/// Checks every chart of a report against the counters that it declares.
 fn hold(runs: &[Summary]) {
     hold_but(runs, "");
 }
 
-/// The same but for one chart.
+/// The same for all charts but one.
 fn hold_but(runs: &[Summary], but: &str) {
     let summaries: Vec<Value> =
         runs.iter().map(|run| serde_json::to_value(run).expect("a summary is JSON")).collect();
@@ -67,7 +68,8 @@ fn hold_but(runs: &[Summary], but: &str) {
     }
 }
 
-/// It takes a second: the runs are long enough for garbage collection, on each kind of device that has charts of its own.
+/// It takes a second: the runs are long enough for garbage collection, on each kind of device with charts of
+/// its own.
 #[test]
 fn every_chart_of_every_report_adds_up_to_its_counter() {
     let mixed = measured("tiny", "mixed-70-30", 40_000);
@@ -78,12 +80,12 @@ fn every_chart_of_every_report_adds_up_to_its_counter() {
     hold(&[measured("raid5-tiny", "mixed-70-30", 3_000)]);
 }
 
-/// It takes seconds: three devices with their hosts, until their lines are collected.
+/// It takes seconds: three devices with their hosts, until lines are collected.
 #[test]
 fn devices_under_a_host_have_charts_over_time_and_name_what_their_requests_waited_for() {
     for (name, device) in under_a_host() {
         let load = Workload { requests: Some(4_000), ..Workload::named("mixed-70-30") };
-        // Requests that are under way when the measurement begins are not explained.
+        // Requests that are outstanding when the measurement begins have no attribution.
         let options = RunOptions {
             precondition: Some(Precondition::Filled(1.0)),
             slowest: Some(100),
@@ -91,8 +93,8 @@ fn devices_under_a_host_have_charts_over_time_and_name_what_their_requests_waite
             ..RunOptions::default()
         };
         let run = run(&device, &load, &options, &mut Unobserved).expect("a run");
-        // A stage of an array counts in the window that it ends in, of which a window is 100 % at the most: those of this run are shorter than
-        // a program, so that the map of the dies does not add up.
+        // A stage of an array operation counts in the window in which it ends, and a window is limited to 100
+        // %. The windows of this run are shorter than a program, so that the map of the dies does not add up.
         hold_but(std::slice::from_ref(&run), "die-map");
         let course = &run.windows.course;
         assert!(
@@ -153,12 +155,13 @@ fn victims_hold_at_least_the_pages_that_are_moved_out_of_them() {
     let [valid, pages, moved] = ["flash.gc_victim_valid_pages", "flash.gc_victim_pages", "flash.gc_programs"]
         .map(|name| run.metrics.count(name));
     assert!(valid <= pages && moved > 0, "{valid} of {pages}");
-    // Pages that the host overwrites before they are moved are not moved; those of victims that are not erased yet are, and not counted.
+    // Pages that the host overwrites before they are relocated are not relocated; pages relocated from
+    // victims that are not erased yet are not counted.
     let block = pages / run.metrics.count("flash.block_set_erases").max(1);
     assert!(moved <= valid + 16 * block && 10 * moved > 7 * valid, "{moved} moved of {valid} valid ones");
 }
 
-/// A mixed run with these bytes programmed in each of so many windows, every second of which has writes.
+/// A mixed run with this many bytes programmed in each window, and writes in every second one.
 fn with_gaps(programmed: u64) -> Summary {
     let mut run = sample::mixed();
     for (n, window) in run.windows.windows.iter_mut().enumerate() {

@@ -1,16 +1,16 @@
-//! The slowest requests in words.
+//! The slowest requests, in words.
 
 use super::quantity::Quantity;
 use crate::summary::Summary;
 use crate::tail::{SlowRequest, Slowest, TailDie, TailPart, work_in_words as work};
 
-/// The parts that a sentence names. Chosen: as many as are read at a glance.
+/// The number of parts that a sentence names. Chosen: easy to take in.
 const NAMED: usize = 3;
 
-/// The least part of a time that a sentence names. Chosen.
+/// The least share of a time that a sentence names. Chosen.
 const LEAST: f64 = 0.05;
 
-/// A part of the time of a request in words.
+/// The name of a part of the time of a request, in words.
 pub(super) fn part(name: &str) -> String {
     match name {
         "raid_wait" => "waiting for rows of the array".into(),
@@ -35,7 +35,7 @@ pub(super) fn part(name: &str) -> String {
     }
 }
 
-/// The greatest parts of a time, each as its share.
+/// The greatest parts of a time, with their shares.
 fn shares(parts: &[TailPart]) -> String {
     let all: f64 = parts.iter().map(|part| part.us).sum();
     let mut sorted: Vec<&TailPart> = parts.iter().collect();
@@ -45,7 +45,7 @@ fn shares(parts: &[TailPart]) -> String {
     named.collect::<Vec<_>>().join(", ")
 }
 
-/// The slowest requests in one or two sentences; none without any.
+/// One or two sentences on the slowest requests; none without attribution.
 pub(super) fn sentences(run: &Summary) -> Vec<String> {
     let Some(tail) = &run.tail else { return Vec::new() };
     let together = tail.slowest.iter().map(all);
@@ -77,7 +77,7 @@ fn all(slowest: &Slowest) -> String {
     text
 }
 
-/// A die in words, with its device where it is one of an array.
+/// The name of a die, with its device where that is one of an array.
 fn die(device: Option<u16>, die: u32) -> String {
     match device {
         Some(device) => format!("die {die} of device {device}"),

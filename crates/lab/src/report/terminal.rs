@@ -10,26 +10,26 @@ use super::results::{self, Group, results};
 use super::{tail, told};
 use crate::summary::{JobUse, MemberUse, Summary};
 
-/// Columns that are left free at the right edge of a wide terminal. Chosen.
+/// Columns left free at the right edge of a wide terminal. Chosen.
 const MARGIN: u16 = 4;
-/// Columns from which on three tables stand side by side. Chosen: the widest row of three has 115.
+/// The least columns for three tables side by side. Chosen: the widest row of three has 115.
 const WIDE: u16 = 120;
-/// Columns of an ordinary terminal; texts are not folded to less, chosen.
+/// The least columns for wrapped texts, chosen.
 const LEAST: u16 = 40;
 
-/// How the tables lie on a terminal.
+/// The layout of tables on a terminal.
 #[derive(Clone, Copy)]
 struct Sheet {
-    /// Columns that may be written.
+    /// Usable columns.
     width: usize,
-    /// Where the right one of two tables begins at the least, so that columns line up.
+    /// The least column at which the right one of two tables begins, for alignment.
     half: usize,
     /// Whether three tables stand side by side.
     is_wide: bool,
 }
 
 impl Sheet {
-    /// That for a terminal of this many columns.
+    /// The layout for a terminal of this many columns.
     fn of(columns: u16) -> Self {
         let columns = columns.max(LEAST);
         let width = usize::from(if columns > 80 { columns - MARGIN } else { columns });
@@ -38,7 +38,8 @@ impl Sheet {
         Self { width, half, is_wide: columns >= WIDE }
     }
 
-    /// Tables in rows of two, or of three where there is room; below each other where there is none.
+    /// Lays tables out in rows of two, or of three on a wide terminal, or below each other where they do not
+    /// fit.
     fn lay_out(&self, tables: [Vec<String>; 6]) -> Vec<String> {
         let [host, latency, flash, mean_times, wear, busy] = tables;
         let rows: Vec<Vec<Vec<String>>> = match self.is_wide {
@@ -48,7 +49,7 @@ impl Sheet {
         rows.into_iter().map(|row| self.side_by_side(&row)).collect()
     }
 
-    /// Tables next to each other, or below each other where they do not fit.
+    /// Lays tables out side by side, or below each other where they do not fit.
     fn side_by_side(&self, tables: &[Vec<String>]) -> String {
         let start = if tables.len() > 2 { self.half.min(self.width / 3) } else { self.half };
         let joined = tables.iter().skip(1).fold(tables[0].clone(), |left, right| {
@@ -66,7 +67,7 @@ fn columns_of(line: &str) -> usize {
     line.chars().count()
 }
 
-/// The result of one run in a table for a terminal of this many `columns`, the key results first.
+/// The result of a run as tables for a terminal of this many `columns`, the key results first.
 pub fn table(run: &Summary, columns: u16) -> String {
     let sheet = Sheet::of(columns);
     let groups = results(from_ref(run)).into_iter().flatten().map(|group| (group.title.clone(), group));
@@ -116,7 +117,7 @@ pub fn table(run: &Summary, columns: u16) -> String {
     shown.join("\n\n") + "\n"
 }
 
-/// Rows that are zero: they are left out of the tables, and named in one line below them.
+/// Rows that are zero: left out of the tables, and listed in one line below them.
 #[derive(Default)]
 struct Zeros(Vec<String>);
 
@@ -129,7 +130,8 @@ impl Zeros {
         kept
     }
 
-    /// Groups with the same names, without the rows that are zero in each of them, or absent, or unknown, which is said below the tables.
+    /// Groups with the same names, without the rows that are zero, absent or unknown in all of them; these
+    /// are listed below the tables.
     fn of_columns(&mut self, title: &str, columns: &[(&Group, &str)]) -> Vec<Group> {
         let results =
             |name: &str| columns.iter().filter_map(|(group, _)| group.get(name)).collect::<Vec<_>>();
@@ -159,13 +161,13 @@ impl Zeros {
         }
     }
 
-    /// The line that names them.
+    /// The line that lists them.
     fn line(&self, sheet: Sheet) -> String {
         if self.0.is_empty() { String::new() } else { wrapped("Zero", from_ref(&self.0.join("; ")), sheet) }
     }
 }
 
-/// A column for each of several pools, and what was sent to which.
+/// A column for each of several pools, and the sub-requests to each.
 fn pools(run: &Summary, groups: &BTreeMap<String, Group>, sheet: Sheet) -> String {
     if run.pools.is_empty() {
         return String::new();
@@ -190,7 +192,7 @@ fn pools(run: &Summary, groups: &BTreeMap<String, Group>, sheet: Sheet) -> Strin
     sheet.side_by_side(&tables)
 }
 
-/// A column for each device of an array, in as many tables as it takes, and what the array did.
+/// A column for each device of an array, in as many tables as needed, and the counts of the array.
 fn members(run: &Summary, groups: &BTreeMap<String, Group>, sheet: Sheet) -> String {
     let of = |(n, member): (usize, &MemberUse)| (format!("Device {n} of the array"), member.role.clone());
     let columns: Vec<(String, String)> = run.members.iter().enumerate().map(of).collect();
@@ -200,7 +202,7 @@ fn members(run: &Summary, groups: &BTreeMap<String, Group>, sheet: Sheet) -> Str
     tables.join("\n\n")
 }
 
-/// The jobs of a job file side by side, and how alike they were served.
+/// The jobs of a job file side by side, and the fairness among them.
 fn jobs(run: &Summary, groups: &BTreeMap<String, Group>, sheet: Sheet) -> String {
     let of = |(n, job): (usize, &JobUse)| (format!("Job {}", n + 1), job.name.clone());
     let columns: Vec<(String, String)> = run.jobs.iter().enumerate().map(of).collect();
@@ -210,7 +212,7 @@ fn jobs(run: &Summary, groups: &BTreeMap<String, Group>, sheet: Sheet) -> String
     tables.join("\n\n")
 }
 
-/// Tables with a column for each of these groups, which have names; as many of them beside each other as fit. Some rows are left out.
+/// Tables with a named column for each of these groups, as many side by side as fit. Some rows are left out.
 fn in_columns(
     title: &str,
     columns: &[(String, String)],
@@ -237,13 +239,14 @@ fn in_columns(
     tables
 }
 
-/// Whether a row is of a mechanism that the device does not have: a map in flash, an SLC cache.
+/// Whether a row belongs to a mechanism that the device does not have, such as a map in flash or an SLC
+/// cache.
 fn is_idle((name, result): &(String, Quantity)) -> bool {
     let optional = results::OPTIONAL.contains(&name.as_str());
     optional && matches!(result, Quantity::Absent | Quantity::Count(0))
 }
 
-/// An empty line and what failed, where anything did.
+/// An empty line and the failures, if there were any.
 fn faults(group: &Group) -> Vec<String> {
     let some: Vec<_> = group.rows.iter().filter(|(_, count)| *count != Quantity::Count(0)).collect();
     if some.is_empty() {
@@ -252,8 +255,8 @@ fn faults(group: &Group) -> Vec<String> {
     [vec![String::new()], list("Faults", some.into_iter())].concat()
 }
 
-/// Several runs in columns, with how many times the first run's result each is. Where a terminal of this many `columns` is too
-/// narrow for all, the others follow in tables of their own.
+/// Several runs in columns, with ratios to the first run. Where a terminal of this many `columns` is too
+/// narrow for all, the others follow in further tables.
 pub fn comparison(runs: &[Summary], columns: u16) -> String {
     let all = results(runs);
     let labels = results::labels(runs);
@@ -275,7 +278,7 @@ pub fn comparison(runs: &[Summary], columns: u16) -> String {
     text
 }
 
-/// Sentences on runs with these labels, each once with all the runs that it is on.
+/// Sentences on runs, each once, with the labels of all runs that it applies to.
 fn grouped_sentences(what: &str, labels: &[String], sentences: Vec<Vec<String>>, columns: u16) -> String {
     let mut told: Vec<(String, Vec<&str>)> = Vec::new();
     for (label, sentence) in
@@ -295,7 +298,7 @@ fn grouped_sentences(what: &str, labels: &[String], sentences: Vec<Vec<String>>,
             continue;
         }
         let head = format!("{what} {}:", of.join(", "));
-        // Chosen: the sentence has as much of a line as its head, or more.
+        // Chosen: the sentence gets at least half of the line.
         if 2 * columns_of(&head) <= usize::from(columns) {
             text += &(wrapped(&head, from_ref(sentence), Sheet::of(columns)) + "\n");
             continue;
@@ -330,7 +333,7 @@ fn compared_table(all: &[Vec<Group>], labels: &[String], shown: std::ops::Range<
     lines_of(&table)
 }
 
-/// A result, and behind it how many times `first` it is.
+/// A result, followed by its ratio to `first`.
 fn compared(result: &Quantity, first: Option<&Quantity>) -> String {
     let text = results::shortened(&result.to_string(), 30); // chosen: three runs fit on a wide terminal
     match first {
@@ -380,7 +383,7 @@ fn energy(run: &Summary, sheet: Sheet) -> String {
     if stages.is_empty() { String::new() } else { wrapped("Energy", &[stages.join(", ")], sheet) }
 }
 
-/// The slowest requests, in a line or two.
+/// Sentences on the slowest requests, in a line or two.
 fn slowest(run: &Summary, sheet: Sheet) -> String {
     let sentences = tail::sentences(run);
     if sentences.is_empty() { String::new() } else { wrapped("Tail", &sentences, sheet) }
@@ -405,7 +408,7 @@ fn wrapped(name: &str, lines: &[String], sheet: Sheet) -> String {
     lines_of(&table).join("\n")
 }
 
-/// Names and results below each other.
+/// A table of names and results.
 pub(super) fn list<'a>(title: &str, rows: impl Iterator<Item = &'a (String, Quantity)>) -> Vec<String> {
     let mut table = plain_table(underlined());
     table.set_header([title, ""]);
@@ -416,7 +419,7 @@ pub(super) fn list<'a>(title: &str, rows: impl Iterator<Item = &'a (String, Quan
     lines_of(&table)
 }
 
-/// Groups with the same names as columns of one table.
+/// Groups with the same names, as columns of one table.
 fn matrix(title: &str, columns: &[(&Group, &str)]) -> Vec<String> {
     let mut table = plain_table(underlined());
     table.set_header([title].into_iter().chain(columns.iter().map(|(_, name)| *name)));
@@ -448,7 +451,7 @@ fn lines_of(table: &Table) -> Vec<String> {
     table.lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
-/// Two tables next to each other, the right one from column `start` on at the least.
+/// Two tables side by side; the right one begins at column `start` or later.
 fn beside(left: &[String], right: &[String], start: usize) -> Vec<String> {
     let indent = left.iter().map(|line| columns_of(line)).max().unwrap_or(0).max(start);
     let lines = (0..left.len().max(right.len())).map(|row| {
@@ -459,7 +462,7 @@ fn beside(left: &[String], right: &[String], start: usize) -> Vec<String> {
     lines.collect()
 }
 
-/// Pairs of tables for a terminal of this many `columns`, next to each other where they fit.
+/// Pairs of tables for a terminal of this many `columns`, side by side where they fit.
 pub(super) fn pairs(tables: &[[Vec<String>; 2]], columns: u16) -> String {
     let sheet = Sheet::of(columns);
     let pairs: Vec<String> = tables.iter().map(|pair| sheet.side_by_side(pair)).collect();

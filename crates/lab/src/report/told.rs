@@ -1,4 +1,5 @@
-//! Words for the part of a load that was left out, for how well a column is known, and for metrics that a run cannot answer.
+//! Sentences on the warm-up that was left out, on the precision of a metric, and on metrics that a run cannot
+//! answer.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,7 @@ use super::quantity::{Quantity, three_digits};
 use crate::measured::{Attained, LeftOut, Unknown, WarmUpEnd};
 use crate::percentiles::PERCENTILES;
 
-/// The part that was left out.
+/// A sentence on the warm-up.
 pub(crate) fn left_out(left_out: &LeftOut) -> String {
     let requests = counted(left_out.requests, "request");
     let time = Quantity::Seconds(left_out.seconds);
@@ -20,18 +21,18 @@ pub(crate) fn left_out(left_out: &LeftOut) -> String {
     format!("{requests} in {time} left out: {end}")
 }
 
-/// Half of the interval of a column as a part of its mean, in per cent.
+/// The half-width of a metric relative to its mean, in per cent.
 fn share_of(attained: &Attained) -> Option<String> {
     let (mean, half) = attained.mean.zip(attained.half_width)?;
     Some(three_digits(100.0 * half / mean.abs().max(f64::MIN_POSITIVE)))
 }
 
-/// How well a column is known, in a few words.
+/// The precision of a metric, in a few words.
 pub(crate) fn precision(attained: &Attained) -> String {
     format!("{} ± {} %", attained.column, share_of(attained).unwrap_or_else(|| "?".to_owned()))
 }
 
-/// The same in a sentence.
+/// The precision of a metric, in a sentence.
 pub(crate) fn attained(attained: &Attained) -> String {
     let Attained { column, wanted, batches, requests_a_batch, .. } = attained;
     let wanted = format!("{} %", three_digits(100.0 * wanted));
@@ -45,7 +46,7 @@ pub(crate) fn attained(attained: &Attained) -> String {
     )
 }
 
-/// The unknown metrics: those of each reason, and the reason.
+/// The unknown metrics, grouped by reason.
 pub(crate) fn unknown(unknown: &[Unknown]) -> Vec<String> {
     let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for Unknown { metric, reason } in unknown {
@@ -54,7 +55,7 @@ pub(crate) fn unknown(unknown: &[Unknown]) -> Vec<String> {
     by_reason.into_iter().map(|(reason, metrics)| format!("{}: {reason}", named(&metrics))).collect()
 }
 
-/// Metrics by their names; percentiles of one latency up to the rarest by the first of them.
+/// The names of metrics; percentiles of one latency up to the rarest are named by the first of them.
 fn named(metrics: &[&str]) -> String {
     let rarest = PERCENTILES.last().map_or("", |percentile| percentile.key);
     let latency = |metric: &str| {

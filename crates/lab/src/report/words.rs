@@ -4,7 +4,7 @@ use super::quantity::Quantity;
 use super::results::{self, results};
 use crate::summary::Summary;
 
-/// The results that a comparison speaks of, by group and name: how it is called, and whether more of it is better.
+/// The results that a comparison mentions, by group and name: the title, and whether more is better.
 const SPOKEN: [(&str, &str, &str, bool); 4] = [
     ("Host", "IOPS", "IOPS", true),
     ("Read latency", "p99", "Read latency, p99", false),
@@ -12,7 +12,8 @@ const SPOKEN: [(&str, &str, &str, bool); 4] = [
     ("Flash", "write amplification", "Write amplification", false),
 ];
 
-/// Runs that differ by less are said to be equal. Chosen: less than another seed moves most results.
+/// The relative difference within which runs are called equal. Chosen: less than the effect of another seed
+/// on most results.
 const EQUAL: f64 = 0.01;
 
 /// A sentence for each of the most important results: the best run and the last one.

@@ -1,4 +1,5 @@
-//! A run under way on a device of a known type: requests go through a host queue into it, and what happens is measured.
+//! A run in progress on a device of a known type: requests pass through a host queue into the device, and are
+//! measured.
 
 mod stepping;
 #[cfg(test)]
@@ -30,13 +31,13 @@ use crate::timeline::Recorder;
 use crate::until::Batches;
 use warming::Warming;
 
-/// Requests between two looks at the observer: a few milliseconds of work.
+/// Requests between two calls of the observer: a few milliseconds of work.
 const LOOK_EVERY: u64 = 4_096;
 
-/// Events without an answer between two looks at whether the device gets on. Chosen: some ten milliseconds of work.
+/// Events without a completion between two checks of progress. Chosen: some ten milliseconds of work.
 const EVENTS_BETWEEN_LOOKS: u32 = 1 << 16;
 
-/// Requests after which the device is audited for the first time; then after twice as many each time, and at
+/// Requests before the first audit of the device; the number doubles each time, and a final audit follows at
 /// the end. Chosen: an audit of a large device takes as long as some hundred thousand requests.
 const FIRST_AUDIT: u64 = 1 << 20;
 
@@ -48,7 +49,7 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    /// Those that a load names.
+    /// Opens the files that a load names.
     ///
     /// # Errors
     /// [`Error::File`] if one cannot be written.
@@ -61,7 +62,7 @@ impl Opened {
     }
 }
 
-/// A run under way.
+/// A run in progress.
 pub(crate) struct Running<D: BlockDevice> {
     prepared: Prepared<D>,
     queue: HostQueue<Arrivals>,
@@ -75,54 +76,55 @@ pub(crate) struct Running<D: BlockDevice> {
     /// The description of the load; its requests are in the queue.
     load: Load,
     snapshot: Option<Output>,
-    /// The seconds on this machine that preconditioning took, and that the run has taken.
+    /// Wall time of preconditioning, and of the run so far, in seconds.
     seconds: [f64; 2],
 }
 
-/// The events around the device that are pending, so that none is scheduled twice.
+/// Pending events outside the device, so that none is scheduled twice.
 #[derive(Default)]
 struct Around {
-    /// Those of the host by their times, the next one last.
+    /// Times of host events, the next one last.
     host: Vec<Instant>,
-    /// The times of pauses.
+    /// Times of pauses.
     pauses: BTreeSet<Instant>,
 }
 
-/// When what is looked at next.
+/// Schedule of the checks.
 struct Looks {
     watchdog: Watchdog,
-    /// Requests answered until the next look at observer and device.
+    /// Completions at which observer and device are checked next.
     look_at: u64,
     audit_at: u64,
-    /// When the run has taken the time that there is.
+    /// The limit of simulated time.
     latest: Instant,
-    /// The time line, if one is wanted.
+    /// The time line, if requested.
     timeline: Option<Recorder>,
 }
 
-/// Where to stop before the end of the run.
+/// Conditions to stop before the end of the run.
 #[derive(Clone, Copy)]
 struct Stop {
-    /// After so many answers.
+    /// At this number of completions.
     answered: u64,
     /// At this time.
     time: Option<Instant>,
-    /// Where the device has taken all requests that were submitted.
+    /// When the device has accepted all submitted requests.
     taken: bool,
-    /// Where there is nothing to do before the next request is submitted.
+    /// When there is nothing to do before the next request is submitted.
     rests: bool,
 }
 
 impl Stop {
-    /// At the end of the run alone.
+    /// Only at the end of the run.
     const NEVER: Self = Self { answered: u64::MAX, time: None, taken: false, rests: false };
 
-    /// Whether a run that goes to its end would not stop here.
+    /// Whether it can stop a run earlier than its end does.
     fn is_early(&self) -> bool {
         self.taken || self.rests || self.time.is_some()
     }
 
-    /// Whether to stop before the next event, now that the host has submitted what it can; `is_over` tells whether the workload is.
+    /// Whether to stop before the next event, after the host has submitted what it can; `is_over` is set at
+    /// the end of the workload.
     #[cold]
     fn reached<S: wordline_host::Source>(&self, queue: &HostQueue<S>, is_over: bool) -> Option<Reached> {
         let is_taken = queue.upcoming()[0].is_none();
@@ -135,7 +137,7 @@ impl Stop {
 }
 
 impl<D: BlockDevice> Running<D> {
-    /// Begins to run a load on a device whose preparation began at `began`.
+    /// Begins a run of a load on a device whose preparation began at `began`.
     pub(crate) fn begin(
         prepared: Prepared<D>,
         mut load: Load,
@@ -181,7 +183,7 @@ impl<D: BlockDevice> Running<D> {
         running
     }
 
-    /// The event loop, until `stop`, the end of the workload, or the observer stops it.
+    /// The event loop, until `stop`, the end of the workload, or a stop by the observer.
     fn simulate(&mut self, stop: Stop, observer: &mut dyn Observer) -> Result<Reached> {
         let Self { prepared, queue, calendar, around, power, looks, measurements, .. } = self;
         let device = &mut prepared.device;
@@ -199,9 +201,9 @@ impl<D: BlockDevice> Running<D> {
             {
                 return Ok(reached);
             }
-            // Until something is answered or the host is due, its queue has nothing new to say.
+            // The host queue has nothing to submit until a request completes or the host is due.
             for left in (0..EVENTS_BETWEEN_LOOKS).rev() {
-                // The recovery of some devices takes no events.
+                // Some devices recover without events.
                 if power.is_off() && power.is_back(device) {
                     observer.recovered(queue.total_answered() - left_out);
                     break;
@@ -253,7 +255,7 @@ impl<D: BlockDevice> Running<D> {
 }
 
 impl Around {
-    /// Lets a pause come at this time.
+    /// Schedules a pause at this time.
     fn pause_at<E: Copy + PartialEq>(&mut self, time: Instant, calendar: &mut Calendar<Event<E>>) {
         if self.pauses.insert(time) {
             calendar.at(time, Event::Pause);
@@ -262,20 +264,20 @@ impl Around {
 }
 
 impl Looks {
-    /// Looks whether a device gets on, and writes what was recorded for the time line so far.
+    /// Checks that the device makes progress, and writes the spans recorded so far to the time line.
     #[cold]
     fn look_at_device(&mut self, device: &mut impl BlockDevice, now: Instant) -> Result<()> {
         self.timeline.as_mut().map_or(Ok(()), |timeline| timeline.drain(device))?;
         self.watchdog.look(device, now).map_err(Error::Stuck)
     }
 
-    /// The time line begins or ends.
+    /// Handles the beginning or the end of the time line.
     #[cold]
     fn timeline_comes(&mut self, now: Instant, device: &mut impl BlockDevice) -> Result<()> {
         self.timeline.as_mut().map_or(Ok(()), |timeline| timeline.comes(now, device))
     }
 
-    /// Looks at a device, and at the observer; whether the run is to go on.
+    /// Checks the device and calls the observer. Returns whether to continue.
     #[cold]
     fn look(
         &mut self,
@@ -295,7 +297,8 @@ impl Looks {
     }
 }
 
-/// Cuts the power. The events around the device are gone with its own; the time at which to stop is set once more, and those of the time line.
+/// Cuts the power. Events outside the device are lost with the events of the device; a pause and the time
+/// line are scheduled again.
 #[cold]
 fn cut<D: BlockDevice>(
     power: &mut Power,
@@ -317,8 +320,8 @@ fn cut<D: BlockDevice>(
     }
 }
 
-/// Whether to stop at the pause that has just come. What else is due at this instant goes before it, and so does giving up commands
-/// for which nothing will happen any more.
+/// Whether to stop at the pause that is due. Other events of this instant come first, and so does failing
+/// commands that can no longer complete.
 #[cold]
 fn pauses<D: BlockDevice>(
     device: &mut D,
@@ -342,7 +345,7 @@ fn pauses<D: BlockDevice>(
     Ok(false)
 }
 
-/// A closed loop has no times that could be checked before: it ends when it has taken the time that there is.
+/// A closed loop has no arrival times to check in advance: it ends at the limit of simulated time.
 #[cold]
 fn too_long(answered: u64) -> Error {
     Error::Argument {
@@ -352,7 +355,7 @@ fn too_long(answered: u64) -> Error {
     }
 }
 
-/// Nothing is going to happen while requests are outstanding: a device at the end of its life gives them up.
+/// No events are pending while requests are outstanding: a device at the end of its life fails them.
 #[cold]
 fn give_up<D: BlockDevice>(device: &mut D, calendar: &mut Calendar<Event<D::Event>>) -> Result<()> {
     if device.give_up(&mut calendar.within(Event::Device)) {
@@ -362,7 +365,7 @@ fn give_up<D: BlockDevice>(device: &mut D, calendar: &mut Calendar<Event<D::Even
     Err(Error::Stuck(format!("commands wait and nothing will happen\n{}", device.what_waits(now))))
 }
 
-/// Takes the answers that were given at `now`.
+/// Processes the completions at `now`.
 #[inline]
 fn take_answers<D: BlockDevice>(
     device: &mut D,
@@ -380,7 +383,7 @@ fn take_answers<D: BlockDevice>(
     Ok(())
 }
 
-/// Submits what is due; true at the end of the workload.
+/// Submits what is due. Returns true at the end of the workload.
 #[inline]
 fn submit<D: BlockDevice>(
     device: &mut D,
@@ -396,7 +399,7 @@ fn submit<D: BlockDevice>(
                 device.foresee(queue.upcoming());
             }
             Submission::At(time) => {
-                // Where one comes before, the queue is asked again then.
+                // If an event comes earlier, the queue is polled then.
                 if due.last().is_none_or(|next| time < *next) {
                     due.push(time);
                     calendar.at(time, Event::Host);

@@ -1,4 +1,4 @@
-//! A run under way as a session sees it.
+//! A run in progress, as driven by a session.
 
 use wordline_kernel::{Instant, Metrics, Schedule};
 use wordline_ssd::BlockDevice;
@@ -57,7 +57,7 @@ where
     fn standing(&self) -> Standing {
         let queue = &self.queue;
         let left_out = self.warming.answered();
-        // Those that were outstanding when measuring began count among the measured ones.
+        // Requests that were outstanding when the measurement began count as measured.
         let [submitted, answered] =
             [queue.total_submitted(), queue.total_answered()].map(|count| count - left_out);
         let drawn = queue.upcoming().iter().flatten().count() as u64;
@@ -131,12 +131,12 @@ where
 }
 
 impl<D: BlockDevice> Running<D> {
-    /// The present since the run began.
+    /// The present, counted from the beginning of the measurement.
     fn now(&self) -> Instant {
         Instant::ZERO + (self.calendar.now() - self.measurements.begin())
     }
 
-    /// Lets a pause come at a time since the run began. Returns when it comes.
+    /// Schedules a pause at a time counted from the beginning of the measurement. Returns its instant.
     pub(super) fn pause_at(&mut self, time: Instant) -> Result<Instant> {
         let now = self.now();
         if time < now || time > Instant::LIMIT {
@@ -170,9 +170,9 @@ impl<D: BlockDevice> Running<D> {
         }
     }
 
-    /// Ends the run: what is checked, saved and said of it at the end.
+    /// Ends the run: final checks, snapshot, notes and result.
     fn conclude(&mut self, mut interrupted: bool, observer: &mut dyn Observer) -> Result<Summary> {
-        // During a recovery no audit is possible, and a run that the user stopped does not wait for its end.
+        // No audit is possible during a recovery, and an interrupted run does not wait for its end.
         if !interrupted {
             self.prepared.device.audit(self.calendar.now() - Instant::ZERO);
         }
@@ -186,7 +186,7 @@ impl<D: BlockDevice> Running<D> {
             self.load.notes.push(saved.1);
         }
         let outcome = self.outcome(interrupted);
-        // A run that the user stopped does not wait for the rest of a hash.
+        // An interrupted run does not wait for the rest of a hash.
         let ready = |file: &Fingerprint| outcome != Outcome::Interrupted || file.is_finished();
         let trace_file = self.load.trace_file.take().filter(ready).and_then(Fingerprint::finish);
         let summary = self.summary_of(trace_file, outcome, self.load.notes.clone());
@@ -207,7 +207,7 @@ impl<D: BlockDevice> Running<D> {
         Summary { warm_up, precision, ..summary }.with_power_cuts(self.power.results().to_vec())
     }
 
-    /// Saves the device after its run: whether that was done, and a sentence about it.
+    /// Saves the device after its run. Returns whether it was saved, and a note.
     fn save_after(
         &mut self,
         to: Output,
@@ -225,7 +225,7 @@ impl<D: BlockDevice> Running<D> {
         }
     }
 
-    /// Saves the device, with the events that are its own.
+    /// Saves the device, with its own events.
     fn save_to(&mut self, to: Output, observer: &mut dyn Observer) -> Result<()> {
         let of_device = |(time, event)| match event {
             Event::Device(event) => Some((time, event)),

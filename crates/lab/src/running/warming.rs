@@ -1,4 +1,4 @@
-//! The beginning of a run that is not measured.
+//! The beginning of a run, which is not measured.
 
 use std::mem;
 
@@ -19,7 +19,7 @@ use crate::steps::Reached;
 use crate::summary::{Outcome, Summary};
 use crate::transient::{Reading, Transient, WarmUp};
 
-/// A warm-up that is to come, or what was left out.
+/// A pending warm-up, or what was left out.
 #[derive(Debug)]
 pub(super) enum Warming {
     ToCome(WarmUp),
@@ -28,7 +28,7 @@ pub(super) enum Warming {
 }
 
 impl Warming {
-    /// That of a load which has not begun.
+    /// The warm-up of a load that has not begun.
     pub fn of(load: &Load) -> Self {
         match (&load.settling, load.warm_up) {
             (Some(settling), _) => Self::ToSettle(settling.clone()),
@@ -37,7 +37,7 @@ impl Warming {
         }
     }
 
-    /// Requests that were answered before what is measured.
+    /// Requests completed before the measurement.
     pub fn answered(&self) -> u64 {
         self.left_out().map_or(0, |left_out| left_out.requests)
     }
@@ -49,8 +49,8 @@ impl Warming {
 }
 
 impl<D: BlockDevice> Running<D> {
-    /// Goes on to the end of the warm-up, where one is to come, and measures from there. Where its observer stops it, or the requests end
-    /// before, everything is measured and the result says so.
+    /// Advances to the end of a pending warm-up, and measures from there. If the observer stops it, or the
+    /// requests end earlier, everything is measured and a note says so.
     pub(super) fn warm_up(&mut self, observer: &mut dyn Observer) -> Result<Reached> {
         let wanted = match mem::replace(&mut self.warming, Warming::Over(None)) {
             Warming::Over(left_out) => {
@@ -89,10 +89,10 @@ impl<D: BlockDevice> Running<D> {
         Ok((self.go_on(stop, observer)?, WarmUpEnd::Asked))
     }
 
-    /// Goes on until the load is steady, or has taken as many requests as it may.
+    /// Advances until the load is steady, or the limit of requests is reached.
     fn until_steady(&mut self, observer: &mut dyn Observer) -> Result<(Reached, WarmUpEnd)> {
         let most = WarmUp::Rule.limit(self.load.total).unwrap_or(u64::MAX);
-        // Requests that come once are measured or left out.
+        // Requests that can be read only once are either measured or left out.
         let most = if self.load.beside > 0 { most } else { most.min(self.load.total.unwrap_or(most) / 2) };
         let mut transient = Transient::begin(self.reading());
         loop {
@@ -145,7 +145,7 @@ impl<D: BlockDevice> Running<D> {
         }
     }
 
-    /// Goes on to the end: of the requests, or where a column is known well enough.
+    /// Advances to the end of the requests, or until a metric has the wanted precision.
     pub(super) fn measure_to_the_end(&mut self, observer: &mut dyn Observer) -> Result<Reached> {
         let Some(mut batches) = self.batches.take() else { return self.go_on(Stop::NEVER, observer) };
         let (mut is_new, mut reached) = (true, Ok(Reached::Wanted));
@@ -167,7 +167,7 @@ impl<D: BlockDevice> Running<D> {
         }
         self.batches = Some(batches);
         match reached? {
-            // Outstanding requests are answered.
+            // Outstanding requests are completed.
             Reached::Wanted => {
                 self.queue.source_mut().end_after(0);
                 self.go_on(Stop::NEVER, observer)
@@ -176,7 +176,7 @@ impl<D: BlockDevice> Running<D> {
         }
     }
 
-    /// The result of the present batch.
+    /// The result of the current batch.
     fn batch(&self) -> Summary {
         let (end, outcome) = (self.calendar.now(), Outcome::Complete);
         let ending = Ending { end, outcome, trace_file: None, notes: Vec::new(), seconds: self.seconds };
@@ -197,7 +197,7 @@ impl<D: BlockDevice> Running<D> {
         }
     }
 
-    /// Forgets what was measured so far.
+    /// Discards the measurements so far.
     fn measure_from_here(&mut self, end: WarmUpEnd) {
         let (now, answered) = (self.calendar.now(), self.queue.total_answered());
         let seconds = (now - self.measurements.begin()).seconds();
@@ -208,8 +208,8 @@ impl<D: BlockDevice> Running<D> {
         self.begin_to_measure();
     }
 
-    /// Begins with all that counts from the beginning of what is measured: the explained requests, time line, power cut, and the number
-    /// of requests.
+    /// Starts everything that counts from the beginning of the measurement: tail attribution, time line,
+    /// power cut, and the number of requests.
     pub(super) fn begin_to_measure(&mut self) {
         let begin = self.measurements.begin();
         if let Some(slowest) = self.load.slowest {

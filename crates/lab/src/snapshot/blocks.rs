@@ -1,15 +1,16 @@
-//! A section of a file as blocks with checksums: nothing reaches a reader that is not as it was written.
+//! A section of a file as blocks with checksums, so that readers never see damaged data.
 //!
-//! A block is its length and the checksum (CRC-32, as of zip) of the section's letter, the block's number and its bytes,
-//! both as four bytes with the lowest first; then the bytes. An empty block ends the section. A checksum of 32 bits finds
-//! any change of four bytes in a row; the numbers find blocks that are missing or elsewhere.
+//! A block is its length and the checksum (CRC-32, as in zip) of the section's letter, the block's number and
+//! its bytes, both as four bytes in little-endian order; then the bytes. An empty block ends the section. A
+//! checksum of 32 bits detects any change within four consecutive bytes; the numbers detect missing and
+//! misplaced blocks.
 
 use std::io::{self, BufRead, Read, Write};
 
-/// Most bytes of a block. Chosen: little beside any device, and a fraction of a millisecond to check.
+/// The most bytes of a block. Chosen: small against any device, and checked in a fraction of a millisecond.
 const MOST: usize = 1 << 18;
 
-/// An error in a file, carried by an [`io::Error`] through the reader.
+/// A fault of a file, carried by an [`io::Error`] through the reader.
 #[derive(Debug)]
 pub(super) struct Damage {
     pub(super) found: String,
@@ -24,12 +25,12 @@ impl std::fmt::Display for Damage {
 
 impl std::error::Error for Damage {}
 
-/// An error that carries what is wrong.
+/// An I/O error that carries the fault.
 pub(super) fn damage(found: impl Into<String>, wanted: impl Into<String>) -> io::Error {
     io::Error::other(Damage { found: found.into(), wanted: wanted.into() })
 }
 
-/// Fills `bytes`; the file may not end before.
+/// Fills `bytes`; an earlier end of the file is an error.
 pub(super) fn fill(from: &mut impl Read, bytes: &mut [u8]) -> io::Result<()> {
     from.read_exact(bytes).map_err(|error| match error.kind() {
         io::ErrorKind::UnexpectedEof => damage("an end in the middle", "the whole of the snapshot"),
@@ -98,7 +99,7 @@ pub(super) struct Reader<R> {
     section: u8,
     number: u32,
     block: Vec<u8>,
-    /// How much of the block is read.
+    /// The position in the block.
     at: usize,
     ended: bool,
 }
@@ -131,7 +132,7 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
-    /// Checks that the section is at its end. Returns the reader behind it.
+    /// Checks that the section is at its end. Returns the underlying reader.
     pub(super) fn finish(mut self) -> io::Result<R> {
         match self.fill_buf()? {
             [] => Ok(self.from),

@@ -1,8 +1,8 @@
-//! Snapshots: a device as a file, made once and used for many runs.
+//! Snapshots: the state of a device as a file, made once and used for many runs.
 //!
-//! A file is the magic text, the numbers of its format and of the layout of the state, and two sections of blocks with
-//! checksums: the head, in JSON, and the state ([`wordline_ssd::snapshot`]), compressed with zstd. It is written beside
-//! its destination and renamed when whole. See docs/snapshots.md.
+//! A file has the magic text, the version numbers of its format and of the layout of the state, and two
+//! sections of blocks with checksums: the head, in JSON, and the state ([`wordline_ssd::snapshot`]),
+//! compressed with zstd. It is written to a temporary file and renamed when complete. See docs/snapshots.md.
 
 mod blocks;
 #[cfg(test)]
@@ -25,17 +25,17 @@ use crate::output::Output;
 use crate::{caught, input};
 use blocks::{Damage, damage, fill};
 
-/// The first bytes of a snapshot. The line end finds files that were sent as text.
+/// The first bytes of a snapshot. The line end detects files that were transferred as text.
 const MAGIC: &[u8; 16] = b"wordline-state\r\n";
 
-/// The number of the format around the state.
+/// The version of the format around the state.
 const FORMAT: u32 = 1;
 
-/// The sections.
+/// The letters of the sections.
 const HEAD: u8 = b'h';
 const STATE: u8 = b's';
 
-/// Compression level. Chosen: the fastest of zstd's usual ones; what is in a map of random writes hardly gets smaller.
+/// Compression level. Chosen: the fastest of the usual zstd levels; maps of random writes hardly compress.
 const LEVEL: i32 = 1;
 
 /// The head of a snapshot.
@@ -48,13 +48,13 @@ pub struct Head {
     pub device: String,
     /// The whole configuration of the device, in TOML.
     pub configuration: String,
-    /// The seed that the device was made with.
+    /// The seed of the device.
     pub seed: u64,
     /// The history of the device, in order.
     pub history: Vec<String>,
-    /// Where the device's clock stands, in seconds.
+    /// The time of the device's clock, in seconds.
     pub simulated_seconds: f64,
-    /// Digest of all that happened in the device.
+    /// The digest of everything that happened in the device.
     pub digest: String,
 }
 
@@ -62,7 +62,7 @@ pub struct Head {
 pub struct Snapshot {
     path: PathBuf,
     head: Head,
-    /// Behind the head.
+    /// The reader, after the head.
     file: BufReader<Counted>,
 }
 
@@ -71,13 +71,13 @@ pub struct Snapshot {
 pub struct Size {
     /// Of the file.
     pub file_bytes: u64,
-    /// Of the state in it, before it is compressed.
+    /// Of the state in it, before compression.
     pub state_bytes: u64,
 }
 
-/// A device as it is for the moment, to be saved.
+/// The present state of a device, to be saved.
 pub struct Moment<'a, D: BlockDevice> {
-    /// The device, with no command under way.
+    /// The device, without outstanding commands.
     pub device: &'a D,
     /// The pending events.
     pub agenda: &'a Agenda<D::Event>,
@@ -85,18 +85,18 @@ pub struct Moment<'a, D: BlockDevice> {
     pub name: &'a str,
     /// Its configuration in TOML.
     pub configuration: &'a str,
-    /// The seed that it was made with.
+    /// The seed of the device.
     pub seed: u64,
     /// The history of the device.
     pub history: &'a [String],
 }
 
 impl<D: BlockDevice> Moment<'_, D> {
-    /// Writes a snapshot, which appears when it is whole. Of each mebibyte of the state `look` is told how many bytes there were,
-    /// and says whether to go on.
+    /// Writes a snapshot, which appears when it is complete. After each mebibyte of the state `look` gets the
+    /// number of bytes so far, and returns whether to continue.
     ///
     /// # Errors
-    /// [`Error::File`] if it cannot be written, [`Error::Stopped`] if it was not to go on.
+    /// [`Error::File`] if it cannot be written, [`Error::Stopped`] if `look` returned false.
     pub fn save(&self, mut to: Output, look: &mut dyn FnMut(u64) -> bool) -> Result<()> {
         let mut goes_on = true;
         let written = self.write(BufWriter::new(&mut to), &mut |bytes| {
@@ -140,14 +140,15 @@ impl<D: BlockDevice> Moment<'_, D> {
     }
 }
 
-/// A device, and what is about to happen to it.
+/// A device, and its pending events.
 type Restored<D> = (D, Agenda<<D as BlockDevice>::Event>);
 
 impl Snapshot {
-    /// Opens the snapshot in the file `path`, or `-` for standard input, and reads what it says of itself.
+    /// Opens the snapshot in the file `path`, or `-` for standard input, and reads its head.
     ///
     /// # Errors
-    /// [`Error::File`] if it cannot be read, [`Error::Content`] if it is no snapshot, of another version, or damaged.
+    /// [`Error::File`] if it cannot be read, [`Error::Content`] if it is not a snapshot, of another version,
+    /// or damaged.
     pub fn open(path: &Path) -> Result<Self> {
         let about = std::fs::metadata(path).ok().filter(|about| about.is_file());
         let length = about.map(|about| about.len());
@@ -167,17 +168,17 @@ impl Snapshot {
         format!("{} (configuration)", self.path.display())
     }
 
-    /// The type of the device that it is of.
+    /// The type of its device.
     pub fn device_type(&self) -> String {
         let table: Option<toml::Table> = self.head.configuration.parse().ok();
         let named = table.as_ref().and_then(|table| table.get(DEVICE)?.as_str());
         named.unwrap_or(Ssd::NAME).to_owned()
     }
 
-    /// Whether it is of a device like `device`.
+    /// Checks that its device is configured like `device`.
     ///
     /// # Errors
-    /// [`Error::Content`] that names the first key that differs.
+    /// [`Error::Content`] with the first key that differs.
     pub fn check<T: DeviceType>(&self, device: &T) -> Result<()> {
         let differs =
             |found: String, wanted: String| Err(Error::Content { path: self.path.clone(), found, wanted });
@@ -199,15 +200,15 @@ impl Snapshot {
         })
     }
 
-    /// The device of the snapshot, which is like `device`, and what is about to happen to it.
+    /// The device of the snapshot, which must be configured like `device`, and its pending events.
     ///
     /// # Errors
-    /// As for [`check`](Self::check) and [`open`](Self::open).
+    /// The errors of [`check`](Self::check) and [`open`](Self::open).
     pub fn restore<T: DeviceType>(self, device: &T) -> Result<Restored<T::Device>> {
         self.check(device)?;
         let mut device = device.build(Seed(self.head.seed));
         let Self { path, head, file } = self;
-        // A state that fails the checks of the simulation is the file's fault.
+        // A state that fails checks of the simulation is a fault of the file.
         let loaded = caught::catch(|| -> io::Result<_> {
             let agenda = read_state(file, |source| device.load(source))?;
             device.audit(agenda.now - Instant::ZERO);
@@ -232,10 +233,10 @@ impl Snapshot {
         Ok((device, agenda))
     }
 
-    /// Reads all of it, so that any damage is found, and says how large it is.
+    /// Reads the whole snapshot to detect any damage. Returns its sizes.
     ///
     /// # Errors
-    /// As for [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     pub fn verify(self) -> Result<Size> {
         let Self { path, file, .. } = self;
         let counted = Arc::clone(&file.get_ref().bytes);
@@ -254,11 +255,11 @@ impl Snapshot {
     }
 }
 
-/// A file that is read from its beginning, and how many of its bytes were.
+/// A file read from its beginning, with the number of bytes read.
 struct Counted {
     from: Box<dyn Read + Send>,
     bytes: Arc<AtomicU64>,
-    /// Of a regular file.
+    /// The length of a regular file.
     length: Option<u64>,
 }
 
@@ -293,10 +294,10 @@ fn read_head(file: &mut BufReader<Counted>) -> io::Result<Head> {
         .map_err(|error| damage(format!("a head that means nothing ({error})"), "its keys"))
 }
 
-/// The state as it is in memory.
+/// The decompressed state.
 type Decoder = zstd::Decoder<'static, blocks::Reader<BufReader<Counted>>>;
 
-/// Lets `read` read the state; the file has to end behind it.
+/// Reads the state by `read`; the file must end after it.
 fn read_state<T>(
     file: BufReader<Counted>,
     read: impl FnOnce(&mut In<Decoder>) -> std::result::Result<T, Broken>,
@@ -324,7 +325,7 @@ fn read_state<T>(
     Ok(value)
 }
 
-/// The error of the user's file.
+/// The error for a fault of the user's file.
 fn told(path: &Path, error: io::Error) -> Error {
     match error.downcast::<Damage>() {
         Ok(Damage { found, wanted }) => Error::Content { path: path.to_owned(), found, wanted },
@@ -332,7 +333,7 @@ fn told(path: &Path, error: io::Error) -> Error {
     }
 }
 
-/// The first key in which two configurations differ, and its values; "nothing" where it is left out.
+/// The first key in which two configurations differ, with both values; "nothing" where it is left out.
 fn first_difference(
     key: &str,
     found: &toml::Value,
@@ -360,12 +361,12 @@ fn first_difference(
 struct Out<'a, W> {
     to: W,
     error: Option<io::Error>,
-    /// Bytes that were written.
+    /// Number of bytes written.
     bytes: u64,
     look: &'a mut dyn FnMut(u64) -> bool,
 }
 
-/// Bytes of a state between two looks at whether to go on. Chosen: a few thousandths of a second.
+/// Bytes of a state between two calls of `look`. Chosen: a few thousandths of a second.
 const LOOK_EVERY: u64 = 1 << 20;
 
 impl<W: Write> Sink for Out<'_, W> {
@@ -389,12 +390,12 @@ struct In<R> {
     at_most: u64,
 }
 
-/// How much longer than the file a field is believed to be, beside what the device takes. Chosen: what requests leave behind
-/// gets four to ten times smaller.
+/// The greatest plausible length of a field relative to the file, beside what the device needs. Chosen:
+/// states after requests compress four to ten times.
 const MOST_COMPRESSED: u64 = 64;
 
 impl<R: Read> In<R> {
-    /// Reads some bytes; none at the end.
+    /// Reads some bytes; 0 at the end.
     fn some(&mut self, bytes: &mut [u8]) -> std::result::Result<usize, Broken> {
         self.from.read(bytes).map_err(|error| {
             self.error = Some(error);

@@ -23,13 +23,13 @@ fn run_on(device: &Device, options: &RunOptions) -> Result<Summary> {
     crate::run(device, &load, options, &mut Unobserved)
 }
 
-/// The summary of a run, without the times on this machine and without notes.
+/// The summary of a run, without wall times and without notes.
 fn measured(summary: Summary) -> String {
     let plain = Summary { simulator: Simulator::default(), notes: Vec::new(), ..summary };
     serde_json::to_string(&plain).expect("a summary is JSON")
 }
 
-/// A folder with a snapshot in it.
+/// A folder with a snapshot.
 fn made() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a temporary directory");
     let path = folder.path().join("steady.snap");

@@ -1,4 +1,4 @@
-//! Evidence of a run for its bound: how busy the parts of the device were, and where requests spent their time.
+//! Evidence of a run for its bottleneck: utilisation of the parts of the device, and the latency breakdown.
 
 use wordline_host::Pace;
 use wordline_kernel::Duration;
@@ -7,17 +7,18 @@ use wordline_ssd::metrics::Detail;
 
 use crate::summary::{Bound, Summary};
 
-/// How busy the parts of a kind were, as fractions of a run.
+/// Utilisation of the parts of a kind, as fractions of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part {
     /// The busiest.
     pub most: f64,
-    /// In the mean.
+    /// The mean.
     pub mean: f64,
 }
 
 impl Part {
-    /// That of parts with these fractions, in the stretches of a run in which the host has something to do; none without parts.
+    /// The utilisation from these fractions, scaled to the time in which the host is active; none without
+    /// parts.
     fn of(fractions: &[f64], factor: f64) -> Option<Self> {
         let mean = fractions.iter().sum::<f64>() / fractions.len().max(1) as f64;
         let most = fractions.iter().copied().fold(0.0, f64::max);
@@ -26,13 +27,13 @@ impl Part {
     }
 }
 
-/// The shares of what dies do in the time in which they can take no other command: they do something, or wait for the bus.
+/// Shares of the time in which dies cannot accept another command, as they work or wait for the bus.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spent {
     pub sensing: f64,
     pub programming: f64,
     pub erasing: f64,
-    /// With the waits for it.
+    /// Including waits for the bus.
     pub bus: f64,
 }
 
@@ -49,31 +50,31 @@ impl Spent {
         }
     }
 
-    /// The work of the arrays that took longest, and its share.
+    /// The array work that took longest, and its share.
     pub fn longest(&self) -> (&'static str, f64) {
         let work = [("sensing", self.sensing), ("programming", self.programming), ("erasing", self.erasing)];
         work.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or_default()
     }
 }
 
-/// Where requests spent their time, by shares of it.
+/// The latency breakdown, by shares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stages {
     /// The mean time of a request, in seconds.
     pub mean_seconds: f64,
-    /// Waiting for what lets no more through: a place in the device, room in the buffer, garbage collection, a stripe.
+    /// Waits for limited resources: a slot in the device, room in the buffer, garbage collection, a stripe.
     pub held_up: f64,
-    /// All but waits for dies: the most that can have been service.
+    /// Everything except waits for dies: the upper limit of service.
     pub service: f64,
-    /// The greatest share of one stage in which requests are served, with the waits for it that are counted there.
+    /// The greatest share of a stage that serves requests, including waits counted in it.
     pub longest_service: f64,
 }
 
-/// Stages in which a request is served, though it may wait there as well.
+/// Stages that serve requests, though requests may wait in them as well.
 const SERVING: [&str; 7] = ["link", "controller", "mapping", "bus", "array", "decoding", "retries"];
 
 impl Stages {
-    /// None where nobody knows.
+    /// None without a latency breakdown.
     fn of(run: &Summary) -> Option<Self> {
         let (reads, writes) = (run.host.reads as f64, run.host.writes as f64);
         let time = |read_us: f64, write_us: f64| read_us * reads + write_us * writes;
@@ -96,21 +97,21 @@ impl Stages {
     }
 }
 
-/// All that a run tells.
+/// All the evidence of a run.
 #[derive(Clone, Debug)]
 pub struct Evidence {
     /// Dies with a command in the array or on the bus, without waits for the bus.
     pub dies: Option<Part>,
-    /// The mean fraction of a die with waits for the bus: for so long it could take no other command.
+    /// The mean fraction of time in which a die cannot accept another command, with waits for the bus.
     pub held: f64,
     pub buses: Option<Part>,
     pub link: Option<Part>,
     pub dies_spend: Spent,
-    /// The part of the time of the arrays that went into garbage collection; none where they were idle.
+    /// Fraction of the busy time of the arrays spent on garbage collection; none where they were idle.
     pub cleaning: Option<f64>,
-    /// The part of the data on the buses that garbage collection read and programmed, by pages.
+    /// Fraction of the data on the buses read and programmed by garbage collection, in pages.
     pub moved: f64,
-    /// None where nobody knows where requests spent their time.
+    /// None without a latency breakdown.
     pub stages: Option<Stages>,
 }
 
@@ -137,27 +138,27 @@ impl Evidence {
         }
     }
 
-    /// The kinds of parts that there are.
+    /// The kinds of parts of the device.
     pub fn parts(&self) -> impl Iterator<Item = (Bound, Part)> + '_ {
         let kinds = [(Bound::Arrays, self.dies), (Bound::Buses, self.buses), (Bound::Link, self.link)];
         kinds.into_iter().filter_map(|(bound, part)| Some((bound, part?)))
     }
 
-    /// The kind of which one part was busiest.
+    /// The kind with the busiest part.
     pub fn busiest(&self) -> Option<(Bound, Part)> {
         self.parts().max_by(|a, b| a.1.most.total_cmp(&b.1.most))
     }
 }
 
-/// The part of the time of the arrays that went into garbage collection.
+/// Fraction of the busy time of the arrays spent on garbage collection.
 fn cleaning(run: &Summary) -> Option<f64> {
     let collected = run.metrics.number("flash.gc_array_us")? * 1e-6;
     let all = run.die_utilisation.iter().sum::<f64>() * run.simulated_seconds;
-    // The time of each command of the collector is rounded to a microsecond.
+    // The time of each GC command is rounded to a microsecond.
     (all > 0.0).then(|| (collected / all).min(1.0))
 }
 
-/// Pages that cross the buses for others than garbage collection, by the names of their metrics.
+/// Pages transferred on the buses for purposes other than garbage collection, by the names of their metrics.
 const OTHERS: [&str; 8] = [
     "flash.host_reads",
     "flash.rmw_reads",
@@ -169,7 +170,8 @@ const OTHERS: [&str; 8] = [
     "flash.padding",
 ];
 
-/// The part of the pages on the buses that garbage collection read and programmed; pages that moved inside their chips are none.
+/// The fraction of pages on the buses read and programmed by garbage collection; pages copied within their
+/// chips do not count.
 fn moved(run: &Summary) -> f64 {
     let count = |name: &str| run.metrics.number(name).unwrap_or(0.0);
     // Each is read and programmed.

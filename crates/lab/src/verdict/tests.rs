@@ -8,12 +8,12 @@ use crate::summary::TimeShare;
 
 const CLOSED: Pace = Pace::Closed { depth: 4, think: Duration::ZERO };
 
-/// Dies that spend equal parts of their time on programming and on the bus.
+/// Dies with equal shares of programming and bus time.
 const HALF: Spent = Spent { sensing: 0.0, programming: 0.5, erasing: 0.0, bus: 0.5 };
 const MOSTLY_PROGRAMMING: Spent = Spent { programming: 0.8, bus: 0.15, sensing: 0.05, erasing: 0.0 };
 
-/// A run of a second in which dies, channels and link were busy for these fractions of it, with this mean time of a request in each stage in
-/// microseconds and so many requests outstanding.
+/// A run of a second with these utilisations of dies, channels and link, this mean time of a request in each
+/// stage in microseconds, and this many outstanding requests.
 fn run(busy: [f64; 3], dies_spend: Spent, stages: &[(&str, f64)], outstanding: f64) -> (Summary, Detail) {
     let [dies, channels, link] = busy;
     let time = |(name, us): &(&str, f64)| TimeShare { name: (*name).into(), read_us: *us, write_us: *us };
@@ -43,7 +43,7 @@ fn verdict((run, detail): &(Summary, Detail)) -> Verdict {
     of(run, CLOSED, detail).expect("it has parts")
 }
 
-/// Requests that wait for dies half of their time.
+/// Requests that wait for dies during half of their time.
 const WAITING: [(&str, f64); 3] = [("array", 30.0), ("bus", 20.0), ("die_wait", 50.0)];
 
 #[test]
@@ -72,7 +72,8 @@ fn full_dies_are_bound_by_what_takes_most_of_their_time_if_that_leads() {
         let mut run = run([0.95, 0.3, 0.2], spend, &WAITING, 100.0);
         let arrays: f64 = run.0.die_utilisation.iter().sum();
         run.0.metrics.set("flash.gc_array_us", part * arrays * 1e6);
-        // Of the data on the buses as much is garbage collection's as of the time of the arrays; each page is read and programmed.
+        // Garbage collection has the same share of the data on the buses as of the array time; each page is
+        // read and programmed.
         for name in ["rmw_reads", "read_ahead_reads", "translation_reads", "host_programs", "unit_programs"]
             .into_iter()
             .chain(["translation_programs", "padding", "gc_copied"])
@@ -108,7 +109,7 @@ fn waits_for_the_bus_keep_a_die_from_other_commands_and_are_the_time_of_the_bus(
     };
     assert_eq!(of_waits([0.6, 0.7, 0.1], HALF, 0).bound, Bound::Unknown);
     assert_eq!(of_waits([0.6, 0.7, 0.1], HALF, 350).bound, Bound::Buses);
-    // As `pageftl` under `proxy`: programs of a third, and the bus with its waits.
+    // As `pageftl` under `proxy`: programs take a third, and the bus with its waits.
     let thirds = Spent { sensing: 0.35, programming: 0.45, erasing: 0.0, bus: 0.2 };
     let none_leads = of_waits([0.89, 0.6, 0.1], thirds, 100);
     assert_eq!(none_leads.bound, Bound::Unknown);
@@ -120,9 +121,9 @@ fn waits_for_the_bus_keep_a_die_from_other_commands_and_are_the_time_of_the_bus(
 fn the_host_binds_where_the_least_that_a_doubling_brings_beats_every_share_of_the_time() {
     let serving = [("array", 60.0), ("bus", 30.0), ("link", 10.0)];
     let host = |busy, stages: &[_], outstanding| verdict(&run(busy, HALF, stages, outstanding)).bound;
-    // One at a time on one of ten dies: 2 / (1 + 0.1) at the least, more than the array's 60 %.
+    // One at a time on one of ten dies: at least 2 / (1 + 0.1), more than the array's 60 %.
     assert_eq!(host([0.1, 0.05, 0.01], &serving, 1.0), Bound::Host);
-    // Many at a time, of which a die has half of its time: 2 / (1 + 2 * 0.5) is nothing more.
+    // Many at a time, each spending half of its time on a die: 2 / (1 + 2 * 0.5) is no gain.
     assert_eq!(host([0.5, 0.05, 0.01], &serving, 100.0), Bound::Unknown);
     let held_up = [("array", 30.0), ("bus", 20.0), ("link", 20.0), ("buffer", 30.0)];
     assert_eq!(host([0.1, 0.05, 0.01], &held_up, 1.0), Bound::Unknown);

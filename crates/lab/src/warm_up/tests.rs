@@ -4,7 +4,7 @@ use super::*;
 use crate::workload::Origin;
 use crate::{Device, Precondition, RunOptions, Selection, Summary, Unobserved, Workload, run};
 
-/// A device with a map of 4 KiB and 256 blocks a plane.
+/// A device with a mapping unit of 4 KiB and 256 blocks a plane.
 fn device() -> Device {
     let set = ["part.geometry.blocks_per_plane=256", "part.geometry.pages_per_block=64"];
     let set = set.map(str::to_owned).to_vec();

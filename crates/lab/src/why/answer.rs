@@ -1,4 +1,4 @@
-//! The answer: elasticities of what was measured, and which of them is the bound.
+//! The answer: elasticities, and the bottleneck that follows from them.
 
 use wordline_host::Pace;
 
@@ -6,20 +6,20 @@ use super::sample::{BATCHES, Sample};
 use super::{Asked, Asking, Cause, Effect, Elasticity, First, Why};
 use crate::student::Mean;
 
-/// The gain of twice the demand from which on the host can be what bounds a run: a fifth.
+/// The gain from doubling the demand at which the host can be the bottleneck: a fifth.
 const GAIN: f64 = 1.2;
 
-/// The least elasticity of a bound. Chosen: a tenth less then brings a hundredth.
+/// The least elasticity of a bottleneck. Chosen: a tenth less time then gains one per cent.
 const LEAST: f64 = 0.1;
 
-/// A change, what it brought, and that batch by batch.
+/// A change, its effect, and the effect by batches.
 struct Measured {
     effect: Effect,
-    /// Elasticities of the batches; empty where they are not known.
+    /// Elasticities of the batches; empty where unknown.
     batches: Vec<f64>,
 }
 
-/// The answer to what was asked.
+/// The answer from all samples.
 pub fn of(asked: &Asked<'_>, first: &First, samples: Vec<(Cause, Asking)>) -> Why {
     let First { sample: first, pace, queues, source, .. } = first;
     let (pace, queues) = (*pace, usize::from(*queues));
@@ -53,7 +53,8 @@ pub fn of(asked: &Asked<'_>, first: &First, samples: Vec<(Cause, Asking)>) -> Wh
     }
 }
 
-/// How many completions are compared: all but those at the end, when no more than these are outstanding; the same in each run.
+/// The number of completions to compare, the same in each run: all but the last ones, which complete while
+/// fewer requests are outstanding.
 fn comparable(first: &Sample, pace: Pace, queues: usize, samples: &[(Cause, Asking)]) -> usize {
     let lengths = samples.iter().filter_map(|(_, sample)| Some(sample.as_ref().ok()?.completions.len()));
     let least = lengths.fold(first.completions.len(), usize::min);
@@ -63,13 +64,13 @@ fn comparable(first: &Sample, pace: Pace, queues: usize, samples: &[(Cause, Aski
         }
         Pace::Open { .. } | Pace::BySource { .. } => 0,
     };
-    // Of a run that is short beside its depth half is compared all the same.
+    // Of a run that is short relative to its depth, half is compared in any case.
     least.saturating_sub(outstanding).max(least / 2)
 }
 
 fn measured(cause: Cause, sample: Asking, pace: Pace, first: &Sample, count: usize) -> Measured {
     let change = cause.change();
-    // The gain if nothing else counted, as a logarithm: of a time the inverse of its factor.
+    // The gain if only the changed part counted, as a logarithm: for a time, the inverse of its factor.
     let (factor, whole) = match change.ratio(pace) {
         Ok(ratio) if change.demand != 1.0 => (ratio, libm::log(ratio)),
         _ => (0.9, libm::log(1.0 / 0.9)),
@@ -106,7 +107,7 @@ fn measured(cause: Cause, sample: Asking, pace: Pace, first: &Sample, count: usi
     Measured { effect, batches }
 }
 
-/// The elasticities of batches, of which each lasted so long before and after a change; empty where one took no time.
+/// The elasticities of batches with these durations before and after a change; empty where one took no time.
 fn elasticities(before: &[f64], after: &[f64], whole: f64) -> Vec<f64> {
     let pairs = before.iter().zip(after);
     let each = pairs
@@ -118,7 +119,7 @@ fn half(batches: &[f64]) -> Option<f64> {
     if batches.is_empty() { None } else { Mean::of(batches).half }
 }
 
-/// The bound, if there is one that leads, and a sentence about it.
+/// The bottleneck, if one leads, and a sentence on it.
 fn bound(all: &[Measured]) -> (Option<Cause>, String) {
     let twice = all.iter().find(|one| one.effect.cause == Cause::HostTwice).and_then(|one| one.effect.iops);
     let is_host = twice.is_some_and(|gain| gain >= GAIN);
@@ -156,7 +157,7 @@ fn bound(all: &[Measured]) -> (Option<Cause>, String) {
     }
 }
 
-/// Whether one elasticity is greater than another by more than chance, batch by batch.
+/// Whether one elasticity is greater than another by more than chance, compared by batches.
 fn leads(best: &Measured, other: &Measured) -> bool {
     let value = |one: &Measured| one.effect.elasticity.map_or(0.0, |known| known.value);
     let lead = value(best) - value(other);
@@ -164,12 +165,12 @@ fn leads(best: &Measured, other: &Measured) -> bool {
         best.batches.iter().zip(&other.batches).map(|(best, other)| best - other).collect();
     match half(&differences) {
         Some(half) => lead > half,
-        // Nothing is known of chance: what leads by a tenth leads.
+        // Without an estimate of chance a lead of a tenth counts.
         None => lead > LEAST,
     }
 }
 
-/// A multiple as what it adds, in percent.
+/// A ratio as the gain in percent.
 pub fn percent(gain: f64) -> String {
     let more = (gain - 1.0) * 100.0;
     format!("{more:+.1} %")

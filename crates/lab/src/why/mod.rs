@@ -1,13 +1,16 @@
-//! The bound of a run, by experiment: the run is repeated with one thing changed at a time, and the change that brings most is the bound.
+//! The bottleneck of a run, by experiment: the run is repeated with one change at a time, and the change with
+//! the greatest gain shows the bottleneck.
 //!
-//! Every run begins with the same device in the same state: it is prepared with the times that it has, and the change comes after that, before
-//! the first request. So does what is left out of the beginning; the first run says how much that is. All runs have the same requests. The
-//! *elasticity* of the requests a second is the logarithm of their ratio over the logarithm of the ratio of what was changed: 1 where a tenth
-//! less time brings as many requests a second more as if nothing else took any time, 0 where it brings nothing. The elasticities of all
-//! times of a closed loop without think time add up to 1, for a device of which everything is faster does the same in less time.
+//! Every run begins with the same device in the same state: it is prepared with its own times, and the change
+//! is made after that, before the first request. The warm-up is also the same; the first run determines its
+//! length. All runs have the same requests. The *elasticity* of the IOPS is the logarithm of their ratio over
+//! the logarithm of the ratio of the change: 1 where a tenth less time gains as much as if nothing else took
+//! time, 0 where it gains nothing. The elasticities of all times of a closed loop without think time add up
+//! to 1, since a device with all times shortened does the same in less time.
 //!
-//! The measured requests are cut into batches by the number of completions, and each batch is compared with the same one of the first run; 95 %
-//! intervals are those of Student's t over the batches. A bound is named if it leads by more than chance.
+//! The measured requests are divided into batches by the number of completions, and each batch is compared
+//! with the same batch of the first run; 95 % intervals are by Student's t over the batches. A bottleneck is
+//! named if it leads by more than chance.
 
 mod answer;
 mod page;
@@ -40,47 +43,47 @@ pub use page::{chart, write};
 pub use question::Cause;
 pub use text::table;
 
-/// Requests of each run where nobody says it. Chosen: elasticities are then known to a few hundredths.
+/// The default number of requests of each run. Chosen: elasticities are then known to a few hundredths.
 pub const REQUESTS: u64 = 100_000;
 
-/// Why an application does not ask for more.
+/// The reason why the demand of an application cannot be changed.
 const THREADS: &str = "each thread of an application waits for the answer to its own request, and with more threads it is another \
                        workload; --queue-depth keeps as many outstanding as it says";
 
-/// The bound of a run, and what was measured for it.
+/// The bottleneck of a run, and the measurements behind it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Why {
     /// Name of the device.
     pub device: String,
-    /// Where the requests came from.
+    /// The source of the requests.
     pub workload: Source,
     /// The seed of all random streams.
     pub seed: u64,
-    /// Requests outstanding in each queue of a closed loop; null in an open loop, and where jobs have depths of their own.
+    /// Queue depth of a closed loop; null in an open loop, and where jobs have their own depths.
     #[schemars(with = "u32")]
     pub queue_depth: Option<u32>,
-    /// Requests at the beginning of each run that are left out.
+    /// Requests of the warm-up of each run, which are left out.
     pub left_out: u64,
-    /// Requests of each run that are measured.
+    /// Measured requests of each run.
     pub requests: u64,
-    /// Batches into which they are cut.
+    /// Number of batches.
     pub batches: usize,
-    /// Requests a second without a change.
+    /// IOPS without a change.
     pub iops: f64,
-    /// The 99th percentile of the latency of reads without a change, in microseconds; null where it is not known.
+    /// The 99th percentile of read latency without a change, in microseconds; null where unknown.
     #[schemars(with = "f64")]
     pub read_p99_us: Option<f64>,
-    /// The same of writes.
+    /// The same for writes.
     #[schemars(with = "f64")]
     pub write_p99_us: Option<f64>,
-    /// The bound: the cause of the greatest elasticity; null where that is not known.
+    /// The bottleneck: the cause with the greatest elasticity; null where unknown.
     #[schemars(with = "Cause")]
     pub bound: Option<Cause>,
-    /// The bound in a sentence, or why it is not known.
+    /// A sentence on the bottleneck, or on why it is unknown.
     pub text: String,
     /// The effect of each change.
     pub effects: Vec<Effect>,
-    /// The verdict of the run alone on its bound; null where it says nothing.
+    /// The verdict of the run alone on its bottleneck; null without one.
     #[schemars(with = "Verdict")]
     pub verdict: Option<Verdict>,
 }
@@ -88,23 +91,24 @@ pub struct Why {
 /// The effect of a change.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Effect {
-    /// The thing that was changed.
+    /// The cause that was changed.
     pub cause: Cause,
-    /// The factor: on a time, or on how much the host asks for.
+    /// The factor on a time, or on the demand of the host.
     pub factor: f64,
-    /// Requests a second with the change, as a multiple; null where it is not known.
+    /// Ratio of the IOPS with and without the change; null where unknown.
     #[schemars(with = "f64")]
     pub iops: Option<f64>,
-    /// Their elasticity.
+    /// The elasticity of the IOPS.
     #[schemars(with = "Elasticity")]
     pub elasticity: Option<Elasticity>,
-    /// The elasticity of the 99th percentile of the latency of reads, with the sign of a gain: positive where it is shorter.
+    /// The elasticity of the 99th percentile of read latency, with the sign of a gain: positive where it is
+    /// shorter.
     #[schemars(with = "Elasticity")]
     pub read_p99: Option<Elasticity>,
-    /// The same of writes.
+    /// The same for writes.
     #[schemars(with = "Elasticity")]
     pub write_p99: Option<Elasticity>,
-    /// Why what is null is not known; null where everything is.
+    /// The reason why values are null; null where all are known.
     #[schemars(with = "String")]
     pub unknown: Option<String>,
 }
@@ -114,7 +118,7 @@ pub struct Effect {
 pub struct Elasticity {
     /// The elasticity over all measured requests.
     pub value: f64,
-    /// Half of its 95 % interval, from the batches; null where there is one.
+    /// Half-width of its 95 % interval, from the batches; null without one.
     #[schemars(with = "f64")]
     pub half: Option<f64>,
 }
@@ -125,17 +129,18 @@ impl Why {
         self.effects.iter().find(|effect| effect.cause == cause)
     }
 
-    /// The elasticity of the requests a second to a cause.
+    /// The elasticity of the IOPS for a cause.
     pub fn elasticity(&self, cause: Cause) -> Option<f64> {
         self.effect(cause).and_then(|effect| Some(effect.elasticity?.value))
     }
 }
 
-/// Asks what bounds a run of this workload on this device. The observer watches the first run; those with changes go side by side.
+/// Finds the bottleneck of a run of this workload on this device. The observer watches the first run; runs
+/// with changes go in parallel.
 ///
 /// # Errors
-/// Those of [`run`](crate::run()); [`Error::Argument`] for a workload that is read once, or whose device fails requests; [`Error::Stopped`] if
-/// the user stopped it.
+/// The errors of [`run`](crate::run()); [`Error::Argument`] for a workload that is read once, or a device
+/// that fails requests; [`Error::Stopped`] if the user stopped it.
 pub fn why(
     device: &Device,
     workload: &Workload,
@@ -152,7 +157,7 @@ pub fn why(
     Ok(answer::of(&asked, &first, questions.into_iter().zip(samples).collect()))
 }
 
-/// The run that is asked about.
+/// The run in question.
 struct Asked<'a> {
     device: &'a Device,
     workload: &'a Workload,
@@ -165,12 +170,12 @@ struct First {
     pace: Pace,
     /// Queues that the host uses.
     queues: u16,
-    /// Whether the requests are those of threads that wait for answers to their own.
+    /// Whether the requests come from threads that wait for completions of their own.
     has_threads: bool,
     source: Source,
 }
 
-/// A run with a change, or why there is none.
+/// The sample of a run with a change, or the reason why there is none.
 type Asking = std::result::Result<Sample, String>;
 
 impl Asked<'_> {
@@ -198,7 +203,7 @@ impl Asked<'_> {
         }
     }
 
-    /// The run once more with a change.
+    /// Repeats the run with a change.
     fn again(&self, cause: Cause, first: &First, stop: &AtomicBool) -> Result<Asking> {
         let (change, left_out) = (cause.change(), first.sample.left_out);
         if let Err(reason) = change.of_pace(first.pace) {
@@ -211,7 +216,7 @@ impl Asked<'_> {
         let warm_up = if left_out > 0 { WarmUp::Requests(left_out) } else { WarmUp::None };
         let mut take = |change| Sample::take(self.job(Some(warm_up), change, &mut observer)?, &mut observer);
         let taken = match take(change) {
-            // All times are those that there are.
+            // All times are those that the device has.
             Err(Error::Unchanged(_)) if cause == Cause::AllTimes => take(change.without_link()),
             taken => taken,
         };

@@ -65,11 +65,11 @@ pub fn chart(why: &Why) -> Chart {
     Chart { name: NAME.into(), title: TITLE.into(), caption: CAPTION.into(), spec, sums: Vec::new() }
 }
 
-/// Writes a report into a folder, in place of the one that is there: `report.html`, `why.json` and the specification of the chart. `json` is the
-/// answer as JSON.
+/// Writes a report into a folder and replaces the one there: `report.html`, `why.json` and the specification
+/// of the chart. `json` is the answer as JSON.
 ///
 /// # Errors
-/// Those of [`ReportFolder::write`].
+/// The errors of [`ReportFolder::write`].
 pub fn write(
     folder: ReportFolder,
     why: &Why,

@@ -1,4 +1,4 @@
-//! The changes, one thing at a time.
+//! The changes, one at a time.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::change::Change;
 /// The factor on a time: a tenth less.
 const LESS: Factor = Factor::percent(90);
 
-/// A possible bound of a run, and the change that shows whether it is.
+/// A possible bottleneck of a run, and the change that tests it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
@@ -28,9 +28,9 @@ pub enum Cause {
     Controller,
     /// The commands of garbage collection, in the array and on the bus.
     Cleaning,
-    /// The host: requests outstanding, or requests a second by their times.
+    /// The host: outstanding requests, or requests a second in an open loop.
     Host,
-    /// Twice as much of the host.
+    /// Twice the demand of the host.
     HostTwice,
     /// Sensing, programming and erasing together.
     Arrays,
@@ -39,7 +39,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// All of them.
+    /// All causes.
     pub const ALL: [Self; 11] = [
         Self::ReadTime,
         Self::ProgramTime,
@@ -54,7 +54,7 @@ impl Cause {
         Self::AllTimes,
     ];
 
-    /// Whether it may be named as a bound. The others are for comparison.
+    /// Whether it can be named as a bottleneck. The others are for comparison.
     pub fn is_candidate(self) -> bool {
         !matches!(self, Self::HostTwice | Self::Arrays | Self::AllTimes)
     }
@@ -76,7 +76,7 @@ impl Cause {
         }
     }
 
-    /// The change that asks for it.
+    /// The change that tests it.
     pub fn change(self) -> Change {
         let none = TimeFactors::default();
         let times = match self {

@@ -1,4 +1,4 @@
-//! One run, as far as it is compared: its completions, cut into batches.
+//! The sample of one run: its completions, divided into batches.
 
 use wordline_ssd::Operation;
 
@@ -9,34 +9,34 @@ use crate::session::Session;
 use crate::steps::{Reached, Until};
 use crate::summary::{Outcome, Verdict};
 
-/// Batches. Chosen: of 100,000 requests each has 5,000, which take longer than most requests.
+/// Number of batches. Chosen: of 100,000 requests each has 5,000, which take longer than most requests.
 pub const BATCHES: usize = 20;
 
-/// Requests of a kind from which on a 99th percentile is known: ten are slower. As summaries have it, which leave out percentiles that fewer lie
-/// beyond.
+/// The least requests of a kind for a 99th percentile: ten are slower. The same limit as for percentiles of
+/// summaries.
 const LEAST: usize = 1_000;
 
 /// A completion.
 #[derive(Clone, Copy, Debug)]
 pub struct Completion {
-    /// When, in picoseconds since measuring began.
+    /// Its time, in picoseconds since the beginning of the measurement.
     pub at: u64,
     /// Its latency in picoseconds.
     pub latency: u64,
-    /// Whether it is a read or a write, as 0 and 1; none of other commands.
+    /// 0 for a read and 1 for a write; none for other commands.
     pub kind: Option<usize>,
 }
 
-/// The completions of a run, and what is known of it.
+/// The completions of a run, and its outcome.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// In their order.
+    /// The completions in order.
     pub completions: Vec<Completion>,
-    /// Requests before those.
+    /// Requests of the warm-up.
     pub left_out: u64,
     pub failed: u64,
     pub outcome: Outcome,
-    /// Its own verdict on its bound.
+    /// The verdict of the run on its bottleneck.
     pub verdict: Option<Verdict>,
 }
 
@@ -44,7 +44,7 @@ impl Sample {
     /// Runs a job to its end.
     ///
     /// # Errors
-    /// Those of a run.
+    /// The errors of a run.
     pub fn take(job: Job, observer: &mut dyn Observer) -> Result<Self> {
         let mut session = Session::of(job, observer)?;
         let reached = session.advance_observed(Until::Answers(u64::MAX), observer)?;
@@ -68,8 +68,8 @@ impl Sample {
         })
     }
 
-    /// The times of the batches of the first `count` completions, in seconds. The last few of a run come when fewer requests are outstanding,
-    /// and are left out by who counts.
+    /// The durations of the batches of the first `count` completions, in seconds. Callers leave out the last
+    /// completions of a run, when fewer requests are outstanding.
     pub fn batches(&self, count: usize) -> Vec<f64> {
         let ends = (0..=BATCHES).map(|n| match n * count / BATCHES {
             0 => 0,
@@ -79,8 +79,8 @@ impl Sample {
         ends.windows(2).map(|pair| (pair[1] - pair[0]) as f64 * 1e-12).collect()
     }
 
-    /// The 99th percentile of the latency of a kind among the first `count` completions, in microseconds, and those of the batches; none where
-    /// too few are of it.
+    /// The 99th percentile of the latency of a kind among the first `count` completions, in microseconds, and
+    /// in each batch; none with too few requests of the kind.
     pub fn p99(&self, kind: usize, count: usize) -> Option<(f64, Vec<f64>)> {
         let all = &self.completions[..count];
         let of = |part: &[Completion]| -> Option<(usize, f64)> {

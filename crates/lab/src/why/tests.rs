@@ -26,11 +26,11 @@ fn preset(name: &str) -> Device {
     Device::preset(name).expect("an embedded preset")
 }
 
-/// Bounds of the parts of a device that the line of a run may name, each with what stands for it here.
+/// Bottlenecks of the device that the verdict of a run can name, each with the matching cause.
 const PARTS: [(Bound, Cause); 3] =
     [(Bound::Arrays, Cause::Arrays), (Bound::Buses, Cause::Buses), (Bound::Link, Cause::Link)];
 
-/// A contradiction in the answer itself, or between it and the line of the run.
+/// A contradiction within the answer, or between it and the verdict of the run.
 fn contradiction(why: &Why) -> Option<String> {
     let elasticity = |cause| why.elasticity(cause).unwrap_or(0.0);
     let twice = why.effect(Cause::HostTwice).and_then(|effect| effect.iops);
@@ -96,7 +96,7 @@ fn a_run_that_leaves_out_as_many_as_the_rule_did_is_the_same_run() {
     assert_eq!(times(&again), times(&first));
 }
 
-/// A device of which everything is faster does the same in less time: no time of it is left out of the changes.
+/// A device with all times shortened does the same in less time: the changes cover all its times.
 #[test]
 fn the_times_that_are_changed_are_all_that_a_closed_loop_takes() {
     for (name, workload, depth) in [
@@ -119,7 +119,7 @@ fn the_times_that_are_changed_are_all_that_a_closed_loop_takes() {
 
 #[test]
 fn one_request_at_a_time_is_bound_by_the_host_and_says_what_else_would_bring() {
-    // With two channels a second request often comes to the die of the first.
+    // With two channels a second request often goes to the die of the first.
     let device = preset("tiny").with("layout.channels", 16).expect("a larger device");
     let why = ask(&device, &load("randread-4k", 2_000, Some(1)));
     assert_eq!(why.bound, Some(Cause::Host), "{}", why.text);
@@ -215,8 +215,8 @@ const PAIRS: &[(&str, &str, &[u32])] = &[
     ("tiny", "mixed-70-30", &[1, 8, 64]),
 ];
 
-/// The small ones of them, and few requests; all of them, and 100,000 each, where `WORDLINE_LONG` is set: then it prints the table of
-/// docs/why.md.
+/// Small ones among them with few requests; with `WORDLINE_LONG` all of them, with 100,000 requests each, and
+/// the table of docs/why.md is printed.
 #[test]
 fn what_is_named_brings_most_and_the_line_of_a_run_is_never_contradicted() {
     let is_long = std::env::var_os("WORDLINE_LONG").is_some();
@@ -235,7 +235,7 @@ fn what_is_named_brings_most_and_the_line_of_a_run_is_never_contradicted() {
     assert!(wrong.is_empty(), "{wrong:#?}\n{rows}");
 }
 
-/// A row of the table of docs/why.md.
+/// A row of the table in docs/why.md.
 fn row(why: &Why, depth: u32) -> String {
     let shown = |cause| why.elasticity(cause).map_or("–".into(), |value| format!("{value:.2}"));
     let causes = Cause::ALL.into_iter().filter(|cause| cause.is_candidate()).map(shown);
@@ -253,7 +253,7 @@ fn row(why: &Why, depth: u32) -> String {
     )
 }
 
-/// An answer with an effect of each kind: known with an interval, known alone, and not known.
+/// An answer with an effect of each kind: known with an interval, known without one, and unknown.
 fn sample() -> Why {
     let known = |value| Some(Elasticity { value, half: Some(0.04) });
     let effect = |(n, cause): (usize, &Cause)| Effect {

@@ -7,14 +7,14 @@ use super::answer::percent;
 use super::{Effect, Elasticity, Why};
 use crate::report::Quantity;
 
-/// Columns of an ordinary terminal; texts are not folded to less, chosen.
+/// The least columns for wrapped texts, chosen.
 const LEAST: u16 = 40;
 
 /// The heads of the table of changes.
 pub(super) const HEADS: [&str; 6] =
     ["changed", "to", "IOPS", "elasticity", "of p99, reads", "of p99, writes"];
 
-/// The answer for a terminal of so many columns.
+/// The answer for a terminal of this many columns.
 pub fn table(why: &Why, columns: u16) -> String {
     let outstanding = |depth: u32| format!(", {} outstanding", counted(depth.into(), "request"));
     let depth = why.queue_depth.map_or_else(String::new, outstanding);
@@ -30,7 +30,7 @@ pub fn table(why: &Why, columns: u16) -> String {
     text + "\n\n" + &sentences(why, columns) + "\n"
 }
 
-/// The requests a second without a change, and the percentiles that are known.
+/// The IOPS without a change, and the known percentiles.
 pub(super) fn unchanged(why: &Why) -> String {
     let p99 = |name: &str, us: Option<f64>| us.map(|us| format!("p99 of {name} {}", Quantity::Latency(us)));
     let known: Vec<String> =
@@ -39,7 +39,7 @@ pub(super) fn unchanged(why: &Why) -> String {
     format!("{} IOPS{between}{}", Quantity::Number(why.iops), known.join(", "))
 }
 
-/// The requests that were measured, and those before them.
+/// The measured requests, and those before them.
 pub(super) fn measured(why: &Why) -> String {
     let requests = counted(why.requests, "request");
     format!("{requests} measured after {} that are left out", grouped(&why.left_out.to_string()))
@@ -59,7 +59,7 @@ fn rows(why: &Why) -> String {
     lines_of(&table)
 }
 
-/// The bound, what the run alone says, and why what is not known is not.
+/// The bottleneck, the verdict of the run alone, and the reasons for unknown effects.
 fn sentences(why: &Why, columns: u16) -> String {
     let mut table = plain();
     table.set_content_arrangement(ContentArrangement::Dynamic).set_width(columns.max(LEAST));
@@ -86,12 +86,12 @@ fn lines_of(table: &Table) -> String {
     table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
-/// The factor on what was changed.
+/// The factor of the change.
 pub(super) fn factor(effect: &Effect) -> String {
     format!("{:.0} %", effect.factor * 100.0)
 }
 
-/// The gain in requests a second.
+/// The gain in IOPS.
 pub(super) fn gain(effect: &Effect) -> String {
     effect.iops.map_or_else(|| "not known".to_owned(), percent)
 }

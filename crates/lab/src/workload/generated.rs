@@ -1,4 +1,4 @@
-//! Generators of requests, and their files, which are read as configurations are.
+//! Generators of requests, and their files, which are read like configurations.
 
 use wordline_kernel::Complaints;
 
@@ -9,14 +9,14 @@ use crate::trace::workload::{Application, Workload, application, names};
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[serde(untagged)]
 pub enum Generated {
-    /// They are drawn one by one.
+    /// Requests are drawn one by one.
     Pattern(Box<Workload>),
-    /// They follow from what an application does.
+    /// Requests follow from the work of an application.
     Application(Box<Application>),
 }
 
 impl Generated {
-    /// The pattern or the application called `name`, if there is one.
+    /// The pattern or application with this name, if there is one.
     pub fn named(name: &str) -> Option<Self> {
         let application =
             Application::named(name).map(|application| Self::Application(Box::new(application)));
@@ -28,7 +28,7 @@ impl Generated {
         [names(), application::names()].concat()
     }
 
-    /// Its sentence for lists, and what it is.
+    /// Its description for lists, and its kind.
     pub fn description(&self) -> (&str, &'static str) {
         match self {
             Self::Pattern(pattern) => (&pattern.description, "synthetic"),
@@ -36,7 +36,7 @@ impl Generated {
         }
     }
 
-    /// Reads one from the TOML text of the source called `name`: an application where it has a model.
+    /// Reads a generator from the TOML text of the source `name`: an application if it has a model.
     ///
     /// # Errors
     /// Everything that is wrong, each with source, line and key, what was found and what was wanted.
@@ -50,7 +50,7 @@ impl Generated {
     }
 }
 
-/// Reads a pattern from the TOML text of the source called `name`.
+/// Reads a pattern from the TOML text of the source `name`.
 ///
 /// # Errors
 /// Everything that is wrong, each with source, line and key, what was found and what was wanted.

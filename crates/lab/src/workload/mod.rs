@@ -1,4 +1,4 @@
-//! A workload as it is described: which requests, and at what pace they go to a device.
+//! The description of a workload: its requests, and their pace.
 
 mod generated;
 mod requests;
@@ -32,28 +32,29 @@ use requests::{Ready, Wanted};
 pub use generated::{Generated, from_toml};
 pub use requests::recorded_times;
 
-/// Where the requests come from.
+/// The source of the requests.
 #[derive(Clone, Debug, Default)]
 pub enum Origin {
-    /// The recorded trace that the program carries.
+    /// The embedded recorded trace.
     #[default]
     Embedded,
     /// A trace file.
     Trace(PathBuf, Options),
-    /// A named workload, the profile of a published trace (`paper/volume`), a workload file (`name.toml`), or a job file of fio
-    /// (`name.fio`).
+    /// A named workload, the profile of a published trace (`paper/volume`), a workload file (`name.toml`), or
+    /// a fio job file (`name.fio`).
     Named(String),
     /// A generator, with a name for the result.
     Generated(String, Generated),
-    /// These requests, with a name for the result.
+    /// A list of requests, with a name for the result.
     Given(String, Arc<[Request]>),
-    /// Those that a session is given, one after the other, by [`Session::submit`](crate::Session::submit). A run has none.
+    /// Requests that a session submits one by one, by [`Session::submit`](crate::Session::submit). A run has
+    /// none.
     Submitted,
 }
 
 impl Origin {
-    /// The preset on which these requests run where the user names no device: the device of the benchmarks for a
-    /// workload, a current 3D TLC drive for a trace.
+    /// The default preset for these requests: the device of the benchmarks for a workload, a current 3D TLC
+    /// drive for a trace.
     pub const fn usual_preset(&self) -> &'static str {
         match self {
             Self::Named(_) | Self::Generated(..) => "bench-512g",
@@ -62,7 +63,7 @@ impl Origin {
     }
 }
 
-/// Which requests, and at what pace. A field that is `None` follows from where they come from.
+/// Requests and their pace. A field that is `None` follows from the source of the requests.
 ///
 /// ```
 /// use wordline_lab::Workload;
@@ -75,27 +76,27 @@ impl Origin {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Workload {
-    /// Where the requests come from.
+    /// The source of the requests.
     pub origin: Origin,
-    /// A folder of recorded traces, which go before profiles of the same name.
+    /// A folder of recorded traces, which take precedence over profiles of the same name.
     pub traces: Option<PathBuf>,
-    /// How many requests: at most this many of a trace, exactly this many of a generator.
+    /// The number of requests: the limit for a trace, the exact number for a generator.
     pub requests: Option<u64>,
     /// The treatment of requests beyond the device.
     pub fit: Fit,
-    /// Factor on the time between requests, in an open loop.
+    /// Factor on the times between requests, in an open loop.
     pub time_scale: Option<f64>,
     /// Requests outstanding in each queue, in a closed loop. A trace is then replayed without its times.
     pub queue_depth: Option<u32>,
-    /// The pauses of a closed loop, if it is to have any.
+    /// The pauses of a closed loop, if any.
     pub bursts: Option<Bursts>,
-    /// The trace whose times the requests take in place of their own; `embedded` is the one that the program carries.
+    /// The trace whose times replace those of the requests; `embedded` is the embedded one.
     pub times_of: Option<PathBuf>,
-    /// Submission queues that the host uses: in a closed loop one, else all of the device.
+    /// Submission queues that the host uses: by default one in a closed loop, else all of the device.
     pub queues: Option<u16>,
-    /// The namespace that the requests are for, counted from 1 as its users do; the first.
+    /// The namespace of the requests, counted from 1 as users do; by default the first.
     pub namespace: Option<u16>,
-    /// Time between an answer and the next submission, in a closed loop.
+    /// Time between a completion and the next submission, in a closed loop.
     pub think_time: Option<Duration>,
 }
 
@@ -106,18 +107,18 @@ impl From<Origin> for Workload {
 }
 
 impl Workload {
-    /// The recorded trace that the program carries.
+    /// The embedded recorded trace.
     pub fn embedded() -> Self {
         Self::default()
     }
 
-    /// A named workload, the profile of a published trace (`paper/volume`), a workload file (`name.toml`), or a job file of fio
-    /// (`name.fio`).
+    /// A named workload, the profile of a published trace (`paper/volume`), a workload file (`name.toml`), or
+    /// a fio job file (`name.fio`).
     pub fn named(name: &str) -> Self {
         Origin::Named(name.to_owned()).into()
     }
 
-    /// The trace in the file at `path`, whose format is found out.
+    /// The trace in the file at `path`, whose format is detected.
     pub fn trace(path: impl AsRef<Path>) -> Self {
         Origin::Trace(path.as_ref().to_owned(), Options::default()).into()
     }
@@ -127,17 +128,17 @@ impl Workload {
         Origin::Generated(name.to_owned(), generated).into()
     }
 
-    /// These requests, in this order, called `name` in the result.
+    /// These requests in order, called `name` in the result.
     pub fn given(name: &str, requests: impl IntoIterator<Item = Request>) -> Self {
         Origin::Given(name.to_owned(), requests.into_iter().collect()).into()
     }
 
-    /// Requests that a session is given one after the other, by [`Session::submit`](crate::Session::submit).
+    /// Requests that a session submits one by one, by [`Session::submit`](crate::Session::submit).
     pub fn submitted() -> Self {
         Origin::Submitted.into()
     }
 
-    /// The job of running this on `device`; the observer is told how far a trace has been read.
+    /// The job of a run of this on `device`; the observer sees the progress of reading a trace.
     ///
     /// # Errors
     /// A file that cannot be read or does not exist, and settings that do not fit together.
@@ -189,7 +190,7 @@ impl Workload {
         Ok(Job { device: Arc::clone(&device.configured), start, load })
     }
 
-    /// How much of the beginning is left out, on a device that is not empty.
+    /// The warm-up on a device that is not empty.
     fn warm_up(&self, options: &RunOptions) -> Result<WarmUp> {
         match options.warm_up {
             Some(asked) if asked != WarmUp::None && matches!(self.origin, Origin::Submitted) => {
@@ -200,7 +201,7 @@ impl Workload {
         }
     }
 
-    /// Whether a generator draws the requests, which may go on without an end.
+    /// Whether a generator draws the requests, and can continue without an end.
     fn is_generated(&self) -> bool {
         match &self.origin {
             Origin::Generated(..) => true,
@@ -212,21 +213,21 @@ impl Workload {
         }
     }
 
-    /// The requests once more, as often as is wanted; none of what is read from standard input, or is submitted.
+    /// The requests for further passes; none where they are read from standard input, or submitted.
     fn passes(&self, capacity: Bytes, seed: u64) -> Option<Passes> {
         if self.is_read_once() {
             return None;
         }
         let again = self.clone();
         Some(Box::new(move |pass| {
-            // The popular addresses do not follow from the seed: a pass draws other requests of the same kind.
+            // The popular addresses do not depend on this seed: a pass draws other requests of the same kind.
             let drawn = Seed(seed).stream("lab.pass", pass).below(u64::MAX);
             let wanted = Wanted { capacity, seed, drawn, beside: 0 };
             Ok(again.ready(&wanted, &mut Unobserved)?.requests.in_order())
         }))
     }
 
-    /// Whether its requests come once: from standard input or a pipe, or from a caller.
+    /// Whether its requests can be read only once: from standard input or a pipe, or from a caller.
     pub(crate) fn is_read_once(&self) -> bool {
         let comes_once = |path: &Path| is_standard(path) || path.exists() && !path.is_file();
         match &self.origin {
@@ -253,7 +254,7 @@ impl Workload {
         })
     }
 
-    /// Over which submission queues the requests go.
+    /// The distribution of the requests over submission queues.
     fn spread(&self, ready: &Ready, pace: Pace, device: &dyn Configured) -> Result<Spread> {
         let of_device = device.queues();
         let usual = if matches!(pace, Pace::Open { .. } | Pace::BySource { .. }) { of_device } else { 1 };
@@ -271,7 +272,8 @@ impl Workload {
         Ok(Spread { queues, is_bound: ready.has_processors })
     }
 
-    /// When requests are submitted: in a closed loop where the user or the workload says so, else by their times.
+    /// The pace of submission: a closed loop where the user or the workload says so, else by the times of the
+    /// requests.
     fn pace(
         &self,
         usual_depth: Option<u32>,
@@ -305,7 +307,7 @@ impl Workload {
         }
     }
 
-    /// The pace of jobs that have one each: nothing beside them may set it.
+    /// The pace of jobs, which have their own: no other setting may change it.
     fn own_pace(&self, pace: Pace) -> Result<Pace> {
         let wanted = "none beside a job file, whose jobs have it themselves";
         if let Some(depth) = self.queue_depth {

@@ -21,36 +21,36 @@ use crate::trace::workload::fio::JobFile;
 use crate::trace::workload::{self, Application, Profile, RealOrProfile, Times, Workload as Pattern};
 use crate::trace::{self, Fit, Fitting, LateNotes, Options, Prepared, Request, Requests};
 
-/// The demands on the requests: they fit a namespace of this capacity.
+/// The demands on requests, which must fit a namespace of this capacity.
 pub(super) struct Wanted {
     pub capacity: Bytes,
     /// The seed of the run.
     pub seed: u64,
-    /// The seed with which those of a generator are drawn.
+    /// The seed that a generator draws with.
     pub drawn: u64,
-    /// Requests that a generator has beside its own.
+    /// Requests that a generator draws in addition to its own.
     pub beside: u64,
 }
 
-/// Requests that are ready to run, and what belongs to them.
+/// Requests that are ready to run, with their settings.
 pub(super) struct Ready {
     pub source: Source,
     pub requests: Incoming,
     pub total: Option<u64>,
-    /// When the last request arrives, where that is known.
+    /// The arrival of the last request, where known.
     pub last: Option<Instant>,
-    /// The pace that they keep themselves.
+    /// The pace that the requests keep themselves.
     pub own_pace: Option<Pace>,
-    /// The queue depth of a closed loop, where the workload has one.
+    /// The queue depth of a closed loop, if the workload has one.
     pub queue_depth: Option<u32>,
-    /// The pauses of a closed loop, where the workload has some.
+    /// The pauses of a closed loop, if the workload has any.
     pub bursts: Option<Bursts>,
-    /// The time between an answer and the next request, where the workload has one.
+    /// The think time of the workload, if it has one.
     pub think_time: Option<Duration>,
-    /// Submission queues and stream, where the workload says so.
+    /// Submission queues and stream, if the workload names them.
     pub queues: Option<u16>,
     pub stream: u8,
-    /// Whether the trace says which processor a request came from.
+    /// Whether the trace has the processor of each request.
     pub has_processors: bool,
     pub precondition: Precondition,
     pub notes: Vec<String>,
@@ -59,7 +59,7 @@ pub(super) struct Ready {
 }
 
 impl Ready {
-    /// A trace that takes longer than there is time is refused before it runs.
+    /// Fails for a trace that exceeds the limit of simulated time, before it runs.
     pub fn check_times(&self, pace: Pace) -> Result<()> {
         let (Pace::Open { time_scale } | Pace::Bounded { time_scale, .. }) = pace else { return Ok(()) };
         let last = self.last.map_or(0.0, |last| last.seconds() * time_scale);
@@ -75,7 +75,7 @@ impl Ready {
 }
 
 impl Workload {
-    /// The requests that are wanted.
+    /// Prepares the requests.
     pub(super) fn ready(&self, wanted: &Wanted, observer: &mut dyn Observer) -> Result<Ready> {
         let capacity = wanted.capacity;
         let ready = match &self.origin {
@@ -102,7 +102,7 @@ impl Workload {
         })
     }
 
-    /// The requests of a trace file, of which the bytes are hashed beside.
+    /// The requests of a trace file, whose bytes are hashed in the background.
     fn read(
         &self,
         path: &Path,
@@ -114,7 +114,7 @@ impl Workload {
         let mut begun = false;
         let trace = trace::prepare(path, options, self.requests, &mut |progress| {
             if !std::mem::replace(&mut begun, true) {
-                // With a limit on the number of requests, the whole trace is not the measure of progress.
+                // With a limit on the number of requests, the size of the trace is no measure of progress.
                 observer.phase(READING, progress.of.filter(|_| self.requests.is_none()));
             }
             observer.goes_on(progress.bytes);
@@ -227,7 +227,7 @@ impl Workload {
         })
     }
 
-    /// The jobs of a file of fio. They run on a filled device, so that reads find data.
+    /// The jobs of a fio file. They run on a filled device, so that reads find data.
     fn jobs(&self, path: &Path, wanted: &Wanted) -> Result<Ready> {
         let name = input::shown(path).display().to_string();
         let text = input::text(path, "a job file of fio")?;
@@ -242,7 +242,8 @@ impl Workload {
         })
     }
 
-    /// Generated to published statistics. Where the volume is larger than the device, its requests are fitted.
+    /// Requests generated from published statistics. If the volume is larger than the device, they are
+    /// fitted.
     fn profile(&self, profile: &Profile, wanted: &Wanted) -> Result<Ready> {
         let (generator, capacity) = (profile.generator(Seed(wanted.seed), 1.0), wanted.capacity);
         let notes = vec![format!("generated to the statistics of {}: not a recorded trace", profile.source)];
@@ -270,7 +271,7 @@ impl Workload {
         })
     }
 
-    /// Requests that are given as a list, fitted to the device as those of a trace are.
+    /// Requests from a list, fitted to the device like those of a trace.
     fn of_list(&self, name: &str, requests: Arc<[Request]>, capacity: Bytes) -> Result<Ready> {
         let limit = self.requests.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
         let count = requests.len().min(limit);
@@ -287,7 +288,7 @@ impl Workload {
         })
     }
 
-    /// Requests up to the byte `extent`, fitted to the device where they are beyond it.
+    /// Requests up to the byte `extent`, fitted to the device if they exceed it.
     fn fitted(
         &self,
         requests: Requests,
@@ -305,7 +306,7 @@ impl Workload {
         Ok(Box::new(Fitted { requests, fitting, late_notes: late_notes.clone() }))
     }
 
-    /// Requests that a session is given.
+    /// Requests that a session submits.
     fn of_session(&self) -> Result<Ready> {
         if let Some(count) = self.requests {
             return refuse("requests", &count, "none: a session submits them");
@@ -318,10 +319,10 @@ impl Workload {
     }
 }
 
-/// The times of a trace: those of the one that the program carries where there is no path, or it is `embedded`.
+/// The times of a trace; of the embedded one without a path, or with the path `embedded`.
 ///
 /// # Errors
-/// Those of reading the trace, and [`Error::Argument`] if its requests have no times.
+/// The errors of reading the trace, and [`Error::Argument`] if its requests have no times.
 pub fn recorded_times(of: Option<&Path>) -> Result<Times> {
     let trace = match of.filter(|path| *path != Path::new("embedded")) {
         Some(path) => trace::prepare(path, &Options::default(), None, &mut |_| {})?,
@@ -334,7 +335,7 @@ pub fn recorded_times(of: Option<&Path>) -> Result<Times> {
     }
 }
 
-/// Requests on their way into a device that is smaller than their addresses.
+/// Requests being fitted to a device that is smaller than their addresses.
 struct Fitted {
     requests: Requests,
     fitting: Fitting,
@@ -359,32 +360,32 @@ impl Iterator for Fitted {
 }
 
 impl Ready {
-    /// The same where its trace is known to be a recording.
+    /// The same with a source that is marked as a recording.
     fn recorded(self) -> Self {
         Self { source: self.source.recorded(), ..self }
     }
 }
 
-/// The error of the first request that is beyond the device.
+/// The error of the first request beyond the device.
 fn first_refusal(mut requests: Requests, mut fitting: Fitting) -> Error {
     let refusal =
         requests.find_map(|request| request.and_then(|mut request| fitting.apply(&mut request)).err());
     refusal.expect("a request ends where the highest does").into()
 }
 
-/// The state of the drive before the trace that the program carries. Chosen: a drive of a database that is 85 % full and in use for long, so
-/// that it cleans while the trace is replayed.
+/// The state of the drive before the embedded trace. Chosen: a database drive, 85 % full and long in use, so
+/// that it collects garbage during the replay.
 const IN_USE: Precondition = Precondition::SteadyTo(0.85);
 
-/// Requests outstanding for a profile of a trace whose duration is not published. Chosen: as the named workloads.
+/// Queue depth for a profile of a trace whose duration is not published. Chosen: as for the named workloads.
 const TIMELESS_DEPTH: u32 = 32;
 
-/// Generated requests, of which nothing more is said.
+/// Generated requests without further settings.
 fn synthetic(name: &str, requests: Incoming, total: u64) -> Ready {
     Ready { requests, ..plain(name, SourceKind::Synthetic, Some(total)) }
 }
 
-/// No requests yet, at their own times on a filled device, of which nothing more is said.
+/// Settings without requests yet: open loop, on a filled device.
 fn plain(name: &str, kind: SourceKind, total: Option<u64>) -> Ready {
     Ready {
         source: Source { name: name.into(), kind },
@@ -405,14 +406,14 @@ fn plain(name: &str, kind: SourceKind, total: Option<u64>) -> Ready {
     }
 }
 
-/// A workload from a file of the user's.
+/// Reads a workload from a file of the user.
 fn read_workload(path: &Path) -> Result<Generated> {
     let shown = input::shown(path).display().to_string();
     let text = input::text(path, "a workload in TOML")?;
     Generated::from_toml(&shown, &text).map_err(Error::Config)
 }
 
-/// The complaints with the name of what they are about before their keys.
+/// The complaints, with a name before their keys.
 fn under(name: &str, complaints: &Complaints) -> Complaints {
     let mut named = Complaints::default();
     for complaint in &complaints.0 {

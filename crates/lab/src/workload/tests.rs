@@ -1,4 +1,4 @@
-//! The jobs of workloads, and the workloads that are refused.
+//! The jobs of workloads, and refused workloads.
 
 use super::*;
 use crate::run::run_job;
@@ -116,7 +116,7 @@ fn requests_over_a_link_spend_time_on_it_and_unaligned_ones_are_refused() {
             .abs()
             < 1e-6
     );
-    // The second is refused: the two that could be taken after it are not, and the last is not named in its place.
+    // The second is refused: valid requests after it are not, and the last is not named in its place.
     let sizes = [4096, 512, 4096, 4096, 512];
     let requests = sizes.map(|size| Request::new(Op::Read, Bytes(0), Bytes(size)));
     let given = Workload::given("five reads", requests);
@@ -212,7 +212,7 @@ fn each_job_has_its_own_results_and_its_clones_are_one() {
     );
     assert_eq!((slow.write_latency_us.max, writes.read_latency_us.max), (0.0, 0.0));
     assert_eq!(slow.read_latency_us.max.max(fast.read_latency_us.max), host.read_latency_us.max);
-    // The last job begins when the others are over.
+    // The last job begins when the others have ended.
     assert!(
         slow.from_seconds < 0.003 && writes.from_seconds > 0.049,
         "{} {}",

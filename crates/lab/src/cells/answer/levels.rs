@@ -1,4 +1,4 @@
-//! Levels and error rates: of states, pages, layers and the worst page.
+//! Levels and error rates of states, pages, layers and the worst page.
 
 use serde::Serialize;
 use wordline_kernel::Seed;
@@ -26,15 +26,15 @@ pub struct StateAnswer {
 pub struct PageAnswer {
     /// The page, the lowest first: p0, p1 ...
     pub name: String,
-    /// How often the cells are sensed for it.
+    /// Number of times that the cells are sensed for it.
     pub senses: u64,
-    /// The share of wrong bits at the references that are asked for.
+    /// Bit error rate at the references of the question.
     pub error_rate: f64,
     /// The same at the best references.
     pub best_error_rate: f64,
 }
 
-/// How something is distributed over places.
+/// Distribution over places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Spread {
     /// The mean.
@@ -87,7 +87,7 @@ impl Answer {
         self.erased_to_p1 = spread(found.iter().map(|found| set.erased_to_p1(&found.levels)).collect());
     }
 
-    /// The results that differ from layer to layer. Word lines of a layer do not differ.
+    /// Sets the results that differ between layers. Word lines of a layer do not differ.
     pub(super) fn say_layers(&mut self, set: &CellSet, found: &[Found]) {
         let by_block: Vec<&[Found]> = found.chunk_by(|a, b| is_same_block(a.place, b.place)).collect();
         let ratio = |block: &&[Found]| {
@@ -102,7 +102,7 @@ impl Answer {
         (self.worst_layer, self.best_layer) = (layer_name(set, worst.place), layer_name(set, best.place));
     }
 
-    /// The worst page of all, each with a number of errors that is drawn.
+    /// Sets the errors of the worst page of all, with error counts drawn at random.
     pub(super) fn say_worst_pages(
         &mut self,
         asked: &Asked,
@@ -125,7 +125,7 @@ impl Answer {
         }
     }
 
-    /// How far states reach beyond the best references, at the worst place.
+    /// Sets how far states reach beyond the best references, at the worst place.
     pub(super) fn say_crossed(&mut self, found: &[Found], best: &[Vec<f64>]) {
         for (found, best) in found.iter().zip(best) {
             let Levels { states, shape, .. } = &found.levels;

@@ -1,16 +1,16 @@
-//! Evaluates a parameter set at each place that a question names.
+//! Evaluation of a parameter set at each place of a question.
 
 use wordline_kernel::{Seed, Stream};
 use wordline_nand::cell::{CellSet, Condition, How, Levels, Place, Programmed, Role, Strength, Written};
 
 use super::super::question::{Asked, Question};
 
-/// The results at one place.
+/// The results at a place.
 pub(super) struct Found {
     pub place: Place,
     pub levels: Levels,
     pub programmed: Option<Programmed>,
-    /// By how much the window of its program is narrower, in millivolts.
+    /// Reduction of its program window, in millivolts.
     pub margin: f64,
     pub error: f64,
 }
@@ -31,7 +31,8 @@ impl Asked {
         variation.map_or(Strength::USUAL, |variation| variation.strength(place, self.effects, seed))
     }
 
-    /// Every place; in super layers every word line, each with how often cells above were ahead of its own.
+    /// Evaluates every place; with super layers every word line, each with how often word lines above were
+    /// ahead of it.
     pub(super) fn all(&self, set: &CellSet, references: &[f64], seed: Seed) -> Vec<Found> {
         let layers = self.question.super_layer;
         if self.question.lines || self.order.is_some() {
@@ -57,7 +58,8 @@ impl Asked {
         all
     }
 
-    /// Every word line of every place, with what its neighbours that are programmed after it do.
+    /// Evaluates every word line of every place, with the effect of the neighbours that are programmed after
+    /// it.
     fn by_line(&self, set: &CellSet, references: &[f64], seed: Seed) -> Vec<Found> {
         let variation = set.variation.as_ref().expect("questions of word lines are of sets with layers");
         let later = self.order.map(|order| order.later_neighbours(variation.layers, self.word_lines));
@@ -80,7 +82,7 @@ impl Asked {
         self.found_of(set, place, self.strength(set, place, seed), references)
     }
 
-    /// The results at a place whose cells are of such a strength.
+    /// Evaluates a place whose cells have this strength.
     fn found_of(&self, set: &CellSet, place: Place, strength: Strength, references: &[f64]) -> Found {
         let question = &self.question;
         let mut how = How {
@@ -116,8 +118,8 @@ impl Asked {
         Found { place, levels, programmed, margin, error }
     }
 
-    /// By how much the window of word lines is narrower whose leader was programmed as the data sheet says: what its BER_EP1 leaves over,
-    /// in proportion.
+    /// Reduction of the program window, in millivolts, of word lines whose leader was programmed with default
+    /// parameters: in proportion to the margin that the leader's BER_EP1 leaves.
     fn follower_margin(&self, set: &CellSet, strength: &Strength) -> f64 {
         let Question { follow_limit, follow_spare, follow_margin, .. } = self.question;
         let after = Condition { hours: 0.0, ..self.condition };
@@ -126,8 +128,8 @@ impl Asked {
         follow_margin * (spare / follow_spare).clamp(0.0, 1.0)
     }
 
-    /// The greatest margin, in tens of millivolts, with which the layer that is asked for has no more errors than the worst layer
-    /// has without: errors are balanced (cubeFTL, figure 9).
+    /// The greatest margin in millivolts, a multiple of ten, with which the layer of the question has no more
+    /// errors than the worst layer has without one: balanced errors (cubeFTL, figure 9).
     pub(super) fn safe(
         &self,
         set: &CellSet,
@@ -145,13 +147,14 @@ impl Asked {
         };
         let most = error(worst, 0.0);
         let fits = |tens: &u32| error(place.layer, 10.0 * f64::from(*tens)) <= most;
-        // The window ends somewhere; 100 tens are more than half of it.
+        // The window is finite; 100 tens are more than half of it.
         10.0 * f64::from((1..100).take_while(fits).last().unwrap_or_default())
     }
 }
 
-/// Word lines of a string of `layers` layers, the upper one first, are each programmed again `moves` times in an order that is drawn. For
-/// each, over its moves, how many word lines above it were then ahead of it.
+/// Draws an order in which the word lines of a string of `layers` layers, the upper one first, are each
+/// reprogrammed `moves` times. Returns for each, summed over its reprograms, the number of word lines above
+/// that were ahead of it.
 fn ahead_of(layers: usize, moves: usize, random: &mut Stream) -> Vec<u32> {
     let mut order: Vec<usize> = (0..layers).flat_map(|layer| vec![layer; moves]).collect();
     random.shuffle(&mut order);

@@ -1,14 +1,14 @@
-//! How word lines are programmed.
+//! Results of word-line programs.
 
 use serde::Serialize;
 use wordline_nand::cell::{CellSet, Programmed};
 
 use super::places::Found;
 
-/// How word lines are programmed.
+/// Means of word-line programs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ProgramAnswer {
-    /// Loops.
+    /// Program loops.
     pub loops: f64,
     /// Verifies.
     pub verifies: f64,
@@ -20,19 +20,19 @@ pub struct ProgramAnswer {
     pub least_us: f64,
     /// The longest.
     pub most_us: f64,
-    /// By how much the window is narrower, in millivolts.
+    /// Reduction of the program window, in millivolts.
     pub margin_mv: f64,
     /// Share of the cells of all programmed states that lie a state or more too high.
     pub over_programmed: f64,
-    /// Verifies that may be skipped of each programmed state, of the first place.
+    /// Verifies that may be skipped for each programmed state, at the first place.
     pub safe_skips: Vec<u8>,
-    /// For each programmed state the loops in which its cells pass, of the first place.
+    /// First loop in which cells of each programmed state pass, at the first place.
     pub first_loops: Vec<u32>,
-    /// The last of them.
+    /// The last such loop.
     pub last_loops: Vec<u32>,
 }
 
-/// The program of each place, as means.
+/// Means over the programs of all places.
 pub(super) fn program(set: &CellSet, found: &[Found]) -> ProgramAnswer {
     let done: Vec<&Programmed> = found.iter().filter_map(|found| found.programmed.as_ref()).collect();
     let (Some(first), Some(ispp)) = (done.first(), &set.ispp) else { return ProgramAnswer::default() };

@@ -1,4 +1,4 @@
-//! How often reads are tried again.
+//! Results of read retries.
 
 use serde::Serialize;
 use wordline_kernel::Seed;
@@ -8,18 +8,19 @@ use super::super::question::Asked;
 use super::Answer;
 use super::places::Found;
 
-/// How often reads are tried again, each page of each word line once.
+/// Read retries, with each page of each word line read once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RetryAnswer {
-    /// The share of reads that are tried again.
+    /// Share of reads that are retried.
     pub share: f64,
-    /// Retries of those, on average.
+    /// Mean retries of those.
     pub mean: f64,
-    /// Retries on average over all reads.
+    /// Mean retries of all reads.
     pub mean_of_all: f64,
-    /// The share of reads that no read level corrects.
+    /// Share of reads that are uncorrectable at all references.
     pub uncorrectable: f64,
-    /// The time of decoding a read, in microseconds: once for each time that it is sensed, and softly after the last.
+    /// Decoding time of a read in microseconds: a hard decode for each sensing, and a soft one after the last
+    /// failure.
     pub decoding_us: f64,
 }
 
@@ -50,7 +51,8 @@ impl Answer {
             let Place { chip, block, layer } = found.place;
             let index = (u64::from(chip) << 40) | (u64::from(block) << 8) | u64::from(layer);
             let mut random = seed.stream("cells.reads", index);
-            // The first read of a layer knows nothing; each leaves what it ended with, rounded down to a quarter of the table.
+            // The first read of a layer has no history; each leaves its last step, rounded down to a quarter
+            // of the table.
             let (mut first, quarter) = (0, reading.entries().div_ceil(4));
             for tries in (0..word_lines).flat_map(|_| &tries) {
                 let page = drawn_deviate(&mut random);
@@ -68,7 +70,7 @@ impl Answer {
     }
 }
 
-/// Reads that are summed up.
+/// Sums over reads.
 #[derive(Default)]
 struct Sum {
     share: f64,

@@ -1,4 +1,4 @@
-//! Charts and what all of them are made with: the runs with their names, labels of times, numbers as JSON takes them.
+//! Charts, and their common parts: the runs with their labels, labels of times, numbers for JSON.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use crate::summary::Summary;
 /// A chart.
 #[derive(Clone, Debug)]
 pub struct Chart {
-    /// Its name, also that of its file.
+    /// Its name, which is also the name of its file.
     pub name: String,
     /// Its title.
     pub title: String,
@@ -17,24 +17,24 @@ pub struct Chart {
     pub caption: String,
     /// The Vega-Lite specification, with data.
     pub spec: Value,
-    /// Counters that sums over its data equal; a chart of a report has one at least.
+    /// Counters that equal sums over its data; every chart of a report has at least one.
     pub sums: Vec<Sum>,
 }
 
 impl Chart {
-    /// With these sums.
+    /// The chart with these sums.
     pub(super) fn adding(self, sums: Vec<Sum>) -> Self {
         Self { sums, ..self }
     }
 }
 
-/// Width of a chart outside of a page, which stretches it to its own: chosen, about twice the height.
+/// Width of a chart outside of a page, which stretches it: chosen, about twice the height.
 const WIDTH: u32 = 560;
 
 /// The version of Vega-Lite that the specifications are written for.
 pub const SCHEMA: &str = "https://vega.github.io/schema/vega-lite/v6.json";
 
-/// Runs with the names that tell them apart.
+/// Runs with distinct labels.
 pub(super) struct Runs<'a> {
     pub(super) all: &'a [Summary],
     pub(super) labels: Vec<String>,
@@ -53,7 +53,7 @@ impl<'a> Runs<'a> {
         self.all.len() > 1
     }
 
-    /// The run in front of a part of it, where there are several.
+    /// The label of a part of a run, after the run where there are several.
     pub(super) fn prefixed(&self, label: &str, part: &str) -> String {
         if self.are_several() {
             format!("{} · {part}", results::shortened(label, 22)) // chosen: leaves a chart most of its width
@@ -71,7 +71,7 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// A colour for each run, the legend with as many columns as fit.
+    /// A colour for each run; the legend has as many columns as fit.
     pub(super) fn colour(&self) -> Value {
         let longest = self.labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
         let columns = (60 / longest.max(1)).clamp(1, 4); // chosen: half a page has room for some 60 characters
@@ -79,8 +79,8 @@ impl<'a> Runs<'a> {
             "scale": { "domain": self.labels } })
     }
 
-    /// Colours by kind of request in one run; by run, with dashes by kind, in several. `kinds` in fixed order.
-    /// Only those that have rows are in the legend, but each keeps its colour.
+    /// Colours by kind of request for one run; for several, colours by run and dashes by kind. `kinds` has a
+    /// fixed order: only kinds with rows are in the legend, and each keeps its colour.
     pub(super) fn add_series(&self, encoding: &mut Value, kinds: &[&str], rows: &[Value]) {
         let present: Vec<&&str> =
             kinds.iter().filter(|kind| rows.iter().any(|row| row["kind"] == **kind)).collect();
@@ -88,7 +88,7 @@ impl<'a> Runs<'a> {
             "scale": { "domain": kinds }, "legend": { "values": present, "symbolType": "stroke" } });
         if self.are_several() {
             encoding["color"] = self.colour();
-            // A line each: circles of points do not tell dashes apart.
+            // Lines in the legend: circles would not show the dashes.
             encoding["color"]["legend"]["symbolType"] = "stroke".into();
             encoding["color"]["legend"]["symbolOpacity"] = 1.into();
             if kinds.len() > 1 {
@@ -101,7 +101,7 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// A specification: what is common to all charts, and what `parts` says. `None` when there are no data.
+/// A specification: the common parts of all charts, extended by `parts`. `None` without data.
 pub(super) fn chart(name: &str, title: &str, caption: &str, data: Vec<Value>, parts: Value) -> Option<Chart> {
     if data.is_empty() {
         return None;
@@ -120,18 +120,18 @@ pub(super) fn chart(name: &str, title: &str, caption: &str, data: Vec<Value>, pa
     Some(Chart { name, title, caption, spec: Value::Object(spec), sums: Vec::new() })
 }
 
-/// A Vega expression that writes the microseconds of an axis in a unit that suits them.
+/// A Vega expression that formats the microseconds of an axis in a suitable unit.
 pub const LATENCY_LABELS: &str = "datum.value >= 1e6 ? format(datum.value / 1e6, ',~g') + ' s' : \
      datum.value >= 1e3 ? format(datum.value / 1e3, '~g') + ' ms' : \
      datum.value >= 1 || datum.value == 0 ? format(datum.value, '~g') + ' µs' : \
      format(datum.value * 1e3, '~g') + ' ns'";
 
-/// The same for the field of a tooltip.
+/// The same expression for the field of a tooltip.
 pub(super) fn latency_text(field: &str) -> String {
     LATENCY_LABELS.replace("datum.value", &format!("datum['{field}']")).replace("'~g'", "'.3~g'")
 }
 
-/// The encoding of a latency in microseconds on a logarithmic axis, from round time to round time around the rows.
+/// The encoding of a latency in microseconds on a logarithmic axis, between round times around the rows.
 pub fn latency_channel(rows: &[Value], field: &str, title: &str) -> Value {
     let values = || rows.iter().filter_map(|row| row[field].as_f64());
     let least = values().fold(f64::INFINITY, f64::min);
@@ -140,16 +140,17 @@ pub fn latency_channel(rows: &[Value], field: &str, title: &str) -> Value {
     json!({
         "field": field, "type": "quantitative",
         "scale": { "type": "log", "nice": false, "domain": [ticks.first(), ticks.last()] },
-        // By parity those that are left stand at even distances.
+        // By parity the remaining labels have equal distances.
         "axis": { "title": title, "labelExpr": LATENCY_LABELS, "labelOverlap": "parity", "values": ticks },
     })
 }
 
-/// Round microseconds from below `least`, so that it is not drawn on the edge, to above `most`; of more than two decades the decades alone.
+/// Round microseconds from below `least`, so that it is not drawn on the edge, to above `most`; over two
+/// decades or more only the decades.
 pub(super) fn round_times(least: f64, most: f64) -> Vec<f64> {
     // Chosen: at most eight labels or so.
     let steps: &[f64] = if most / least < 100.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
-    // Picoseconds to thirty years, far beyond what a run can hold.
+    // Picoseconds to thirty years, beyond any run.
     let all: Vec<f64> = (-6..15)
         .flat_map(|decade| {
             steps.iter().map(move |step| shown_number(step * libm::pow(10.0, f64::from(decade))))
@@ -160,7 +161,7 @@ pub(super) fn round_times(least: f64, most: f64) -> Vec<f64> {
     all[from..=to.max(from)].to_vec()
 }
 
-/// A number for a chart: four digits are more than a screen shows, and keep the page small. `null` if not finite.
+/// A number for a chart, with four digits: more than a screen shows, and a small page. `null` if not finite.
 pub(super) fn shown(number: f64) -> Value {
     if number.is_finite() { json!(shown_number(number)) } else { Value::Null }
 }

@@ -1,4 +1,4 @@
-//! The flash over simulated time: its dies, its free blocks, and what victims held.
+//! Charts of the flash over simulated time: dies, free blocks, and valid pages of victims.
 
 use serde_json::{Value, json};
 
@@ -48,8 +48,8 @@ pub fn victims(runs: &Runs<'_>) -> Option<Chart> {
     )
 }
 
-/// A row for each window with the value that a run has for it, and how much it counts in the sum that equals a counter; none for a run
-/// without any.
+/// A row for each window with its value, and the weight of the value in the sum that equals a counter; none
+/// for a run without values.
 fn lines(
     runs: &Runs<'_>,
     kind: &'static str,
@@ -73,7 +73,7 @@ fn lines(
     Lines { rows, sums }
 }
 
-/// How busy the dies of a run were: a map of dies by time.
+/// Utilisation of the dies of a run: a map of dies by time.
 pub fn dies(runs: &Runs<'_>, index: usize) -> Option<Chart> {
     let (run, label) = (&runs.all[index], &runs.labels[index]);
     let map = &run.windows.course.dies;
@@ -117,7 +117,8 @@ pub fn dies(runs: &Runs<'_>, index: usize) -> Option<Chart> {
     .map(|chart| chart.adding(vec![sum]))
 }
 
-/// The time of all cells together is the time that the dies were busy. A cell is a whole per cent, and its time that between two readings.
+/// The time of all cells equals the busy time of the dies. A cell is a whole per cent of the time between two
+/// readings.
 fn busy_time(index: usize, run: &Summary) -> Sum {
     let map = &run.windows.course.dies;
     let column = run.windows.width_seconds * map.windows_a_column as f64;
@@ -130,7 +131,8 @@ fn busy_time(index: usize, run: &Summary) -> Sum {
     let weights = cells.flat_map(|(row, cells)| (0..cells.len()).map(move |n| (row, n)));
     let weights = weights.map(|(row, n)| of_cell(row, n)).collect();
     let busy: f64 = run.die_utilisation.iter().sum();
-    // Half of a per cent of each die's time, and what the ends of windows leave: a window without an answer has what is around it.
+    // Half a per cent of each die's time, and the rounding of windows without a completion, which have the
+    // value of the time around them.
     let windows = &run.windows.windows;
     let without =
         windows.iter().filter(|window| window.requests == 0).count() as f64 / windows.len().max(1) as f64;

@@ -1,4 +1,4 @@
-//! The charts that designs draw of what they measured.
+//! Charts of the measurements of designs.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::over_time::{Axis, Clock, Lines, Scale, line};
 use super::sums::Sum;
 use crate::summary::{DesignChart, Summary};
 
-/// Those of all runs: one for each name, in the order in which the runs have them.
+/// The charts of all runs: one for each name, in the order of the runs.
 pub fn all(runs: &Runs<'_>) -> Vec<Chart> {
     let mut kinds: Vec<&DesignChart> = Vec::new();
     for one in runs.all.iter().flat_map(|run| &run.charts) {
@@ -64,7 +64,7 @@ fn over_sizes(runs: &Runs<'_>, kind: &DesignChart, title: &str) -> Option<Chart>
         .map(|chart| chart.adding(told(runs, kind)))
 }
 
-/// The points of a chart are all that a run tells of what a design measured.
+/// The sum of the points of a chart equals the sum in the result of the run.
 fn told(runs: &Runs<'_>, kind: &DesignChart) -> Vec<Sum> {
     let has = |(n, (run, label)): (usize, (&Summary, &str))| {
         let place = run.charts.iter().position(|one| one.name == kind.name)?;

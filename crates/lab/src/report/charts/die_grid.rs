@@ -1,4 +1,4 @@
-//! Grids of dies: a row for each of them or for some neighbours, and a shade for each cell.
+//! Grids of dies: a row for each die or group of neighbours, and a shade for each cell.
 
 use serde_json::{Value, json};
 
@@ -6,13 +6,13 @@ use super::chart::shown_number;
 
 /// The columns of a grid.
 pub(super) struct Across<'a> {
-    /// The field that they are named by, and what one of them counts of it.
+    /// The field that names them.
     pub field: &'a str,
-    /// See [`field`](Self::field).
+    /// The step of [`field`](Self::field) from one column to the next.
     pub step: f64,
     /// The title of the axis.
     pub title: &'a str,
-    /// The entry of a column in the tooltip of a cell.
+    /// The tooltip entry of a column.
     pub tooltip: Value,
 }
 
@@ -22,12 +22,12 @@ pub(super) struct Shade<'a> {
     pub title: &'a str,
     /// The value of the darkest shade.
     pub most: Value,
-    /// The entry of a value in the tooltip of a cell.
+    /// The tooltip entry of a value.
     pub tooltip: Value,
 }
 
-/// A grid of so many columns and rows, whose cells are the data of the chart, row by row. A cell reaches into the next one, which covers that: what
-/// draws cells side by side leaves light lines between them, which look like data.
+/// A grid of this many columns and rows, whose cells are the data of the chart, row by row. Each cell extends
+/// under the next one: cells drawn side by side would leave light lines that look like data.
 pub(super) fn die_grid(
     columns: usize,
     rows: usize,

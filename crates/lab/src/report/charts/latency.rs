@@ -9,7 +9,7 @@ use crate::summary::Latency;
 
 const KINDS: [&str; 2] = ["reads", "writes"];
 
-/// Nanoseconds are the least that a logarithmic axis shows: 0 has no place on one.
+/// One nanosecond, the least value on the logarithmic axis, in microseconds: 0 has no place on it.
 const LEAST_US: f64 = 1e-3;
 
 /// The cumulative distribution.
@@ -38,7 +38,7 @@ pub fn distribution(runs: &Runs<'_>) -> Option<Chart> {
 
 /// The slowest requests.
 pub fn tail(runs: &Runs<'_>) -> Option<Chart> {
-    // The slowest request has no slower one: the line ends at its own share.
+    // No request is slower than the slowest one: the line ends at its own share.
     let share =
         |below: f64, requests: u64| json!({ "slower": shown((1.0 - below).max(1.0 / requests as f64)) });
     let data = points(runs, share);
@@ -61,7 +61,8 @@ pub fn tail(runs: &Runs<'_>) -> Option<Chart> {
     .map(|chart| chart.adding(means(runs, "slower")))
 }
 
-/// The encoding of the share of slower requests: a line at each step of ten of the percentiles, however many requests there are.
+/// The encoding of the share of slower requests: a line at each power of ten of the percentiles, however many
+/// requests there are.
 fn rarity(rows: &[Value]) -> Value {
     let steps: Vec<_> = PERCENTILES.iter().filter(|percentile| percentile.is_step).collect();
     let slower: Vec<f64> = steps.iter().map(|step| shown_number(1.0 - step.fraction)).collect();
@@ -78,7 +79,7 @@ fn rarity(rows: &[Value]) -> Value {
         "axis": { "title": "Percentile", "values": slower, "labelExpr": labels, "labelOverlap": false } })
 }
 
-/// The difference that points leave which a screen does not tell apart: see [`thinned`]. Chosen: 2 % of the slower ones, and buckets.
+/// The error of the mean after thinning: see [`thinned`]. Chosen: 2 % of the slower requests, and buckets.
 const THINNED: f64 = 0.03;
 
 /// The area beside a distribution is the mean latency.
@@ -108,8 +109,9 @@ fn tooltip(runs: &Runs<'_>, share: Value) -> Value {
     json!(fields)
 }
 
-/// A row for each point of each distribution that has requests, by the share of them at most that slow and by how many there are. Each begins
-/// with none at its fastest request, so that a latency that is always the same is a line too.
+/// A row for each point of each distribution with requests: `share` gets the fraction of requests at most
+/// that slow, and their number. Each distribution begins with 0 at its fastest request, so that a constant
+/// latency is a line too.
 fn points(runs: &Runs<'_>, share: impl Fn(f64, u64) -> Value) -> Vec<Value> {
     let mut rows = Vec::new();
     for (run, label) in runs.iter() {
@@ -133,7 +135,7 @@ fn points(runs: &Runs<'_>, share: impl Fn(f64, u64) -> Value) -> Vec<Value> {
     rows
 }
 
-/// The points that a screen tells apart: a step of 0.3% of all requests, or of 2% of the slower ones.
+/// The points that a screen can tell apart: steps of 0.3% of all requests, or of 2% of the slower ones.
 fn thinned(latency: &Latency) -> Vec<(f64, f64)> {
     let mut kept: Vec<(f64, f64)> = Vec::new();
     let last = latency.cumulative.len().saturating_sub(1);

@@ -1,4 +1,4 @@
-//! The devices of an array side by side.
+//! Charts of the devices of an array.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn rows(runs: &Runs<'_>, of: impl Fn(&MemberUse) -> Vec<Value>) -> (Vec<Value>, 
     (rows, bars)
 }
 
-/// The data and the parity that each device was sent to write.
+/// Data and parity written to each device.
 pub fn written(runs: &Runs<'_>) -> Option<Chart> {
     let (rows, bars) = rows(runs, |member| {
         let data = member.written_bytes - member.parity_bytes;
@@ -53,7 +53,7 @@ pub fn written(runs: &Runs<'_>) -> Option<Chart> {
     .map(|chart| chart.adding(sums(runs, "size", MIB, "written_bytes")))
 }
 
-/// How the wear of the devices compares.
+/// Wear of each device.
 pub fn worn(runs: &Runs<'_>) -> Option<Chart> {
     let (rows, bars) = rows(runs, |member| {
         vec![json!({ "erases": shown(member.erases_per_block), "most": member.most_worn })]
@@ -78,7 +78,7 @@ pub fn worn(runs: &Runs<'_>) -> Option<Chart> {
     .map(|chart| chart.adding(sums(runs, "erases", 1.0, "erases_per_block")))
 }
 
-/// Each bar is what the device of its number counted.
+/// Each bar equals the counter of its device.
 fn sums(runs: &Runs<'_>, field: &'static str, weight: f64, counter: &str) -> Vec<Sum> {
     let of_run = |(index, (run, label)): (usize, (&Summary, &str))| {
         let one = |n: usize| {
@@ -91,8 +91,8 @@ fn sums(runs: &Runs<'_>, field: &'static str, weight: f64, counter: &str) -> Vec
     runs.iter().enumerate().flat_map(of_run).collect()
 }
 
-/// The height of a bar, where there are so many. Chosen: as the bars of times, and closer where there are many; labels of several runs have two
-/// lines.
+/// The height of a bar. Chosen: as for bars of times, and less where there are many; labels of several runs
+/// have two lines.
 fn step(runs: &Runs<'_>, bars: usize) -> usize {
     (200 / bars.max(1)).clamp(if runs.are_several() { 28 } else { 14 }, 40)
 }

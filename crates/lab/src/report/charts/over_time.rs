@@ -1,4 +1,4 @@
-//! The run over simulated time.
+//! Charts of the run over simulated time.
 
 use serde_json::{Value, json};
 use wordline_ssd::lifetime::write_amplification;
@@ -8,10 +8,10 @@ use super::sums::{Counted, Sum, Weights};
 use crate::report::quantity::Quantity;
 use crate::summary::{Summary, Window};
 
-/// A value of a window, by kind: what is drawn, `None` where the window has none, and how much it counts.
+/// The values of a window by kind: what is drawn, `None` where the window has none, and its weight.
 type Values = Vec<(&'static str, Option<f64>, f64)>;
 
-/// The counters that the sum over a kind equals, their product.
+/// The counters whose product equals the sum over a kind.
 type Counters = &'static [(&'static str, &'static [&'static str])];
 
 /// Bytes read and written a second.
@@ -124,18 +124,19 @@ pub fn amplification(runs: &Runs<'_>) -> Option<Chart> {
     )
 }
 
-/// How the values of an axis are drawn.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scale {
     /// From zero.
     Linear,
     /// Microseconds, logarithmic.
     Latency,
-    /// From zero; logarithmic where a few values stand far above the others, which says the axis.
+    /// From zero; logarithmic where a few values are far above the others, as the title of the axis then
+    /// says.
     Ratio,
 }
 
-/// The rows of a chart over time, and the sums over them.
+/// The rows of a chart over time, and their sums.
 pub(super) struct Lines {
     pub rows: Vec<Value>,
     pub sums: Vec<Sum>,
@@ -190,7 +191,7 @@ pub(super) fn line(
     let has_isolated = !few && mark_isolated(&mut rows);
     let mut parts = json!({ "encoding": encoding });
     if has_isolated {
-        // A line has no length where both neighbours are gaps.
+        // A line between two gaps has no length.
         let dash = encoding_of_line(&mut parts["encoding"]);
         let point = json!({ "mark": { "type": "point", "filled": true, "size": 20 }, "transform": [{ "filter": "datum.isolated" }] });
         parts["layer"] = json!([{ "mark": mark, "encoding": dash }, point]);
@@ -204,13 +205,14 @@ pub(super) fn line(
     Some(drawn.adding(sums))
 }
 
-/// The part of an encoding that is of lines alone, taken out of it: a legend of dashes is not that of points.
+/// Takes the part that applies only to lines out of an encoding: the legend of dashes does not apply to
+/// points.
 fn encoding_of_line(encoding: &mut Value) -> Value {
     let dash = encoding.as_object_mut().and_then(|encoding| encoding.remove("strokeDash"));
     dash.map_or_else(|| json!({}), |dash| json!({ "strokeDash": dash, "detail": { "field": "kind" } }))
 }
 
-/// Marks the rows of which neither neighbour in the same line has a value. Whether there are any.
+/// Marks the rows without a neighbour in the same line that has a value. Returns whether there are any.
 fn mark_isolated(rows: &mut [Value]) -> bool {
     let has_value = |row: Option<&Value>, of: &Value| {
         row.is_some_and(|row| {
@@ -227,10 +229,11 @@ fn mark_isolated(rows: &mut [Value]) -> bool {
     !isolated.is_empty()
 }
 
-/// A greatest value of more than this many times the middle one flattens the others. Chosen: they have a tenth of the height then.
+/// A greatest value of more than this many times the median flattens the others. Chosen: they then have a
+/// tenth of the height.
 const PEAK: f64 = 10.0;
 
-/// Whether the greatest value stands that far above the middle one.
+/// Whether the greatest value is that far above the median.
 fn has_peaks(rows: &[Value]) -> bool {
     let mut values: Vec<f64> = rows.iter().filter_map(|row| row["value"].as_f64()).collect();
     values.sort_by(f64::total_cmp);
@@ -238,7 +241,8 @@ fn has_peaks(rows: &[Value]) -> bool {
     values.last().is_some_and(|greatest| *greatest > PEAK * middle.max(1.0))
 }
 
-/// The encoding of a ratio from zero on an axis that is logarithmic above one: a window without programs has a place there too.
+/// The encoding of a ratio from zero on an axis that is logarithmic above one, so that windows without
+/// programs have a place.
 fn ratio_channel(rows: &[Value], title: &str) -> Value {
     let most = rows.iter().filter_map(|row| row["value"].as_f64()).fold(1.0, f64::max);
     let steps: &[f64] = if most < 200.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
@@ -258,7 +262,8 @@ fn ratio_channel(rows: &[Value], title: &str) -> Value {
     })
 }
 
-/// A row for each value of each window, and the sum over each kind that has a counter. Kinds that never have a value have no rows.
+/// A row for each value of each window, and the sum over each kind with a counter. Kinds without any value
+/// have no rows.
 fn lines(
     runs: &Runs<'_>,
     counters: Counters,
@@ -291,7 +296,7 @@ fn lines(
     Lines { rows, sums }
 }
 
-/// A window with its place in the run.
+/// A window with its position in the run.
 pub(super) struct Span {
     pub window: Window,
     /// Its start in seconds since the run began.
@@ -300,11 +305,11 @@ pub(super) struct Span {
     pub seconds: f64,
 }
 
-/// The least part of a window that is drawn by itself at the end of a run; less is part of the window before. Chosen, so that a rate over
-/// a sliver of time does not look like a peak.
+/// The least part of a window that is drawn separately at the end of a run; a smaller part joins the window
+/// before. Chosen, so that a rate over a very short time does not look like a peak.
 const LEAST_PART: f64 = 0.1;
 
-/// The windows of a run, the last of which ends with it.
+/// The windows of a run; the last one ends with the run.
 pub(super) fn spans(run: &Summary) -> Vec<Span> {
     let width = run.windows.width_seconds;
     let last = run.windows.windows.len().saturating_sub(1);
@@ -325,7 +330,8 @@ pub(super) fn spans(run: &Summary) -> Vec<Span> {
     spans
 }
 
-/// The same, with what is programmed in windows without writes counted in the next one with writes, and at the end in the last one.
+/// The same, with programs in windows without writes counted in the next window with writes, or in the last
+/// one.
 fn written(run: &Summary) -> Vec<Span> {
     let mut spans = spans(run);
     let mut waiting = 0;
@@ -341,20 +347,20 @@ fn written(run: &Summary) -> Vec<Span> {
     spans
 }
 
-/// Seconds that the windows cover: to the end of the run, which is within the last one.
+/// Seconds that the windows cover: to the end of the run, which lies within the last one.
 pub(super) fn length(run: &Summary) -> f64 {
     spans(run).last().map_or(0.0, |span| span.start + span.seconds)
 }
 
-/// Runs of which the longest takes more than this many times the shortest are drawn over their own lengths. Chosen: the shorter one still
-/// has half of the axis.
+/// Runs are drawn over their own lengths if the longest takes more than this many times the shortest. Chosen:
+/// the shorter one still has half of the axis.
 const SHARED: f64 = 2.0;
 
-/// How time is drawn.
+/// The axis of time.
 pub(super) enum Clock {
-    /// In a unit of so many seconds, with its name.
+    /// In a unit of this many seconds, with its name.
     Unit(f64, &'static str),
-    /// As a part of each run: their lengths differ too much for one axis.
+    /// In percent of each run: their lengths differ too much for one axis.
     Part,
 }
 
@@ -369,7 +375,7 @@ impl Clock {
         Self::Unit(seconds, name)
     }
 
-    /// The place of a time of a run on the axis.
+    /// The position of a time of a run on the axis.
     pub(super) fn place(&self, run: &Summary, seconds: f64) -> f64 {
         match self {
             Self::Unit(unit, _) => seconds / unit,
@@ -398,7 +404,7 @@ impl Clock {
         }
     }
 
-    /// The lengths of the runs, where the axis does not tell them.
+    /// The lengths of the runs, where the axis does not show them.
     fn caption(&self, runs: &Runs<'_>) -> String {
         let Self::Part = self else { return String::new() };
         let lengths = runs.iter().filter(|(run, _)| length(run) > 0.0);
@@ -408,9 +414,9 @@ impl Clock {
     }
 }
 
-/// The unit that suits so many seconds, in seconds, and its name.
+/// A suitable unit for this many seconds: its seconds and its name.
 pub(super) fn time_unit(longest: f64) -> (f64, &'static str) {
     let units = [(86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes"), (1.0, "s"), (1e-3, "ms")];
-    // Two of a unit at least, so that an axis has more than one whole number on it.
+    // At least two of a unit, so that the axis has more than one whole number.
     units.into_iter().find(|(size, _)| longest >= 2.0 * size).unwrap_or((1e-6, "µs"))
 }

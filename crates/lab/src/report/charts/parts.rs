@@ -1,4 +1,4 @@
-//! How busy the parts of a device were, and where the requests' time went.
+//! Charts of the utilisation of the parts of a device, and of the latency breakdown.
 
 use serde_json::{Value, json};
 
@@ -8,10 +8,10 @@ use super::sums::{DIGITS, Sum};
 use crate::report::results;
 use crate::summary::Summary;
 
-/// Where the requests' time went.
+/// The latency breakdown.
 pub fn time(runs: &Runs<'_>) -> Option<Chart> {
     let mut rows = Vec::new();
-    // A legend of stages in which no request spent time has nothing to say.
+    // Stages in which no request spent time are left out of the legend.
     let shares = || runs.all.iter().flat_map(|run| &run.time);
     let is_spent: Vec<&str> = shares()
         .filter(|share| share.read_us > 0.0 || share.write_us > 0.0)
@@ -71,24 +71,24 @@ pub fn time(runs: &Runs<'_>) -> Option<Chart> {
     .map(|chart| chart.adding(sums))
 }
 
-/// The difference of a sample: of an array one of 128 requests after the first 10,000. Chosen: three times its standard error where
-/// latencies spread as much as their mean.
+/// The sampling error: for an array one of 128 requests after the first 10,000. Chosen: three standard errors
+/// where latencies spread as much as their mean.
 const SAMPLED: f64 = 0.03;
 
-/// The sum over the parts of each run is that of what the run tells of each.
+/// The sum over the parts of each run equals the sum in its result.
 fn busy_sums(runs: &Runs<'_>, counter: &str) -> Vec<Sum> {
     let of_run =
         |(n, (_, label)): (usize, (&Summary, &str))| Sum::of(n, "busy", &[("run", label)]).is([counter]);
     runs.iter().enumerate().map(of_run).collect()
 }
 
-/// The busiest part of all runs, for an axis from zero; all of the time where nothing was busy.
+/// The busiest part of all runs, for an axis from zero; 1 where nothing was busy.
 fn greatest(runs: &Runs<'_>, of: impl Fn(&Summary) -> &Vec<f64>) -> Value {
     let most = runs.all.iter().flat_map(|run| of(run).iter().copied()).fold(0.0, f64::max);
     if most > 0.0 { shown(most) } else { json!(1) }
 }
 
-/// How busy each channel was.
+/// Utilisation of each channel.
 pub fn channels(runs: &Runs<'_>) -> Option<Chart> {
     let bars = Bars {
         name: "channels",
@@ -132,20 +132,20 @@ impl Bars {
             encoding["xOffset"] = json!({ "field": "run", "type": "nominal", "sort": runs.labels });
             encoding["color"] = runs.colour();
         }
-        // One bar alone does not have to fill the chart.
+        // A single bar need not fill the chart.
         let mark = json!({ "type": "bar", "width": { "band": 0.8 } });
         chart(self.name, self.title, self.caption, rows, json!({ "mark": mark, "encoding": encoding }))
             .map(|chart| chart.adding(busy_sums(runs, self.counter)))
     }
 }
 
-/// The most rows that dies are shown in, for each run.
+/// The most rows of dies for each run.
 const MOST_ROWS: usize = 32; // chosen: what a page shows without scrolling
 
-/// The most dies that have a bar each; more are the cells of a map.
+/// The most dies with a bar each; more are cells of a map.
 const MOST_BARS: usize = 8; // chosen: a map of so few cells has nothing to compare a shade with
 
-/// How busy each die was: a row a channel, or a bar a die where there are few.
+/// Utilisation of each die: a row for each channel, or a bar for each die where there are few.
 pub fn dies(runs: &Runs<'_>) -> Option<Chart> {
     if runs.all.iter().all(|run| run.die_utilisation.len() <= MOST_BARS) {
         let bars = Bars {
@@ -183,7 +183,8 @@ pub fn dies(runs: &Runs<'_>) -> Option<Chart> {
     .map(|chart| chart.adding(busy_sums(runs, "/die_utilisation")))
 }
 
-/// The dies as cells of a map, and its rows in order: those of a channel, or, since pools have dies on the same channels, of a pool.
+/// The dies as cells of a map, and its rows in order: one for each channel, or for each pool, since pools
+/// share channels.
 fn cells(runs: &Runs<'_>) -> (Vec<Value>, Vec<String>) {
     let (mut cells, mut order) = (Vec::new(), Vec::new());
     for (run, label) in runs.iter() {
@@ -218,7 +219,7 @@ fn cells(runs: &Runs<'_>) -> (Vec<Value>, Vec<String>) {
     (cells, order)
 }
 
-/// The name of a pool, or of the device of an array that has it alone.
+/// The name of a pool, or of the device of an array that consists of it.
 pub(super) fn part_of(run: &Summary, n: usize) -> String {
     match run.members.len() == run.pools.len() {
         true => format!("device {n}"),
@@ -226,7 +227,7 @@ pub(super) fn part_of(run: &Summary, n: usize) -> String {
     }
 }
 
-/// Dies are counted channel by channel; all in one row where that does not fit.
+/// Dies are counted channel by channel; all in one row where they do not divide evenly.
 fn dies_by_channel(run: &Summary) -> usize {
     let (dies, channels) = (run.die_utilisation.len(), run.channel_utilisation.len());
     let even = channels > 0 && dies.is_multiple_of(channels) && channels <= MOST_ROWS;

@@ -1,13 +1,15 @@
-//! The colours of stages: each stage of a request, and each work that one waits behind, has one in all charts.
+//! Colours of stages: each stage of a request, and each work that it waits behind, has the same colour in all
+//! charts.
 
 use serde_json::{Value, json};
 
 use crate::report::print::colour;
 
-/// The part that the smallest ones are together, where there are more parts than a chart has classes.
+/// The name of the smallest parts together, where a chart has more parts than classes.
 pub(super) const OTHERS: &str = "other parts";
 
-/// Stages and works by the number of their colour, counted from 1: those that most runs have come first, whose colours differ most.
+/// Stages and works by the number of their colour, counted from 1: the most common ones first, with the most
+/// distinct colours.
 const STAGES: [&str; 33] = [
     "array",
     "bus",
@@ -44,8 +46,8 @@ const STAGES: [&str; 33] = [
     "line_wait",
 ];
 
-/// The colour scale of stages, each by its name in results and in words, and the numbers of the colours by which a dark page finds its own; none
-/// where one of them is no stage.
+/// The colour scale of stages, each with its name in results and in words, and the colour numbers for a dark
+/// page; none where a name is no stage.
 pub fn stage_scale(stages: &[(String, String)]) -> Option<(Value, Value)> {
     let number = |name: &str| {
         let name = if name == "behind_other" { "die_wait" } else { name };

@@ -1,13 +1,15 @@
-//! The sums of charts. Each chart declares the counters of a run that sums over its data equal, and a test holds it to them.
+//! The sums of charts. Each chart declares the counters of a run that equal sums over its data, and a test
+//! checks them.
 
 use serde_json::Value;
 
-/// A sum over the data of a chart, and what the run counted of the same.
+/// A sum over the data of a chart, and the counters of the run that equal it.
 #[derive(Clone, Debug)]
 pub struct Sum {
-    /// The run, by its position.
+    /// The run, by index.
     pub run: usize,
-    /// The rows that are added: those with these values in these fields; all of a chart whose data are bare numbers.
+    /// The rows that are added: those with these values in these fields; all rows of a chart whose data are
+    /// bare numbers.
     pub rows: Vec<(&'static str, String)>,
     /// The field whose values are added; none where the data are bare numbers.
     pub field: Option<&'static str>,
@@ -15,35 +17,35 @@ pub struct Sum {
     pub weights: Weights,
     /// The counter that it equals.
     pub counted: Counted,
-    /// The greatest difference, as a part of what was counted. Charts have four digits of each number.
+    /// The greatest relative difference. Charts have four digits of each number.
     pub within: f64,
 }
 
 /// The weight of each value of a sum.
 #[derive(Clone, Debug)]
 pub enum Weights {
-    /// As much each.
+    /// The same for all.
     Each(f64),
-    /// These, row by row; rows without a value count nothing.
+    /// Row by row; rows without a value count nothing.
     Rows(Vec<f64>),
-    /// The increase of another field since the row before, as a part of all of it.
+    /// The increase of another field since the previous row, relative to its total.
     Increase(&'static str),
-    /// Not a sum, but the greatest of the values.
+    /// Not a sum, but the greatest value.
     Greatest,
 }
 
-/// A value of the summary of a run, by JSON pointers.
+/// A value in the summary of a run, by JSON pointers.
 #[derive(Clone, Debug)]
 pub enum Counted {
     /// The product of these; a list counts as the sum of its numbers.
     Product(Vec<String>),
     /// The greatest of these.
     Greatest(Vec<String>),
-    /// This number: parts of a whole.
+    /// This number, for parts of a whole.
     Exactly(f64),
 }
 
-/// The difference that four digits leave.
+/// The error of rounding to four digits.
 pub(super) const DIGITS: f64 = 1e-3;
 
 impl Sum {
@@ -54,12 +56,12 @@ impl Sum {
         Self { run, rows, field: Some(field), weights, counted, within: DIGITS }
     }
 
-    /// Where the values count so much.
+    /// The sum with these weights.
     pub(super) fn weighted(self, weights: Weights) -> Self {
         Self { weights, ..self }
     }
 
-    /// That equals the product of these.
+    /// The sum that equals the product of these counters.
     pub(super) fn is<const N: usize>(self, pointers: [impl Into<String>; N]) -> Self {
         Self { counted: Counted::Product(pointers.map(Into::into).into()), ..self }
     }
@@ -86,7 +88,7 @@ impl Sum {
         }
     }
 
-    /// The count of the run, from its summary as JSON.
+    /// The value counted by the run, from its summary as JSON.
     pub fn counted(&self, summary: &Value) -> f64 {
         let at = |pointer: &String| summary.pointer(pointer).map_or(f64::NAN, amount);
         match &self.counted {
@@ -97,7 +99,7 @@ impl Sum {
     }
 }
 
-/// A number, or the sum of those of a list; of a list of points their values.
+/// A number, or the sum of the numbers of a list; for a list of points, of their values.
 fn amount(value: &Value) -> f64 {
     match value {
         Value::Array(all) => all.iter().map(|one| one.get(1).map_or_else(|| amount(one), amount)).sum(),

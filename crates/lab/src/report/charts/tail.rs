@@ -1,4 +1,4 @@
-//! Where the time of requests went by percentile of their latency.
+//! Chart of the tail attribution: latency breakdown by percentile.
 
 use serde_json::{Value, json};
 
@@ -8,10 +8,11 @@ use super::sums::Sum;
 use crate::report::tail;
 use crate::tail::{TailPart, part_names};
 
-/// The most classes of a chart. Chosen: a legend of more is not read.
+/// The most classes of a chart. Chosen: longer legends are not read.
 const CLASSES: usize = 20;
 
-/// A bar for each range of percentiles, as long as the mean latency in it: parts of the whole, since the ranges differ by powers of ten.
+/// A bar for each range of percentiles, with parts of its mean latency. Bars have equal length, since the
+/// ranges differ by powers of ten.
 pub fn by_percentile(runs: &Runs<'_>) -> Option<Chart> {
     let (mut rows, mut bars) = (Vec::new(), Vec::new());
     let (mut captions, mut sums) = (Vec::new(), Vec::new());
@@ -64,7 +65,8 @@ pub fn by_percentile(runs: &Runs<'_>) -> Option<Chart> {
     .map(|chart| chart.adding(sums))
 }
 
-/// The parts of these cells in their order, each by its name and in words; the smallest of more than a chart has classes become one.
+/// The parts in these cells in order, each with its name and its words; the smallest beyond the limit of
+/// classes become one.
 fn parts_of(rows: &mut [Value]) -> Vec<(String, String)> {
     let of_part = |rows: &[Value], part: &str| -> f64 {
         let own = rows.iter().filter(|row| row["part"] == *part);

@@ -1,4 +1,4 @@
-//! Wear of the blocks.
+//! Charts of the wear of the blocks.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::parts::part_of;
 use super::sums::{Counted, DIGITS, Sum, Weights};
 use crate::summary::{PoolUse, Summary};
 
-/// How many blocks were erased how often.
+/// The distribution of erases over blocks.
 pub fn distribution(runs: &Runs<'_>) -> Option<Chart> {
     let most = runs.all.iter().map(greatest).fold(0.0, f64::max);
     let width = bar_width(most);
@@ -50,7 +50,7 @@ pub fn distribution(runs: &Runs<'_>) -> Option<Chart> {
     .map(|chart| chart.adding(shares(runs)))
 }
 
-/// All blocks together are the whole of them.
+/// The shares of all blocks sum up to one.
 fn shares(runs: &Runs<'_>) -> Vec<Sum> {
     let has_blocks = runs.iter().enumerate().filter(|(_, (run, _))| !run.wear.erases.is_empty());
     let of_run =
@@ -58,11 +58,11 @@ fn shares(runs: &Runs<'_>) -> Vec<Sum> {
     has_blocks.map(of_run).collect()
 }
 
-/// The most cells of a map: chosen, a screen shows no more.
+/// The most cells of a map: chosen, the resolution of a screen.
 const MOST_COLUMNS: usize = 192;
 const MOST_ROWS: usize = 64;
 
-/// Where on the device the worn blocks are: a map for each of its pools, whose dies have different numbers of blocks.
+/// Maps of the erases of each block: one for each pool, whose dies differ in their number of blocks.
 pub fn maps(runs: &Runs<'_>, index: usize) -> Vec<Chart> {
     let run = &runs.all[index];
     let mut values = &run.wear.erases[..];
@@ -87,7 +87,7 @@ fn map(runs: &Runs<'_>, index: usize, part: Option<String>, erases: &[f64], dies
         rows: Vec::new(),
         field: None,
         weights: Weights::Rows(grid.blocks().into_iter().map(f64::from).collect()),
-        // A map of one of several pools has a part of the list.
+        // The map of one of several pools has a part of the list.
         counted: match &part {
             None => Counted::Product(vec!["/wear/erases".into()]),
             Some(_) => Counted::Exactly(erases.iter().sum()),
@@ -131,13 +131,13 @@ fn counted(count: usize, one: &str, many: &str) -> String {
     if count == 1 { format!("a {one}") } else { format!("{count} {many}") }
 }
 
-/// How the blocks of a device are laid out on the map.
+/// The layout of the blocks of a device on the map.
 struct Grid {
     columns: usize,
     rows: usize,
-    /// Neighbouring blocks that share a cell, by their mean.
+    /// Neighbouring blocks in a cell, which shows their mean.
     blocks_a_cell: usize,
-    /// Neighbouring dies that share a row.
+    /// Neighbouring dies in a row.
     dies_a_row: usize,
     blocks_a_die: usize,
     /// Blocks of all dies.
@@ -154,7 +154,7 @@ impl Grid {
         Self { columns, rows, blocks_a_cell, dies_a_row, blocks_a_die, all: blocks }
     }
 
-    /// The blocks of each cell, row by row.
+    /// The number of blocks of each cell, row by row.
     fn blocks(&self) -> Vec<u32> {
         let mut counts = vec![0; self.columns * self.rows];
         for block in 0..self.all {
@@ -186,7 +186,7 @@ fn greatest(run: &Summary) -> f64 {
     run.wear.erases.iter().copied().fold(0.0, f64::max)
 }
 
-/// A width of bars of 1, 2 or 5 times a power of ten that makes at most forty of them.
+/// A width of bars of 1, 2 or 5 times a power of ten, for at most forty bars.
 fn bar_width(most: f64) -> f64 {
     let mut width = 1.0;
     for step in [2.0, 2.5, 2.0].into_iter().cycle() {

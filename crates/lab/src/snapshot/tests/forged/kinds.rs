@@ -1,5 +1,5 @@
-//! Bits changed in the states of devices of every kind: a state is refused, or the device goes on with it, over a power cut as
-//! well, and no check of the simulation fails.
+//! Changed bits in the states of devices of every kind: a state is refused, or the device continues with it,
+//! also over a power cut, and no check of the simulation fails.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,7 +13,8 @@ use crate::trace::{Op, Request};
 use wordline_kernel::{Bytes, Stream};
 use wordline_ssd::SECTOR;
 
-/// A kind of device, as `tests/golden/devices.toml` has it: name, preset, what makes it small, and settings.
+/// A kind of device, as in `tests/golden/devices.toml`: name, preset, settings that make it small, and
+/// settings.
 struct Kind {
     name: &'static str,
     preset: &'static str,
@@ -40,7 +41,7 @@ const MANAGED: &[&str] = &[
     "spread=programs",
 ];
 
-/// Settings are those of the golden devices, which are chosen to be as small as the feature allows.
+/// The settings of the golden devices, which are chosen as small as the feature allows.
 const KINDS: [Kind; 12] = [
     Kind {
         name: "map of pages",
@@ -155,7 +156,7 @@ impl Kind {
     }
 }
 
-/// The requests of a golden load, every twentieth of them a flush, with a power cut in between.
+/// Runs the requests of a golden load, with a flush after every twentieth and a power cut in between.
 fn go(device: &Device, requests: u64, options: RunOptions) -> Result<Summary> {
     let whole = device.configured.shape().sector_size > SECTOR;
     let name = if whole { "bursts" } else { "all" };
@@ -175,7 +176,8 @@ fn go(device: &Device, requests: u64, options: RunOptions) -> Result<Summary> {
     crate::run::run_job(job, &mut Unobserved)
 }
 
-/// The fields of a state: what stands between the length of one and the name of the next, as far as names are known by their looks.
+/// The fields of a state: the bytes between the length of one and the name of the next, as far as names can
+/// be recognised.
 fn fields(state: &[u8]) -> Vec<(String, Range<usize>)> {
     let is_name = |byte: &u8| byte.is_ascii_lowercase() || *byte == b'_' || byte.is_ascii_digit();
     let named = (0..state.len()).filter_map(|begin| {
@@ -190,7 +192,8 @@ fn fields(state: &[u8]) -> Vec<(String, Range<usize>)> {
     bodies.filter(|(_, body)| !body.is_empty()).collect()
 }
 
-/// A bit of a state, with the name of its field: of any byte, or of any field, so that the short ones have their turn.
+/// A bit of a state, with the name of its field: from any byte, or from any field, so that short fields are
+/// covered.
 fn bit(fields: &[(String, Range<usize>)], n: u64, random: &mut Stream) -> (String, usize, u8) {
     let (name, body) = match n.is_multiple_of(2) {
         true => &fields[random.below(fields.len() as u64) as usize],
@@ -209,8 +212,9 @@ fn bit(fields: &[(String, Range<usize>)], n: u64, random: &mut Stream) -> (Strin
     (name.clone(), at, 1 << random.below(8))
 }
 
-/// Bits of each kind that are changed, and how many of all may end in a failed check: as many as there is time for, or some with `WORDLINE_LONG`.
-/// The one that is left is of the readers of blocks, where a member of an array works on by itself.
+/// Bits changed for each kind, and how many of all may end in a failed check: as many as time allows, or more
+/// with `WORDLINE_LONG`. The remaining one is in the readers of blocks, where a member of an array continues
+/// on its own.
 const BITS: [(u64, usize); 2] = [(4, 0), (130, 1)];
 
 /// Failures of the states of a kind of device, by field.
