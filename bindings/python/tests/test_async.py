@@ -1,4 +1,6 @@
-"""Runs, sessions and studies in tasks of asyncio: others go on meanwhile, and a task that is cancelled has ended its work."""
+"""Runs, sessions and studies in asyncio tasks: other tasks continue meanwhile, and the work of a cancelled task has
+ended.
+"""
 
 import asyncio
 import signal
@@ -19,7 +21,7 @@ ENDLESS = wl.Workload("randread-4k", requests=2_000_000_000, queue_depth=4)
 """Hours of simulation."""
 
 LOOK = 4_096
-"""Requests between two looks of a run (`LOOK_EVERY` of the library)."""
+"""Requests between two checks of a run (`LOOK_EVERY` of the library)."""
 
 
 def workers() -> list[threading.Thread]:
