@@ -97,7 +97,7 @@ class Keys:
                 made = one[2] or made
         tables = [one for one in got if one in self.classes or one.startswith("Tables[")]
         if tables:
-            # A table that a name can stand for is read as a table.
+            # A table that a name can replace is read as a table.
             got = tables[:1]
         literals = [one for one in got if one.startswith("Literal[")]
         if len(literals) > 1:

@@ -30,7 +30,7 @@ use crate::policies::{Admission, Leveller};
 use crate::values::shown;
 use crate::views::{Block, Failure, Moved, Resting, Shown, Written};
 
-/// What a decision must be that selects a stream.
+/// Requirement on a decision that selects a stream.
 const STREAM: &str = "the number of one of its streams, from 0";
 
 /// A Python object as a design.

@@ -138,7 +138,7 @@ type Made = (String, Vec<String>, usize, [u8; 2], [Option<String>; 2], Vec<Count
 type Counter = (String, String, String);
 
 impl Kind {
-    /// Whether it has the method for an answer.
+    /// Whether it has the method of a decision.
     pub fn has(&self, answer: Answer) -> bool {
         self.answers.contains(&answer)
     }

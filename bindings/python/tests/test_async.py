@@ -80,7 +80,7 @@ def test_a_session_stops_within_some_thousands_of_requests_and_can_go_on() -> No
 
     asyncio.run(main())
     answered = dev.standing.answered
-    # Looks before the thread of the loop came to cancel it among them: the simulation of so many takes a fraction of a second.
+    # Including checks before the thread of the loop could cancel it: simulating that many takes a fraction of a second.
     assert answered <= 200 * LOOK and workers() == []
     time.sleep(0.05)
     assert dev.standing.answered == answered

@@ -6,7 +6,7 @@ dict, bytes, and a NumPy array or number are objects with one key, which names t
 """
 
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# Values of any type come here, and are told apart.
+# Accepts values of any type, and distinguishes them.
 
 from __future__ import annotations
 
