@@ -56,7 +56,7 @@ Exit codes:
   2    bad input
   130  stopped by Ctrl-C or SIGTERM, after printing what was reached, if anything";
 
-/// Simulates solid-state drives: how does this SSD perform under that workload?
+/// Simulates solid-state drives: what would this workload do to that SSD?
 ///
 /// Without a command it runs `run`.
 #[derive(Parser)]

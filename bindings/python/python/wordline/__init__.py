@@ -1,4 +1,4 @@
-"""Wordline simulates solid-state drives: how does this SSD perform under that workload?
+"""Wordline simulates solid-state drives: what would this workload do to that SSD?
 
 >>> import wordline as wl
 >>> drive = wl.Device("nvme-tlc")
